@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""CPU time of tapline-monitor over a capture file, against tcpdump copying the same file to /dev/null.
+"""Compares the CPU time of tapline-monitor over a capture file with that of tcpdump copying the same file to /dev/null.
 
 The two runs alternate (A B A B ...), so that a drift of the machine's speed affects both; the ratio is taken pair by pair.
 The start-up of each program (its run over a capture of one packet) is subtracted.
 Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and other
 addresses until it has LEAST_PACKETS, with each parser and with all together. With output null, batches are encoded and then
-discarded. Other parsers are measured on captures of their own protocol: --parser NAME --capture FILE, or --own for all of them."""
+discarded. Other parsers are measured on captures of their protocols: --parser NAME --capture FILE, or --own for all of them."""
 import argparse
 import glob
 import json
@@ -142,7 +142,7 @@ def main():
     arguments.add_argument("--pairs", type=int, default=7, help="runs of each program (7)")
     arguments.add_argument("--parser", action="append", help="measure this one, or several with commas between, only")
     arguments.add_argument("--capture", help="a .pcap or .pcap.zst file (http_zipf of TAPLINE_CAPTURES)")
-    arguments.add_argument("--own", action="store_true", help="each parser on a capture of its own protocol")
+    arguments.add_argument("--own", action="store_true", help="each parser on a capture of its protocol")
     arguments.add_argument("--json", metavar="FILE", help="write the results there too")
     arguments = arguments.parse_args()
     captures = os.environ.get("TAPLINE_CAPTURES", os.path.join(ROOT, "..", "shared", "traces"))

@@ -45,15 +45,15 @@ def compose(*words, given=""):
     return done.stdout
 
 
-def require(holds, message):
-    if not holds:
+def require(condition, message):
+    if not condition:
         sys.exit(f"error: {message}")
 
 
-def await_that(what, holds):
-    """Waits until holds() is true and returns its value."""
+def await_that(what, condition):
+    """Waits until condition() is true and returns its value."""
     deadline = time.monotonic() + PATIENCE_S
-    while not (found := holds()):
+    while not (found := condition()):
         require(time.monotonic() < deadline, f"{what}: not within {PATIENCE_S} s")
         time.sleep(0.5)
     return found
@@ -142,8 +142,8 @@ def state(front, query):
 
 
 def check_doors(front):
-    require(front.ask("GET", "/api/v1/queries", token="")[0] == 401, "who has no token is answered")
-    require(not front.answers_plain(), "who speaks no TLS is answered")
+    require(front.ask("GET", "/api/v1/queries", token="")[0] == 401, "a caller without a token is answered")
+    require(not front.answers_plain(), "a caller without TLS is answered")
 
 
 def check_plain(front):
@@ -157,15 +157,15 @@ def check_plain(front):
         answer = bytes.fromhex("".join(compose("exec", "-T", "front", "bash", "-c", SAY.format(port, said)).split()))
         alert = len(answer) == 7 and answer[0] == 0x15
         elsewhere = answer.startswith(b"HTTP/1.1 30") and b"location: https://" in answer
-        require(not answer or alert or elsewhere, f"{port} answers in the clear: {answer}")
+        require(not answer or alert or elsewhere, f"{port} answers unencrypted: {answer}")
 
 
 def check_flink():
     """Checks that Flink's managers use TLS with their shared key among themselves, and refuse other clients."""
     for port in FLINK_INTERNAL:
         said = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
-        require("CN = flink-internal" in said, f"{port} shows no certificate of Flink's own: {said}")
-        require("alert bad certificate" in said or "alert certificate required" in said, f"{port} takes who has none: {said}")
+        require("CN = flink-internal" in said, f"{port} does not present Flink's certificate: {said}")
+        require("alert bad certificate" in said or "alert certificate required" in said, f"{port} accepts a client without one: {said}")
 
 
 def check_team(front, query):
@@ -184,9 +184,9 @@ def check_new_token(front):
     done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=PATIENCE_S)
     require(done.returncode == 0, f"no token: {done.stderr}")
     secret = done.stdout.split()[-1]
-    require(front.ask("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "who guesses a token is answered")
+    require(front.ask("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "a caller with a guessed token is answered")
     status, _ = front.ask("GET", "/api/v1/queries", token=secret)
-    require(status == 200, f"a new token is not taken: {status}")
+    require(status == 200, f"a new token is not accepted: {status}")
 
 
 def send_counted(front, query, before, name):
@@ -216,7 +216,7 @@ def results_after_restart(front, query, wanted):
 
 def check_query(front):
     status, submitted = front.ask("POST", "/api/v1/queries", {"query": QUERY})
-    require(status == 201, f"the query is not taken: {status}")
+    require(status == 201, f"the query is not accepted: {status}")
     query = submitted["id"]
     await_that("the query runs", lambda: state(front, query) == "running")
     require(mirror_rules(), "the query runs, but the switch mirrors nothing")
@@ -229,10 +229,10 @@ def check_query(front):
 
     front.ask("DELETE", "/api/v1/queries/" + query)
     await_that("the query stops", lambda: state(front, query) == "stopped")
-    require(counted(front, query, wanted) == wanted, "what was counted changed at the end")
+    require(counted(front, query, wanted) == wanted, "the counts changed at the end")
     compose("restart", "redis")
     await_that("Redis has the same results as before its restart", lambda: results_after_restart(front, query, wanted) == wanted)
-    await_that("its mirror rules go", lambda: not mirror_rules())
+    await_that("its mirror rules disappear", lambda: not mirror_rules())
     return sum(wanted.values()), seconds
 
 
@@ -251,14 +251,14 @@ def check_access(front):
     for token, topic in alerts.items():
         text = f'PARSE http_get FROM * TO 10.0.0.11:80 LIMIT 10m SAMPLE * PROCESS (trigger: when="count > 1000000", topic={topic})'
         status, submitted = front.ask("POST", "/api/v1/queries", {"query": text}, token=token or None)
-        require(status == 201, f"a query with alerts to {topic} is not taken: {status} {submitted}")
+        require(status == 201, f"a query with alerts to {topic} is not accepted: {status} {submitted}")
         queries.append(submitted["id"])
     for query in queries:
         await_that(f"{query} runs", lambda: state(front, query) == "running")
     before = {service: refusals(service, words) for service, words in REFUSALS.items()}
     access(front.awaited_leader(), *queries, *where)
     for service, words in REFUSALS.items():
-        require(refusals(service, words) > before[service], f"{service} has logged none of its refusals ({', '.join(words)})")
+        require(refusals(service, words) > before[service], f"{service} has not logged its refusals ({', '.join(words)})")
     for query in queries:
         front.ask("DELETE", "/api/v1/queries/" + query)
         await_that(f"{query} stops", lambda: state(front, query) == "stopped")
@@ -266,7 +266,7 @@ def check_access(front):
 
 def access(*words):
     done = subprocess.run([CLUSTER, "access", *words], timeout=600)
-    require(done.returncode == 0, "the access matrix is not as schema/rights.txt says: see above")
+    require(done.returncode == 0, "the access matrix differs from schema/rights.txt: see above")
 
 
 def check_drilldown(front):
@@ -287,7 +287,7 @@ def main():
     check_drilldown(front)
     check_access(front)
     print(f"{requests} requests between containers, each mirrored and counted once, by a control plane and, {seconds:.1f} s after that was "
-          "killed, by the next; rules gone; headers found; doors closed")
+          "killed, by the next; rules removed; headers found; unauthorised access refused")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ class KafkaTest(unittest.TestCase):
             self.assertEqual(differences(query, found[name]), {}, name)
             self.assertEqual(query["packets_in"], accounting["packets_received"])
             self.assertGreater(query["dropped"]["tuples"]["queue_full"], 0, name)
-        self.assertEqual(list(found["all"]["rates"]), ["1.0"], "what SAMPLE * can't get rid of is lost, and says so")
+        self.assertEqual(list(found["all"]["rates"]), ["1.0"], "SAMPLE * reports packets that it can't handle as lost")
         self.assertLess(min(map(float, found["some"]["rates"])), 1, "SAMPLE auto keeps fewer flows")
         self.assertGreater(accounting["queries"]["some"]["dropped"]["packets"]["unsampled"], 0)
 
@@ -139,7 +139,7 @@ class KafkaLoginTest(unittest.TestCase):
     def test_a_wrong_password_is_not_repeated(self):
         done = self.run_as("writer", "guessed")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("refuses the login of User:writer", done.stderr)
+        self.assertIn("rejects the login of User:writer", done.stderr)
         self.assertNotIn("guessed", done.stderr)
 
 

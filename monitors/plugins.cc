@@ -31,12 +31,12 @@ Status load(const std::string& path, uint32_t index, PluginPage* page) {
 
 Status stand_in(const std::string& path, const PluginPage& page) {
   if (page.schema_bytes == 0) {
-    return Status::invalid("plug-in " + path + " can't be loaded: it failed while it was, twice; run without it");
+    return Status::invalid("plug-in " + path + " can't be loaded: it failed twice while loading; run without it");
   }
   std::istringstream lines{std::string(page.schema_text())};
   for (std::string line; std::getline(lines, line);) {
     auto schema = schema_of_text(line);
-    if (!schema) return Status::internal("what is known of plug-in " + path + " can't be read");
+    if (!schema) return Status::internal("the description of plug-in " + path + " can't be read");
     Status added = add_parser(path, schema->name, [schema] { return left_out_parser(*schema); });
     if (!added.ok()) return added;
   }

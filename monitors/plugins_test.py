@@ -83,7 +83,7 @@ class PluginsTest(unittest.TestCase):
             self.assertLessEqual(lost, restarts * 64, "a burst a time")
         other = accounting["queries"]["other"]
         # The parser emits a tuple for each packet with a request, and a reason accounts for each that is missing. Marks
-        # that cost nothing, because no parser saw them any more, are no requests. All packets of the burst in progress
+        # that cost nothing, because no parser saw them any more, are not requests. All packets of the burst in progress
         # count as lost, although tuples of some may have been written.
         named = (other["tuples_out"] + other["dropped"]["packets"]["monitor_restarted"] +
                  other["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
@@ -139,7 +139,7 @@ class PluginsTest(unittest.TestCase):
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
         self.assertEqual(accounting["packets_received"], 20)
-        self.assertIn("within no plug-in", monitor.event("warning")["message"])
+        self.assertIn("outside of all plug-ins", monitor.event("warning")["message"])
 
     def test_a_port_that_does_not_tell_what_was_missed(self):
         with Monitor("--vdev", "net_null0,no-rx=1", "--hugepages", "never", "--memory-mib", "128", "--supervise", "always",
@@ -148,7 +148,7 @@ class PluginsTest(unittest.TestCase):
             os.kill(children_of(monitor.process.pid)[0], signal.SIGKILL)
             monitor.await_event("restarted")
             self.assertEqual(monitor.terminate()[0], 0)
-        self.assertIn("which this port does not tell", monitor.event("warning")["message"])
+        self.assertIn("which this port does not count", monitor.event("warning")["message"])
 
     def test_sigterm_while_it_hangs(self):
         path = self.write("slow", pcap([(1000, tcp_frame(1, payload=b"HANG")), (2000, tcp_frame(2))]))

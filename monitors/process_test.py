@@ -202,7 +202,7 @@ class WrongInputTest(MonitorTest):
             monitor.process.stdout = None
             code, _ = monitor.finish()
         self.assertEqual(code, 1)
-        self.assertIn("reader has gone", monitor.event("error")["message"])
+        self.assertIn("reader has closed it", monitor.event("error")["message"])
         self.assertEqual(monitor.event("error")["kind"], "resources")
 
     def test_parsers_plans_and_settings(self):

@@ -30,7 +30,7 @@ Status resume_queries(const MonitorConfig& config, const MonitorPage& page, Quer
     queries->taken |= uint64_t{1} << place;
     v1::Plan plan;
     if (!plan.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      return Status::internal("the plan that the last process left is damaged");
+      return Status::internal("the plan of the previous process is damaged");
     Status status = read_plan(plan, config.monitor_id, &queries->specs[place]);
     if (!status.ok()) return status;
     if (page.pipeline_limits[place] > 0) queries->specs[place].pipeline_limit = page.pipeline_limits[place];
@@ -85,7 +85,7 @@ Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* que
     if (Status status = read_plan(plan, config.monitor_id, &spec); !status.ok())
       return {status.code(), path + ": " + status.message()};
     if (page != nullptr && !page->plans[place].set(plan.SerializeAsString()))
-      return Status::invalid(path + ": is too long a plan");
+      return Status::invalid(path + ": the plan is too long");
     // There are no confirmations for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
@@ -124,7 +124,7 @@ Status choose_layout(const MonitorConfig& config, const Queries& queries, Thread
     const ThreadLayout& asked = queries.specs[place].threads;
     if (asked.is_default() || asked == *layout) continue;
     if (!layout->is_default()) {
-      return Status::invalid("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
+      return Status::invalid("the plans require different threads (lanes, workers); --lanes or --workers decides");
     }
     *layout = asked;
   }
@@ -133,24 +133,23 @@ Status choose_layout(const MonitorConfig& config, const Queries& queries, Thread
 
 Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised) {
   if (supervised && !layout.workers.empty()) {
-    return Status::invalid("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
+    return Status::invalid("a supervised monitor, such as one with plug-ins, can't have workers, only lanes");
   }
   if (supervised && layout.lanes > kMostSupervisedLanes) {
-    return Status::invalid("a supervised monitor, as one with plug-ins is, has at most " +
+    return Status::invalid("a supervised monitor, such as one with plug-ins, has at most " +
                            std::to_string(kMostSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {
-    return Status::invalid("lanes and workers exclude each other: pipeline mode has one receive queue");
+    return Status::invalid("lanes and workers are mutually exclusive: pipeline mode has one receive queue");
   }
   if (layout.lanes > 1 && !files_of(config).empty()) {
-    return Status::invalid("capture files are read in order: by one lane");
+    return Status::invalid("capture files are read in order, by one lane");
   }
   if (layout.lanes > 1 && interfaces_of(config).size() > 1) {
-    return Status::invalid(
-        "several interfaces are merged in the order of time: by one lane; --workers uses more cores");
+    return Status::invalid("several interfaces are merged by time, in one lane; --workers uses more cores");
   }
   if (config.output == "json" && !layout.is_default()) {
-    return Status::invalid("--output json is written by one thread: not by several lanes, or workers");
+    return Status::invalid("--output json is written by one thread: use a single lane and no workers");
   }
   for (uint32_t place : SetBits(queries.taken)) {
     if (Status status = layout.check(queries.specs[place].parsers); !status.ok()) return status;

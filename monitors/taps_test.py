@@ -166,7 +166,7 @@ class TapsTest(unittest.TestCase):
         path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
         code, _, err = run("--parser", "link_load", "--tap", f"sw1={path}", "--workers", "link_load=2", "--output", "null")
         self.assertNotEqual(code, 0)
-        self.assertIn("parser 'link_load' has to see all packets in one thread, and would have 2", err)
+        self.assertIn("parser 'link_load' must see all packets in one thread, but would have 2", err)
 
     def test_parsers_of_queues_measure_both_sides(self):
         """152 packets came, and the queue dropped 18; other parsers count each packet once."""
@@ -250,7 +250,7 @@ class TapsTest(unittest.TestCase):
         for taps, given in ((("--tap", side), "sw1:2:arrivals"), (("--tap", side, "--tap", other), "sw1:2:arrivals, sw1:3:departures")):
             code, _, errors = run("--parser", "queue_flows", *taps, "--output", "json")
             self.assertEqual(code, 2)
-            self.assertIn("parser 'queue_flows' needs taps on both sides of a port's queue", errors)
+            self.assertIn("parser 'queue_flows' requires taps on both sides of a port's queue", errors)
             self.assertIn(f"given: {given}", errors)
 
     def test_a_horizon_that_is_too_short_counts_twice(self):
@@ -273,7 +273,7 @@ class TapsTest(unittest.TestCase):
     def test_wrong_taps(self):
         path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
         for arguments, words in (
-                (["--tap", f"sw1:2:in={path}"], "'in' is no side of a queue"),
+                (["--tap", f"sw1:2:in={path}"], "'in' is not a side of a queue"),
                 (["--tap", f"sw1={path}", "--tap", f"sw1={path}.pcap"], "is given twice"),
                 (["--tap", f"sw1={path}", "--tap", f"sw2={path}"], "is read for two taps"),
                 (["--tap", "sw1"], "expected SWITCH")):

@@ -12,7 +12,7 @@ Status check_name(const std::string& name) {
       std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
       });
-  return sound ? Status() : Status(Code::kInvalid, "'" + name + "' is no name: letters, digits, _ and . only");
+  return sound ? Status() : Status(Code::kInvalid, "'" + name + "' is not a valid name: use letters, digits, _ and .");
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ void MultiLogImpl::rebuild() {
 }
 
 Status MultiLogImpl::add_filter_locked(const std::string& name, Result<Expression> compiled) {
-  if (find_filter(name) != nullptr) return {Code::kExists, "there is a filter " + name};
+  if (find_filter(name) != nullptr) return {Code::kExists, "there is already a filter " + name};
   if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "at most 1024 filters"};
   if (!compiled.ok()) return compiled.status();
   auto filter = std::make_shared<Filter>();
@@ -130,7 +130,7 @@ Status MultiLogImpl::remove_filter(const std::string& name) {
   const auto filter = find_filter(name);
   if (filter == nullptr) return {Code::kNotFound, "no filter " + name};
   for (const auto& aggregate : aggregates_) {
-    if (aggregate->filter == filter) return {Code::kInUse, "aggregate " + aggregate->name + " is of filter " + name};
+    if (aggregate->filter == filter) return {Code::kInUse, "aggregate " + aggregate->name + " uses filter " + name};
   }
   std::erase(filters_, filter);
   rebuild();
@@ -139,8 +139,8 @@ Status MultiLogImpl::remove_filter(const std::string& name) {
 
 Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
   if (find_aggregate(spec.name) != nullptr || options_.schema.find(spec.name) != nullptr)
-    return {Code::kExists, "there is an aggregate or field " + spec.name};
-  if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket is at least 1 ns"};
+    return {Code::kExists, "there is already an aggregate or field " + spec.name};
+  if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket must have at least 1 ns"};
   if (spec.buckets < 2 || spec.buckets > (1u << 20)) return {Code::kInvalid, "2 to 1048576 buckets"};
   auto function = make_function(spec.function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
@@ -152,7 +152,7 @@ Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
   const size_t bytes = 8 * ((*function)->words() + 3) * (spec.buckets + size_t{1}) * std::max(1u, writers());
   if (aggregate_bytes_ + bytes > options_.aggregate_bytes)
     return {Code::kMemoryFull,
-            "aggregate " + spec.name + " takes " + std::to_string(bytes) + " bytes; fewer buckets or groups?"};
+            "aggregate " + spec.name + " takes " + std::to_string(bytes) + " bytes; use fewer buckets or groups"};
   aggregate->filter = find_filter(spec.filter);
   if (aggregate->filter == nullptr) {
     if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};

@@ -12,10 +12,10 @@ Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
   const uint32_t element =
       bracket == std::string::npos ? 0 : static_cast<uint32_t>(std::strtoul(name.c_str() + bracket + 1, nullptr, 10));
   if (element >= field->spec.elements || (bracket == std::string::npos && field->spec.elements > 1))
-    return {Code::kInvalid, "no single element '" + name + "'"};
+    return {Code::kInvalid, "not a single element: '" + name + "'"};
   const Column column = field->element(element);
   for (const Index& present : indexes_) {
-    if (present.column == column.part(0)) return {Code::kExists, "there is an index on " + name};
+    if (present.column == column.part(0)) return {Code::kExists, "there is already an index on " + name};
   }
   if (indexes_.size() + column.parts() > kMaxIndexes)
     return {Code::kInvalid, "at most 64 indexes; a field of over 8 bytes takes one for each 8"};

@@ -24,11 +24,11 @@ uint64_t Writer::durable() const { return owner_->storage_ == nullptr ? 0 : owne
 
 Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
   if (options.segment_rows < 64 || options.segment_rows > kMaxSegmentRows || options.segment_rows % 64 != 0)
-    return Status(Code::kInvalid, "segment_rows is 64 to 65536, a multiple of 64");
+    return Status(Code::kInvalid, "segment_rows must be a multiple of 64 from 64 to 65536");
   for (const Field& field : options.schema.fields()) {
     // Their bytes are outside the row.
     if (field.spec.type == FieldType::kText)
-      return Status(Code::kInvalid, "field " + field.spec.name + " is a text, which can't be stored");
+      return Status(Code::kInvalid, "field " + field.spec.name + " is a string, which can't be stored");
   }
   auto log = std::make_unique<MultiLogImpl>(std::move(options));
   if (Status status = log->start(); !status.ok()) return status;
@@ -70,7 +70,7 @@ Status MultiLogImpl::start() {
                         journal += result.accepted * options_.schema.row_bytes();
                         count -= result.accepted;
                         if (result.dropped > 0 && !free_memory().ok())
-                          return {Code::kMemoryFull, "the journal doesn't fit memory"};
+                          return {Code::kMemoryFull, "the journal doesn't fit in memory"};
                       }
                       return {};
                     },

@@ -77,7 +77,8 @@ Result<FreezeToken> MultiLogImpl::freeze(uint64_t expiry_ns) {
   while (!freeze_.compare_exchange_strong(present, record.get(), std::memory_order_seq_cst)) {
     if (present == nullptr) continue;
     const int64_t now_ns = monotonic_ns(), rest = present->expires_ns - now_ns;
-    if (rest > 0) return Status(Code::kFrozen, "frozen by another for " + std::to_string(rest) + " ns more");
+    if (rest > 0)
+      return Status(Code::kFrozen, "frozen by another coordinator for " + std::to_string(rest) + " more ns");
     (void)end_freeze(present, now_ns);
     present = nullptr;
   }
@@ -87,7 +88,7 @@ Result<FreezeToken> MultiLogImpl::freeze(uint64_t expiry_ns) {
 
 Result<bool> MultiLogImpl::unfreeze(uint64_t token) {
   const auto pin = epochs_.enter();
-  if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
+  if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "unknown freeze");
   FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
   if (present == nullptr || present->id != token) return false;
   const int64_t now_ns = monotonic_ns();

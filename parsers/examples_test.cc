@@ -124,7 +124,7 @@ TEST(Examples, TextsSayOfWhichKindTheyAre) {
   for (const std::string& name : parser_names()) {
     const Schema schema = make_parser(name)->schema();
     for (const Field& field : schema.fields) {
-      EXPECT_EQ(field.text, text_kind_of(field)) << name << "." << field.name << ": its name alone says so";
+      EXPECT_EQ(field.text, text_kind_of(field)) << name << "." << field.name << ": only its name shows it";
     }
   }
 }

@@ -117,7 +117,7 @@ class Supervisor:
         if daemon.pid and not daemon.runs():
             code = daemon.child.returncode if daemon.child else None
             daemon.has_ended()
-            self.say(f"{daemon.name} has ended{'' if code is None else f' ({code})'} and is started again")
+            self.say(f"{daemon.name} has ended{'' if code is None else f' ({code})'} and is restarting")
             self.note()
         if self.ended or daemon.pid or time.monotonic() < daemon.due:
             return
@@ -125,7 +125,7 @@ class Supervisor:
             daemon.start()
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             daemon.has_ended()
-            self.say(f"{daemon.name} can't be started: {error}")
+            self.say(f"{daemon.name} could not be started: {error}")
         self.note()
 
     def note(self):
@@ -139,7 +139,7 @@ class Supervisor:
         except FileNotFoundError:
             self.ended = True
         except OSError as error:  # for example a full disk: keeps supervising
-            self.say(f"what runs can't be noted: {error}")
+            self.say(f"can't write the list of processes: {error}")
 
     @staticmethod
     def say(what):

@@ -101,7 +101,7 @@ class SuperviseTest(unittest.TestCase):
         self.supervisor.wait()
         old = self.supervisor.pid
         self.supervise(*daemons)
-        self.until("it says so", lambda: self.process("supervisor")["pid"] not in (old, None))
+        self.until("it reports the new supervisor", lambda: self.process("supervisor")["pid"] not in (old, None))
         self.assertEqual(self.process("a"), running)
         self.kill(running)
         self.until_runs("a", 1)
@@ -112,7 +112,7 @@ class SuperviseTest(unittest.TestCase):
         note = [{"name": "a", "pid": stranger.pid, "started": 1, "restarts": 4}]
         (self.folder / "processes.json").write_text(json.dumps(note))
         self.supervise({"name": "a", "command": ["sleep", "1000"]})
-        self.until("it has one of its own", lambda: self.process("a")["pid"] not in (stranger.pid, None))
+        self.until("it has a new process", lambda: self.process("a")["pid"] not in (stranger.pid, None))
         self.assertIsNone(stranger.poll())
 
     def test_asked_to_end_it_leaves_the_daemons(self):

@@ -37,7 +37,7 @@ class Server:
     self.process = subprocess.Popen([*prefix, TAPLINE, "server", "--interface", "br0", "--inventory", "inventory.yaml", *options],
                                     stdout=subprocess.PIPE, text=True)
     if not self.process.stdout.readline().startswith("listening on "):
-      raise Wrong("tapline server did not come up")
+      raise Wrong("tapline server did not start")
 
   def submit(self, *queries):
     """Submits queries, waits until they run, and returns their IDs."""
@@ -84,5 +84,5 @@ class Client:
     self._process.send_signal(signal.SIGTERM)
     printed, _ = self._process.communicate(timeout=60)
     if self._process.returncode != 0:
-      raise Wrong(f"a client got other answers than it should: {printed}")
+      raise Wrong(f"a client got wrong answers: {printed}")
     return json.loads(printed)["patterns"]

@@ -45,7 +45,7 @@ def http_page(results):
                    *(pair_row(row, results) for row in results["rows"] if row["pairs"])])
     return (f"`{results['command']}`, {results['date']}, {results['machine']}.\n\n"
             f"{packets:,} packets, {results['bytes'] / MEGABYTE:,.0f} MB, {results['requests']:,} requests. CPU time of user and kernel,\n"
-            f"start-up taken off (\"-\" where what is left is less than half of it), medians of {results['turns']} turns.\n\n{costs}\n\n"
+            f"without start-up (\"-\" if the rest is less than half of it), medians of {results['turns']} turns.\n\n{costs}\n\n"
             "Right pairs as a share of those whose two heads are in the capture, and the number of wrong ones in brackets. A program\n"
             f"that pairs nothing is left out.\n\n{pairs}\n\n{versions}\n")
 

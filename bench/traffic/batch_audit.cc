@@ -139,7 +139,7 @@ void read(const std::string& brokers, const std::string& topic) {
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) die(rd_kafka_message_errstr(message.get()));
     v1::TupleBatch batch;
-    if (!batch.ParseFromArray(message->payload, static_cast<int>(message->len))) die("a record is no tuple batch");
+    if (!batch.ParseFromArray(message->payload, static_cast<int>(message->len))) die("a record is not a tuple batch");
     sums.add(batch);
   }
   std::printf("%s\n", sums.json().c_str());

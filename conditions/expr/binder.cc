@@ -133,7 +133,8 @@ Binder::Operand Binder::operand_of(const Tree::Term& term) {
 
 std::vector<Binder::Operand> Binder::sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms,
                                          const Place& place) {
-  if (terms.empty() || terms.size() > kMaxTerms) throw ParseError{"1 to 16 terms are compared", place.node.at()};
+  if (terms.empty() || terms.size() > kMaxTerms)
+    throw ParseError{"a side of a comparison has 1 to 16 terms", place.node.at()};
   std::vector<Operand> sum;
   for (const Tree::Term& term : terms) sum.push_back(operand_of(term));
   return sum;

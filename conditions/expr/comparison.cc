@@ -71,7 +71,7 @@ Node Binder::compared(std::vector<Operand> left, Compare compare, std::vector<Op
 
 Node Binder::pair(const Operand& a, Compare compare, const Operand& b, const Place& place) {
   if (a.column.type == FieldType::kText && compare != Compare::kEqual && compare != Compare::kNotEqual)
-    throw ParseError{"texts have no order", b.token.position};
+    throw ParseError{"strings have no order", b.token.position};
   Leaf leaf;
   leaf.kind = Leaf::Kind::kPair;
   leaf.compare = compare;
@@ -105,7 +105,7 @@ Node Binder::linear(std::vector<Operand> left, Compare compare, std::vector<Oper
 }
 
 Number Binder::literal(const Operand& operand) {
-  if (operand.token.kind == Token::Kind::kText) throw ParseError{"a number is wanted here", operand.token.position};
+  if (operand.token.kind == Token::Kind::kText) throw ParseError{"expected a number", operand.token.position};
   return parse_number(operand.token.text, operand.token.position);
 }
 
@@ -137,7 +137,7 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   const Place equal{place.node, place.negated != (compare == Compare::kNotEqual)};
   const Token& token = sum[0].token;
   if (column.type == FieldType::kText) {
-    if (!equality) throw ParseError{"texts have no order", token.position};
+    if (!equality) throw ParseError{"strings have no order", token.position};
     if (sum.size() != 1 || sum[0].sign < 0) throw ParseError{"no arithmetic with a field of type text", token.position};
     return from_texts(column, {text_literal(token)}, equal);
   }

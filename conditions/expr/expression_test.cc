@@ -147,24 +147,24 @@ TEST_F(Expressions, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(error_of("dstPrt == 80"), "invalid at 0: unknown field 'dstPrt'");
   EXPECT_EQ(error_of("dstPort == 70000"), "invalid at 11: out of range for a field of type u16");
   EXPECT_EQ(error_of("dstPort == -1"), "invalid at 12: out of range for a field of type u16");
-  EXPECT_EQ(error_of("srcIP == 10.0.0"), "invalid at 9: '10.0.0' is no IPv4 address");
+  EXPECT_EQ(error_of("srcIP == 10.0.0"), "invalid at 9: '10.0.0' is not an IPv4 address");
   EXPECT_EQ(error_of("srcIP in 10.0.0.0/40"), "invalid at 18: a prefix has 0 to 32 bits");
   EXPECT_EQ(error_of("srcIP == dstPort"), "invalid at 9: can't compare ipv4 with u16");
   EXPECT_EQ(error_of("srcIP + 1 > 3"), "invalid at 0: no arithmetic with a field of type ipv4");
-  EXPECT_EQ(error_of("dstPort < 1.5"), "invalid at 10: a whole number is wanted here");
+  EXPECT_EQ(error_of("dstPort < 1.5"), "invalid at 10: expected a whole number");
   EXPECT_EQ(error_of("pktSize < 5parsecs"), "invalid at 11: unknown unit 'parsecs'");
   EXPECT_EQ(error_of("(dstPort == 80"), "invalid at 14: expected ')' before the end");
   EXPECT_EQ(error_of("dstPort == 80)"), "invalid at 13: unexpected ')'");
   EXPECT_EQ(error_of("dstPort =="), "invalid at 10: expected a field or a value before the end");
   EXPECT_EQ(error_of("dstPort 80"), "invalid at 8: expected a comparison instead of '80'");
-  EXPECT_EQ(error_of("dstPort like 8*"), "invalid at 13: 'like' is for addresses");
+  EXPECT_EQ(error_of("dstPort like 8*"), "invalid at 13: 'like' applies only to addresses");
   EXPECT_EQ(error_of("dstIP like 1.2.3"), "invalid at 11: a pattern has as many parts as an address");
   EXPECT_EQ(error_of("path == 3"), "invalid at 0: path is a list: path[0] or path contains …");
   EXPECT_EQ(error_of("path[5] == 3"), "invalid at 5: field path has 5 elements");
   EXPECT_EQ(error_of("dstPort in 90..80"), "invalid at 11: the range ends before it begins");
   EXPECT_EQ(error_of("dstPort == 80 # web"), "invalid at 14: unexpected character");
   EXPECT_EQ(error_of("1 == 1"), "invalid at 0: a comparison needs a field");
-  EXPECT_EQ(error_of("tag == \"hello"), "invalid at 7: a quoted text without its end");
+  EXPECT_EQ(error_of("tag == \"hello"), "invalid at 7: the quoted string has no closing quote");
 }
 
 TEST_F(Expressions, HugeAndDeepOnesAreRefused) {

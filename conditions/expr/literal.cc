@@ -29,7 +29,7 @@ Number parse_number(std::string_view word, size_t position) {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(word.data() + 2, word.data() + word.size(), value, 16);
     if (error != std::errc() || end != word.data() + word.size())
-      throw ParseError{quoted(word) + " is no number", position};
+      throw ParseError{quoted(word) + " is not a number", position};
     return Number::of_whole(value);
   }
   size_t digits = 0;
@@ -47,13 +47,13 @@ Number parse_number(std::string_view word, size_t position) {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || end != number.data() + number.size())
-      throw ParseError{quoted(word) + " is no number that fits 64 bits", position};
+      throw ParseError{quoted(word) + " does not fit in 64 bits", position};
     return Number::of_whole(static_cast<__int128>(value) * static_cast<int64_t>(factor));
   }
   double value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc() || end != number.data() + number.size())
-    throw ParseError{quoted(word) + " is no number", position};
+    throw ParseError{quoted(word) + " is not a number", position};
   value *= factor;
   if (value == std::floor(value) && value < 1e18 && factor != 1) return Number::of_whole(static_cast<int64_t>(value));
   return Number::of_real(value);
@@ -65,7 +65,7 @@ std::string parse_address(const Column& column, std::string_view word, size_t po
     char address[16];
     const bool is_v6 = text.find(':') != std::string::npos;
     if (inet_pton(is_v6 ? AF_INET6 : AF_INET, text.c_str(), address) != 1)
-      throw ParseError{quoted(word) + " is no address", position};
+      throw ParseError{quoted(word) + " is not an address", position};
     return address_bytes({address, is_v6 ? 16u : 4u});
   }
   std::string bytes(column.bytes, '\0');
@@ -74,11 +74,12 @@ std::string parse_address(const Column& column, std::string_view word, size_t po
     char rest;
     if (text.size() != 17 || std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &part[0], &part[1], &part[2],
                                          &part[3], &part[4], &part[5], &rest) != 6)
-      throw ParseError{quoted(word) + " is no MAC address", position};
+      throw ParseError{quoted(word) + " is not a MAC address", position};
     for (int i = 0; i < 6; ++i) bytes[i] = static_cast<char>(part[i]);
   } else if (inet_pton(column.type == FieldType::kIpv6 ? AF_INET6 : AF_INET, text.c_str(), bytes.data()) != 1) {
-    throw ParseError{quoted(word) + (column.type == FieldType::kIpv6 ? " is no IPv6 address" : " is no IPv4 address"),
-                     position};
+    throw ParseError{
+        quoted(word) + (column.type == FieldType::kIpv6 ? " is not an IPv6 address" : " is not an IPv4 address"),
+        position};
   }
   return bytes;
 }
@@ -94,7 +95,7 @@ std::string parse_bytes(const Column& column, const Token& token) {
     bytes = token.text;
   } else {
     if (!token.text.starts_with("0x") || token.text.size() % 2 != 0)
-      throw ParseError{"bytes are written \"text\" or 0x and an even number of digits", token.position};
+      throw ParseError{"write bytes as \"text\", or as 0x and an even number of digits", token.position};
     for (size_t i = 2; i < token.text.size(); i += 2) {
       unsigned value = 0;
       const auto [end, error] = std::from_chars(token.text.data() + i, token.text.data() + i + 2, value, 16);
@@ -123,7 +124,7 @@ Values of_bytes(const Column& column, const std::string& low, const std::string&
 uint64_t key_of_number(const Column& column, const Number& number, size_t position) {
   if (column.type == FieldType::kF64) return float_key(number.as_double());
   if (column.type == FieldType::kF32) return float_key32(static_cast<float>(number.as_double()));
-  if (number.is_float) throw ParseError{"a whole number is wanted here", position};
+  if (number.is_float) throw ParseError{"expected a whole number", position};
   if (number.whole < least_of(column) || number.whole > greatest_of(column))
     throw ParseError{"out of range for a field of type " + std::string(name_of(column.type)), position};
   return key_of_integer(column, number.whole);

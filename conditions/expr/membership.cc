@@ -38,7 +38,7 @@ Node Binder::from_texts(const Column& column, std::vector<std::string> texts, co
 }
 
 std::string Binder::text_literal(const Token& token) {
-  if (token.kind != Token::Kind::kText) throw ParseError{"texts are written \"text\"", token.position};
+  if (token.kind != Token::Kind::kText) throw ParseError{"write strings in double quotes: \"text\"", token.position};
   return std::string(token.text);
 }
 
@@ -100,7 +100,7 @@ Node Binder::in(const Column& column, const Tree::Membership& membership, const 
   if (column.type == FieldType::kText) {
     std::vector<std::string> texts;
     for (const Tree::Range& range : membership.ranges()) {
-      if (range.has_high()) throw ParseError{"texts have no order", range.high().at()};
+      if (range.has_high()) throw ParseError{"strings have no order", range.high().at()};
       texts.push_back(text_literal(token_of(range.low())));
     }
     return from_texts(column, std::move(texts), place);
@@ -111,7 +111,7 @@ Node Binder::in(const Column& column, const Tree::Membership& membership, const 
 }
 
 Node Binder::like(const Column& column, const Token& token, const Place& place) {
-  if (!is_address(column)) throw ParseError{"'like' is for addresses", token.position};
+  if (!is_address(column)) throw ParseError{"'like' applies only to addresses", token.position};
   const bool either = column.type == FieldType::kAddress;
   const bool is_v4 = either ? token.text.find(':') == std::string_view::npos : column.type == FieldType::kIpv4;
   const bool is_mac = column.type == FieldType::kMac;

@@ -214,7 +214,7 @@ void Parser::comparison() {
 void Parser::membership(const Terms& left, bool negated, size_t begin) {
   const Token op = take();
   if (left.size() != 1 || !left[0].has_field() || left[0].negative())
-    throw ParseError{"'" + std::string(op.text) + "' wants a single field before it", begin};
+    throw ParseError{"'" + std::string(op.text) + "' must follow a single field", begin};
   Tree::Membership membership;
   *membership.mutable_field() = left[0].field();
   membership.set_any_element(is(op, "contains"));

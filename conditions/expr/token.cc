@@ -25,7 +25,7 @@ std::vector<Token> tokens(std::string_view text) {
       tokens.push_back({Token::Kind::kWord, text.substr(begin, i - begin), begin});
     } else if (c == '"') {
       const size_t end = text.find('"', i + 1);
-      if (end == std::string_view::npos) throw ParseError{"a quoted text without its end", begin};
+      if (end == std::string_view::npos) throw ParseError{"the quoted string has no closing quote", begin};
       tokens.push_back({Token::Kind::kText, text.substr(begin + 1, end - begin - 1), begin});
       i = end + 1;
     } else {

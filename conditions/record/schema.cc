@@ -22,7 +22,7 @@ bool is_name(std::string_view name) {
 }
 
 Status check_field(const FieldSpec& spec) {
-  if (!is_name(spec.name)) return {Code::kInvalid, "'" + spec.name + "' is no name of a field"};
+  if (!is_name(spec.name)) return {Code::kInvalid, "'" + spec.name + "' is not a valid field name"};
   if (spec.type == FieldType::kBytes && (spec.bytes < 1 || spec.bytes > 64))
     return {Code::kInvalid, "field " + spec.name + ": 1 to 64 bytes"};
   if (spec.elements < 1 || spec.elements > 64) return {Code::kInvalid, "field " + spec.name + ": 1 to 64 elements"};
@@ -68,7 +68,7 @@ Result<Schema> Schema::make(std::vector<FieldSpec> specs) {
   bool has_time = false;
   for (FieldSpec& spec : specs) {
     if (Status status = check_field(spec); !status.ok()) return status;
-    if (schema.find(spec.name) != nullptr) return Status(Code::kInvalid, "two fields are called " + spec.name);
+    if (schema.find(spec.name) != nullptr) return Status(Code::kInvalid, "two fields are named " + spec.name);
     Field field;
     field.column = {.offset = schema.row_bytes_,
                     .type = spec.type,
@@ -82,7 +82,7 @@ Result<Schema> Schema::make(std::vector<FieldSpec> specs) {
     field.spec = std::move(spec);
     schema.fields_.push_back(std::move(field));
   }
-  if (!has_time) return Status(Code::kInvalid, "a record needs a field of type time that is always there");
+  if (!has_time) return Status(Code::kInvalid, "a record needs a field of type time that is always present");
   schema.presence_offset_ = schema.row_bytes_;
   schema.row_bytes_ += (schema.presence_bits_ + 7) / 8;
   if (schema.row_bytes_ > kMaxRowBytes) return Status(Code::kInvalid, "a record has at most 4096 bytes");

@@ -140,7 +140,7 @@ Part negated(std::vector<Part>* parts) {
 Result<Shape> check_shape(const Tree& tree) {
   Shape shape;
   const int count = tree.nodes_size();
-  if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 parts", 0);
+  if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 nodes", 0);
   shape.negated.resize(static_cast<size_t>(count));
   // Walks backwards from the root; each level has its number of missing nodes and whether they are negated.
   struct Level {
@@ -152,13 +152,13 @@ Result<Shape> check_shape(const Tree& tree) {
   for (int i = count - 1; i >= 0; --i) {
     const Tree::Node& node = tree.nodes(i);
     while (!levels.empty() && levels.back().missing == 0) levels.pop_back();
-    if (levels.empty()) return Status(Code::kInvalid, "the condition is no tree: a part belongs to nothing", node.at());
+    if (levels.empty()) return Status(Code::kInvalid, "the condition is not a tree: a node has no parent", node.at());
     --levels.back().missing;
     const bool negated = levels.back().negated;
     shape.negated[static_cast<size_t>(i)] = negated;
     const bool joins = node.kind_case() == Kind::kAll || node.kind_case() == Kind::kAny;
     if (node.kind_case() == Kind::KIND_NOT_SET || (joins && children_of(node) == 0))
-      return Status(Code::kInvalid, "the condition has a part without meaning", node.at());
+      return Status(Code::kInvalid, "the condition has a node without a meaning", node.at());
     if (is_leaf(node) && ++leaves > kMaxLeaves) return Status(Code::kInvalid, "more than 4096 comparisons", node.at());
     if (const uint32_t children = children_of(node); children > 0) {
       levels.push_back({children, negated != (node.kind_case() == Kind::kNot)});
@@ -167,7 +167,7 @@ Result<Shape> check_shape(const Tree& tree) {
     }
   }
   for (const Level& level : levels) {
-    if (level.missing > 0) return Status(Code::kInvalid, "the condition is no tree: a part is missing", 0);
+    if (level.missing > 0) return Status(Code::kInvalid, "the condition is not a tree: a node is missing", 0);
   }
   return shape;
 }

@@ -66,15 +66,15 @@ TEST(Trees, TheCanonicalTextMeansTheSame) {
 TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
   const Schema schema = test_schema();
   const auto error = [&](const Tree& tree) { return Expression::compile(tree, schema).status().to_string(); };
-  EXPECT_EQ(error(postfix({constant, constant})), "invalid at 0: the condition is no tree: a part belongs to nothing");
-  EXPECT_EQ(error(postfix({negate})), "invalid at 0: the condition is no tree: a part is missing");
+  EXPECT_EQ(error(postfix({constant, constant})), "invalid at 0: the condition is not a tree: a node has no parent");
+  EXPECT_EQ(error(postfix({negate})), "invalid at 0: the condition is not a tree: a node is missing");
   EXPECT_EQ(error(postfix({constant, [](Tree::Node* node) { node->set_all(2); }})),
-            "invalid at 0: the condition is no tree: a part is missing");
+            "invalid at 0: the condition is not a tree: a node is missing");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->set_any(0); }})),
-            "invalid at 0: the condition has a part without meaning");
-  EXPECT_EQ(error(postfix({[](Tree::Node*) {}})), "invalid at 0: the condition has a part without meaning");
+            "invalid at 0: the condition has a node without a meaning");
+  EXPECT_EQ(error(postfix({[](Tree::Node*) {}})), "invalid at 0: the condition has a node without a meaning");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_comparison(); }})),
-            "invalid at 0: 1 to 16 terms are compared");
+            "invalid at 0: a side of a comparison has 1 to 16 terms");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_membership()->mutable_field()->set_name("bytes"); }})),
             "invalid at 0: expected values");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) {
@@ -99,7 +99,7 @@ TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
   EXPECT_EQ(error(deep), "invalid at 0: nested too deeply");
   Tree many;
   for (int i = 0; i <= kMaxNodes; ++i) constant(many.add_nodes());
-  EXPECT_EQ(error(many), "invalid at 0: the condition has more than 16384 parts");
+  EXPECT_EQ(error(many), "invalid at 0: the condition has more than 16384 nodes");
 }
 
 // Corrupt trees are refused or evaluated, but harm nothing.

@@ -90,7 +90,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     });
   }
 
-  test("a wrong query shows where it is wrong, is mended, and its plan shows before it runs", async () => {
+  test("an error is marked in a query, and the plan of the corrected query appears before it runs", async () => {
     await page.goto(tapline.url);
     await write(query("htp_get"));
     const errorList = page.locator(".errors li");
@@ -175,7 +175,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       expect(partial.indexOf(false), "windows before the first whole one").toBeGreaterThan(0);
       expect(partial.slice(partial.indexOf(false)), "none after it").not.toContain(true);
       await until("the chart names them", async () => /, \d+ of them partial$/.test((await card.locator(".chart").getAttribute("aria-label")) ?? ""));
-      expect(await card.locator(".legend").textContent()).toContain("not watched all the time");
+      expect(await card.locator(".legend").textContent()).toContain("not watched completely");
       expect(await violations(look.page)).toEqual([]);
       await look.page.screenshot({ path: join(SCREENSHOTS, "partial.png"), animations: "disabled" });
       expect(look.errors).toEqual([]);
@@ -212,7 +212,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await until("the row has the focus again", () => row.evaluate((button) => button === document.activeElement));
   });
 
-  test("a stopped query says so and keeps its last result", async () => {
+  test("a stopped query shows its state and keeps its last result", async () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await page.locator("[data-state=stopped]").waitFor();
     const { rows: latest } = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
@@ -253,7 +253,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(await violations(page)).toEqual([]);
   });
 
-  test("a query that ends by itself says so, and its page asks for no more", async () => {
+  test("a query that ends shows its state, and its page sends no more requests", async () => {
     await page.goto(`${tapline.url}/#/queries`);
     await write(query("http_get").replace("LIMIT 1h", "LIMIT 20p"));
     await runQuery();
@@ -293,7 +293,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     }
   });
 
-  test("a server that dies is told of, directly or behind a gateway, and found again when it is back, with the token that it then wants", async () => {
+  test("the loss of a server is shown, directly or behind a gateway, and the page reconnects with the token that the server then requires", async () => {
     const gate = await gateway(tapline.url);
     const behind = await openTab(context);
     try {
@@ -314,7 +314,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       for (const each of [page, behind.page]) {
         await each.getByText("The server requires a token.").waitFor();
         await each.getByLabel("Token").fill(token);
-        await each.getByRole("button", { name: "Use it" }).click();
+        await each.getByRole("button", { name: "Use token" }).click();
         await each.getByLabel("Token").waitFor({ state: "detached" });
       }
       await page.getByText("The server does not know this query").waitFor();
@@ -336,10 +336,10 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(await violations(page)).toEqual([]);
     await screenshot("token");
     await bar.getByLabel("Token").fill("of-nobody");
-    await bar.getByRole("button", { name: "Use it" }).click();
+    await bar.getByRole("button", { name: "Use token" }).click();
     await until("it is asked for again", async () => (await bar.getByLabel("Token").inputValue()) === "");
     await bar.getByLabel("Token").fill(token);
-    await bar.getByRole("button", { name: "Use it" }).click();
+    await bar.getByRole("button", { name: "Use token" }).click();
     await bar.getByLabel("Token").waitFor({ state: "detached" });
     await page.getByText("No queries yet").waitFor();
   });
@@ -356,7 +356,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     const rows = plan.locator("[aria-label='Mirror rules'] tbody tr");
     const shown = await rows.evaluateAll((all) => all.map((row) => [row.querySelector("th")!.textContent, row.querySelectorAll("td")[1].textContent]));
     expect(shown).toEqual(wanted.rules.map((rule: any) => [rule.switch_id, rule.match]));
-    for (const fact of ["Copies are made at", "Traffic it adds", "Rules in mirror tables"]) expect(await plan.locator(".facts").textContent()).toContain(fact);
+    for (const fact of ["Mirrored at", "Extra traffic", "Rules in mirror tables"]) expect(await plan.locator(".facts").textContent()).toContain(fact);
     expect(await violations(page)).toEqual([]);
     await screenshot("plan");
     await onPhone();
@@ -405,7 +405,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     }
   });
 
-  test("a group that nobody answers has no time, and counts its requests as the server's log does", async () => {
+  test("an unanswered group has no time, and counts its requests as the server's log does", async () => {
     await tapline.killServer();
     const captures = join(ROOT, "testbed/captures");
     await tapline.startServer("--pcap", join(captures, "hanging_small.pcap.zst"));

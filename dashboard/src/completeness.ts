@@ -20,17 +20,17 @@ function dropped(of: Totals): number {
 export function completenessLine(of: Totals, partial = false): HTMLElement {
   const complete = isComplete(of) && !partial;
   const line = h("p", { class: `completeness ${complete ? "good" : "fair"}` });
-  line.append(h("strong", {}, complete ? "Complete" : partial ? "Partial" : "Not all of it"));
+  line.append(h("strong", {}, complete ? "Complete" : partial ? "Partial" : "Incomplete"));
   if ((of.sampling_rate ?? 1) < 1) line.append(fact("of flows kept", percent(of.sampling_rate!)));
   if (of.packets_in !== undefined) line.append(fact("packets", number(of.packets_in)));
   if (of.tuples !== undefined) line.append(fact("tuples", number(of.tuples)));
   for (const [reason, count] of Object.entries(of.dropped ?? {})) line.append(fact(`dropped: ${reason}`, number(count), true));
   if (of.late) line.append(fact("late", number(of.late), true));
-  if (of.reused) line.append(fact("connections with several requests, left out", number(of.reused), true));
+  if (of.reused) line.append(fact("connections with several requests, not counted", number(of.reused), true));
   if (of.unanswered) line.append(fact("unanswered", number(of.unanswered)));
   if (of.half_seen) line.append(fact("half seen", number(of.half_seen)));
-  if (of.duplicates) line.append(fact("batches twice, counted once", number(of.duplicates)));
-  if (of.clock_steps) line.append(fact("batches of a clock that went back", number(of.clock_steps), true));
+  if (of.duplicates) line.append(fact("repeated batches, counted once", number(of.duplicates)));
+  if (of.clock_steps) line.append(fact("batches after a clock was set back", number(of.clock_steps), true));
   if (of.silent?.length) line.append(fact("silent monitors", of.silent.join(", "), true));
   return line;
 }

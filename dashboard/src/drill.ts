@@ -63,11 +63,11 @@ export class DrillDialog {
         h("td", {}, `${exemplar.src_ip}:${exemplar.src_port}`),
         h("td", {}, `${exemplar.dst_ip}:${exemplar.dst_port}`),
         h("td", { class: "wide" }, exemplar.monitor),
-        h("td", {}, h("button", { type: "button", onclick: () => void this.ask([exemplar], results) }, "only this one")),
+        h("td", {}, h("button", { type: "button", onclick: () => void this.ask([exemplar], results) }, "only this connection")),
       ),
     );
     const head = ["From (UTC)", "Client", "Server", "Seen by", ""].map((name, at) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: at === 3 ? "wide" : undefined }, name)));
-    return h("section", {}, h("h3", {}, "Some of its connections"), scrolled("Connections", h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
+    return h("section", {}, h("h3", {}, "Example connections"), scrolled("Connections", h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
   }
 
   private async ask(exemplars: Exemplar[], results: HTMLElement): Promise<void> {
@@ -113,7 +113,7 @@ export class DrillDialog {
 
 export function explained(error: unknown): string {
   if (error instanceof ProblemError || error instanceof NoAnswer) return error.message;
-  return "The page received data that it doesn't know. Reload it.";
+  return "The page received data of an unknown version. Reload the page.";
 }
 
 function scrolled(label: string, table: HTMLElement): HTMLElement {

@@ -18,7 +18,7 @@ test("numbers, bytes, shares", () => {
   expect(percent(1)).toBe("100 %");
 });
 
-test("values in the plan's unit; unknown ones are told as such", () => {
+test("values have the plan's unit; unknown values are shown as unknown", () => {
   expect(quantity(2_000_000, "ns")).toBe("2 ms");
   expect(quantity(3, "count")).toBe("3");
   expect(quantity(null, "ns")).toBe("-");
@@ -29,7 +29,7 @@ test("times are UTC and keep their microseconds", () => {
   expect(preciseClock("1795204789803343017")).toBe("19:59:49.803343");
 });
 
-test("keys show what is empty", () => {
+test("keys show empty fields", () => {
   expect(keyText({})).toBe("all");
   expect(keyText({ url: "", dst_port: 80 })).toBe("(empty)  ·  80");
   expect(keyText({ status: null })).toBe("-");

@@ -38,7 +38,7 @@ test("fields are those of the query's parsers", () => {
   expect(labels("PARSE http_get PROCESS (top-k: k=")).toEqual([]);
 });
 
-test("texts and comments are no clauses", () => {
+test("strings and comments are not clauses", () => {
   expect(labels('PARSE http_get TO "PROCESS (')).toEqual([]);
   expect(labels("-- PARSE ")).toContain("PARSE");
 });

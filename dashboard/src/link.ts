@@ -17,7 +17,7 @@ export class LinkBar {
   private show(link: Link): void {
     this.element.dataset.link = link;
     if (link === "gone") {
-      fill(this.element, h("p", {}, h("strong", {}, "The server does not respond."), " What you see is from before. The page asks again until it is back."));
+      fill(this.element, h("p", {}, h("strong", {}, "The server does not respond."), " This page shows earlier data and retries until the server responds."));
       this.wasGone = true;
       this.probe();
     } else if (link === "unauthorized") {
@@ -40,14 +40,14 @@ export class LinkBar {
 
   private askForToken(): void {
     const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
-    const said = this.api.token === "" ? "The server requires a token." : "Your token has expired, or is not for this server.";
+    const said = this.api.token === "" ? "The server requires a token." : "The server does not accept your token: it has expired or belongs to another server.";
     const form = h(
       "form",
       { onsubmit: (event) => (event.preventDefault(), void this.tryToken(input.value.trim())) },
       h("strong", {}, said),
       h("label", { for: "token" }, "Token"),
       input,
-      h("button", { type: "submit", class: "primary" }, "Use it"),
+      h("button", { type: "submit", class: "primary" }, "Use token"),
     );
     fill(this.element, form);
     input.focus();

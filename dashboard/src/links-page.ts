@@ -114,7 +114,7 @@ function emptyLine(link: MeasuredLink, load: LinkLoad): Line {
 
 function linksView(links: MeasuredLink[]): Child {
   if (links.length === 0) {
-    return h("p", {}, "No query has measured links. One that does: ", h("code", {}, LINKS_EXAMPLE));
+    return h("p", {}, "No query has measured links. An example: ", h("code", {}, LINKS_EXAMPLE));
   }
   const rows = lines(links).map((line) =>
     h(
@@ -149,7 +149,7 @@ function queryCell(id: string, ended: boolean): HTMLElement {
 
 function queuesView(queues: MeasuredQueue[]): Child {
   if (queues.length === 0) {
-    return h("p", {}, "No query measures queues. One that does: ", h("code", {}, QUEUES_EXAMPLE));
+    return h("p", {}, "No query measures queues. An example: ", h("code", {}, QUEUES_EXAMPLE));
   }
   const rows = queues.map((queue) =>
     h(

@@ -59,7 +59,7 @@ function nodesView(nodes: MultilogNode[]): Child[] {
       h("td", { class: "wide" }, node.address),
     ),
   );
-  return [h("h2", {}, "Headers are kept by"), table("MultiLog nodes", ["Node", "State", "Packets", "Headers kept", "Lost", "Memory", "Address"], [2, 3, 5], [2, 5, 6], rows)];
+  return [h("h2", {}, "MultiLog nodes"), table("MultiLog nodes", ["Node", "State", "Packets", "Headers kept", "Lost", "Memory", "Address"], [2, 3, 5], [2, 5, 6], rows)];
 }
 
 function agentsView(agents: Agent[]): Child[] {
@@ -77,7 +77,7 @@ function agentsView(agents: Agent[]): Child[] {
       h("td", { class: "number wide" }, agent.cores ?? "-"),
     ),
   );
-  return [h("h2", {}, "Traffic is watched by"), table("Agents", ["Host", "State", "Interface", "Load", "Clock", "Queries", "Cores"], [3, 4, 6], [2, 4, 6], rows)];
+  return [h("h2", {}, "Agents"), table("Agents", ["Host", "State", "Interface", "Load", "Clock", "Queries", "Cores"], [3, 4, 6], [2, 4, 6], rows)];
 }
 
 function losses(dropped: Record<string, number> | undefined): Child {

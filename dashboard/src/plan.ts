@@ -11,7 +11,7 @@ export function planView({ plan, notes, placement, text }: Explanation): HTMLEle
     tree(plan, placement),
     placement && cost(placement),
     rules(plan, placement),
-    h("details", {}, h("summary", {}, "The plan as the command line shows it"), h("pre", { tabindex: "0" }, text)),
+    h("details", {}, h("summary", {}, "The plan as text"), h("pre", { tabindex: "0" }, text)),
   );
 }
 
@@ -70,7 +70,7 @@ function addresses(list: PlanAddress[] | undefined): string {
 function monitorText(plan: Plan, placement?: Placement): string {
   const names = placement ? hosts(placement.monitors) : (plan.monitors ?? []).map(({ id, host }) => host ?? id).join(", ");
   const { mode, rate } = plan.sampling ?? {};
-  const kept = mode === undefined ? "every flow" : mode === "AUTO" ? `flows as they can be taken, ${percent(rate ?? 1)} at first` : `${percent(rate ?? 1)} of flows`;
+  const kept = mode === undefined ? "every flow" : mode === "AUTO" ? `sampling by load, ${percent(rate ?? 1)} of flows at first` : `${percent(rate ?? 1)} of flows`;
   return `${names} · ${kept}`;
 }
 
@@ -124,8 +124,8 @@ function cost(placement: Placement): HTMLElement {
     "dl",
     { class: "facts" },
     h("dt", {}, "Network"), h("dd", {}, placement.network),
-    h("dt", {}, "Copies are made at"), h("dd", {}, `the switches of the ${placement.mirrored_at} side`),
-    h("dt", {}, "Traffic it adds"), h("dd", {}, links.join(", ") || "none"),
+    h("dt", {}, "Mirrored at"), h("dd", {}, `the switches of the ${placement.mirrored_at} side`),
+    h("dt", {}, "Extra traffic"), h("dd", {}, links.join(", ") || "none"),
     h("dt", {}, "Rules in mirror tables"), h("dd", {}, rules.join(", ") || "none"),
   );
 }

@@ -97,7 +97,7 @@ export class ProcessorCard {
     this.element.dataset.end = String(snapshot.endNs);
     const span = `${clock(snapshot.startNs, true)} – ${clock(snapshot.endNs, true)} UTC, ${duration(snapshot.endNs - snapshot.startNs)}`;
     const unwatched = snapshot.partial && this.plan.window?.size !== undefined;
-    const partly = unwatched ? " · not watched all the time" : snapshot.partial ? " · so far" : "";
+    const partly = unwatched ? " · not watched completely" : snapshot.partial ? " · so far" : "";
     setText(this.when, `${span} · ${counted(snapshot.windows, "window")}${partly}`);
     fill(this.complete, completenessLine(snapshot.completeness, unwatched));
     this.search.hidden = snapshot.rows <= 15 && this.view.filter === "";
@@ -134,7 +134,7 @@ export class ProcessorCard {
     const chosen = this.view.selected !== "" && detail?.id === row.id;
     const button = h("button", { type: "button", class: "link", "data-row": row.id, title: row.key, "aria-haspopup": "dialog" }, row.key);
     const cells: HTMLElement[] = [];
-    if (this.plan.ranking) cells.push(h("td", { class: "rank" }, row.rank, row.tied && h("span", { title: "may be as large as its neighbour" }, "≈")));
+    if (this.plan.ranking) cells.push(h("td", { class: "rank" }, row.rank, row.tied && h("span", { title: "tied with its neighbour within the bounds" }, "≈")));
     if (this.plan.trigger && row.alert) cells.push(h("td", {}, alertPill(row.alert)), h("td", {}, clock(row.endNs ?? 0, true)));
     cells.push(h("td", { class: "key" }, button), this.valueCell(row, largest, partial));
     if (isDistributed(this.plan)) {
@@ -181,7 +181,7 @@ export class ProcessorCard {
       dot.style.background = `var(${LINE_COLOURS[at % LINE_COLOURS.length]})`;
       return h("li", {}, dot, name);
     });
-    if (partial > 0) items.push(h("li", {}, h("i", { class: "hollow", "aria-hidden": "true" }), "not watched all the time"));
+    if (partial > 0) items.push(h("li", {}, h("i", { class: "hollow", "aria-hidden": "true" }), "not watched completely"));
     fill(this.legend, ...items);
   }
 

@@ -64,7 +64,7 @@ export class QueryPage implements Page {
     this.worker?.terminate();
     this.worker = null;
     this.stopTotals();
-    fill(this.said, h("p", { class: "message fair" }, "The server does not know this query, or no longer does: it keeps running queries and the 100 that ended last. Without a separate Redis it keeps none across a restart. This page shows what it received before."));
+    fill(this.said, h("p", { class: "message fair" }, "The server does not have this query (any more): it keeps running queries and the 100 that ended last. Without a separate Redis it keeps none across a restart. This page shows the data that it received before."));
   }
 
   private begin(query: Query): void {
@@ -107,7 +107,7 @@ export class QueryPage implements Page {
 
   private showLink(link: FollowLink, retryMs: number): void {
     const texts: Partial<Record<FollowLink, string>> = {
-      lost: `The stream of results broke off. Next try in ${retryMs / 1000} s; nothing is lost that the server keeps.`,
+      lost: `The stream of results was interrupted. Next attempt in ${retryMs / 1000} s; the server keeps all results.`,
       busy: "The server has reached its limit of result streams. Close another page; this page keeps trying.",
       unauthorized: "The server requires a token to continue.",
     };

@@ -130,7 +130,7 @@ function alertRow(alert: Alert): HTMLElement {
     {},
     h("td", {}, clock(alert.window_end_ns, true)),
     h("td", {}, h("span", { class: `pill ${look}` }, alert.severity)),
-    h("td", {}, alert.node || "all together"),
+    h("td", {}, alert.node || "all hosts"),
     h("td", {}, keyText(alert.key)),
     h("td", { class: "number" }, value),
     h("td", { class: "wide" }, alert.watch),

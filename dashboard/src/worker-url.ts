@@ -8,7 +8,7 @@ interface TrustedTypes {
 const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
 const policy = types?.createPolicy("tapline", {
   createScriptURL: (wanted) => {
-    if (wanted !== url) throw new TypeError(`no script of this page: ${wanted}`);
+    if (wanted !== url) throw new TypeError(`not a script of this page: ${wanted}`);
     return wanted;
   },
 });

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Kills, freezes and cuts off the containers of a cluster that is up, in turn and two at once, under known input.
 
-One query counts requests by URL, and whether all of it was seen, second by second, through all of it; clients ask each web server for one page after the other, each
-with a number of its own. After each fault it tells how long results stayed away; in the end every window is held against what the
-clients wrote down: nothing counted twice or in a wrong second, and what is missing told of by its window's completeness. Exit code 1
-if that is not so, if something does not come back, or if a query fails.
+Throughout, one query counts requests by URL and reports completeness, second by second, while clients request numbered pages of each
+web server, one after the other. After each fault, the program reports for how long results were missing. At the end, every window is
+compared with the clients' logs: no request may be counted twice or in a wrong second, and the window's completeness must report each
+missing one. Exit code 1 if this is violated, if a component does not recover, or if a query fails.
 """
 import argparse
 import os
@@ -74,7 +74,7 @@ class Judgement:
             if not told:
                 untold.setdefault(episode, []).append(request.began - episode.struck)
         for episode, after in untold.items():
-            episode.wrong.append(f"{len(after)} requests, {after[0]:.1f} to {after[-1]:.1f} s after the fault, are missing, and nothing tells of it")
+            episode.wrong.append(f"{len(after)} requests, {after[0]:.1f} to {after[-1]:.1f} s after the fault, are missing without any report")
         self.totals["windows"] += len(windows)
         self.totals["whole"] += sum(1 for window in windows if window.start // SECOND_NS not in less and not losses(window.completeness))
 
@@ -90,7 +90,7 @@ def run(options, containers, episodes):
     began = time.monotonic()
     try:
         if within_s(PATIENCE_S, lambda: watch.query and watch.counted_since(0)) is None:
-            sys.exit(f"error: no request of each web server is counted before any fault; {watch.why()}")
+            sys.exit(f"error: before any fault, the requests of some web server are not counted; {watch.why()}")
         for episode in episodes:
             if time.monotonic() - began > 60 * options.minutes:
                 break
@@ -99,9 +99,9 @@ def run(options, containers, episodes):
             episode.run(containers, watch)
             say(report.progress(episode))
     except KeyboardInterrupt:
-        say("stopped; what has happened is judged")
+        say("stopped; judging the results so far")
         for each in happened[-1:]:
-            each.wrong.append("stopped before it was over")
+            each.wrong.append("stopped before the end")
     finally:
         for client in clients:
             client.stop()
@@ -126,9 +126,9 @@ def faults_of(options, size):
 def options_of():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="containers, separated by commas; NAME+NAME for two at once; default: all, and pairs of a kind")
-    parser.add_argument("--kinds", help="what happens to them", default=",".join(KINDS))
-    parser.add_argument("--minutes", type=float, default=180, help="no fault begins later")
-    parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md, chaos.json and read.json, what was judged")
+    parser.add_argument("--kinds", help="kinds of faults to inject", default=",".join(KINDS))
+    parser.add_argument("--minutes", type=float, default=180, help="duration in which faults begin")
+    parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md, chaos.json and read.json (the data behind the verdict)")
     return parser.parse_args()
 
 

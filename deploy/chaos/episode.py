@@ -11,11 +11,11 @@ CALM_S = 3
 USUAL_LAG_S = 5
 
 
-def within_s(seconds, holds):
-    """Waits until holds() is true; returns the seconds waited, or None if it was not true in time."""
+def within_s(seconds, condition):
+    """Waits until condition() is true; returns the seconds waited, or None if it was not true in time."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
-        if holds():
+        if condition():
             return time.monotonic() - began
         time.sleep(0.2)
     return None
@@ -49,7 +49,7 @@ class Episode:
         try:
             self.happen(containers, watch)
         except (RuntimeError, subprocess.SubprocessError) as error:
-            self.wrong.append(f"not as it was meant: {error}")
+            self.wrong.append(f"the fault could not be injected as intended: {error}")
 
     def happen(self, containers, watch):
         fault = Fault(containers, self.target, self.kind)
@@ -85,8 +85,8 @@ class Episode:
             each.join()
         time.sleep(CALM_S)
         for what, seconds in {"new requests are not counted": self.counted_after, "containers are not healthy": self.healthy_after,
-                              "results are not fresh": self.fresh_after, "hosts do not give headers": self.drilled_after}.items():
-            self.wrong += [] if seconds is not None else [f"{what} again within the patience"]
+                              "results are not fresh": self.fresh_after, "hosts do not return headers": self.drilled_after}.items():
+            self.wrong += [] if seconds is not None else [f"{what} again in time"]
 
     def await_headers(self, watch, mended):
         self.drilled_after = within_s(PATIENCE_S, lambda: watch.drilled_since(mended))

@@ -142,7 +142,7 @@ class Cable:
             if number in others and " master " in rest:
                 ends.append((name.split("@")[0], rest.split(" master ")[1].split()[0]))
         if not ends:
-            raise RuntimeError("no interface on this host belongs to what is to be cut off")
+            raise RuntimeError("no interface on this host belongs to the containers to cut off")
         return ends
 
     def pull(self):

@@ -29,7 +29,7 @@ def row(episode):
 def progress(episode):
     words = [f"lasted {seconds(episode.lasted_s)}", f"counted again {seconds(episode.counted_after)}", f"oldest shown {seconds(episode.oldest_s)} after the fault",
              f"fresh {seconds(episode.fresh_after)}", f"headers {seconds(episode.drilled_after)}", f"healthy {seconds(episode.healthy_after)} after its end"]
-    words += [f"ended by themselves meanwhile: {', '.join(episode.ended)}"] if episode.ended else []
+    words += [f"exited on their own meanwhile: {', '.join(episode.ended)}"] if episode.ended else []
     return f"{episode}: " + ", ".join(words) + (f"; BROKEN: {wrong_words(episode)}" if episode.wrong else "")
 
 
@@ -45,8 +45,8 @@ def machine():
 
 def heading(size, totals):
     return (f"{time.strftime('%-d %B %Y', time.gmtime())}, the {size} cluster on {machine()}: {totals['requests']} requests answered, "
-            f"{totals['windows']} windows, of which {totals['whole']} have all that was asked in them; {totals['told']} requests are missing and told of, "
-            f"{totals['untold']} missing and not told of, {totals['more']} counted that should not have been.")
+            f"{totals['windows']} windows, of which {totals['whole']} have all of their requests; {totals['told']} requests are missing and reported as lost, "
+            f"{totals['untold']} are missing without a report, {totals['more']} are counted wrongly.")
 
 
 def write(folder, size, episodes, totals):

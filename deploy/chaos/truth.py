@@ -110,11 +110,11 @@ def too_much(windows, answered, sent):
             if not url or url.startswith(UNNUMBERED):
                 continue
             if not sent(url):
-                mistakes.append(Mistake(begin, "counted, but never asked for", url))
+                mistakes.append(Mistake(begin, "counted, but never requested", url))
             elif value != 1 or url in seen:
                 mistakes.append(Mistake(begin, f"counted {value + seen.get(url, 0):g} times", url))
             elif url in answered and not touches(window, answered[url]) and not gave_up(window, answered[url]):
-                mistakes.append(Mistake(begin, "counted in a window in which it was not under way", url))
+                mistakes.append(Mistake(begin, "counted in a window in which it was not in progress", url))
             seen[url] = seen.get(url, 0) + value
     return mistakes
 

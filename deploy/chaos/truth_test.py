@@ -30,8 +30,8 @@ class TruthTest(unittest.TestCase):
     def test_more_is_wrong(self):
         self.assertEqual(self.what([window(10, {"/a": 2})]), [("/a", "counted 2 times")])
         self.assertEqual(self.what([window(10, ["/b"]), window(11, ["/b"])]), [("/b", "counted 2 times")])
-        self.assertEqual(self.what([window(10, ["/x"])]), [("/x", "counted, but never asked for")])
-        self.assertEqual(self.what([window(12, ["/a"])]), [("/a", "counted in a window in which it was not under way")])
+        self.assertEqual(self.what([window(10, ["/x"])]), [("/x", "counted, but never requested")])
+        self.assertEqual(self.what([window(12, ["/a"])]), [("/a", "counted in a window in which it was not in progress")])
         self.assertEqual(self.what([window(10, ["/a"]), window(10, ["/b"])]), [("", "the window came 2 times")])
 
     def test_one_that_was_not_answered_may_be_counted_once(self):
@@ -41,8 +41,8 @@ class TruthTest(unittest.TestCase):
     def test_whose_answer_was_lost_is_counted_late_and_told_of(self):
         late = window(60, ["/a"])._replace(partial=["/a"])
         self.assertEqual(self.what([late]), [])
-        self.assertEqual(self.what([window(60, ["/a"])]), [("/a", "counted in a window in which it was not under way")])
-        self.assertEqual(self.what([window(9, ["/a"])._replace(partial=["/a"])]), [("/a", "counted in a window in which it was not under way")])
+        self.assertEqual(self.what([window(60, ["/a"])]), [("/a", "counted in a window in which it was not in progress")])
+        self.assertEqual(self.what([window(9, ["/a"])._replace(partial=["/a"])]), [("/a", "counted in a window in which it was not in progress")])
         self.assertEqual(self.what([window(10, ["/a"]), late]), [("/a", "counted 2 times")])
         answered = requests(a=(10.1, 10.2))
         self.assertEqual([told for _, told in missing([window(10, []), late], answered)], [{}])

@@ -45,7 +45,7 @@ class Query:
         """Returns the query's state, "unknown" if the server does not answer."""
         status, known = self.ask("GET", f"/api/v1/queries/{self.id}")
         if status == 404:
-            self.error = "the server does not know it any more"
+            self.error = "the server no longer has it"
             return "failed"
         if known.get("state") == "failed":
             self.error = known.get("error", "")
@@ -121,7 +121,7 @@ class Watch:
         """Describes the state of queries and clients, to explain why nothing is counted."""
         failed = [query.error or "ended" for query in self.ended]
         asked = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
-        now = f"the query is {self.query.state()}" if self.query else "no query is taken"
+        now = f"the query is {self.query.state()}" if self.query else "no query is accepted"
         return f"{now}; earlier ones: {failed}; {asked}; {self.seen_of_it()}"
 
     def seen_of_it(self):

@@ -23,8 +23,8 @@ NAME = re.compile(r"\b(?:tapline|jvm)_[a-z_]+\b")
 COLUMNS = 24
 
 
-def require(holds, message):
-    if not holds:
+def require(condition, message):
+    if not condition:
         sys.exit(f"error: {message}")
 
 
@@ -71,7 +71,7 @@ def served_by_node():
         try:
             deadline = time.monotonic() + 60
             while "tapline_multilog_dropped_total{" not in (text := scraped(port)):
-                require(node.poll() is None and time.monotonic() < deadline, f"the node tells of no headers that it left out: {text}")
+                require(node.poll() is None and time.monotonic() < deadline, f"the node reports no headers that it left out: {text}")
                 time.sleep(0.1)
             return set(NAME.findall(text))
         finally:

@@ -33,8 +33,8 @@ def enter_environment():
         os.execv(python, [python, __file__])
 
 
-def require(holds, message):
-    if not holds:
+def require(condition, message):
+    if not condition:
         sys.exit(f"error: {message}")
 
 
@@ -74,7 +74,7 @@ def compare(name, container, service, version):
     rights = container["securityContext"]["capabilities"]
     require(rights["drop"] == ["ALL"] and rights.get("add", []) == service.get("cap_add", []), f"{name}: capabilities {rights}")
     require(container["securityContext"]["allowPrivilegeEscalation"] is False, f"{name}: may become more")
-    require("readinessProbe" in container, f"{name}: nobody looks whether it is ready")
+    require("readinessProbe" in container, f"{name}: there is no readiness probe")
     wanted = [service["environment"].get(key) for key in ("JAVA_MEMORY", "TASK_HEAP")] if "environment" in service else [None, None]
     given = {variable["name"]: variable.get("value") for variable in container.get("env", [])}
     require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: memory of Java {given}, not {wanted}")

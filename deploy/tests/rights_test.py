@@ -12,8 +12,8 @@ PAGE = ROOT / "docs/explanation/security.md"
 MARKS = "<!-- begin schema/rights.txt -->\n", "<!-- end schema/rights.txt -->"
 
 
-def require(holds, message):
-    if not holds:
+def require(condition, message):
+    if not condition:
         sys.exit(f"error: {message}")
 
 

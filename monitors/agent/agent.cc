@@ -95,7 +95,7 @@ v1::AgentHello Agent::hello() const {
 }
 
 void Agent::keep_lease(Time now) {
-  if (lease_ != nullptr && now > lease_until_) lease_lost("it has not been heard of", now);
+  if (lease_ != nullptr && now > lease_until_) lease_lost("it is silent", now);
   if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
     const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
     lease_ = std::make_unique<Lease>(++leases_, server, access_, hello(), &inbox_);
@@ -110,7 +110,7 @@ void Agent::keep_lease(Time now) {
 
 void Agent::lease_lost(const std::string& why, Time now) {
   if (welcomed_) {
-    reporter_->warning("control plane " + lease_->server() + " is lost: " + why + "; looking for it");
+    reporter_->warning("control plane " + lease_->server() + " disconnected: " + why + "; reconnecting");
     grace_until_ = now + milliseconds(deployment_.grace_ms());
     alone_since_ = now;
   } else {
@@ -125,19 +125,19 @@ void Agent::lease_lost(const std::string& why, Time now) {
 // Warns once until there is a lease again; the agent keeps trying, twice a second.
 void Agent::not_taken(const std::string& server, const std::string& why, Time now) {
   not_taken_[server] = why;
-  if (told_alone_ || now < alone_since_ + kPatience) return;
+  if (reported_alone_ || now < alone_since_ + kPatience) return;
   std::string all;
   for (const auto& [each, reason] : not_taken_) all += (all.empty() ? "" : "; ") + each + ": " + reason;
-  reporter_->warning("no control plane takes this host (" + all + "); looking for one");
-  told_alone_ = true;
+  reporter_->warning("no control plane accepts this host (" + all + "); retrying");
+  reported_alone_ = true;
 }
 
 void Agent::on(const LeaseEvent& event, Time now) {
   if (lease_ == nullptr || event.lease != lease_->id()) return;
-  if (event.refused && !told_alone_) reporter_->warning("control plane " + lease_->server() + ": " + event.why);
-  told_alone_ |= event.refused;
+  if (event.refused && !reported_alone_) reporter_->warning("control plane " + lease_->server() + ": " + event.why);
+  reported_alone_ |= event.refused;
   if (event.lost) return lease_lost(event.why, now);
-  if (!assignments_.execute(event.command)) return lease_lost("another has led since", now);
+  if (!assignments_.execute(event.command)) return lease_lost("another control plane leads now", now);
   if (event.command.has_welcome()) on(event.command.welcome());
   if (event.command.has_events_taken()) {
     const v1::EventsTakenCommand& taken = event.command.events_taken();
@@ -156,7 +156,7 @@ void Agent::on(const v1::Welcome& welcome) {
   deployment_ = welcome;
   welcomed_ = true;
   events_.resend();
-  told_alone_ = false;
+  reported_alone_ = false;
   not_taken_.clear();
   grace_until_ = Time::max();
   if (moved) stop_monitor();
@@ -240,7 +240,7 @@ void Agent::monitor_gone(Time now) {
   if (now - monitor_started_ > kHealthy) monitor_pause_ = milliseconds(0);
   next_monitor_ = now + monitor_pause_;
   monitor_pause_ = std::min(kMostMonitorPause, monitor_pause_ * 2 + kPollAtLeast);
-  if (wanted) reporter_->warning(why + "; it is started again");
+  if (wanted) reporter_->warning(why + "; restarting it");
 }
 
 void Agent::deliver() {

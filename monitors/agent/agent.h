@@ -62,7 +62,7 @@ class Agent {
   // Since when no control plane has accepted this host, the last reason of each, and whether that has been reported.
   Time alone_since_;
   std::map<std::string, std::string> not_taken_;
-  bool told_alone_ = false;
+  bool reported_alone_ = false;
   Time next_attempt_{};
   // The lease is broken if no message comes until the first; all queries end if there is no lease until the second.
   Time lease_until_{};

@@ -13,7 +13,7 @@ std::string check_name(const std::string& text) {
   const bool right = !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
   });
-  return right ? "" : "'" + text + "' is not a host's name: 1 to 64 of lower case letters, digits, '-' and '.'";
+  return right ? "" : "'" + text + "' is not a valid host name: use 1 to 64 lower-case letters, digits, '-' and '.'";
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ ConfigTable table_of(AgentConfig* config) {
   ConfigTable table;
   table.add_text(&config->name, "name", "NAME", "name of this host in the inventory", check_name);
   table.add_list(&config->control_plane, "control_plane", "HOST:PORT",
-                 "where control planes accept agents; the agent finds the leader", true);
+                 "addresses at which control planes accept agents; the agent finds the leader", true);
   table.add_text(&config->control_plane_ca, "control_plane_ca", "FILE",
                  "use TLS with control planes whose certificates these authorities (PEM) signed");
   table.add_text(&config->control_plane_certificate, "control_plane_certificate", "FILE",
@@ -35,7 +35,8 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_text(&config->monitor, "monitor", "FILE",
                  "path of tapline-monitor; default: in the folder of this program");
   table.add_text(&config->vdev, "vdev", "DEV",
-                 "instead of an interface: DPDK virtual device that receives them, for example net_memif0,role=client");
+                 "instead of an interface: DPDK virtual device that receives mirrored packets, for example "
+                 "net_memif0,role=client");
   table.add_list(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
   table.add_number(&config->lanes, 1, 32, "lanes", "the monitor's polling threads");
   table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
@@ -53,7 +54,7 @@ ConfigTable table_of(AgentConfig* config) {
                  "the monitor presents this certificate and its chain to them, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_list(&config->clear, "clear", "SERVICE",
-                 "services with which connections beyond loopback may go without TLS, in a trusted network "
+                 "services whose connections beyond loopback may be unencrypted, in a trusted network "
                  "(control-plane, kafka, metrics)",
                  true);
   add_metrics_keys(&table, &config->metrics,
@@ -72,9 +73,9 @@ Status validate_packets(const AgentConfig& config) {
   if (!files_of(input).empty())
     return Status::usage("--tap " + files_of(input)[0] + ": an agent's monitor watches interfaces, not capture files");
   if (interfaces == !config.vdev.empty())
-    return Status::usage("one of --interface, --tap and --vdev is needed: where mirrored packets come to");
+    return Status::usage("one of --interface, --tap and --vdev is required: the source of mirrored packets");
   if (config.lanes > 1 && interfaces_of(input).size() > 1)
-    return Status::usage("--lanes is for one interface; several are merged by one lane");
+    return Status::usage("--lanes requires a single interface; several are merged by one lane");
   return validate_input(input);
 }
 
@@ -87,7 +88,7 @@ InputConfig input_of(const AgentConfig& config) {
 Status validate(const AgentConfig& config) {
   if (config.name.empty()) return Status::usage("--name is required: the name of this host in the inventory");
   if (Status status = validate_packets(config); !status.ok()) return status;
-  if (config.control_plane.empty()) return Status::usage("--control-plane is needed: HOST:PORT");
+  if (config.control_plane.empty()) return Status::usage("--control-plane HOST:PORT is required");
   if (Status status = check_services(config.clear, {"control-plane", "kafka", "metrics"}); !status.ok()) return status;
   for (const std::string& server : config.control_plane) {
     if (!config.control_plane_ca.empty()) break;
@@ -96,14 +97,14 @@ Status validate(const AgentConfig& config) {
     if (!status.ok()) return status;
   }
   if (!config.token_file.empty() && config.control_plane_ca.empty())
-    return Status::usage("--token-file needs --control-plane-ca: a token must not be read on its way");
+    return Status::usage("--token-file needs --control-plane-ca: a token must not be sent in the clear");
   if (config.control_plane_certificate.empty() != config.control_plane_key.empty() ||
       (config.control_plane_ca.empty() && !config.control_plane_key.empty()))
     return Status::usage(
-        "--control-plane-certificate and --control-plane-key go together, and with --control-plane-ca");
+        "--control-plane-certificate and --control-plane-key require each other and --control-plane-ca");
   if (config.broker_certificate.empty() != config.broker_key.empty() ||
       (config.broker_ca.empty() && !config.broker_key.empty()))
-    return Status::usage("--broker-certificate and --broker-key go together, and with --broker-ca");
+    return Status::usage("--broker-certificate and --broker-key require each other and --broker-ca");
   return validate_metrics(config.metrics, config.clear);
 }
 

@@ -56,7 +56,7 @@ TEST(AgentConfigTest, TapsAreInterfacesThatTheMonitorReads) {
   EXPECT_NE(fault([](auto& c) { c.tap[1] = "sw1:1:arrivals=m1"; }).find("given twice"), std::string::npos);
   EXPECT_NE(fault([](auto& c) { c.lanes = 2; }).find("--lanes"), std::string::npos);
   EXPECT_NE(fault([](auto& c) { c.vdev = "net_null0"; }).find("--vdev"), std::string::npos);
-  EXPECT_NE(fault([](auto& c) { c.tap = {}; }).find("is needed"), std::string::npos);
+  EXPECT_NE(fault([](auto& c) { c.tap = {}; }).find("is required"), std::string::npos);
 }
 
 TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
@@ -71,7 +71,8 @@ TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
   config = config_with({"127.0.0.1:8481"});
   config.control_plane_certificate = "h1.pem";
   config.control_plane_key = "h1.key";
-  EXPECT_NE(validate(config).message().find("--control-plane-ca"), std::string::npos) << "in the clear nobody sees it";
+  EXPECT_NE(validate(config).message().find("--control-plane-ca"), std::string::npos)
+      << "the token must not be sent in the clear";
 }
 
 TEST(AgentConfigTest, SoDoBrokersThatItNames) {

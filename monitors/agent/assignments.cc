@@ -58,7 +58,7 @@ Status plan_of(const v1::AssignCommand& command, v1::Plan* plan) {
     *plan = command.plan();
   } else {
     const auto parsed = google::protobuf::util::JsonStringToMessage(command.plan_json(), plan);
-    if (!parsed.ok()) return Status::invalid("the assignment's plan can't be read: " + std::string(parsed.message()));
+    if (!parsed.ok()) return Status::invalid("can't read the assignment's plan: " + std::string(parsed.message()));
   }
   // The remaining 1 KiB holds the agent's additions and the command's frame.
   const bool fits = plan->ByteSizeLong() + 1024 <= MessageSocket::kMaxMessageBytes;

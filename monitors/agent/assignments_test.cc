@@ -108,7 +108,7 @@ struct AssignmentsTest : testing::Test {
     for (const v1::Assignment& assignment : assignments.list()) {
       if (assignment.query() == query) return assignment.state();
     }
-    ADD_FAILURE() << query << " is not there";
+    ADD_FAILURE() << query << " is missing";
     return v1::Assignment::ENDED;
   }
 };
@@ -155,7 +155,7 @@ TEST_F(AssignmentsTest, ALowerTermIsNotObeyed) {
 TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceThatHasEnded) {
   running("q", 1);
   assignments.execute(assignment("q", 2));
-  EXPECT_EQ(to_monitor(), Lines{"abandon q"}) << "its stream goes on";
+  EXPECT_EQ(to_monitor(), Lines{"abandon q"}) << "its stream continues";
   assignments.execute(assignment("q", 2));
   EXPECT_EQ(to_monitor(), Lines{}) << "it is asked to end once";
   assignments.monitor_said(ended("q"));

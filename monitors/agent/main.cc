@@ -23,9 +23,9 @@ namespace {
 std::string help() {
   AgentConfig defaults;
   return "Usage: tapline-agent --name HOST (--interface IF | --vdev DEV) --control-plane HOST:PORT\n"
-         "\nRuns this host's monitor for the control plane's queries, and holds the host's lease.\n" +
+         "\nRuns this host's monitor for the control plane's queries, and keeps the host's lease.\n" +
          help_of(table_of(&defaults), kServiceActions) +
-         "\nSIGTERM and SIGINT end all queries here in order; a second one ends at once.\n"
+         "\nSIGTERM and SIGINT end all queries here in order; a second one exits immediately.\n"
          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
@@ -39,7 +39,7 @@ Status read_parsers(const std::string& monitor, std::vector<std::string>* names)
     text.append(buffer, got);
   }
   if (output == nullptr || pclose(output) != 0)
-    return Status::resources("--monitor " + monitor + ": can't be run; is it there, and tapline-monitor?");
+    return Status::resources("--monitor " + monitor + ": can't be run; do it and tapline-monitor exist?");
   const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
   for (const nlohmann::json& parser : list.is_object() && list.contains("parsers") ? list["parsers"] : list) {
     if (parser.is_object() && parser.contains("name")) names->push_back(parser["name"]);

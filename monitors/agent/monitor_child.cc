@@ -51,7 +51,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   std::vector<Descriptor> files(secrets.size());
   for (size_t i = 0; i < secrets.size(); ++i) {
     if (!hold_secret(secrets[i], kFirstSecret + static_cast<int>(secrets.size()), &files[i]))
-      return Status::resources(std::string("no memory for the monitor's secrets: ") + std::strerror(errno));
+      return Status::resources(std::string("not enough memory for the monitor's secrets: ") + std::strerror(errno));
   }
   Descriptor own, peer;
   if (Status status = MessageSocket::make_pair(&own.number, &peer.number); !status.ok()) return status;
@@ -68,7 +68,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   pid_t process = -1;
   const int failed = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return Status::resources(command[0] + " can't be started: " + std::strerror(failed));
+  if (failed != 0) return Status::resources(command[0] + " could not be started: " + std::strerror(failed));
   child->reset(new MonitorChild(process, std::exchange(own.number, -1)));
   return {};
 }
@@ -86,7 +86,7 @@ bool MonitorChild::fits(const v1::MonitorCommand& command) {
 }
 
 void MonitorChild::send(const v1::MonitorCommand& command) {
-  if (!socket_.send(command)) kill("the monitor no longer read its commands");
+  if (!socket_.send(command)) kill("the monitor stopped reading its commands");
 }
 
 void MonitorChild::kill(const std::string& why) {
@@ -106,7 +106,7 @@ bool MonitorChild::read(std::vector<v1::MonitorStatus>* events) {
         return true;
       case MessageSocket::Received::kTooLong:
       case MessageSocket::Received::kMalformed:
-        kill("the monitor sent what is no event");
+        kill("the monitor sent an invalid event");
         break;
       case MessageSocket::Received::kClosed:
         return false;

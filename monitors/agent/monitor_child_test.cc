@@ -107,7 +107,7 @@ TEST_F(MonitorChildTest, AMonitorThatIsKilledIsGone) {
 
 TEST_F(MonitorChildTest, AMonitorWhoseEventsCantBeReadOrWereLostIsReplaced) {
   install("#!/bin/sh\nprintf '\\377\\377' >&0\nexec sleep 60\n");
-  events_until(start().get(), "the monitor sent what is no event");
+  events_until(start().get(), "the monitor sent an invalid event");
   // events_lost {events: 3}
   install("#!/bin/sh\nprintf '\\172\\002\\010\\003' >&0\nexec sleep 60\n");
   events_until(start().get(), "events of the monitor were lost");
@@ -119,7 +119,7 @@ TEST_F(MonitorChildTest, AMonitorThatDoesNotReadItsCommandsIsReplaced) {
   v1::MonitorCommand command;
   command.mutable_end()->set_query(std::string(10'000, 'q'));
   for (int i = 0; i < 1000; i++) child->send(command);
-  events_until(child.get(), "the monitor no longer read its commands");
+  events_until(child.get(), "the monitor stopped reading its commands");
 }
 
 TEST_F(MonitorChildTest, TheMonitorReachesTheEndOfItsInputWithItsAgent) {

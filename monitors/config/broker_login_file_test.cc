@@ -35,7 +35,7 @@ TEST_F(BrokerLoginFileTest, WhatIsWrongIsSaidWithoutTheText) {
     EXPECT_NE(status.message().find("USER:PASSWORD"), std::string::npos) << wrong;
     EXPECT_EQ(status.message().find("secret"), std::string::npos) << wrong;
   }
-  EXPECT_NE(read_broker_login("/no/such.login", &login_).message().find("is it there?"), std::string::npos);
+  EXPECT_NE(read_broker_login("/no/such.login", &login_).message().find("does it exist?"), std::string::npos);
 }
 
 }  // namespace

@@ -7,20 +7,20 @@ namespace tapline {
 Status validate(const MonitorConfig& config) {
   if (Status status = validate_input(config); !status.ok()) return status;
   if (config.parser.empty() && config.plan.empty() && !config.control) {
-    return Status::usage("nothing to do: name a --parser (--list-parsers shows them) or a --plan");
+    return Status::usage("nothing to do: give a --parser (--list-parsers shows them) or a --plan");
   }
   if (!config.parser.empty() && !config.plan.empty()) {
-    return Status::usage("--parser and --plan exclude each other: a plan names its parsers");
+    return Status::usage("--parser and --plan are mutually exclusive: a plan names its parsers");
   }
   if (config.control && (!config.parser.empty() || !files_of(config).empty())) {
-    return Status::usage("--control is for plans on a port: not with --parser or capture files");
+    return Status::usage("--control can't be combined with --parser or capture files");
   }
   if (config.output == "kafka" && config.brokers.empty()) {
     return Status::usage("--output kafka needs --brokers HOST:PORT");
   }
   if (config.broker_certificate.empty() != config.broker_key.empty() ||
       (config.broker_ca.empty() && !config.broker_key.empty())) {
-    return Status::usage("--broker-certificate and --broker-key go together, and with --broker-ca");
+    return Status::usage("--broker-certificate and --broker-key require each other and --broker-ca");
   }
   if (Status status = check_services(config.clear, {"kafka", "metrics"}); !status.ok()) return status;
   if (config.output == "kafka" && config.broker_ca.empty()) {
@@ -29,10 +29,10 @@ Status validate(const MonitorConfig& config) {
   }
   if (Status status = validate_metrics(config.metrics, config.clear); !status.ok()) return status;
   if (!files_of(config).empty() && config.lanes > 1) {
-    return Status::usage("--lanes is for ports; files are read in order");
+    return Status::usage("--lanes applies to ports; files are read in order");
   }
   if (!config.workers.empty() && config.lanes > 1) {
-    return Status::usage("--lanes and --workers exclude each other: pipeline mode has one receive queue");
+    return Status::usage("--lanes and --workers are mutually exclusive: pipeline mode has one receive queue");
   }
   return {};
 }

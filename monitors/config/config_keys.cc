@@ -8,9 +8,9 @@ namespace {
 std::string check_monitor_id(const std::string& text) {
   for (char letter : text) {
     if (std::isalnum(static_cast<unsigned char>(letter)) || letter == '-' || letter == '_' || letter == '.') continue;
-    return "'" + text + "' may have letters, digits, '-', '_' and '.' only";
+    return "'" + text + "' may contain only letters, digits, '-', '_' and '.'";
   }
-  if (text.empty() || text.size() > 128) return "a name of 1 to 128 letters is needed";
+  if (text.empty() || text.size() > 128) return "a name must have 1 to 128 letters";
   return "";
 }
 
@@ -26,7 +26,7 @@ ConfigTable table_of(MonitorConfig* config) {
       &config->view_horizon_ms, 1, 600'000, "view_horizon_ms",
       "several taps: how long after its first view a packet is recognised in another tap, in milliseconds");
   table.add_number(&config->view_packets, 1024, 134'217'728, "view_packets",
-                   "several taps: packets that are remembered for that, 40 bytes of memory each");
+                   "several taps: max packets to remember for this, 40 bytes of memory each");
   table.add_number(&config->lanes, 1, 64, "lanes",
                    "receive queues of the port, each polled and parsed by a separate thread");
   table.add_list(&config->workers, "workers", "PARSERS[=N]",
@@ -56,10 +56,9 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->broker_login_file, "broker_login_file", "FILE",
                  "log in to brokers (PLAIN) with USER:PASSWORD, the file's only line");
-  table.add_list(
-      &config->clear, "clear", "SERVICE",
-      "services with which connections beyond loopback may go without TLS, in a trusted network (kafka, metrics)",
-      true);
+  table.add_list(&config->clear, "clear", "SERVICE",
+                 "services whose connections beyond loopback may be unencrypted, in a trusted network (kafka, metrics)",
+                 true);
   table.add_choice(&config->compression, {"lz4", "zstd", "none"}, "compression", "lz4|zstd|none",
                    "compression of batches for Kafka");
   table.add_number(&config->queue_mib, 1, 2047, "queue_mib", "max MiB of batches waiting for Kafka");
@@ -73,7 +72,7 @@ ConfigTable table_of(MonitorConfig* config) {
                    "messages on standard error for people or for programs");
   add_metrics_keys(&table, &config->metrics, "address at which to serve Prometheus metrics, under /metrics");
   table.add_text(&config->headers_to, "headers_to", "DIR",
-                 "also give the headers of all packets to the MultiLog node that reads from this directory "
+                 "also pass the headers of all packets to the MultiLog node that reads from this directory "
                  "(tapline-multilog --headers-from)");
   table.add_choice(&config->supervise, {"auto", "always", "never"}, "supervise", "auto|always|never",
                    "restart the process when it crashes: if there are plug-ins, always, or never");

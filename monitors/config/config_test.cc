@@ -227,9 +227,9 @@ TEST(ConfigTest, TapsAreFilesOrInterfaces) {
   EXPECT_NE(fault({"--tap", "sw1=m0", "--pcap", "a.pcap"}).find("several inputs"), std::string::npos);
   EXPECT_NE(fault({"--tap", "sw1=m0", "--tap", "sw2=a.pcap"}).find("./NAME"), std::string::npos);
   EXPECT_NE(fault({"--tap", "sw1=m0", "--tap", "sw1=m1"}).find("the tap sw1 is given twice"), std::string::npos);
-  EXPECT_NE(fault({"--pcap", "a.pcap", "--pcap", "a.pcap"}).find("name it once"), std::string::npos);
+  EXPECT_NE(fault({"--pcap", "a.pcap", "--pcap", "a.pcap"}).find("use it for one tap"), std::string::npos);
   EXPECT_EQ(fault({"--tap", "sw1:2:in=m0"}),
-            "--tap: the tap 'sw1:2:in=m0': 'in' is no side of a queue; a queue has arrivals and departures");
+            "--tap: the tap 'sw1:2:in=m0': 'in' is not a side of a queue: use arrivals or departures");
 }
 
 TEST(ConfigTest, TapsHaveTheOrderInWhichTheyAreNamed) {
@@ -250,9 +250,10 @@ TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {
   EXPECT_TRUE(validate_metrics({"127.0.0.1:7402", "c", "k", ""}, {}).ok());
   EXPECT_TRUE(validate_metrics({"10.0.0.1:7402", "c", "k", "t"}, {}).ok());
   EXPECT_TRUE(validate_metrics(far, {"metrics"}).ok());
-  EXPECT_EQ(validate_metrics(far, {"kafka"}).message(),
-            "--metrics 10.0.0.1:7402: that is beyond loopback, so it takes --metrics-certificate FILE, --metrics-key "
-            "FILE and --metrics-token-file FILE; in a network of your own --clear metrics leaves it in the clear");
+  EXPECT_EQ(
+      validate_metrics(far, {"kafka"}).message(),
+      "--metrics 10.0.0.1:7402: the address is not on loopback; it requires --metrics-certificate FILE, --metrics-key "
+      "FILE and --metrics-token-file FILE; in a trusted network, --clear metrics permits it in the clear");
   EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "anybody would be answered";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "a token in the clear";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);

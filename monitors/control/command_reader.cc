@@ -33,10 +33,10 @@ bool CommandReader::read_messages(std::vector<Command>* commands) {
       case MessageSocket::Received::kNothing:
         return true;
       case MessageSocket::Received::kTooLong:
-        commands->push_back(Status::invalid("a command of more than 192 KiB"));
+        commands->push_back(Status::invalid("the command has more than 192 KiB"));
         break;
       case MessageSocket::Received::kMalformed:
-        commands->push_back(Status::internal("a packet that is no command"));
+        commands->push_back(Status::internal("the packet is not a command"));
         break;
       case MessageSocket::Received::kClosed:
         return false;
@@ -57,7 +57,7 @@ bool CommandReader::read_lines(std::vector<Command>* commands) {
   }
   unread_.erase(0, begin);
   if (unread_.size() <= kMaxLineBytes) return true;
-  commands->push_back(Status::invalid("a command of more than a megabyte"));
+  commands->push_back(Status::invalid("the command has more than a megabyte"));
   return false;
 }
 

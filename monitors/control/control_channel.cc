@@ -113,7 +113,7 @@ void ControlChannel::execute(const v1::MonitorCommand& command) {
       status = control_->lose_copies(command.copies_lost().incarnation(), command.copies_lost().packets());
       break;
     case v1::MonitorCommand::COMMAND_NOT_SET:
-      status = Status::invalid("a command that this monitor does not know");
+      status = Status::invalid("this monitor does not know the command");
   }
   if (!status.ok()) reporter_->query_refused(name, status);
 }

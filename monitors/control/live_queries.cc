@@ -45,12 +45,12 @@ int LiveQueries::find(const std::string& name) const {
 }
 
 Status LiveQueries::check(const QuerySpec& spec) const {
-  if (find(spec.name) >= 0) return Status::invalid("query '" + spec.name + "' is running already");
+  if (find(spec.name) >= 0) return Status::invalid("query '" + spec.name + "' is already running");
   if (~queries_->taken == 0) {
     return Status::resources("this monitor has 64 queries; end one, or run a second monitor for the rest");
   }
   if (!spec.threads.is_default() && spec.threads != layout_) {
-    return Status::invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
+    return Status::invalid("query '" + spec.name + "' requires other threads than this monitor was started with");
   }
   if (Status status = layout_.check(spec.parsers); !status.ok()) return status;
   for (uint32_t place : SetBits(queries_->taken)) {
@@ -125,10 +125,10 @@ Status LiveQueries::abandon_query(const std::string& name) {
 }
 
 Status LiveQueries::limit_query(const std::string& name, double rate) {
-  if (!(rate > 0 && rate <= 1)) return Status::invalid("a limit's rate is above 0 and at most 1");
+  if (!(rate > 0 && rate <= 1)) return Status::invalid("a limit's rate must be above 0 and at most 1");
   const int place = find(name);
   if (place < 0) return {};
-  if (!queries_->specs[place].rate_may_fall) return Status::invalid("query '" + name + "' does not say SAMPLE auto");
+  if (!queries_->specs[place].rate_may_fall) return Status::invalid("query '" + name + "' does not have SAMPLE auto");
   tell(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
   if (page_ != nullptr) page_->pipeline_limits[place] = rate;
   if (queries_->specs[place].sampled_by_port) reporter_->limited(name, rate);
@@ -139,7 +139,7 @@ Status LiveQueries::credit_query(const std::string& name, uint64_t packets, uint
   const int found = find(name);
   if (found < 0) return {};
   const auto place = static_cast<uint32_t>(found);
-  if (!queries_->specs[place].limit_leased) return Status::invalid("query '" + name + "' has no limit that is leased");
+  if (!queries_->specs[place].limit_leased) return Status::invalid("query '" + name + "' has no leased limit");
   // Write the page first if the grant grows, and last if it shrinks: a process that takes over never has more than was
   // granted.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));

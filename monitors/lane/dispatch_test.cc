@@ -30,7 +30,7 @@ struct Timed {
 class TestSource final : public PacketSource {
  public:
   TestSource(std::vector<Timed> packets, bool retaining) : packets_(std::move(packets)), retaining_(retaining) {}
-  ~TestSource() override { EXPECT_EQ(held_.load(), 0) << "buffers that nobody released"; }
+  ~TestSource() override { EXPECT_EQ(held_.load(), 0) << "unreleased buffers"; }
 
   Status start() override { return {}; }
   Burst poll(std::span<RawPacket> out) override {

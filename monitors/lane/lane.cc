@@ -249,7 +249,7 @@ void Lane::process_one(const RawPacket& raw) {
   if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
 }
 
-// Counts a frame that is no whole packet. Returns true if it is a fragment that completes a datagram, which replaces
+// Counts a frame that is not a whole packet. Returns true if it is a fragment that completes a datagram, which replaces
 // *packet.
 bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* packet) {
   if (outcome == DecodeOutcome::kFragment) {

@@ -316,7 +316,7 @@ TEST_F(LaneTest, EveryPacketIsAccountedFor) {
   EXPECT_EQ(lane_accounting_.undecodable[static_cast<int>(DecodeOutcome::kTruncated)], 1u);
   EXPECT_EQ(lane_accounting_.undecodable[static_cast<int>(DecodeOutcome::kNotIp)], 2u);
   EXPECT_EQ(accounts_[0].packets_out, 5u);
-  EXPECT_EQ(accounts_[0].packets_in, 5u + 2 + 1) << "what could not be asked counts, what is not IP does not";
+  EXPECT_EQ(accounts_[0].packets_in, 5u + 2 + 1) << "packets that can't be matched count, packets other than IP do not";
   EXPECT_EQ(rows("web"), 3u);
   EXPECT_EQ(rows("db"), 3u);
   expect_batches_add_up();

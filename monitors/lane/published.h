@@ -9,7 +9,7 @@ namespace tapline {
 template <typename T>
 class Published {
  public:
-  // Writer only. fill(&copy) writes the copy anew.
+  // Writer only. fill(&copy) writes the whole copy.
   template <typename Fill>
   void update(Fill fill) {
     std::unique_lock lock(mutex_, std::try_to_lock);

@@ -31,7 +31,7 @@ TEST_F(SamplingLimitTest, IsOneWhileThereIsRoom) {
 
 TEST_F(SamplingLimitTest, HalvesOnceItHasBeenFullForAWhile) {
   run_for(400, 0.9);
-  EXPECT_EQ(limit_.rate(), 1) << "a burst is no reason";
+  EXPECT_EQ(limit_.rate(), 1) << "a burst does not limit the rate";
   run_for(100, 0.1);
   run_for(400, 0.9);
   EXPECT_EQ(limit_.rate(), 1);

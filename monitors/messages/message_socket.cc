@@ -11,7 +11,7 @@ namespace tapline {
 Status MessageSocket::make_pair(int* one, int* other) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return Status::resources(std::string("no socket pair: ") + std::strerror(errno));
+    return Status::resources(std::string("can't create a socket pair: ") + std::strerror(errno));
   // A packet must fit into the sender's buffer as a whole.
   const int bytes = kMaxMessageBytes;
   for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);

@@ -15,34 +15,33 @@ using Kind = MetricKind;
 constexpr MetricFamily kPackets = {"packets_total", "Packets by stage of the lanes", Kind::kCounter};
 constexpr MetricFamily kBytes = {"bytes_total", "Bytes on the wire of the packets received", Kind::kCounter};
 constexpr MetricFamily kDropped = {"packets_dropped_total", "Packets lost or not decoded, by reason", Kind::kCounter};
-constexpr MetricFamily kTapPackets = {"tap_packets_total", "Packets of a tap, by what became of them", Kind::kCounter};
+constexpr MetricFamily kTapPackets = {"tap_packets_total", "Packets of a tap, by outcome", Kind::kCounter};
 constexpr MetricFamily kTapBytes = {"tap_bytes_total", "Bytes on the wire of a tap's packets", Kind::kCounter};
 constexpr MetricFamily kTapDropped = {"tap_packets_dropped_total", "Packets of a tap lost or not decoded, by reason",
                                       Kind::kCounter};
-constexpr MetricFamily kForgotten = {"views_forgotten_total",
-                                     "Packets forgotten before every tap could show them again", Kind::kCounter};
-constexpr MetricFamily kParserPackets = {"parser_packets_total", "Packets and stream pieces that a parser was handed",
+constexpr MetricFamily kForgotten = {"views_forgotten_total", "Packets forgotten before they could appear in every tap",
+                                     Kind::kCounter};
+constexpr MetricFamily kParserPackets = {"parser_packets_total", "Packets and stream pieces passed to a parser",
                                          Kind::kCounter};
 constexpr MetricFamily kParserTuples = {"parser_tuples_total", "Tuples that a parser emitted", Kind::kCounter};
 constexpr MetricFamily kParserCost = {
     "parser_cycles_per_packet", "Time stamp counter cycles that a parser takes for a packet, sampled", Kind::kGauge};
-constexpr MetricFamily kParserLost = {"parser_lost_total",
-                                      "What the engine and its parsers gave up, by reason and unit", Kind::kCounter};
+constexpr MetricFamily kParserLost = {"parser_lost_total", "Losses of the engine and its parsers, by reason and unit",
+                                      Kind::kCounter};
 constexpr MetricFamily kFlows = {"flows", "Connections in the tables", Kind::kGauge};
 constexpr MetricFamily kFlowsStarted = {"flows_started_total", "Connections seen", Kind::kCounter};
 constexpr MetricFamily kQueryPackets = {"query_packets_total", "A running query's packets: in, and out to its parsers",
                                         Kind::kCounter};
 constexpr MetricFamily kQueryTuples = {"query_tuples_total", "A running query's tuples: in, and out of the monitor",
                                        Kind::kCounter};
-constexpr MetricFamily kQueryDropped = {"query_dropped_total", "What a running query lost, by reason and unit",
+constexpr MetricFamily kQueryDropped = {"query_dropped_total", "Losses of a running query, by reason and unit",
                                         Kind::kCounter};
-constexpr MetricFamily kQueries = {"queries", "Queries that run", Kind::kGauge};
+constexpr MetricFamily kQueries = {"queries", "Running queries", Kind::kGauge};
 constexpr MetricFamily kBatches = {"batches_total", "Batches of tuples sent", Kind::kCounter};
 constexpr MetricFamily kBatchBytes = {"batch_bytes_total", "Bytes of those batches, before compression",
                                       Kind::kCounter};
 constexpr MetricFamily kRefused = {"batches_refused_total", "Batches that found the queue full", Kind::kCounter};
-constexpr MetricFamily kFill = {"output_queue_ratio", "Share of the output's queue that is taken, of the fullest",
-                                Kind::kGauge};
+constexpr MetricFamily kFill = {"output_queue_ratio", "Used share of the fullest output queue", Kind::kGauge};
 constexpr MetricFamily kReduction = {"data_reduction_ratio", "Bytes captured per byte emitted", Kind::kGauge};
 constexpr MetricFamily kRing = {"ring_packets", "Packets that wait for a worker of pipeline mode", Kind::kGauge};
 constexpr MetricFamily kRingSize = {"ring_packets_max", "Packets that may wait for a worker", Kind::kGauge};

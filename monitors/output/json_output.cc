@@ -171,7 +171,7 @@ Status JsonOutput::finish() {
   if (writer_) written = buffer_.empty() && writer_->flush(kFlushPatienceNs);
   if (written) count_all_written();
   if (written || !status().ok()) return status();
-  return Status::resources("the reader of standard output took nothing for 10 s; the last lines are lost");
+  return Status::resources("the reader of standard output has not read for 10 s; the last lines are lost");
 }
 
 }  // namespace tapline

@@ -178,7 +178,7 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   emit(output, 1);
   EXPECT_EQ(output.finish().code(), Code::kResources);
-  EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
+  EXPECT_NE(output.status().message().find("reader has closed it"), std::string::npos);
 }
 
 TEST_F(JsonOutputTest, AFullDiskIsAnError) {
@@ -221,7 +221,7 @@ TEST_F(JsonOutputTest, ALiveReaderThatWentIsAnError) {
   close(pipe_[0]);
   pipe_[0] = open("/dev/null", O_RDONLY);
   emit(output, 1);
-  EXPECT_NE(output.finish().message().find("reader has gone"), std::string::npos);
+  EXPECT_NE(output.finish().message().find("reader has closed it"), std::string::npos);
   EXPECT_FALSE(output.status().ok());
 }
 

@@ -86,8 +86,8 @@ class KafkaSink::Impl {
       if (now_waiting < waiting) last_news_ns = monotonic_ns();
       waiting = now_waiting;
       if (monotonic_ns() - last_news_ns > options_.timeout_ms * kNsPerMs) {
-        return Status::resources("Kafka at " + options_.brokers + " took no more batches; " + std::to_string(waiting) +
-                                 " were not delivered" + because());
+        return Status::resources("Kafka at " + options_.brokers + " stopped accepting batches; " +
+                                 std::to_string(waiting) + " were not delivered" + because());
       }
     }
     return status_;
@@ -140,7 +140,7 @@ class KafkaSink::Impl {
     producer_ = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
     if (producer_ != nullptr) return {};
     rd_kafka_conf_destroy(conf);
-    return Status::resources(std::string("Kafka's producer can't start: ") + error);
+    return Status::resources(std::string("can't start Kafka's producer: ") + error);
   }
 
   int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
@@ -208,13 +208,14 @@ class KafkaSink::Impl {
   }
 
   Status topic_refused(const std::string& what) const {
-    return Status::resources("Kafka at " + options_.brokers + " does not let " + principal() + " write " + what +
-                             "; the control plane grants that to the agents of a query's hosts: is the agent's --name "
-                             "the one of its certificate?");
+    return Status::resources(
+        "Kafka at " + options_.brokers + " does not let " + principal() + " write " + what +
+        "; the control plane grants that to the agents of a query's hosts: does the agent's --name "
+        "match its certificate?");
   }
 
   Status login_refused() const {
-    return Status::resources("Kafka at " + options_.brokers + " refuses the login of " + principal() + because() +
+    return Status::resources("Kafka at " + options_.brokers + " rejects the login of " + principal() + because() +
                              "; check the user and password of --broker-login-file");
   }
 

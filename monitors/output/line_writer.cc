@@ -20,8 +20,8 @@ constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string describe(int error) {
   std::string message = std::string("writing to standard output failed: ") + std::strerror(error);
-  if (error == ENOSPC) message += "; make room or write elsewhere";
-  if (error == EPIPE) message += "; its reader has gone";
+  if (error == ENOSPC) message += "; free some space or write elsewhere";
+  if (error == EPIPE) message += "; its reader has closed it";
   return message;
 }
 

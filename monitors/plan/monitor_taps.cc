@@ -33,7 +33,7 @@ Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
     if (sides.arrivals != 0 && sides.departures != 0) return {};
   }
   return Status::usage("parser '" + parser +
-                       "' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
+                       "' requires taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
                        " SWITCH:PORT:departures=SOURCE; given: " +
                        list_of(taps));
 }

@@ -103,7 +103,8 @@ Status read_argument_text(std::string_view text, ParserCall* call) {
   const std::string_view name = trimmed(text.substr(0, equals));
   const std::string_view value = equals == std::string_view::npos ? "" : trimmed(text.substr(equals + 1));
   if (name.empty() || value.empty()) {
-    return Status::invalid("parser '" + call->name + "': '" + std::string(text) + "' is no argument; write NAME=VALUE");
+    return Status::invalid("parser '" + call->name + "': '" + std::string(text) +
+                           "' is not an argument; write NAME=VALUE");
   }
   call->arguments.emplace_back(name, value);
   return {};
@@ -115,7 +116,7 @@ Status read_parser_call(std::string_view text, ParserCall* call) {
   *call = {};
   const size_t open = text.find('(');
   call->name = trimmed(text.substr(0, open));
-  if (call->name.empty()) return Status::invalid("'" + std::string(text) + "' names no parser");
+  if (call->name.empty()) return Status::invalid("'" + std::string(text) + "' does not name a parser");
   if (open == std::string_view::npos) return {};
   std::string_view rest = trimmed(text.substr(open + 1));
   if (rest.empty() || rest.find(')') != rest.size() - 1) {

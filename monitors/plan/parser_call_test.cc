@@ -56,14 +56,14 @@ TEST(ParserCall, WrongArgumentsAreNamed) {
             Values{"parser 'queue': there is no argument 'evry'; did you mean 'every'?; --list-parsers shows all"});
   EXPECT_EQ(values_of("queue(every=1ms,EVERY=2ms)"), Values{"parser 'queue': argument 'EVERY' is given twice"});
   for (const char* text : {"queue()", "queue(every)", "queue(=1ms)", "queue(every=)", "queue(every=1ms,)"}) {
-    EXPECT_NE(values_of(text).at(0).find("is no argument; write NAME=VALUE"), std::string::npos) << text;
+    EXPECT_NE(values_of(text).at(0).find("is not an argument; write NAME=VALUE"), std::string::npos) << text;
   }
   for (const char* text :
        {"queue(", "queue(every=1ms", "queue(every=1ms)x", "queue(every=(1ms))", "queue(every=1ms))"}) {
     EXPECT_EQ(values_of(text), Values{"parser '" + std::string(text) + "' is not NAME or NAME(ARGUMENT=VALUE,…)"});
   }
-  EXPECT_EQ(values_of("(every=1ms)"), Values{"'(every=1ms)' names no parser"});
-  EXPECT_EQ(values_of(""), Values{"'' names no parser"});
+  EXPECT_EQ(values_of("(every=1ms)"), Values{"'(every=1ms)' does not name a parser"});
+  EXPECT_EQ(values_of(""), Values{"'' does not name a parser"});
 }
 
 TEST(ParserCall, QueriesWithoutPlansTakeArguments) {

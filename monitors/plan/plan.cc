@@ -42,7 +42,7 @@ Status add_parser(const std::string& name, QuerySpec* spec) {
 
 Status read_argument(const v1::ParserArgument& given, QuerySpec* spec) {
   if (!runs(*spec, given.parser())) {
-    return Status::invalid("an argument is for '" + given.parser() + "', which the query does not run");
+    return Status::invalid("an argument belongs to parser '" + given.parser() + "', which the query does not run");
   }
   const auto parser = make_parser(given.parser());
   const auto& declared = parser->schema().arguments;
@@ -61,7 +61,8 @@ Status read_argument(const v1::ParserArgument& given, QuerySpec* spec) {
 
 Status read_filter(const v1::TupleFilter& filter, QuerySpec* spec) {
   for (const std::string& name : filter.parsers()) {
-    if (!runs(*spec, name)) return Status::invalid("a filter is for '" + name + "', which the query does not run");
+    if (!runs(*spec, name))
+      return Status::invalid("a filter belongs to parser '" + name + "', which the query does not run");
     auto condition = TupleCondition::make(filter.condition(), make_parser(name)->schema());
     if (!condition.ok()) return Status::invalid("a filter of '" + name + "': " + condition.status().sentence());
     spec->filters.push_back({name, std::move(*condition)});
@@ -79,7 +80,7 @@ Status read_addresses(const google::protobuf::RepeatedPtrField<v1::Address>& add
     if (address.last_port() > 0 && address.port() == 0) return Status::invalid("a port range needs a first port");
     auto pattern =
         AddressPattern::parse(address.prefix(), static_cast<uint16_t>(address.port()), static_cast<uint16_t>(last));
-    if (!pattern) return Status::invalid("'" + address.prefix() + "' is no address prefix");
+    if (!pattern) return Status::invalid("'" + address.prefix() + "' is not an address prefix");
     out->push_back(*pattern);
   }
   return {};
@@ -92,7 +93,7 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   *read = ConnectionMatch(std::move(from), std::move(to));
   read->restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
   if (!match.has_except()) return {};
-  if (match.except().has_except()) return Status::invalid("an exception from a match has none of its own");
+  if (match.except().has_except()) return Status::invalid("an exception of a match can't have an exception");
   ConnectionMatch except;
   if (Status status = read_match(match.except(), &except); !status.ok()) return status;
   read->except(std::move(except));
@@ -137,7 +138,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   spec->rate_may_fall = sampling.mode() == v1::Sampling::AUTO;
   spec->sampling_rate = sampling.mode() == v1::Sampling::OFF || sampling.rate() == 0 ? 1.0 : sampling.rate();
   if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
-    return Status::invalid("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
+    return Status::invalid("the sampling rate " + std::to_string(sampling.rate()) + " is not above 0 and at most 1");
   }
   spec->sampled_by_port = sampling.by_port();
   spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
@@ -153,7 +154,7 @@ Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
     if (!make_parser(name)->schema().all_traffic) continue;
-    return Status::invalid("parser '" + name + "' has to see all flows, and the plan samples them");
+    return Status::invalid("parser '" + name + "' must see all flows, and the plan samples them");
   }
   return {};
 }
@@ -179,13 +180,13 @@ static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
   if (!runs(*spec, shape.parser()))
-    return Status::invalid("a shape is for '" + shape.parser() + "', which the query does not run");
+    return Status::invalid("a shape belongs to parser '" + shape.parser() + "', which the query does not run");
   const auto parser = make_parser(shape.parser());
   const auto& fields = parser->schema().fields;
   const auto field =
       std::find_if(fields.begin(), fields.end(), [&](const Field& each) { return each.name == shape.field(); });
   if (field == fields.end() || field->type != FieldType::kString) {
-    return Status::invalid("'" + shape.parser() + "' has no text '" + shape.field() + "'");
+    return Status::invalid("'" + shape.parser() + "' has no string field '" + shape.field() + "'");
   }
   // A form that this monitor does not know may protect something.
   if (!v1::Shape::Form_IsValid(shape.form())) {
@@ -229,13 +230,13 @@ bool has_unknown_fields(const v1::Plan& plan) {
 Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   if (has_unknown_fields(plan)) {
     return Status::invalid("the plan of '" + plan.query() +
-                           "' has parts that this monitor does not know; update tapline-monitor on this host");
+                           "' has elements that this monitor does not know; update tapline-monitor on this host");
   }
   if (plan.format() != 1) {
     return Status::invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
   }
-  if (plan.query().empty()) return Status::invalid("it names no query");
-  if (plan.parsers().empty()) return Status::invalid("it names no parser");
+  if (plan.query().empty()) return Status::invalid("it does not name a query");
+  if (plan.parsers().empty()) return Status::invalid("it does not name a parser");
   spec->name = plan.query();
   spec->epoch = plan.epoch();
   spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();
@@ -292,7 +293,7 @@ Status check_intervals(const QuerySpec& spec, const QuerySpec& running) {
     if (schema.interval_argument.empty() || asked_ns == running_ns) continue;
     const std::string given = schema.interval_argument + "=" + duration_text(running_ns);
     return Status::invalid("parser '" + name + "' already runs with " + given +
-                           " on this monitor, for another query, and has one interval for all of them; give " + given +
+                           " on this monitor for another query, and all queries share its interval; use " + given +
                            ", or use another monitor");
   }
   return {};

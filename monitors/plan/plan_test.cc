@@ -60,7 +60,7 @@ TEST(PlanTest, FiltersAreCompiledForTheirParsers) {
   EXPECT_EQ(parse(plan_with(filter_of("http_get", "state")), &spec).message(),
             "a filter of 'http_get': unknown field 'state'");
   EXPECT_EQ(parse(plan_with(filter_of("memcached_get", "status")), &spec).message(),
-            "a filter is for 'memcached_get', which the query does not run");
+            "a filter belongs to parser 'memcached_get', which the query does not run");
 }
 
 std::string plan_of_marked(const std::string& arguments) {
@@ -84,7 +84,7 @@ TEST(PlanTest, WrongArgumentsAreRefused) {
     return parse(plan_of_marked(argument), &spec).message();
   };
   EXPECT_EQ(message(R"({"parser":"http_get","name":"dscp","value":"10"})"),
-            "an argument is for 'http_get', which the query does not run");
+            "an argument belongs to parser 'http_get', which the query does not run");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"ecn","value":"1"})"), "'marked_packet' has no argument 'ecn'");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"dscp","value":"64"})"),
             "marked_packet: argument 'dscp' can't be '64': it is a whole number, 0 to 63");
@@ -140,7 +140,7 @@ TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
   EXPECT_TRUE(parse(plan(R"({"mode":"OFF"})"), &spec).ok());
   EXPECT_TRUE(parse(plan(R"({"mode":"FIXED","rate":1})"), &spec).ok());
   EXPECT_EQ(parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).message(),
-            "parser 'link_load' has to see all flows, and the plan samples them");
+            "parser 'link_load' must see all flows, and the plan samples them");
   EXPECT_FALSE(parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
 }
 
@@ -165,8 +165,8 @@ TEST(PlanTest, QueriesOfAMonitorShareAParsersInterval) {
   const QuerySpec slow = loads("q1", "1000000000"), fast = loads("q2", "1000000"), odd = loads("q3", "101000");
   EXPECT_TRUE(check_intervals(fast, fast).ok());
   EXPECT_EQ(check_intervals(fast, slow).message(),
-            "parser 'link_load' already runs with every=1s on this monitor, for another query, and has one interval for"
-            " all of them; give every=1s, or use another monitor");
+            "parser 'link_load' already runs with every=1s on this monitor for another query, and all queries share its"
+            " interval; use every=1s, or use another monitor");
   EXPECT_NE(check_intervals(slow, fast).message().find("every=1ms"), std::string::npos);
   EXPECT_NE(check_intervals(slow, odd).message().find("every=101us"), std::string::npos);
   QuerySpec other;
@@ -204,9 +204,10 @@ TEST(PlanTest, ShapesOfTexts) {
   EXPECT_EQ(spec.shapes[0].field, "url");
   EXPECT_EQ(spec.shapes[0].form, TextForm::kTemplate);
   const auto message = [&](const std::string& json) { return parse(json, &spec).message(); };
-  EXPECT_EQ(message(with("sample", "url", R"("HASH")")), "a shape is for 'sample', which the query does not run");
-  EXPECT_EQ(message(with("http_get", "status", R"("HASH")")), "'http_get' has no text 'status'");
-  EXPECT_EQ(message(with("http_get", "nothing", R"("HASH")")), "'http_get' has no text 'nothing'");
+  EXPECT_EQ(message(with("sample", "url", R"("HASH")")),
+            "a shape belongs to parser 'sample', which the query does not run");
+  EXPECT_EQ(message(with("http_get", "status", R"("HASH")")), "'http_get' has no string field 'status'");
+  EXPECT_EQ(message(with("http_get", "nothing", R"("HASH")")), "'http_get' has no string field 'nothing'");
   EXPECT_EQ(message(with("http_get", "url", "77")), "form 77 of 'url' is not known");
   EXPECT_FALSE(parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
 }
@@ -237,11 +238,11 @@ TEST(PlanTest, WhatIsWrongIsNamed) {
       {"{", "plan.json: is not a plan"},
       {plan_with(R"(,"colour":"red")"), "colour"},
       {R"({"format":2,"query":"q","parsers":["http_get"]})", "format 2"},
-      {R"({"format":1,"parsers":["http_get"]})", "no query"},
-      {R"({"format":1,"query":"q"})", "no parser"},
+      {R"({"format":1,"parsers":["http_get"]})", "does not name a query"},
+      {R"({"format":1,"query":"q"})", "does not name a parser"},
       {R"({"format":1,"query":"q","parsers":["htp_get"]})", "did you mean 'http_get'"},
       {R"({"format":1,"query":"q","parsers":["http_get"],"monitors":[{"id":"x"}]})", "no monitor 'local-0'"},
-      {plan_with(R"(,"match":{"to":[{"prefix":"h1"}]})"), "'h1' is no address"},
+      {plan_with(R"(,"match":{"to":[{"prefix":"h1"}]})"), "'h1' is not an address"},
       {plan_with(R"(,"match":{"to":[{"port":70000}]})"), "70000"},
       {plan_with(R"(,"match":{"to":[{"port":80,"last_port":70000}]})"), "70000"},
       {plan_with(R"(,"match":{"to":[{"last_port":90}]})"), "first port"},
@@ -300,7 +301,7 @@ TEST(PlanTest, ParsersOfQueuesNeedBothSidesOfOne) {
   EXPECT_TRUE(MonitorTaps({departures, elsewhere, arrivals}).bind(&spec).ok());
   EXPECT_TRUE(spec.match.wants_all());
   EXPECT_EQ(MonitorTaps({arrivals, elsewhere}).bind(&spec).message(),
-            "parser 'queue_flows' needs taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
+            "parser 'queue_flows' requires taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
             " --tap SWITCH:PORT:departures=SOURCE; given: sw1:2:arrivals, sw1:3:departures");
   EXPECT_FALSE(MonitorTaps({}).bind(&spec).ok());
   QuerySpec other;
@@ -420,7 +421,7 @@ TEST(PlanTest, ParsersOfQueuesReportSomeFlows) {
   header.src_port = 80;
   EXPECT_FALSE(spec.reports(header)) << "the server is in FROM";
   std::swap(header.src_ip, header.dst_ip);
-  EXPECT_TRUE(spec.reports(header)) << "the other way round";
+  EXPECT_TRUE(spec.reports(header)) << "in the other direction";
 }
 
 TEST(PlanTest, OnlyParsersOfQueuesHaveQueues) {

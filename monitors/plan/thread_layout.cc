@@ -27,11 +27,11 @@ Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threa
   WorkerLayout group{{}, threads};
   for (const std::string& name : parsers) {
     auto parser = make_parser(name);
-    if (!parser) return Status::invalid("there is no parser '" + name + "' to give workers to");
+    if (!parser) return Status::invalid("there is no parser '" + name + "' for these workers");
     const std::string& canonical = parser->schema().name;
     auto taken = [&](const WorkerLayout& other) { return contains(other.parsers, canonical); };
     if (contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
-      return Status::invalid("parser '" + canonical + "' is given workers twice");
+      return Status::invalid("parser '" + canonical + "' is assigned workers twice");
     }
     group.parsers.push_back(canonical);
   }
@@ -53,8 +53,8 @@ Status ThreadLayout::check(std::span<const std::string> parsers) const {
       if (contains(group.parsers, name)) threads = group.threads;
     }
     if (threads == 1) continue;
-    return Status::invalid("parser '" + name + "' has to see all packets in one thread, and would have " +
-                           std::to_string(threads) + "; watch each mirror port with a monitor of one lane");
+    return Status::invalid("parser '" + name + "' must see all packets in one thread, but would have " +
+                           std::to_string(threads) + "; use a monitor with one lane for each mirror port");
   }
   return {};
 }
@@ -78,7 +78,7 @@ Status parse_workers(std::span<const std::string> items, ThreadLayout* layout) {
       const char* end = item.data() + item.size();
       auto [at, error] = std::from_chars(item.data() + equals + 1, end, threads);
       if (error != std::errc() || at != end) {
-        return Status::invalid("workers '" + item + "': after '=' comes a number of threads");
+        return Status::invalid("workers '" + item + "': a number of threads must follow '='");
       }
     }
     if (Status status = layout->add(split(item.substr(0, equals), '+'), threads); !status.ok()) return status;

@@ -32,7 +32,7 @@ Status read_group(const v1::PacketTrigger& given, GroupBy* group) {
     } else if (field == "dst_port") {
       group->dst_port = true;
     } else {
-      return Status::invalid("packets have no groups by '" + field + "'");
+      return Status::invalid("packets can't be grouped by '" + field + "'");
     }
   }
   return {};
@@ -43,7 +43,7 @@ Status read_networks(const v1::PacketTrigger& given, GroupBy* group) {
   for (const v1::NetworkLength& network : given.networks()) {
     const bool source = network.field() == "src_ip";
     if (!source && network.field() != "dst_ip") {
-      return Status::invalid("'" + network.field() + "' is no address, and has no networks");
+      return Status::invalid("'" + network.field() + "' is not an address field, so it has no networks");
     }
     uint8_t* v4_bits = source ? &group->src_v4_bits : &group->dst_v4_bits;
     uint8_t* v6_bits = source ? &group->src_v6_bits : &group->dst_v6_bits;
@@ -141,13 +141,13 @@ Status read(const v1::PacketTrigger& given, trigger::Trigger* read) {
 Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.triggers().empty()) return {};
   if (std::find(spec->parsers.begin(), spec->parsers.end(), kParser) == spec->parsers.end()) {
-    return Status::invalid("it has triggers, and its parsers do not include 'trigger'");
+    return Status::invalid("it has triggers, but its parsers do not include 'trigger'");
   }
   if (plan.monitors_size() > 1) {
-    return Status::invalid("its triggers count the packets of one monitor, and it has several");
+    return Status::invalid("its triggers count the packets of one monitor, but it has several");
   }
   if (spec->sampling_rate < 1 || spec->rate_may_fall) {
-    return Status::invalid("its triggers count every packet, and it is sampled");
+    return Status::invalid("its triggers count every packet, but it is sampled");
   }
   std::vector<trigger::Trigger> triggers;
   for (const v1::PacketTrigger& given : plan.triggers()) {

@@ -66,7 +66,7 @@ TEST(TriggerReader, WrongNetworksAreNamed) {
   EXPECT_EQ(error_with(valid), "ok");
   names(valid + "," + valid, "'src_ip' are given twice");
   names(R"({"field":"dst_ip","ipv4":24,"ipv6":64})", "'dst_ip' are given twice, or it is not in the group");
-  names(R"({"field":"dst_port","ipv4":8,"ipv6":8})", "'dst_port' is no address");
+  names(R"({"field":"dst_port","ipv4":8,"ipv6":8})", "'dst_port' is not an address");
   for (const char* bits : {R"("ipv4":0,"ipv6":64)", R"("ipv4":33,"ipv6":64)", R"("ipv4":24)", R"("ipv4":24,"ipv6":129)",
                            R"("ipv4":4294967295,"ipv6":4294967295)"}) {
     names(std::string(R"({"field":"src_ip",)") + bits + "}", "1 to 32 bits of IPv4 and 1 to 128 of IPv6");
@@ -122,7 +122,7 @@ TEST(TriggerReader, WhatIsWrongIsNamed) {
   };
   names(plan_with(kTrigger, R"(["tcp_pkt_size"])"), "do not include 'trigger'");
   names(plan_with(with("tcp_pkt_size", "http_get")), "trigger 3: the packets of 'http_get' can't be counted");
-  names(plan_with(with("src_ip", "url")), "no groups by 'url'");
+  names(plan_with(with("src_ip", "url")), "can't be grouped by 'url'");
   names(plan_with(with("0.010s", "0.0105s")), "whole milliseconds");
   names(plan_with(with("GREATER", "LESS")), "is true for groups without packets");
   names(plan_with(with(R"({"operator":"GREATER"})", "")), "must be a comparison");

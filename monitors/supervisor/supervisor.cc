@@ -78,7 +78,8 @@ Supervisor::Supervisor(SupervisorOptions options, Reporter* reporter, const std:
 
 Status Supervisor::run(const std::function<int(MonitorPage*)>& work, int* exit_code) {
   page_ = map_monitor_page();
-  if (page_ == nullptr) return Status::resources("no memory for what the monitor shares with its supervisor");
+  if (page_ == nullptr)
+    return Status::resources("not enough memory for the data that the monitor shares with its supervisor");
   if (!options_.interfaces.empty()) arrivals_.open(options_.interfaces);
   while (true) {
     if (Status status = start_worker(work); !status.ok()) return status;
@@ -106,7 +107,8 @@ Status Supervisor::start_worker(const std::function<int(MonitorPage*)>& work) {
   BlockedSignals until_it_is_known_who_is_told;
   told_ = stop_->load();
   worker_ = fork();
-  if (worker_ < 0) return Status::resources(std::string("no process for the monitor: ") + std::strerror(errno));
+  if (worker_ < 0)
+    return Status::resources(std::string("can't create a process for the monitor: ") + std::strerror(errno));
   if (worker_ == 0) {
     arrivals_.close();
     sigset_t none;
@@ -171,17 +173,18 @@ std::string Supervisor::describe(const Death& death) const {
 }
 
 void Supervisor::blame(const Death& death) {
-  std::string counted = "; the monitor starts anew, what it lost is counted as monitor_restarted";
-  if (!arrivals_.open() && options_.live) counted += " but for what came meanwhile, which this port does not tell";
+  std::string counted = "; the monitor restarts, and its losses are counted as monitor_restarted";
+  if (!arrivals_.open() && options_.live)
+    counted += " except for packets that arrive meanwhile, which this port does not count";
   if (death.plugin == 0 || death.plugin > options_.plugins.size()) {
     deaths_.push_back(page_->died_at_ns);
-    reporter_->warning("the monitor " + describe(death) + ", within no plug-in" + counted);
+    reporter_->warning("the monitor " + describe(death) + " outside of all plug-ins" + counted);
     return;
   }
   PluginPage& plugin = page_->plugins[death.plugin - 1];
   ++plugin.strikes;
   plugin.left_out = plugin.strikes >= kStrikes;
-  const char* left_out = "; for the second time: from now on it is left out, which queries count as plugin_left_out";
+  const char* left_out = "; after this second failure the plug-in is disabled, which queries count as plugin_left_out";
   reporter_->warning("plug-in " + options_.plugins[death.plugin - 1] + " " + describe(death) + counted +
                      (plugin.left_out ? left_out : ""));
 }
@@ -191,8 +194,8 @@ Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();
   if (deaths_.size() >= options_.most_deaths) {
-    return Status::internal("the monitor " + describe(last_death_) + "; it did so " + std::to_string(deaths_.size()) +
-                            " times within a minute, so that it is not started again");
+    return Status::internal("the monitor " + describe(last_death_) + "; this happened " +
+                            std::to_string(deaths_.size()) + " times within a minute, so it is not restarted");
   }
   int64_t pause_ns = std::min(kLongestPauseNs, kFirstPauseNs << (deaths_.size() - 1));
   for (int64_t end_ns = monotonic_ns() + pause_ns; monotonic_ns() < end_ns && !stop_->load();)

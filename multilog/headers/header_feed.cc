@@ -27,7 +27,7 @@ std::string ring_path(const std::string& directory, uint32_t ring) {
 
 Result<FeedSettings> read_settings(const std::string& directory) {
   std::ifstream file(directory + "/settings");
-  if (!file) return Status(Code::kNotFound, directory + "/settings is not there: no node has opened it");
+  if (!file) return Status(Code::kNotFound, directory + "/settings does not exist: no node has opened it");
   std::stringstream text;
   text << file.rdbuf();
   return FeedSettings::from_text(text.str());
@@ -55,12 +55,12 @@ Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool
 Status require_own(const std::string& directory) {
   struct stat made = {};
   if (stat(directory.c_str(), &made) != 0)
-    return errno == ENOENT ? Status(Code::kNotFound, directory + " is not there: no node has opened it")
+    return errno == ENOENT ? Status(Code::kNotFound, directory + " does not exist: no node has opened it")
                            : system_error(directory);
   if (made.st_uid == geteuid() && (made.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
   return {Code::kInvalid, directory +
-                              ": other users own it or may write to it; name a directory of this user's own, "
-                              "which the node makes if it is not there"};
+                              ": other users own it or may write to it; name a directory of this user, "
+                              "which the node creates if it does not exist"};
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Result<FeedSettings> FeedSettings::from_text(const std::string& text) {
                      words[3] == "tap_names" && words[4] == "rings" && words[5] == "sample" && words[6] == "filter";
   const double rate = settings.capture.sampling_rate;
   if (!known || settings.rings < 1 || settings.rings > kMostRings || !(rate > 0 && rate <= 1))
-    return Status(Code::kInvalid, "these are no settings of a feed of headers");
+    return Status(Code::kInvalid, "not the settings of a header feed");
   std::getline(in >> std::ws, settings.capture.filter, '\0');
   while (!settings.capture.filter.empty() && settings.capture.filter.back() == '\n') settings.capture.filter.pop_back();
   return settings;
@@ -101,7 +101,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
   if (fd < 0) return system_error(path);
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);
   close(fd);
-  return Status(Code::kInUse, path + " is another process's");
+  return Status(Code::kInUse, path + " is in use by another process");
 }
 
 FileLock::~FileLock() {

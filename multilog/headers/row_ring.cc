@@ -50,7 +50,7 @@ uint64_t batch_bytes(const RowRing::Shape& shape) {
 Status check(const RowRing::Shape& shape) {
   if (shape.row_bytes == 0 || shape.batch_rows == 0 || !std::has_single_bit(shape.batches) ||
       batch_bytes(shape) * shape.batches > kMostBytes) {
-    return {Code::kInvalid, "a ring of rows has rows, a power of two of batches, and at most 4 GiB"};
+    return {Code::kInvalid, "a ring of rows needs rows, a power of two of batches, and at most 4 GiB"};
   }
   return {};
 }
@@ -64,9 +64,9 @@ RowRing::~RowRing() { munmap(memory_, bytes_); }
 
 Result<std::unique_ptr<RowRing>> RowRing::map(int fd, const Shape& shape) {
   const size_t bytes = sizeof(Shared) + batch_bytes(shape) * shape.batches;
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return system_error("a ring of rows can't be made");
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return system_error("can't create a ring of rows");
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-  if (memory == MAP_FAILED) return system_error("a ring of rows can't be mapped");
+  if (memory == MAP_FAILED) return system_error("can't map a ring of rows");
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
   ring->shared_->row_bytes = shape.row_bytes;
   ring->shared_->batch_rows = shape.batch_rows;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<RowRing>> RowRing::map(int fd, const Shape& shape) {
 Result<std::unique_ptr<RowRing>> RowRing::make(const Shape& shape) {
   if (Status status = check(shape); !status.ok()) return status;
   const int fd = memfd_create("tapline-rows", MFD_CLOEXEC);
-  if (fd < 0) return system_error("a ring of rows can't be made");
+  if (fd < 0) return system_error("can't create a ring of rows");
   auto ring = map(fd, shape);
   ::close(fd);
   if (ring.ok()) (*ring)->bell_ = std::make_unique<Doorbell>();
@@ -88,7 +88,7 @@ Result<std::unique_ptr<RowRing>> RowRing::make(const Shape& shape) {
 Result<std::unique_ptr<RowRing>> RowRing::create(const std::string& path, const Shape& shape) {
   if (Status status = check(shape); !status.ok()) return status;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 && errno == EEXIST) return Status(Code::kExists, path + " is there already");
+  if (fd < 0 && errno == EEXIST) return Status(Code::kExists, path + " already exists");
   if (fd < 0) return system_error(path);
   auto ring = map(fd, shape);
   ::close(fd);
@@ -98,7 +98,7 @@ Result<std::unique_ptr<RowRing>> RowRing::create(const std::string& path, const 
 
 Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32_t row_bytes) {
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return Status(Code::kNotFound, path + " is not there");
+  if (fd < 0 && errno == ENOENT) return Status(Code::kNotFound, path + " does not exist");
   if (fd < 0) return system_error(path);
   struct stat file = {};
   const bool known = fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(Shared));
@@ -106,13 +106,13 @@ Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32
   const auto bytes = static_cast<size_t>(file.st_size);
   if (known) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   ::close(fd);
-  if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " is no ring of rows");
+  if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " is not a ring of rows");
   const auto* shared = static_cast<const Shared*>(memory);
   const Shape shape = {shared->row_bytes, shared->batch_rows, shared->batches};
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
   if (shared->magic.load(std::memory_order_acquire) != kRingMagic || !check(shape).ok() ||
       bytes < sizeof(Shared) + batch_bytes(shape) * shape.batches) {
-    return Status(Code::kInvalid, path + " is no ring of rows");
+    return Status(Code::kInvalid, path + " is not a ring of rows");
   }
   if (shape.row_bytes != row_bytes) {
     return Status(Code::kInvalid, path + " has rows of " + std::to_string(shape.row_bytes) + " bytes, not " +

@@ -27,11 +27,10 @@ std::string help() {
   NodeConfig defaults;
   return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --tap TAP… | --vdev DEV | --port PCI | "
          "--headers-from DIR)\n"
-         "\nKeeps the headers of packets in a MultiLog and answers questions about them over gRPC.\n" +
+         "\nKeeps the headers of packets in a MultiLog and answers queries about them over gRPC.\n" +
          help_of(table_of(&defaults), kServiceActions) +
-         "\nAfter the last packet of capture files it goes on answering. SIGTERM and SIGINT end it cleanly; a second "
-         "one "
-         "at once.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
+         "\nAfter the last packet of capture files it continues to answer. SIGTERM and SIGINT end it cleanly; a second "
+         "one exits immediately.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
 std::unique_ptr<PacketSource> make_source(const NodeConfig& config, Reporter* reporter) {
@@ -71,8 +70,8 @@ Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Rep
   const std::unique_ptr<NodeServer> server = NodeServer::listen(
       config.listen, credentials, &service, own_user ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll);
   if (server == nullptr)
-    return Status::resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
-                             (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
+    return Status::resources("--listen " + config.listen + ": can't listen there; is the address in use?" +
+                             (config.access.key.empty() ? "" : " Does --tls-key match --tls-certificate?"));
   Status started;
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics.address.empty())

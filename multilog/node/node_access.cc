@@ -43,16 +43,16 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     const std::vector<std::string> given = names_of(peer);
     if (names_.empty() || std::find_first_of(given.begin(), given.end(), names_.begin(), names_.end()) != given.end())
       return grpc::Status::OK;
-    return {grpc::StatusCode::PERMISSION_DENIED, "a certificate of '" + (given.empty() ? "" : given.front()) +
-                                                     "' may not ask, only one of '" + names_.front() + "'"};
+    return {grpc::StatusCode::PERMISSION_DENIED, "the certificate of '" + (given.empty() ? "" : given.front()) +
+                                                     "' is not accepted, only one of '" + names_.front() + "'"};
   }
 
   grpc::Status check_token(const InputMetadata& metadata, OutputMetadata* consumed) const {
     if (tokens_.empty()) return grpc::Status::OK;
     const auto header = metadata.find("authorization");
-    if (header == metadata.end()) return {grpc::StatusCode::UNAUTHENTICATED, "a token is wanted"};
+    if (header == metadata.end()) return {grpc::StatusCode::UNAUTHENTICATED, "a token is required"};
     const std::string value(header->second.data(), header->second.size());
-    if (!has_token(tokens_, value)) return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};
+    if (!has_token(tokens_, value)) return {grpc::StatusCode::UNAUTHENTICATED, "the token is invalid"};
     consumed->insert({"authorization", value});
     return grpc::Status::OK;
   }
@@ -62,7 +62,7 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
     int64_t last_s = reported_s_.load();
-    if (last_s != now_s && reported_s_.compare_exchange_strong(last_s, now_s)) warn_("refused a call: " + why);
+    if (last_s != now_s && reported_s_.compare_exchange_strong(last_s, now_s)) warn_("rejected a call: " + why);
   }
 
   const std::vector<std::string> names_, tokens_;
@@ -74,18 +74,18 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
 
 Status validate_access(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
-    return Status::usage("--tls-certificate and --tls-key go together");
+    return Status::usage("--tls-certificate and --tls-key require each other");
   if (!config.tokens.empty() && config.certificate.empty())
-    return Status::usage("--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
+    return Status::usage("--token-file needs --tls-certificate and --tls-key: a token must not be sent in the clear");
   if (!config.client_ca.empty() && config.certificate.empty())
     return Status::usage(
-        "--tls-client-ca needs --tls-certificate and --tls-key: certificates are shown over TLS alone");
+        "--tls-client-ca needs --tls-certificate and --tls-key: certificates are presented only over TLS");
   if (!config.client_names.empty() && config.client_ca.empty())
-    return Status::usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
+    return Status::usage("--tls-client-name needs --tls-client-ca: without authorities, anyone could claim a name");
   if (config.tokens.empty() && config.client_ca.empty() && !is_loopback(listen))
     return Status::usage(
         "--listen " + listen +
-        ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file or --tls-client-ca; "
+        ": other machines can reach it; it requires --tls-certificate, --tls-key and --token-file or --tls-client-ca; "
         "without them listen on 127.0.0.1 or unix:PATH");
   return {};
 }

@@ -21,7 +21,7 @@ std::string check_rate(const std::string& text) {
 }
 
 std::string check_name(const std::string& text) {
-  return !text.empty() && text.size() <= 128 ? "" : "a name of 1 to 128 letters is needed";
+  return !text.empty() && text.size() <= 128 ? "" : "a name must have 1 to 128 letters";
 }
 
 std::string check_filter(const std::string& text) {
@@ -36,7 +36,7 @@ ConfigTable table_of(NodeConfig* config) {
   ConfigTable table;
   add_input_keys(&table, config);
   table.add_text(&config->headers_from, "headers_from", "DIR",
-                 "instead of an input: headers from the monitor that writes to this directory of a tmpfs "
+                 "instead of an input: read headers from the monitor that writes to this directory of a tmpfs "
                  "(tapline-monitor --headers-to)");
   table.add_text(&config->filter, "filter", "EXPRESSION", "headers to keep; empty: all", check_filter);
   table.add_text(&config->sample, "sample", "RATE", "share of the flows whose headers are kept", check_rate);
@@ -71,8 +71,7 @@ ConfigTable table_of(NodeConfig* config) {
                  "and with this subject (CN) or DNS name; repeat for several", true);
   add_metrics_keys(&table, &config->metrics, "address at which to serve Prometheus metrics, under /metrics");
   table.add_list(&config->clear, "clear", "SERVICE",
-                 "services with which connections beyond loopback may go without TLS, in a trusted network (metrics)",
-                 true);
+                 "services whose connections beyond loopback may be unencrypted, in a trusted network (metrics)", true);
   table.add_choice(&config->status, {"text", "json"}, "status", "text|json",
                    "messages on standard error for people or for programs");
   table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
@@ -88,7 +87,7 @@ bool has_tap_names(const NodeConfig& config) { return config.tap_names || !confi
 
 Status validate_source(const NodeConfig& config) {
   if (config.headers_from.empty()) return validate_input(config);
-  if (!taps_of(config).empty()) return Status::usage("several inputs: --headers-from is one, and the only one");
+  if (!taps_of(config).empty()) return Status::usage("several inputs: --headers-from must be the only one");
   return {};
 }
 
@@ -102,7 +101,7 @@ Status validate(const NodeConfig& config) {
   const HeaderLayout layout(config.frame_bytes, config.telemetry_hops, has_tap_names(config));
   for (const std::string& field : config.index) {
     if (layout.schema().find(field) == nullptr)
-      return Status::usage("--index: there is no field '" + field + "'; docs/reference/multilog-node.md has them");
+      return Status::usage("--index: there is no field '" + field + "'; docs/reference/multilog-node.md lists them");
   }
   return {};
 }

@@ -87,7 +87,7 @@ grpc::Status NodeService::remove(const v1::RemoveRequest& request, v1::RemoveRep
 
 grpc::Status NodeService::set_up_capture(const v1::CaptureRequest& request, v1::CaptureReply*) {
   if (!(request.sampling_rate() > 0 && request.sampling_rate() <= 1))
-    return {grpc::StatusCode::INVALID_ARGUMENT, "sampling_rate is above 0 and at most 1"};
+    return {grpc::StatusCode::INVALID_ARGUMENT, "sampling_rate must be above 0 and at most 1"};
   const std::lock_guard one(changing_);
   return to_grpc(node_->set_up_capture({request.sampling_rate(), request.filter()}));
 }

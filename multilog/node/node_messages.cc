@@ -121,7 +121,7 @@ Result<TriggerSpec> spec_of(const v1::Definition::Trigger& from) {
   } else if (from.severity() == "critical") {
     spec.severity = Severity::kCritical;
   } else if (!from.severity().empty() && from.severity() != "warning") {
-    return Status(Code::kInvalid, "severity '" + from.severity() + "' is none of info, warning, critical");
+    return Status(Code::kInvalid, "severity '" + from.severity() + "' is not one of info, warning, critical");
   }
   return spec;
 }

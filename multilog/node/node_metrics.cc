@@ -37,23 +37,22 @@ class Collector final : public prometheus::Collectable {
                          std::vector<ClientMetric> metrics) {
       families.push_back({"tapline_multilog_" + name, help, type, std::move(metrics)});
     };
-    add("packets_total", "Packets that came, those that the source lost included", MetricType::Counter,
+    add("packets_total", "Packets that arrived, including those that the source lost", MetricType::Counter,
         {metric(captured.packets)});
     add("rows_total", "Headers appended to the log", MetricType::Counter, {metric(log.appended)});
     add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
-    add("capture_ended", "1 once a capture file is read, and every packet a row or dropped", MetricType::Gauge,
+    add("capture_ended", "1 once a capture file is read and each packet is a row or dropped", MetricType::Gauge,
         {metric(ended ? 1 : 0)});
-    add("removed_rows_total", "Rows that left for want of memory, or of age", MetricType::Counter,
+    add("removed_rows_total", "Rows evicted for lack of memory, or for their age", MetricType::Counter,
         {metric(log.removed)});
-    add("memory_bytes", "Memory of rows, what is derived from them, and aggregates", MetricType::Gauge,
+    add("memory_bytes", "Memory of rows, derived data and aggregates", MetricType::Gauge,
         {metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
-    add("freezes_total", "Times a coordinator asked to freeze what readers see", MetricType::Counter,
+    add("freezes_total", "Requests of coordinators to freeze the readers' view", MetricType::Counter,
         {metric(log.freezes)});
-    add("frozen_seconds_total", "How long it was frozen", MetricType::Counter,
+    add("frozen_seconds_total", "Time for which the readers' view was frozen", MetricType::Counter,
         {metric(static_cast<double>(log.frozen_ns) / 1e9)});
-    add("frozen", "1 while what readers see is frozen", MetricType::Gauge, {metric(log.frozen ? 1 : 0)});
-    add("trigger_evaluations_total", "Times a trigger was looked at", MetricType::Counter,
-        {metric(triggers.evaluations)});
+    add("frozen", "1 while the readers' view is frozen", MetricType::Gauge, {metric(log.frozen ? 1 : 0)});
+    add("trigger_evaluations_total", "Evaluations of triggers", MetricType::Counter, {metric(triggers.evaluations)});
     add("alerts_total", "Alerts of triggers", MetricType::Counter, {metric(triggers.alerts)});
     return families;
   }

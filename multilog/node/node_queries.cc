@@ -69,7 +69,7 @@ Result<Snapshot> NodeService::snapshot_for(const v1::QueryRequest& request) {
   Snapshot snapshot = node_->log().take_snapshot();
   if (!request.has_at()) return snapshot;
   if (request.at().incarnation() != node_->incarnation())
-    return Status(Code::kNotFound, "the snapshot is of an earlier start of this node; take a new one");
+    return Status(Code::kNotFound, "the snapshot is from before this node's restart; take a new one");
   const std::vector<uint64_t> tails(request.at().rows().begin(), request.at().rows().end());
   snapshot.cut_to(tails);
   return snapshot;
@@ -160,7 +160,7 @@ grpc::Status NodeService::aggregate(const v1::AggregateRequest& request, v1::Agg
     if (!value.ok()) return to_grpc(value.status());
     fill(*value, schema, function.group_by, reply);
     if (reply->ByteSizeLong() <= kMostReplyBytes) return grpc::Status::OK;
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: ask for fewer groups"};
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: request fewer groups"};
   }
   auto value = log.read_aggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);
   if (!value.ok()) return to_grpc(value.status());

@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kPatience(1);
 
 grpc::Status too_many() {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          "the node answers " + std::to_string(kMostCalls) + " calls already; ask again when one has ended"};
+          "the node answers " + std::to_string(kMostCalls) + " calls already; try again when one has ended"};
 }
 
 // Work of the network thread once gRPC has completed an operation, or failed.
@@ -63,7 +63,7 @@ struct Calls {
 std::optional<grpc::Status> refusal_of(const Calls& calls, const ServerContext& context) {
   if (calls.own_users_port == 0 || is_own_user(context.peer(), calls.own_users_port)) return {};
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
-                      "without --token-file the node answers its own user's processes and root's alone");
+                      "without --token-file the node answers only processes of its user and of root");
 }
 
 // A unary call.

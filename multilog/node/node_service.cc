@@ -93,7 +93,7 @@ void NodeService::fill_description(v1::NodeDescription* description) {
 
 grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream) {
   if (request.heartbeat_ms() < kLeastHeartbeatMs || request.heartbeat_ms() > kMostHeartbeatMs)
-    return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms is 10 to 60000"};
+    return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms must be 10 to 60000"};
   std::unique_lock lock(mutex_);
   uint64_t after = alerts_.last();
   if (request.has_after_alert()) after = request.incarnation() == node_->incarnation() ? request.after_alert() : 0;
@@ -111,7 +111,7 @@ grpc::Status NodeService::send(uint64_t after_alert, std::chrono::milliseconds b
     std::unique_lock lock(mutex_);
     alerts_.taken(after_alert);
     changed_.wait_for(lock, beat, [&] { return stopped_ || alerts_.next(after_alert) != nullptr; });
-    if (stopped_) return {grpc::StatusCode::UNAVAILABLE, "the node ends"};
+    if (stopped_) return {grpc::StatusCode::UNAVAILABLE, "the node is shutting down"};
     if (const v1::NodeAlert* alert = alerts_.next(after_alert); alert != nullptr) {
       *event.mutable_alert() = *alert;
       after_alert = alert->number();

@@ -181,7 +181,7 @@ TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   const uint64_t packets = capture();
   EXPECT_EQ(count_rows(ask("")), 0u) << "frozen";
   freeze(10'000'000'000, &status);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "somebody else's";
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "another coordinator's";
   EXPECT_TRUE(unfreeze(frozen.id()));
   EXPECT_GT(count_rows(ask("")), 0u);
   EXPECT_LE(count_rows(ask("")), packets);
@@ -193,7 +193,7 @@ TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   const v1::FreezeReply short_one = freeze(1'000'000, &status);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_FALSE(unfreeze(short_one.id())) << "nobody unfroze in time";
+  EXPECT_FALSE(unfreeze(short_one.id())) << "the freeze had expired";
   const v1::NodeCounters counters = describe().counters();
   EXPECT_EQ(counters.freezes(), 3u) << "asked for, one refused";
   EXPECT_GT(counters.frozen_ns(), 1'000'000u)

@@ -12,7 +12,7 @@ constexpr uint64_t kLeastFreezeNs = kNsPerMs, kMostFreezeNs = 60 * kNsPerSecond;
 
 grpc::Status NodeService::freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply) {
   if (request.expiry_ns() < kLeastFreezeNs || request.expiry_ns() > kMostFreezeNs)
-    return {grpc::StatusCode::INVALID_ARGUMENT, "expiry_ns is 1 ms to 60 s"};
+    return {grpc::StatusCode::INVALID_ARGUMENT, "expiry_ns must be 1 ms to 60 s"};
   auto token = node_->log().freeze(request.expiry_ns());
   if (!token.ok()) return to_grpc(token.status());
   reply->set_id(token->id);

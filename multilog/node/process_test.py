@@ -95,7 +95,7 @@ class ProcessTest(NodeTestCase):
             (["--pcpa", CAPTURE], "did you mean 'pcap'"),
             (["--pcap", CAPTURE, "--listen", "0.0.0.0:7400"], "--tls-certificate"),
             (["--pcap", CAPTURE, "--token-file", CAPTURE], "--token-file needs"),
-            (["--pcap", CAPTURE, "--tls-key", CAPTURE], "go together"),
+            (["--pcap", CAPTURE, "--tls-key", CAPTURE], "require each other"),
             (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401"], "--metrics-certificate"),
             (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401", "--clear", "kafka"], "--clear kafka: there is metrics"),
         ]:

@@ -28,7 +28,7 @@ void SnapshotSession::execute(const v1::SnapshotCommand& command, v1::SnapshotAn
     if (command.unfreeze().id() == frozen_) frozen_ = 0;
     if (!status.ok()) refuse(status, answer);
   } else {
-    refuse({grpc::StatusCode::INVALID_ARGUMENT, "no command: freeze or unfreeze"}, answer);
+    refuse({grpc::StatusCode::INVALID_ARGUMENT, "no command: send freeze or unfreeze"}, answer);
   }
 }
 

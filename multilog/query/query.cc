@@ -469,7 +469,7 @@ std::string explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> p
   constexpr const char* kWays[] = {"skipped", "by stored filter", "by index", "scanned", "unreadable"};
   out << total << " segments";
   for (size_t i = 0; i < 5; ++i) {
-    if (counts[i] > 0) out << ", " << counts[i] << ' ' << kWays[i] << " (" << rows[i] << " rows looked at)";
+    if (counts[i] > 0) out << ", " << counts[i] << ' ' << kWays[i] << " (" << rows[i] << " rows examined)";
   }
   out << '\n';
   return out.str();

@@ -220,14 +220,14 @@ Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const
   if (data.size() < sizeof header) return Status(Code::kCorrupt, path + " is too short");
   std::memcpy(&header, data.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
-    return Status(Code::kCorrupt, path + " is no archived segment");
+    return Status(Code::kCorrupt, path + " is not an archived segment");
   if (header.rows == 0 || header.rows > kMaxSegmentRows ||
       header.zones != (header.rows + kChunkRows - 1) / kChunkRows || header.indexes > kMaxIndexes ||
       directory_bytes(header.zones, header.indexes) > data.size() ||
       directory_crc(data, header) != header.directory_crc)
     return Status(Code::kCorrupt, path + " has a damaged header");
   if (header.schema_crc != schema_crc || header.row_bytes != row_bytes)
-    return Status(Code::kCorrupt, path + " is of another schema");
+    return Status(Code::kCorrupt, path + " has another schema");
   LoadedArchive loaded;
   loaded.segment = std::make_unique<ArchivedSegment>(file, header);
   for (uint32_t zone = 0; zone < header.zones; ++zone) {

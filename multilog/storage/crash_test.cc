@@ -88,7 +88,7 @@ std::vector<uint64_t> run_and_kill(const std::string& directory, Durability dura
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-      << "the child ended by itself: " << WEXITSTATUS(status);
+      << "the child ended on its own: " << WEXITSTATUS(status);
   return promised;
 }
 

@@ -72,7 +72,8 @@ Status Storage::open() {
     return write_whole(files_, options_.directory, "schema", bytes_of(text));
   }
   if (text_of((*present)->data()) != text)
-    return {Code::kInvalid, options_.directory + " holds records of another schema:\n" + text_of((*present)->data())};
+    return {Code::kInvalid,
+            options_.directory + " contains records of another schema:\n" + text_of((*present)->data())};
   return {};
 }
 
@@ -253,7 +254,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
       const uint64_t rows = load_journal(log, next, first, loader, report);
       report->lost_rows += segment_rows_ - rows;
       if (rows < segment_rows_)
-        report->problems.push_back({Code::kCorrupt, name_of(writer, next, "wal") + " ends early"});
+        report->problems.push_back({Code::kCorrupt, name_of(writer, next, "wal") + " is truncated"});
       if (rows == segment_rows_) continue;
       if (rows > 0) break;
     } else {
@@ -271,7 +272,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
   // Rows behind a gap in the journal are not a prefix: they are set aside, not used.
   for (const uint64_t journal : journals) {
     if (journal <= next) continue;
-    report->problems.push_back({Code::kCorrupt, name_of(writer, journal, "wal") + " lies behind a gap; set aside"});
+    report->problems.push_back({Code::kCorrupt, name_of(writer, journal, "wal") + " follows a gap; set aside"});
     (void)files_->rename(path(name_of(writer, journal, "wal")), path(name_of(writer, journal, "wal.orphan"))).ok();
   }
   report->rows += log->tail() - log->first();
@@ -286,7 +287,7 @@ bool Storage::load_segment(WriterLog* log, uint64_t segment, const Loader& loade
                                      : Result<LoadedArchive>(file.status());
   if (loaded.ok() &&
       (loaded->segment->first() != segment * segment_rows_ || loaded->segment->capacity() != segment_rows_))
-    loaded = Status(Code::kCorrupt, name + " is of another place");
+    loaded = Status(Code::kCorrupt, name + " belongs to another position");
   if (!loaded.ok()) {
     report->problems.push_back(loaded.status());
     return false;

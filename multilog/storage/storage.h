@@ -9,7 +9,7 @@
 //   interval       every row published `interval_ns` (plus one sync) before
 //   group commit   every row for which Commit returned ok; commits that wait at the same time share a sync
 // A journal is written under another name, synced, and only then renamed into place, so at each moment one valid copy
-// of the promised rows exists. After a failed sync the file is abandoned and written anew from memory. Functions are
+// of the promised rows exists. After a failed sync the file is abandoned and rewritten from memory. Functions are
 // called by one thread at a time (MultiLog's maintenance lock).
 #pragma once
 

@@ -112,7 +112,7 @@ Status TriggerEngine::add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
   Result<Expression> condition = Expression::compile(spec.condition, empty_schema(), resolve);
   if (!condition.ok()) return condition.status();
   if (condition->leaves().empty()) return {Code::kInvalid, "a trigger needs a condition", 0};
-  if (spec.period_ns == 0) return {Code::kInvalid, "a trigger's period is at least 1 ns"};
+  if (spec.period_ns == 0) return {Code::kInvalid, "a trigger's period must be at least 1 ns"};
   const uint64_t buckets = spec.window_ns == 0 ? 1 : (spec.window_ns + aggregate->bucket_ns - 1) / aggregate->bucket_ns;
   if (buckets > aggregate->slots)
     return {Code::kInvalid, "the window has " + std::to_string(buckets) + " buckets, the aggregate keeps " +
@@ -128,7 +128,7 @@ Status TriggerEngine::add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
     if (present->aggregate == aggregate) watch = present.get();
     for (const Group& group : present->groups) {
       for (const auto& other : group.triggers) {
-        if (other->spec.name == spec.name) return {Code::kExists, "there is a trigger " + spec.name};
+        if (other->spec.name == spec.name) return {Code::kExists, "there is already a trigger " + spec.name};
       }
     }
   }

@@ -30,14 +30,14 @@ Status check_clear(const std::vector<std::string>& clear, const std::string& ser
   std::istringstream list(addresses);
   for (std::string address; std::getline(list, address, ',');) {
     if (is_loopback(address)) continue;
-    return Status::usage(flag + " " + address + ": that is beyond loopback, so it takes " + instead +
-                         "; in a network of your own --clear " + service + " leaves it in the clear");
+    return Status::usage(flag + " " + address + ": the address is not on loopback; it requires " + instead +
+                         "; in a trusted network, --clear " + service + " permits it in the clear");
   }
   return {};
 }
 
 std::string clear_warning(const std::string& service) {
-  return service + " beyond loopback in the clear (--clear): whoever is on that network can read and change it";
+  return service + " beyond loopback in the clear (--clear): anyone on that network can read and change the data";
 }
 
 Status check_services(const std::vector<std::string>& clear, const std::vector<std::string>& known) {

@@ -17,8 +17,8 @@ TEST(CheckClear, RefusesTheFirstAddressBeyondLoopbackAndSaysWhatMakesItRight) {
   const Status refused = check_clear({"metrics"}, "kafka", "--brokers", "127.0.0.1:1,k2:9092", "--broker-ca FILE");
   EXPECT_EQ(refused.exit_code(), 2);
   EXPECT_EQ(refused.message(),
-            "--brokers k2:9092: that is beyond loopback, so it takes --broker-ca FILE; in a network of your own "
-            "--clear kafka leaves it in the clear");
+            "--brokers k2:9092: the address is not on loopback; it requires --broker-ca FILE; in a trusted network, "
+            "--clear kafka permits it in the clear");
   EXPECT_TRUE(check_clear({"kafka"}, "kafka", "--brokers", "k2:9092", "").ok());
   EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "127.0.0.1:1,[::1]:2", "").ok());
   EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "", "").ok());

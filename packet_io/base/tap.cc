@@ -35,8 +35,7 @@ Status parse_side(const std::string& tap, const std::string& text, TapSide* side
     *side = each;
     return {};
   }
-  return Status::usage("the tap '" + tap + "': '" + text +
-                       "' is no side of a queue; a queue has arrivals and departures");
+  return Status::usage("the tap '" + tap + "': '" + text + "' is not a side of a queue: use arrivals or departures");
 }
 
 bool is_file(std::string_view source) {
@@ -70,12 +69,12 @@ std::string Tap::name() const {
 Status parse_tap(const std::string& text, Tap* tap) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals + 1 == text.size())
-    return Status::usage("'" + text + "' is no tap: it names no interface or file; expected " + kForm);
+    return Status::usage("'" + text + "' is not a tap: it does not name an interface or file; expected " + kForm);
   *tap = {};
   tap->source = text.substr(equals + 1);
   tap->file = is_file(tap->source);
   const std::vector<std::string> place = split(text.substr(0, equals), ':');
-  if (place.size() > 3) return Status::usage("'" + text + "' is no tap: it has too many ':'; expected " + kForm);
+  if (place.size() > 3) return Status::usage("'" + text + "' is not a tap: it has too many ':'; expected " + kForm);
   Status status = check_name(text, "switch", tap->switch_name = place[0]);
   if (status.ok() && place.size() > 1) status = check_name(text, "port", tap->port = place[1]);
   if (status.ok() && place.size() > 2) status = parse_side(text, place[2], &tap->side);
@@ -85,7 +84,7 @@ Status parse_tap(const std::string& text, Tap* tap) {
 Status validate_taps(std::span<const Tap> taps) {
   if (taps.size() > kMostTaps)
     return Status::usage("there are " + std::to_string(taps.size()) + " taps; one program reads at most " +
-                         std::to_string(kMostTaps) + ": start another one for the rest");
+                         std::to_string(kMostTaps) + ": start another program for the rest");
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];
     for (const Tap& other : taps.first(i)) {
@@ -95,7 +94,7 @@ Status validate_taps(std::span<const Tap> taps) {
       if (overlap(tap.source, other.source))
         return Status::usage(tap.source + (tap.source == other.source ? " is" : " and " + other.source + " are") +
                              " read for two taps, " + other.name() + " and " + tap.name() +
-                             "; its packets were copied at one place: name it once");
+                             "; its packets were copied at one place: use it for one tap");
     }
   }
   return {};

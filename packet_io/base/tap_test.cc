@@ -40,14 +40,14 @@ TEST(Tap, KnowsFilesByTheirNames) {
 TEST(Tap, FaultsSayWhatIsWrongAndWhatToWrite) {
   const char kForm[] =
       "expected SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE, for example sw1:eth2:arrivals=mon0";
-  EXPECT_EQ(fault("sw1"), std::string("'sw1' is no tap: it names no interface or file; ") + kForm);
-  EXPECT_EQ(fault("sw1="), std::string("'sw1=' is no tap: it names no interface or file; ") + kForm);
+  EXPECT_EQ(fault("sw1"), std::string("'sw1' is not a tap: it does not name an interface or file; ") + kForm);
+  EXPECT_EQ(fault("sw1="), std::string("'sw1=' is not a tap: it does not name an interface or file; ") + kForm);
   EXPECT_EQ(fault("=mon0"), std::string("the tap '=mon0': its switch has no name; ") + kForm);
   EXPECT_EQ(fault("sw1:=mon0"), std::string("the tap 'sw1:=mon0': its port has no name; ") + kForm);
   EXPECT_EQ(fault("a:b:arrivals:d=mon0"),
-            std::string("'a:b:arrivals:d=mon0' is no tap: it has too many ':'; ") + kForm);
+            std::string("'a:b:arrivals:d=mon0' is not a tap: it has too many ':'; ") + kForm);
   EXPECT_EQ(fault("sw1:2:in=mon0"),
-            "the tap 'sw1:2:in=mon0': 'in' is no side of a queue; a queue has arrivals and departures");
+            "the tap 'sw1:2:in=mon0': 'in' is not a side of a queue: use arrivals or departures");
   EXPECT_EQ(
       fault("a-switch-with-a-very-long-name=mon0"),
       "the tap 'a-switch-with-a-very-long-name=mon0': the name of its switch has 30 bytes; at most 24 are possible");
@@ -67,18 +67,17 @@ TEST(Tap, APlaceAndASourceBelongTogether) {
   EXPECT_EQ(fault_of({"sw1=a.pcapng#x", "sw2=a.pcapng#y", "sw3=a.pcapng2.cap"}), "");
   EXPECT_EQ(fault_of({"sw1:1=m0", "sw1:1=m1"}), "the tap sw1:1 is given twice, as m0 and as m1; a tap has one source");
   EXPECT_EQ(fault_of({"sw1:1=m0", "sw2:1=m0"}),
-            "m0 is read for two taps, sw1:1 and sw2:1; its packets were copied at one place: name it once");
-  EXPECT_EQ(
-      fault_of({"sw1:1=a.pcapng#x", "sw2:1=a.pcapng"}),
-      "a.pcapng and a.pcapng#x are read for two taps, sw1:1 and sw2:1; its packets were copied at one place: name "
-      "it once");
+            "m0 is read for two taps, sw1:1 and sw2:1; its packets were copied at one place: use it for one tap");
+  EXPECT_EQ(fault_of({"sw1:1=a.pcapng#x", "sw2:1=a.pcapng"}),
+            "a.pcapng and a.pcapng#x are read for two taps, sw1:1 and sw2:1; its packets were copied at one place: use "
+            "it for one tap");
   EXPECT_NE(fault_of({"m0", "m0"}), "");
 }
 
 TEST(Tap, AreBounded) {
   std::vector<std::string> texts;
   for (int i = 0; i < 65; ++i) texts.push_back("sw" + std::to_string(i) + "=m" + std::to_string(i));
-  EXPECT_EQ(fault_of(texts), "there are 65 taps; one program reads at most 64: start another one for the rest");
+  EXPECT_EQ(fault_of(texts), "there are 65 taps; one program reads at most 64: start another program for the rest");
   texts.pop_back();
   EXPECT_EQ(fault_of(texts), "");
 }

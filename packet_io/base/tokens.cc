@@ -37,7 +37,8 @@ Status read_tokens(const std::string& flag, const std::string& path, std::vector
     if (line.empty()) continue;
     const bool right = line.size() >= kLeastTokenBytes &&
                        std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
-    if (!right) return Status::invalid(flag + " " + path + ": a token is a line of 16 or more letters without spaces");
+    if (!right)
+      return Status::invalid(flag + " " + path + ": a token must be a line of at least 16 characters without spaces");
     tokens->push_back(line);
   }
   if (tokens->empty()) return Status::invalid(flag + " " + path + ": has no token");

@@ -68,7 +68,7 @@ Seen read_all(int fd) {
 Seen read_file(std::span<const uint8_t> bytes) {
   int fd = memfd_create("capture", MFD_CLOEXEC);
   bool written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  require(written, "no memory for a file");
+  require(written, "not enough memory for a file");
   return read_all(fd);
 }
 
@@ -91,7 +91,7 @@ Seen read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
     Step step = format->next(exact, &packet);
     if (step.kind == Step::kFault) break;
     if (step.kind == Step::kNeed) {
-      require(step.bytes > wanted, "a format asks for what it has");
+      require(step.bytes > wanted, "a format requests bytes that it already has");
       wanted = step.bytes;
       continue;
     }

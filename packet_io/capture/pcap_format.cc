@@ -33,8 +33,8 @@ Step PcapFormat::read_file_header(std::span<const uint8_t> bytes) {
   uint16_t major = order_.u16(header + 4);
   uint16_t minor = order_.u16(header + 6);
   if (major != 2) {
-    return fail(CaptureFault::kUnsupportedVersion,
-                "is pcap version " + std::to_string(major) + "." + std::to_string(minor) + "; only version 2 is known");
+    return fail(CaptureFault::kUnsupportedVersion, "is pcap version " + std::to_string(major) + "." +
+                                                       std::to_string(minor) + "; only version 2 is supported");
   }
   lengths_may_be_swapped_ = minor <= 3;
   ns_per_fraction_ = magic == kMagicNanoseconds ? 1 : 1000;
@@ -59,7 +59,7 @@ Step PcapFormat::next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
   if (lengths_may_be_swapped_ && captured > wire) std::swap(captured, wire);
   if (captured > kMaxPacketBytes) {
     return fail(CaptureFault::kCorrupt, "a packet of " + std::to_string(captured) + " bytes (more than " +
-                                            std::to_string(kMaxPacketBytes) + " can't be right)");
+                                            std::to_string(kMaxPacketBytes) + " is impossible)");
   }
   size_t record_bytes = record_header_bytes_ + captured;
   if (bytes.size() < record_bytes) return {Step::kNeed, record_bytes};

@@ -98,7 +98,7 @@ Step PcapngFormat::read_section(std::span<const uint8_t> bytes) {
   if (length < kSectionBytes) return corrupt("a section header of " + std::to_string(length) + " bytes");
   if (order_.u16(block + 12) != 1) {
     return fail(CaptureFault::kUnsupportedVersion,
-                "is pcapng version " + std::to_string(order_.u16(block + 12)) + "; only version 1 is known");
+                "is pcapng version " + std::to_string(order_.u16(block + 12)) + "; only version 1 is supported");
   }
   interfaces_.clear();
   return {Step::kSkip, padded(length)};

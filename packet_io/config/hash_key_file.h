@@ -20,7 +20,7 @@ struct HashKeys {
   bool operator==(const HashKeys&) const = default;
 };
 
-// The file may be an inherited descriptor (/proc/self/fd/3). Without a path the keys stay all zeros, which is no
+// The file may be an inherited descriptor (/proc/self/fd/3). Without a path the keys stay all zeros, which is not
 // secret. Errors never quote the file's content.
 Status read_hash_keys(const std::string& path, HashKeys* keys);
 

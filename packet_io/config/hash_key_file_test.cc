@@ -56,20 +56,20 @@ TEST_F(HashKeyFileTest, WithoutAFileTheKeysStay) {
 }
 
 TEST_F(HashKeyFileTest, WhatIsWrongIsToldWithoutTheText) {
-  expect_refused("", "the file has 0 words, one or two are right");
-  expect_refused("  \n", "the file has 0 words, one or two are right");
-  expect_refused(kDigits + " " + kOthers + " " + kDigits, "the file has 3 words, one or two are right");
+  expect_refused("", "the file has 0 words; it must have one or two");
+  expect_refused("  \n", "the file has 0 words; it must have one or two");
+  expect_refused(kDigits + " " + kOthers + " " + kDigits, "the file has 3 words; it must have one or two");
   expect_refused("facade123", "it has 9 characters");
   expect_refused(kDigits + "0", "it has 33 characters");
   expect_refused(kDigits + "\n" + kOthers.substr(1), "it has 31 characters");
-  expect_refused("g" + kDigits.substr(1), "not all of its 32 characters are such digits");
+  expect_refused("g" + kDigits.substr(1), "not all of its 32 characters are hexadecimal digits");
 }
 
 TEST_F(HashKeyFileTest, AFileThatIsNotThere) {
   for (const std::string& path : {folder_ + "/none", folder_}) {
     const Status status = read_hash_keys(path, &keys_);
     EXPECT_EQ(status.code(), Code::kInvalid);
-    EXPECT_EQ(status.message(), "--hash-key-file " + path + ": can't be read; is it there?");
+    EXPECT_EQ(status.message(), "--hash-key-file " + path + ": can't be read; does it exist?");
   }
 }
 

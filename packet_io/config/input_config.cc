@@ -75,10 +75,9 @@ Status validate_input(const InputConfig& input) {
   if (inputs == 0) return Status::usage("no input: name one of --pcap, --interface, --tap, --vdev or --port");
   if (inputs > 1)
     return Status::usage(
-        "several inputs: only one of capture files, interfaces, --vdev and --port is possible; a --tap whose file does "
+        "several inputs: use only one of capture files, interfaces, --vdev and --port; a --tap whose file does "
         "not end in .pcap, .pcapng, .cap or .zst names its folder, too: ./NAME");
-  if (!files && input.speed != "max")
-    return Status::usage("--speed " + input.speed + " is for capture files; a port has its own speed");
+  if (!files && input.speed != "max") return Status::usage("--speed " + input.speed + " applies only to capture files");
   return validate_taps(named_taps(input));
 }
 

@@ -20,16 +20,16 @@ void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_vie
 
 Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear) {
   if (config.certificate.empty() != config.key.empty())
-    return Status::usage("--metrics-certificate and --metrics-key go together");
+    return Status::usage("--metrics-certificate and --metrics-key require each other");
   if (!config.tokens.empty() && config.certificate.empty())
     return Status::usage(
-        "--metrics-token-file needs --metrics-certificate and --metrics-key: a token must not be read on its way");
+        "--metrics-token-file needs --metrics-certificate and --metrics-key: a token must not be sent in the clear");
   if (!config.certificate.empty() && config.address.empty())
     return Status::usage("--metrics-certificate needs --metrics HOST:PORT, where they are served");
   if (config.certificate.empty()) return check_clear(clear, "metrics", "--metrics", config.address, kFiles);
   if (config.tokens.empty() && !is_loopback(config.address))
     return Status::usage("--metrics " + config.address +
-                         ": other hosts reach it, so it takes --metrics-token-file FILE, too; without one serve on "
+                         ": other hosts can reach it; it requires --metrics-token-file FILE, too; without one serve on "
                          "127.0.0.1");
   return {};
 }

@@ -16,7 +16,7 @@ Status read_secret_words(const std::string& flag, const std::string& path, std::
   std::ifstream file(path, std::ios::binary);
   std::array<char, kMostBytes> buffer;
   file.read(buffer.data(), buffer.size());
-  if (!file.is_open() || file.bad()) return Status::invalid(flag + " " + path + ": can't be read; is it there?");
+  if (!file.is_open() || file.bad()) return Status::invalid(flag + " " + path + ": can't be read; does it exist?");
   std::istringstream text(std::string(buffer.data(), static_cast<size_t>(file.gcount())));
   for (std::string word; text >> word;) words->push_back(word);
   return {};

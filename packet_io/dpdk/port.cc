@@ -59,7 +59,7 @@ Status Port::start() {
                       std::back_inserter(sockets_));
   kernel_drops_.watch(sockets_);
   if (rte_eth_promiscuous_enable(port_) != 0 && options_.warn) {
-    options_.warn("the port could not be made promiscuous: only packets for this host will be seen");
+    options_.warn("can't make the port promiscuous: the monitor will see only packets for this host");
   }
   return {};
 }
@@ -102,7 +102,7 @@ Status Port::open() {
 Status Port::configure() {
   rte_eth_conf conf = {};
   rte_eth_dev_info info = {};
-  if (rte_eth_dev_info_get(port_, &info) != 0) return failed("can't tell what it can do");
+  if (rte_eth_dev_info_get(port_, &info) != 0) return failed("can't query its capabilities");
   if (options_.queues > info.max_rx_queues) {
     return Status::invalid("the port has " + std::to_string(info.max_rx_queues) +
                            " receive queues: lower --lanes from " + std::to_string(options_.queues) +
@@ -129,7 +129,8 @@ Status Port::configure() {
 void Port::warn_unless_flows_stay_together(uint64_t rss_types) {
   if (rss_types != 0 || is_af_packet(options_.vdev) || !options_.warn) return;
   options_.warn(
-      "the port can't spread packets by flow over its queues: where their sender does not, connections fall apart; "
+      "the port can't spread packets by flow over its queues: unless their sender does, packets of a connection reach "
+      "different lanes; "
       "--workers keeps them together on any port");
 }
 

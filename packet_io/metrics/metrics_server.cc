@@ -109,7 +109,7 @@ class MetricsServer::Impl {
     bind(address, &error);
     if (!error) return {};
     return Status::resources("--metrics " + address + ": can't listen there (" + error.message() +
-                             "); is the address in use, or no HOST:PORT of this machine?");
+                             "); is the address in use, or not a HOST:PORT of this machine?");
   }
 
   void run() {
@@ -187,13 +187,13 @@ class MetricsServer::Impl {
 
   std::string answer_to(const Request& request) const {
     if (!tokens_.empty() && !has_token(tokens_, std::string(request[http::field::authorization])))
-      return refusal(http::status::unauthorized, "a token is wanted: Authorization: Bearer TOKEN",
+      return refusal(http::status::unauthorized, "a token is required: Authorization: Bearer TOKEN",
                      "WWW-Authenticate: Bearer\r\n");
     const std::string target(request.target());
     if (target.substr(0, target.find('?')) != "/metrics")
-      return refusal(http::status::not_found, "there is /metrics, and nothing else");
+      return refusal(http::status::not_found, "only /metrics exists");
     if (request.method() != http::verb::get)
-      return refusal(http::status::method_not_allowed, "metrics are for GET", "Allow: GET\r\n");
+      return refusal(http::status::method_not_allowed, "only GET is allowed", "Allow: GET\r\n");
     std::vector<prometheus::MetricFamily> families = figures_->Collect();
     if (!certificates_.metric.empty()) families.insert(families.begin(), certificates_);
     return response(http::status::ok, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",

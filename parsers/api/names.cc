@@ -57,7 +57,7 @@ std::span<const Field> common_fields() {
       {"time_ns", FieldType::kI64, "ns", "Packet time since the epoch at which the tuple became certain"},
       {"flow_hash", FieldType::kU64, "", "Keyed hash of the flow, the same in both directions"},
       {"flow_incarnation", FieldType::kU64, "", "The client's initial sequence number; 0 = unknown"},
-      {"client_known_by", FieldType::kString, "", "How the client was told: handshake, query, protocol or port"},
+      {"client_known_by", FieldType::kString, "", "How the client was identified: handshake, query, protocol or port"},
       {"src_ip", FieldType::kAddress, "", "The client's address"},
       {"src_port", FieldType::kU64, "", "The client's port"},
       {"dst_ip", FieldType::kAddress, "", "The server's address"},

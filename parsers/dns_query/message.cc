@@ -254,7 +254,7 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   if (!is_plausible(bytes, message_bytes, *message)) return false;
   size_t at = kHeaderBytes;
   if (message->questions > 0 && !read_question(bytes, &at, message)) return false;
-  // Bytes that were not captured are no evidence against the message.
+  // Bytes that were not captured do not count against the message.
   if (!message->has_question_name) return bytes.size() == message_bytes || message->flaw == Flaw::kPointerLoop;
   if (message->questions > 1 &&
       !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &at, &message->flaw)) {

@@ -22,7 +22,7 @@ uint64_t statements_of(const Schema& schema) {
 void Engine::Impl::check_interval(const Parser& parser) {
   const int64_t interval_ns = parser.needs().interval_ns;
   if (interval_ns == 0 || interval_ns >= kShortestIntervalNs) return;
-  throw std::invalid_argument("parser " + parser.schema().name + " asks for intervals shorter than 100 µs");
+  throw std::invalid_argument("parser " + parser.schema().name + " requires intervals shorter than 100 µs");
 }
 
 void Engine::Impl::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
@@ -40,7 +40,7 @@ void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
   const Needs needs = parser->needs();
   auto* stream_parser = needs.streams ? dynamic_cast<StreamParser*>(parser.get()) : nullptr;
   if (needs.streams && stream_parser == nullptr) {
-    throw std::invalid_argument("parser " + parser->schema().name + " asks for streams and is no StreamParser");
+    throw std::invalid_argument("parser " + parser->schema().name + " requires streams but is not a StreamParser");
   }
   check_interval(*parser);
   uint16_t ignore_bit = 0;

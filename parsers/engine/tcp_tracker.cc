@@ -172,7 +172,7 @@ bool goes_on(const Connection& connection, const Packet& packet, Side side) {
          (packet.has_tcp_flag(tcp_flag::kAck) && is_newer(connection, packet.tcp_ack, other_side(side)));
 }
 
-// The streams of an open connection have ended, so they are joined anew in mid-stream.
+// The streams of an open connection have ended, so they are joined again in mid-stream.
 uint8_t track_after_rst(Connection& connection, const Packet& packet, Side side) {
   if (!goes_on(connection, packet, side)) return 0;
   if (is_syn_ack(packet)) set(&connection.syn_seen, side);

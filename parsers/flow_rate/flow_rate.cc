@@ -262,24 +262,24 @@ class FlowRate final : public Parser {
 const Schema& FlowRate::schema() const {
   static const Schema schema = {
       .name = "flow_rate",
-      .description = "Rate of each direction of each flow, with bounds, although copies of packets are missing",
+      .description = "Rate of each direction of each flow, with bounds even if copies of packets are missing",
       .layer = Layer::kTransport,
       .fields =
           {{"direction", FieldType::kString, "", "from_client or from_server"},
            optional({"bits_per_second", FieldType::kU64, "bits/s",
-                     "On the wire, mean over interval_ns; absent if copies are missing and nothing tells how many"}),
+                     "On the wire, mean over interval_ns; absent if an unknown number of copies is missing"}),
            {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
            optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
            {"bytes", FieldType::kU64, "bytes",
             "sequence: payload that the sequence numbers cover; else what was captured, on the wire", true},
-           {"interval_ns", FieldType::kI64, "ns", "The time that the rate is the mean of"},
+           {"interval_ns", FieldType::kI64, "ns", "Time over which the rate is the mean"},
            {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
            {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload that was captured and had been sent before",
             true},
            optional({"sampling_share", FieldType::kF64, "share", "Part of the flow's payload that was captured"}),
            {"method", FieldType::kString, "",
             "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
-            "flows beside it) or unknown"},
+            "flows at the same tap) or unknown"},
            optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
            optional({"port", FieldType::kString, "", "The port; absent if the tap shows all of the switch's ports"}),
            {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},

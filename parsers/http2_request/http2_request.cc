@@ -56,7 +56,7 @@ const Schema& Http2Request::schema() const {
       .fields = {optional({"method", FieldType::kString, "", "GET, POST, ..."}),
                  optional({"host", FieldType::kString, "", ":authority, else the host header"}),
                  optional({"url", FieldType::kString, "", ":path as sent", false, TextKind::kUrl}),
-                 optional({"status", FieldType::kU64, "", "Of the final response"}),
+                 optional({"status", FieldType::kU64, "", "Status of the final response"}),
                  optional(
                      {"grpc_method", FieldType::kString, "", "package.Service/Method of a call by gRPC, else empty"}),
                  optional({"grpc_status", FieldType::kString, "", "OK, NOT_FOUND, ... of gRPC's trailers, else empty"}),

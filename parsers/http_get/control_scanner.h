@@ -12,7 +12,7 @@
 namespace tapline::http {
 
 // Finds the control characters (below 0x20) of a text, front to back. In a head these end its lines, so one look at
-// each byte, 64 at a time, finds all ends; memchr(), called anew for each line, takes longer.
+// each byte, 64 at a time, finds all ends; memchr(), called again for each line, takes longer.
 class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}

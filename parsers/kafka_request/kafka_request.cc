@@ -73,14 +73,14 @@ const Schema& KafkaRequest::schema() const {
       .fields =
           {optional({"api", FieldType::kString, "", "Kind of request: Produce, Fetch, Metadata, ..."}),
            optional({"api_version", FieldType::kU64, "", "Version of the request and of its response"}),
-           optional({"client_id", FieldType::kString, "", "What the client calls itself"}),
-           {"correlation_id", FieldType::kI64, "", "Number that request and response bear"},
+           optional({"client_id", FieldType::kString, "", "The client's ID"}),
+           {"correlation_id", FieldType::kI64, "", "Correlation ID of request and response"},
            optional({"topic", FieldType::kString, "",
                      "First topic of the request: its name, or where it has none its UUID"}),
-           optional({"topic_count", FieldType::kU64, "topics", "How many topics the request names", true}),
+           optional({"topic_count", FieldType::kU64, "topics", "Number of topics that the request names", true}),
            optional(
                {"error", FieldType::kString, "",
-                "NONE, NOT_LEADER_OR_FOLLOWER, ... of the response; unanswered = a Produce that asks for no response; "
+                "NONE, NOT_LEADER_OR_FOLLOWER, ... of the response; unanswered = a Produce that requests no response; "
                 "empty = not looked for, or not found"}),
            optional(
                {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"}),

@@ -228,7 +228,8 @@ class LinkLoad final : public Parser {
 const Schema& LinkLoad::schema() const {
   static const Schema schema = {
       .name = "link_load",
-      .description = "What each tap shows of a switch or a port, with bounds, although copies of packets are missing",
+      .description =
+          "Load that each tap shows of a switch or a port, with bounds even if copies of packets are missing",
       .layer = Layer::kTransport,
       .fields =
           {optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
@@ -236,15 +237,15 @@ const Schema& LinkLoad::schema() const {
            optional({"side", FieldType::kString, "", "arrivals or departures: the side of the port's queue"}),
            {"seen", FieldType::kString, "", "measured; idle: no packet; unseen: no copy, but copies are missing"},
            optional({"bits_per_second", FieldType::kU64, "bits/s",
-                     "On the wire, mean over the interval; absent if unseen, or if nothing tells how much is missing"}),
+                     "On the wire, mean over the interval; absent if unseen, or if an unknown amount is missing"}),
            {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
            optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
-           optional({"share", FieldType::kF64, "share", "Of the link's speed; absent if that is not given"}),
+           optional({"share", FieldType::kF64, "share", "Share of the link's speed; absent if the speed is not given"}),
            optional({"low_share", FieldType::kF64, "share", "Lower bound"}),
            optional({"high_share", FieldType::kF64, "share", "Upper bound"}),
            {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
            optional({"sampling_share", FieldType::kF64, "share", "Part of the TCP payload that was captured"}),
-           {"interval_ns", FieldType::kI64, "ns", "How much of the interval was observed"},
+           {"interval_ns", FieldType::kI64, "ns", "Observed part of the interval"},
            {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
       .main_fields = {"switch", "port"},
       .value_field = "bits_per_second",

@@ -102,7 +102,7 @@ def compare_tshark(folder, monitor, faults):
         requests += sum(truth.values())
         if "_udp_" in capture.name:  # tshark reads no frames of these
             if not tuples:
-                faults.append(f"{capture.name}: nothing was told")
+                faults.append(f"{capture.name}: no tuples")
             continue
         if truth != ours:
             faults.append(f"{capture.name}: tshark has {truth - ours}, we have {ours - truth}")

@@ -12,7 +12,7 @@ class MonitorStats final : public Parser {
         .description = "The monitor's figures about itself, as at /metrics, each second",
         .layer = Layer::kApplication,
         .fields = {{"metric", FieldType::kString, "", "Name, as at /metrics without tapline_monitor_"},
-                   {"labels", FieldType::kString, "", "What it is of, for example stage=received"},
+                   {"labels", FieldType::kString, "", "Its labels, for example stage=received"},
                    {"value", FieldType::kF64, "", "Counters: since the monitor's start"}},
         .main_fields = {"metric", "labels"},
         .value_field = "value",

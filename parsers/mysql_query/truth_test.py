@@ -217,8 +217,8 @@ def check_silence(folder, monitor):
         tuples = oracle.tuples_if_readable(monitor, "mysql_query", capture)
         if tuples:
             noisy += 1
-            print(f"{name}: {len(tuples)} tuples where nobody speaks MySQL")
-    print(f"{captures} captures of what tshark takes for MySQL, {noisy} with tuples")
+            print(f"{name}: {len(tuples)} tuples without any MySQL")
+    print(f"{captures} captures in which tshark finds MySQL, {noisy} with tuples")
     return noisy
 
 

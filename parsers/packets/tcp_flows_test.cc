@@ -194,7 +194,7 @@ TEST(TcpFlowsTest, UnackedIsWhatWasInFlightLessWhatIsAcknowledged) {
   EXPECT_EQ(first.in_flight_bytes, 800u);
   EXPECT_EQ(first.unacked_bytes, 800);
   EXPECT_EQ(tap.correction(), nullptr);
-  EXPECT_EQ(tap.answer(1500).unacked_bytes, 0) << "it is no fact of the ACK's own direction";
+  EXPECT_EQ(tap.answer(1500).unacked_bytes, 0) << "it does not describe the ACK's direction";
   ASSERT_NE(tap.correction(), nullptr);
   EXPECT_EQ(tap.correction()->unacked_bytes, -300);
   EXPECT_EQ(tap.corrected().packets, 0u);

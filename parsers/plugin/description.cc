@@ -61,7 +61,7 @@ class Reader {
     const tapline_parser& from = out->callbacks;
     Schema& schema = out->schema;
     if (from.name == nullptr || !read_text(from.name, kLongestName, &schema.name) || !is_name(schema.name)) {
-      return wrong("its name is none: lower case letters, digits and '_', at most 63");
+      return wrong("its name is invalid: use at most 63 lower-case letters, digits and '_'");
     }
     name_ = schema.name;
     if (!read_text(from.description, kLongestText, &schema.description)) {
@@ -89,16 +89,16 @@ class Reader {
   bool read_field(const tapline_field& from, Schema* schema) {
     Field field;
     if (from.name == nullptr || !read_text(from.name, kLongestName, &field.name) || !is_name(field.name)) {
-      return wrong("the name of field " + std::to_string(schema->fields.size() + 1) + " is none");
+      return wrong("the name of field " + std::to_string(schema->fields.size() + 1) + " is invalid");
     }
     if (field.name == "parser" || field.name == "query" || field.name == "flow_id" || find(*schema, field.name)) {
-      return wrong("field " + field.name + " has the name of another one");
+      return wrong("field " + field.name + " has the same name as another one");
     }
     if (!read_text(from.unit, kLongestName, &field.unit) ||
         !read_text(from.description, kLongestText, &field.description)) {
-      return wrong("a text of field " + field.name + " is too long, or not ASCII");
+      return wrong("a string of field " + field.name + " is too long, or not ASCII");
     }
-    if (from.type > TAPLINE_STRING) return wrong("field " + field.name + " has no known type");
+    if (from.type > TAPLINE_STRING) return wrong("field " + field.name + " has an unknown type");
     field.type = static_cast<FieldType>(from.type);
     field.additive = from.additive != 0;
     field.optional = from.optional != 0;
@@ -125,11 +125,11 @@ class Reader {
     for (uint32_t i = 0; i < from.main_field_count; ++i) {
       std::string name;
       if (!read_text(from.main_fields[i], kLongestName, &name) || find(schema, name) == nullptr) {
-        return wrong("main field " + std::to_string(i + 1) + " is none of its fields");
+        return wrong("main field " + std::to_string(i + 1) + " is not one of its fields");
       }
       schema.main_fields.push_back(std::move(name));
     }
-    if (schema.main_fields.empty()) return wrong("it names no main field");
+    if (schema.main_fields.empty()) return wrong("it does not name a main field");
     return read_number_field(from.value_field, "value_field", &schema, &schema.value_field) &&
            read_number_field(from.duration_field, "duration_field", &schema, &schema.duration.field);
   }
@@ -137,13 +137,13 @@ class Reader {
   bool read_number_field(const char* from, const char* what, const Schema* schema, std::string* name) {
     if (from == nullptr) return true;
     const Field* field = read_text(from, kLongestName, name) ? find(*schema, *name) : nullptr;
-    if (field == nullptr || field->type > FieldType::kF64) return wrong(std::string(what) + " is no numeric field");
+    if (field == nullptr || field->type > FieldType::kF64) return wrong(std::string(what) + " is not a numeric field");
     return true;
   }
 
   bool read_needs(ParserDescription* out) {
     const tapline_parser& from = out->callbacks;
-    if ((from.needs & ~kKnownNeeds) != 0) return wrong("it needs what this version does not know");
+    if ((from.needs & ~kKnownNeeds) != 0) return wrong("it requires features that this version does not know");
     if (from.connection_state_bytes > kMostStateBytes) return wrong("connection_state_bytes is above 4096");
     Needs& needs = out->needs;
     needs.packets = (from.needs & TAPLINE_NEEDS_PACKETS) != 0;

@@ -32,12 +32,12 @@ std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, st
   MarkedCall marked(index);
   void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) {
-    *error = std::string("it can't be loaded: ") + last_error();
+    *error = std::string("can't load it: ") + last_error();
     return nullptr;
   }
   const auto entry = reinterpret_cast<const tapline_plugin* (*)()>(dlsym(object, kEntry.c_str()));
   if (entry == nullptr) {
-    *error = "it is no plug-in: it has no function " + kEntry;
+    *error = "it is not a plug-in: it has no function " + kEntry;
     return nullptr;
   }
   return plugin->read(entry(), error) ? std::move(plugin) : nullptr;
@@ -47,13 +47,13 @@ bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
   if (plugin == nullptr || plugin->abi != TAPLINE_PARSER_ABI) {
     *error = plugin == nullptr ? kEntry + " returned nothing"
                                : "it was built for version " + std::to_string(plugin->abi) +
-                                     " of tapline_parser.h, this is version " + std::to_string(TAPLINE_PARSER_ABI);
+                                     " of tapline_parser.h, but this is version " + std::to_string(TAPLINE_PARSER_ABI);
     return false;
   }
   const bool countable = plugin->struct_bytes >= sizeof(tapline_plugin) && plugin->parsers != nullptr &&
                          plugin->parser_count > 0 && plugin->parser_count <= kMostParsers;
   if (!countable) {
-    *error = "it names no parsers, or more than " + std::to_string(kMostParsers);
+    *error = "it has no parsers, or more than " + std::to_string(kMostParsers);
     return false;
   }
   for (uint32_t i = 0; i < plugin->parser_count; ++i) {
@@ -63,7 +63,7 @@ bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
       return other.schema.name == described->schema.name;
     });
     if (again) {
-      *error = "two parsers of it are named " + described->schema.name;
+      *error = "two of its parsers are named " + described->schema.name;
       return false;
     }
     parsers_.push_back(std::move(*described));

@@ -132,7 +132,7 @@ const Schema& PostgresQuery::schema() const {
            optional({"last_row_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the last row"}),
            optional(
                {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"}),
-           optional({"request_bytes", FieldType::kU64, "bytes", "As transferred, with what it copies", true}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "As transferred, including copied data", true}),
            optional({"response_bytes", FieldType::kU64, "bytes", "As transferred", true}),
            {"cut", FieldType::kBool, "", "The statement is longer, or part of the response was not captured"},
            partial_field(),

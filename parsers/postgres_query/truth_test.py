@@ -207,8 +207,8 @@ def check_silence(folder, monitor):
         tuples = oracle.tuples_if_readable(monitor, "postgres_query", capture)
         if tuples:
             noisy += 1
-            print(f"{name}: {len(tuples)} tuples where nobody speaks PostgreSQL")
-    print(f"{captures} captures of what tshark takes for PostgreSQL, {noisy} with tuples")
+            print(f"{name}: {len(tuples)} tuples without any PostgreSQL")
+    print(f"{captures} captures in which tshark finds PostgreSQL, {noisy} with tuples")
     return noisy
 
 

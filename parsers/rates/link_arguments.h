@@ -34,7 +34,7 @@ class LinkArguments {
     return {
         {"link", FieldType::kU64, "bits/s", "Speed of each of the switch's links; 0: unknown", "0", 0, kFastest},
         {"mirror", FieldType::kU64, "bits/s", "Speed of the port that sends the copies; 0: learned", "0", 0, kFastest},
-        {"mirror_queue", FieldType::kI64, "ns", "How long that port's full queue delays a copy; 0: learned", "0", 0,
+        {"mirror_queue", FieldType::kI64, "ns", "Delay of a copy by that port's full queue; 0: learned", "0", 0,
          kLongestNs},
         {kInterval,
          FieldType::kI64,

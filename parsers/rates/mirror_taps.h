@@ -31,8 +31,8 @@ class MirrorTaps {
     for (size_t i = 0; i < names.size(); ++i) taps_[i].names = names[i];
   }
 
-  // `values` are those of LinkArguments::declared(). If the mirror port's configuration changes, its state is learned
-  // anew.
+  // `values` are those of LinkArguments::declared(). If the mirror port's configuration changes, its state is
+  // learned again.
   void set_arguments(uint32_t query, std::span<const Value> values) {
     arguments_.set(query, values);
     limits_ = SequenceTracker::Limits();

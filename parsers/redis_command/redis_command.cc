@@ -50,9 +50,9 @@ const Schema& RedisCommand::schema() const {
            optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the answer"}),
            optional(
                {"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the answer"}),
-           optional({"request_bytes", FieldType::kU64, "bytes", "Of the command on the wire", true}),
-           optional({"response_bytes", FieldType::kU64, "bytes", "Of the answer on the wire", true}), partial_field(),
-           unanswered_field()},
+           optional({"request_bytes", FieldType::kU64, "bytes", "Bytes of the command on the wire", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "Bytes of the answer on the wire", true}),
+           partial_field(), unanswered_field()},
       .main_fields = {"key"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},

@@ -125,11 +125,11 @@ class SocksRequest final : public StreamParser {
 const Schema& SocksRequest::schema() const {
   static const Schema schema = {
       .name = "socks_request",
-      .description = "What clients ask SOCKS proxies (4, 4a, 5) for",
+      .description = "Requests of clients to SOCKS proxies (4, 4a, 5)",
       .layer = Layer::kApplication,
       .fields = {{"version", FieldType::kU64, "", "4 or 5"},
                  {"command", FieldType::kString, "", "connect, bind or udp-associate"},
-                 {"target_host", FieldType::kString, "", "Name or address that the client asks for"},
+                 {"target_host", FieldType::kString, "", "Name or address that the client requests"},
                  {"target_port", FieldType::kU64, "", "Its port"},
                  optional({"status", FieldType::kString, "",
                            "granted, rejected, failure, not-allowed, host-unreachable, refused, …"}),

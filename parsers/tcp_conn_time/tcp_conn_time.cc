@@ -23,7 +23,8 @@ class TcpConnTime final : public Parser {
               "on), "
               "stray-rst (of no known connection), syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
-              "Of fin, rst and timeout: closed (FIN both ways), reset, refused (RST answers SYN), unanswered (SYN "
+              "Outcome, for fin, rst and timeout: closed (FIN both ways), reset, refused (RST answers SYN), unanswered "
+              "(SYN "
               "without answer), half-closed (one FIN when given up), open (none when given up); else empty"},
              {"certain_after_ns", FieldType::kI64, "ns",
               "time_ns - time of the event (of a timeout: of the last packet); more than 0 for rst, timeouts, ends of "

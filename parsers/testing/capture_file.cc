@@ -38,7 +38,7 @@ uint32_t number_at(const std::string& bytes, size_t at) {
 
 std::vector<Frame> read_capture(const std::string& path) {
   const std::string bytes = contents(path);
-  if (bytes.size() < kFileHeaderBytes) fail(path, "is no capture");
+  if (bytes.size() < kFileHeaderBytes) fail(path, "is not a capture");
   const uint32_t magic = number_at(bytes, 0);
   if ((magic != kMicroseconds && magic != kNanoseconds) || number_at(bytes, 20) != 1) fail(path, "is not of our kind");
   std::vector<Frame> frames;

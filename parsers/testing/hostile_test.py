@@ -2,7 +2,7 @@
 """Runs every capture of evasion/ and malformed/ through every parser: no crash, no hang, no growth.
 
 Each capture runs in a separate monitor, under limits of time and of memory beyond the need of a harmless capture. In
-the sanitised build the monitor is sanitised too: any finding is a failure. A file that is no capture may be refused,
+the sanitised build the monitor is sanitised too: any finding is a failure. A file that is not a capture may be refused,
 with an error.
 
 usage: hostile_test.py [MONITOR]

@@ -164,10 +164,9 @@ void TlsHello::tell(Connection& connection, const Handshake& handshake, uint64_t
 const Schema& TlsHello::schema() const {
   static const Schema schema = {
       .name = "tls_hello",
-      .description = "TLS handshakes over TCP: who is asked for, by what kind of client, and how long it takes",
+      .description = "TLS handshakes over TCP: requested server name, client fingerprint and duration",
       .layer = Layer::kApplication,
-      .fields = {optional({"sni", FieldType::kString, "",
-                           "Name of the server that the client asks for, empty if it gives none"}),
+      .fields = {optional({"sni", FieldType::kString, "", "Server name that the client requests, empty without one"}),
                  {"version", FieldType::kString, "",
                   "1.3, 1.2, 1.1, 1.0 or ssl3: the server's choice, else the best offered"},
                  optional({"alpn", FieldType::kString, "",

@@ -24,7 +24,8 @@ inline Field partial_field() {
   return {"partial", FieldType::kString, "", "request = no answer was seen, response = no request was seen in time"};
 }
 inline Field unanswered_field() {
-  return {"unanswered", FieldType::kBool, "", "No answer came, and no loss or end of the capture explains that"};
+  return {"unanswered", FieldType::kBool, "",
+          "No answer arrived, and neither a loss nor the end of the capture explains that"};
 }
 
 // Duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the answer was

@@ -231,13 +231,13 @@ class TriggerParser final : public Parser {
 const Schema& TriggerParser::schema() const {
   static const Schema schema = {
       .name = "trigger",
-      .description = "Windows in which the condition of a trigger held that the monitor tests on packets",
+      .description = "Windows that meet the condition of a trigger that the monitor tests on packets",
       .layer = Layer::kTransport,
       .fields = {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
                  {"scope", FieldType::kString, "",
                   "all: it has no groups; group; rest: groups that were counted together"},
                  optional({"group", FieldType::kString, "", "Names and values of its fields"}),
-                 optional({"value", FieldType::kF64, "", "What was compared; absent if only its bounds are known"}),
+                 optional({"value", FieldType::kF64, "", "The compared value; absent if only its bounds are known"}),
                  optional({"low", FieldType::kF64, "", "The value is at least this"}),
                  optional({"high", FieldType::kF64, "", "The value is at most this"}),
                  {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, since the epoch"},

@@ -226,7 +226,7 @@ def main():
   parser.add_argument("--db", required=True, help="address of the database")
   parser.add_argument("--cache", required=True, help="address of memcached")
   parser.add_argument("--fresh-seconds", type=float, default=12)
-  parser.add_argument("--wrong-key-share", type=float, default=0.0, help="0 to 1; the misconfiguration")
+  parser.add_argument("--wrong-key-share", type=float, default=0.0, help="share of lookups with wrong keys, 0 to 1 (the misconfiguration)")
   parser.add_argument("--preload", action="store_true", help="fill the cache before listening")
   options = parser.parse_args()
   logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)

@@ -120,7 +120,7 @@ def problems(connections, logged_ports, pcap):
   """Returns the faults of the capture as a list of messages."""
   found = []
   if repeated := repeated_frames(pcap):
-    found.append(f"{repeated} frames are there twice")
+    found.append(f"{repeated} frames occur twice")
   if broken := [c for c in connections if not c.whole]:
     return found + [f"{len(broken)} connections lack their SYN or a FIN, or were reset: {broken[0]}"]
   if wrong := [c for c in connections if c.requests != 1]:

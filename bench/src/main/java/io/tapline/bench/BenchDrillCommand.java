@@ -161,7 +161,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       console.line(
           String.format(
               Locale.ROOT,
-              "%s: measured with %d nodes on this host %,.0f µs; modelled for %d hosts of their own, with a coordinator of"
+              "%s: measured with %d nodes on this host %,.0f µs; modelled for %d separate hosts, with a coordinator of"
                   + " 1, 2 and 24 cores: %,.0f, %,.0f and %,.0f µs",
               what,
               many.nodes(),

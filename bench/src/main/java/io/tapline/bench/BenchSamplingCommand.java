@@ -107,12 +107,12 @@ final class BenchSamplingCommand implements Callable<Integer> {
           long[] values = gauge.look();
           return new SamplingWatch.State(values[0], values[1], values[2]);
         };
-    DoubleUnaryOperator told =
+    DoubleUnaryOperator announce =
         rate -> {
           limit.accept(rate);
           return rate;
         };
-    return new SamplingWatch("held", 1, seen, told).start();
+    return new SamplingWatch("held", 1, seen, announce).start();
   }
 
   /**

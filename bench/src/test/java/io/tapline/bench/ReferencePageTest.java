@@ -21,7 +21,7 @@ class ReferencePageTest {
     String said = ConfigurationPage.of(Main.commandLine(console), ROOT.resolve("build/bin"));
     assertThat(said).contains("## tapline bench flink");
     assertThat(Files.readString(ROOT.resolve("docs/reference/configuration.md")))
-        .as("make reference writes it anew")
+        .as("make reference writes it again")
         .isEqualTo(said);
   }
 }

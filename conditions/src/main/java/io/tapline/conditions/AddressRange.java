@@ -61,7 +61,8 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
     Optional<IpPrefix> address =
         literal.hasText() ? Optional.empty() : IpPrefix.parse(literal.getWord());
     if (address.isEmpty()) {
-      throw new ConditionException(literal.getAt(), "'" + literal.getWord() + "' is no address");
+      throw new ConditionException(
+          literal.getAt(), "'" + literal.getWord() + "' is not an address");
     }
     return key(address.get().address());
   }

@@ -45,7 +45,7 @@ final class Leaves {
 
   private RowField field(ConditionTree.Field field) throws ConditionException {
     if (field.hasElement()) {
-      throw new ConditionException(field.getAt(), "field " + field.getName() + " is no list");
+      throw new ConditionException(field.getAt(), "field " + field.getName() + " is not a list");
     }
     int number = fields.indexOf(field.getName());
     if (number < 0) {
@@ -99,7 +99,8 @@ final class Leaves {
       throws ConditionException {
     RowField field = field(membership.getField());
     if (membership.getAnyElement()) {
-      throw new ConditionException(at, "field " + membership.getField().getName() + " is no list");
+      throw new ConditionException(
+          at, "field " + membership.getField().getName() + " is not a list");
     }
     if (membership.hasPattern()) {
       AddressRange pattern = AddressRange.like(membership.getPattern());
@@ -107,13 +108,13 @@ final class Leaves {
       return addresses(field, List.of(pattern), negated);
     }
     if (membership.getRangesCount() == 0 || membership.getRangesCount() > Trees.MAX_LEAVES) {
-      throw new ConditionException(at, "1 to " + Trees.MAX_LEAVES + " values are compared");
+      throw new ConditionException(at, "a list has 1 to " + Trees.MAX_LEAVES + " values");
     }
     if (field.type() == Column.Type.STRING) {
       List<byte[]> texts = new ArrayList<>();
       for (ConditionTree.Range range : membership.getRangesList()) {
         if (range.hasHigh()) {
-          throw new ConditionException(range.getHigh().getAt(), "texts have no order");
+          throw new ConditionException(range.getHigh().getAt(), "strings have no order");
         }
         texts.add(text(range.getLow()));
       }
@@ -144,7 +145,8 @@ final class Leaves {
 
   private static void require(RowField field, Column.Type type, int at) throws ConditionException {
     if (field.type() != null && field.type() != type) {
-      throw new ConditionException(at, "the field is no " + type.name().toLowerCase(Locale.ROOT));
+      throw new ConditionException(
+          at, "the field is not of type " + type.name().toLowerCase(Locale.ROOT));
     }
   }
 
@@ -171,7 +173,7 @@ final class Leaves {
 
   private static Number number(Literal literal) throws ConditionException {
     if (literal.hasText()) {
-      throw new ConditionException(literal.getAt(), "a number is wanted here");
+      throw new ConditionException(literal.getAt(), "expected a number");
     }
     return Number.parse(literal.getWord(), literal.getAt());
   }
@@ -202,7 +204,7 @@ final class Leaves {
 
   private List<Operand> sum(List<Term> terms, int at) throws ConditionException {
     if (terms.isEmpty() || terms.size() > MAX_TERMS) {
-      throw new ConditionException(at, "1 to " + MAX_TERMS + " terms are compared");
+      throw new ConditionException(at, "a side of a comparison has 1 to " + MAX_TERMS + " terms");
     }
     List<Operand> sum = new ArrayList<>();
     for (Term term : terms) {
@@ -262,7 +264,7 @@ final class Leaves {
     }
     boolean address = a.type() == Column.Type.ADDRESS;
     if (!address && order != Order.EQUAL && order != Order.NOT_EQUAL) {
-      throw new ConditionException(at, "texts have no order");
+      throw new ConditionException(at, "strings have no order");
     }
     return unlessAbsent(
         List.of(a, b),
@@ -290,7 +292,7 @@ final class Leaves {
       throw new ConditionException(first.at(), "no arithmetic with a field of its type");
     } else if (field.type() == Column.Type.STRING) {
       if (!equality) {
-        throw new ConditionException(first.at(), "texts have no order");
+        throw new ConditionException(first.at(), "strings have no order");
       }
       return texts(field, List.of(text(first.literal())), inverted);
     } else if (field.type() == Column.Type.ADDRESS) {

@@ -75,7 +75,7 @@ public record Number(BigInteger whole, double real) {
     Matcher form = FORM.matcher(word);
     boolean known = form.matches() && (form.group(2).isEmpty() || UNITS.containsKey(form.group(2)));
     if (!known) {
-      throw new ConditionException(at, "'" + word + "' is no number");
+      throw new ConditionException(at, "'" + word + "' is not a number");
     }
     double factor = UNITS.getOrDefault(form.group(2), 1.0);
     try {
@@ -83,7 +83,7 @@ public record Number(BigInteger whole, double real) {
           ? real(Double.parseDouble(form.group(1)), factor)
           : whole(new BigInteger(form.group(1)), factor);
     } catch (NumberFormatException e) {
-      throw new ConditionException(at, "'" + word + "' is no number");
+      throw new ConditionException(at, "'" + word + "' is not a number");
     }
   }
 

@@ -39,7 +39,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
     if (field.type() == Column.Type.F64) {
       return Number.key(number.asDouble());
     } else if (number.isReal()) {
-      throw new ConditionException(at, "a whole number is wanted here");
+      throw new ConditionException(at, "expected a whole number");
     }
     boolean fits =
         switch (field.type()) {

@@ -56,7 +56,7 @@ public final class Trees {
   static boolean[] negated(ConditionTree tree) throws ConditionException {
     int count = tree.getNodesCount();
     if (count > MAX_NODES) {
-      throw new ConditionException(0, "the condition has more than " + MAX_NODES + " parts");
+      throw new ConditionException(0, "the condition has more than " + MAX_NODES + " nodes");
     }
     boolean[] negated = new boolean[count];
     // Walks backwards from the root; each level has its number of missing nodes and their negation.
@@ -70,14 +70,14 @@ public final class Trees {
       }
       if (levels.isEmpty()) {
         throw new ConditionException(
-            node.getAt(), "the condition is no tree: a part belongs to nothing");
+            node.getAt(), "the condition is not a tree: a node has no parent");
       }
       levels.peek()[0]--;
       negated[i] = levels.peek()[1] != 0;
       boolean joins =
           node.getKindCase() == Node.KindCase.ALL || node.getKindCase() == Node.KindCase.ANY;
       if (node.getKindCase() == Node.KindCase.KIND_NOT_SET || joins && children(node) == 0) {
-        throw new ConditionException(node.getAt(), "the condition has a part without meaning");
+        throw new ConditionException(node.getAt(), "the condition has a node without a meaning");
       } else if (isLeaf(node) && ++leaves > MAX_LEAVES) {
         throw new ConditionException(node.getAt(), "more than " + MAX_LEAVES + " comparisons");
       }
@@ -90,7 +90,7 @@ public final class Trees {
       }
     }
     if (levels.stream().anyMatch(level -> level[0] > 0)) {
-      throw new ConditionException(0, "the condition is no tree: a part is missing");
+      throw new ConditionException(0, "the condition is not a tree: a node is missing");
     }
     return negated;
   }

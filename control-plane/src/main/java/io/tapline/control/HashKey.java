@@ -37,7 +37,7 @@ public final class HashKey {
     if (!DIGITS.matcher(text).matches()) {
       throw new IllegalArgumentException(
           text.length() == 2 * BYTES
-              ? "not all of its 32 characters are such digits"
+              ? "not all of its 32 characters are hexadecimal digits"
               : "it has %d characters".formatted(text.length()));
     }
     return new HashKey(text);

@@ -41,7 +41,7 @@ public record HashKeys(HashKey flows, HashKey texts) {
   public static HashKeys read(Path file) throws IOException {
     List<String> words = words(file);
     if (words.isEmpty() || words.size() > 2) {
-      throw wrong(file, "the file has " + words.size() + " words, one or two are right");
+      throw wrong(file, "the file has " + words.size() + " words; it must have one or two");
     }
     try {
       return new HashKeys(HashKey.of(words.get(0)), HashKey.of(words.get(words.size() - 1)));
@@ -54,9 +54,9 @@ public record HashKeys(HashKey flows, HashKey texts) {
     try {
       return SPACE.splitAsStream(Files.readString(file)).filter(word -> !word.isEmpty()).toList();
     } catch (CharacterCodingException e) {
-      throw wrong(file, "the file is no text");
+      throw wrong(file, "the file is not text");
     } catch (IOException e) {
-      throw new IOException(file + ": can't be read; is it there?", e);
+      throw new IOException(file + ": can't be read; does it exist?", e);
     }
   }
 

@@ -47,11 +47,11 @@ public final class JobKey {
     try {
       line = Files.readString(file).lines().findFirst().orElse("").strip();
     } catch (IOException e) {
-      throw new IOException(file + ": can't be read; is it there?", e);
+      throw new IOException(file + ": can't be read; does it exist?", e);
     }
     if (line.length() < LEAST_CHARACTERS) {
       throw new IOException(
-          "%s: its first line is the secret, which needs %d characters or more; openssl rand -hex 32 prints a good one"
+          "%s: its first line must be a secret of at least %d characters; openssl rand -hex 32 prints one"
               .formatted(file, LEAST_CHARACTERS));
     }
     return new JobKey(line);
@@ -83,7 +83,7 @@ public final class JobKey {
       byte[] code = mac.doFinal(of.getBytes(StandardCharsets.UTF_8));
       return Base64.getUrlEncoder().withoutPadding().encodeToString(code);
     } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every JVM has HmacSHA256", e);
+      throw new IllegalStateException("every JVM provides HmacSHA256", e);
     }
   }
 }

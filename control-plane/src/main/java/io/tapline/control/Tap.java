@@ -17,7 +17,7 @@ public record Tap(String text) {
   public Tap {
     if (source(text).isEmpty()) {
       throw new IllegalArgumentException(
-          "'%s' is no tap: expected SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE, for example sw1:eth2:arrivals=mon0"
+          "'%s' is not a tap: expected SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE, for example sw1:eth2:arrivals=mon0"
               .formatted(text));
     }
   }

@@ -34,7 +34,7 @@ class JobKeyTest {
         .hasMessageNotContaining("too short");
     assertThatThrownBy(() -> JobKey.read(folder.resolve("none")))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining("is it there?");
+        .hasMessageContaining("does it exist?");
   }
 
   private Path file(String text) throws IOException {

@@ -213,7 +213,7 @@ class AgentsTest {
   void anAgentWithAnotherTokenIsNotTaken() throws Exception {
     Files.writeString(folder.resolve("other"), "of-another-deployment\n");
     Cli.Running stranger = start("other", "stranger", "lo");
-    await("it is told", () -> stranger.stderr().contains("the token is wrong"));
+    await("the error is reported", () -> stranger.stderr().contains("the token is invalid"));
     assertThat(known("stranger")).isEmpty();
     stranger.close();
   }

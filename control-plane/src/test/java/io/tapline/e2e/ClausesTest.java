@@ -24,9 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Every clause and argument of the language changes what comes out, and as it should: rows of a
- * server over a small capture, against plain computations over the same tuples, or over what is
- * known of the capture's connections.
+ * Tests that every clause and argument of the language changes the results as documented: compares
+ * rows of a server over a small capture with plain computations over the same tuples, or over the
+ * capture's known connections.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ClausesTest {
@@ -157,7 +157,7 @@ class ClausesTest {
   }
 
   @Test
-  void sampleAutoKeepsAllAndSaysSo() throws Exception {
+  void sampleAutoKeepsAllWithANote() throws Exception {
     String query =
         "PARSE http_get FROM * TO * LIMIT 90s SAMPLE auto PROCESS (group-count: group=method)";
     assertThat(completeness(last(query)).get("sampling_rate").asDouble()).isEqualTo(1.0);
@@ -212,7 +212,7 @@ class ClausesTest {
 
   @ParameterizedTest
   @CsvSource({"1,1", "2,1", "2,2", "3,1"})
-  void windowsAreAsWideAndAsOftenAsAsked(long seconds, long slideSeconds) throws Exception {
+  void windowsHaveTheRequestedLengthAndStep(long seconds, long slideSeconds) throws Exception {
     String query =
         "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (top-k: k=1000, w=%ds, s=%ds)"
             .formatted(seconds, slideSeconds);

@@ -130,7 +130,7 @@ class CoordinationTest {
   }
 
   @Test
-  void whoeverDiesAQueryGoesOnAndNothingIsCountedTwice() throws Exception {
+  void aQuerySurvivesAnyFailureAndNothingIsCountedTwice() throws Exception {
     share(FlinkCluster::new);
     CompletableFuture<Server> one = CompletableFuture.supplyAsync(() -> server(0));
     CompletableFuture<Server> two = CompletableFuture.supplyAsync(() -> server(1));
@@ -171,7 +171,7 @@ class CoordinationTest {
     agent();
     int back = link.awaitMore(SOME);
     Fabric.await(
-        "requests after the agent was started anew",
+        "requests after the agent was restarted",
         () -> counted(second, id).keySet().stream().anyMatch(each -> each > back));
     assertThat(get(second, "/queries/" + id).path("state").asText()).isEqualTo("running");
 

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A client of the testbed that sends datagrams at one rate and then at a lower one, and counts them
- * itself. Each within a second is of a flow of its own, and so one tuple; ports are as popular as
- * pages.
+ * A client of the testbed that sends datagrams at one rate and then at a lower one, and counts
+ * them. Each datagram within a second has a separate flow, and so makes one tuple; ports are as
+ * popular as pages.
  */
 final class DatagramLoad {
   private static final String SCRIPT =

@@ -72,7 +72,7 @@ class DiagnoseQueueTest {
       Cli.Result unmeasured = diagnose(server, "s1:2");
       assertThat(unmeasured.exitCode()).isEqualTo(1);
       assertThat(unmeasured.stderr()).contains("no query has measured bursts at s1:2");
-      assertThat(diagnose(server, "s1").stderr()).contains("'s1' is no queue");
+      assertThat(diagnose(server, "s1").stderr()).contains("'s1' is not a queue");
       assertThat(list(server)).isEmpty();
       String id =
           server.submit(

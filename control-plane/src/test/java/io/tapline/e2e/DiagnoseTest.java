@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * {@code tapline diagnose} through a real server and nodes, beside what ns-3 says of its traces.
+ * Compares {@code tapline diagnose} through a real server and nodes with ns-3's report on its
+ * traces.
  */
 class DiagnoseTest {
   /** A retransmission that was lost again, or with nothing behind it, can't be seen. */
@@ -28,7 +29,7 @@ class DiagnoseTest {
   private Server server;
 
   @Test
-  void eachProgramSaysWhatReallyHappened() throws Exception {
+  void eachDiagnosisMatchesTheScenario() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "unequal-priority")) {
       List<String> arguments = new ArrayList<>();
       nodes.addresses().forEach(each -> arguments.addAll(List.of("--multilog", each)));
@@ -112,9 +113,9 @@ class DiagnoseTest {
         .isEqualTo(Map.of(URGENT, toSecond));
     assertThat(violating(report("path", "payload_bytes > 0", "--avoid", "203"))).isEmpty();
     assertThat(diagnose("path", "--avoid", "203").expectSuccess().stdout())
-        .contains("nothing is wrong");
+        .contains("no violation");
     assertThat(diagnose("path", "payload_bytes > 0", "--through", "100").expectSuccess().stdout())
-        .contains("went where they should not, of " + URGENT);
+        .contains("violated the rule, from " + URGENT);
   }
 
   private static Map<String, Long> violating(JsonNode report) {

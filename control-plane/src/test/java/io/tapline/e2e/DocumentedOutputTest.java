@@ -23,7 +23,7 @@ class DocumentedOutputTest {
   void theDemo() {
     String printed = Cli.run("demo").expectSuccess().stdout();
     // The document has one window of each table, without its title.
-    String shown = block(README, "How long connections last");
+    String shown = block(README, "Durations of connections between tiers");
     assertThat(words(printed.replaceAll("(?m)^diff-group by .*\n", ""))).contains(words(shown));
     assertThat(printed).containsSubsequence(lines(block(REFERENCE, "diff-group by src_ip")));
   }

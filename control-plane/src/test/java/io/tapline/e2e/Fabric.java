@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A testbed of its own name, without a controller. It goes with {@link #close}, and also if this
- * process is killed: a guard of its own session sees to that.
+ * A testbed with a unique name, without a controller. {@link #close} removes it; if this process is
+ * killed, a guard in a separate session does.
  */
 final class Fabric implements AutoCloseable {
   private static final long AWAIT_NS = 120_000_000_000L;

@@ -36,7 +36,7 @@ final class FlinkCluster implements AutoCloseable {
   /**
    * Its task manager is on a host of the network.
    *
-   * @param host says so: its {@code taskmanager.resource-id}
+   * @param host its {@code taskmanager.resource-id}
    */
   FlinkCluster(Path folder, String host) throws IOException, InterruptedException {
     this(folder, host, classPath(Cli.root(), ".*-SNAPSHOT.jar"));

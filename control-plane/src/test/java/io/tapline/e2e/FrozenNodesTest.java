@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FrozenNodesTest {
   private static final long SECONDS = 120;
 
-  /** Whole batches of a node's capture: what is less waits for more out of a pipe. */
+  /** Whole batches of a node's capture: a smaller batch waits for more input of the pipe. */
   private static final int SOME = 256;
 
   private static final List<String> NAMES = List.of("a", "b", "still");

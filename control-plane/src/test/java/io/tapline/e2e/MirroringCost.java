@@ -111,7 +111,7 @@ class MirroringCost {
           "Mirroring: %s, %s: %s%n", what, with, spread(rounds, each -> value(each, with, figure)));
     }
     System.out.printf(
-        "Mirroring: %s, by hand / nothing %s, query / nothing %s, query / by hand %s%n",
+        "Mirroring: %s, manual / nothing %s, query / nothing %s, query / manual %s%n",
         what,
         ratio(rounds, With.RULES_BY_HAND, With.NOTHING, figure),
         ratio(rounds, With.QUERY, With.NOTHING, figure),

@@ -56,7 +56,7 @@ class MirroringTest {
   }
 
   @Test
-  void aQueryMirrorsWhereItShouldCountsWhatWasSentAndLeavesNothing() throws Exception {
+  void aQueryMirrorsCountsAllRequestsAndLeavesNothingBehind() throws Exception {
     Map<String, String> before = network.fabric.switches();
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "steady", Requests.MANY);
     String both = "%s:80, %s:8080".formatted(H1_ADDRESS, H2_ADDRESS);
@@ -91,7 +91,7 @@ class MirroringTest {
   }
 
   @Test
-  void theNetworkIsToldAsTheInventoryHasItAndAsItsSwitchesDo() throws Exception {
+  void theNetworkIsReportedFromTheInventoryAndFromItsSwitches() throws Exception {
     Fabric.await("all is quiet", () -> network.get("/topology").path("settled").asBoolean());
     JsonNode topology = network.get("/topology");
     assertThat(topology.path("switches")).hasSize(20);
@@ -163,7 +163,7 @@ class MirroringTest {
 
   /** The other host under the same switch can see the same packets. */
   @Test
-  void anotherHostGoesOnForOneThatIsGoneAndNothingIsCountedTwice() throws Exception {
+  void anotherHostTakesOverAndNothingIsCountedTwice() throws Exception {
     Map<String, String> before = network.fabric.switches();
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "moved", Requests.MANY);
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
@@ -234,7 +234,7 @@ class MirroringTest {
 
   /** A cable is cut unnoticed: the loss is exactly what the switch copied meanwhile. */
   @Test
-  void whatIsLostBetweenSwitchAndMonitorIsToldToThePacket() throws Exception {
+  void lossesBetweenSwitchAndMonitorAreReportedExactly() throws Exception {
     Fabric.await("no copies of queries before are counted", () -> !anyCopies());
     String query =
         network.submit(
@@ -297,7 +297,7 @@ class MirroringTest {
     long[] copies = {-1};
     int[] same = {0};
     Fabric.await(
-        "counters stand still",
+        "counters no longer change",
         () -> {
           long now = network.fabric.copied("e00");
           same[0] = now == copies[0] ? same[0] + 1 : 0;

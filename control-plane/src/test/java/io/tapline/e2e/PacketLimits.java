@@ -43,7 +43,7 @@ final class PacketLimits implements AutoCloseable {
     Fabric.await("some are taken", () -> taken() > 0);
   }
 
-  /** The next leader grants what is left: all of it is taken, and no packet more. */
+  /** The next leader grants the rest: all of it is used, and no packet more. */
   static void leaderKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-leader")) {
       network.killServer(network.leader());
@@ -55,7 +55,7 @@ final class PacketLimits implements AutoCloseable {
     }
   }
 
-  /** The other host under the switch is lent of what is left; what the dead one held is gone. */
+  /** The other host under the switch is lent part of the rest; the dead one's grant is lost. */
   static void agentKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-agent")) {
       String watcher =

@@ -52,16 +52,16 @@ class PartialCaptureTest {
   }
 
   @Test
-  void tablesSaySo() throws Exception {
+  void tablesMarkThem() throws Exception {
     String tables =
         Cli.run("run", query("w=1s, s=1s"), "--pcap", capture(400, 1_200, 2_100).toString())
             .expectSuccess()
             .stdout();
     List<String> titles = tables.lines().filter(line -> line.startsWith("group-sum")).toList();
     assertThat(titles).hasSize(3);
-    assertThat(titles.get(0)).endsWith("(partial: not watched all the time)");
+    assertThat(titles.get(0)).endsWith("(partial: not watched completely)");
     assertThat(titles.get(1)).endsWith("UTC");
-    assertThat(titles.get(2)).endsWith("(partial: not watched all the time)");
+    assertThat(titles.get(2)).endsWith("(partial: not watched completely)");
   }
 
   private static String query(String window) {

@@ -60,9 +60,9 @@ class PluginTest {
   }
 
   @Test
-  void whatARestartLostIsNamed() throws Exception {
+  void lossesOfARestartAreNamed() throws Exception {
     Cli.Result result = run(capture(Map.of(1500, "CRASH")));
-    assertThat(result.stderr()).contains(plugin).contains("SIGSEGV").doesNotContain("left out");
+    assertThat(result.stderr()).contains(plugin).contains("SIGSEGV").doesNotContain("is disabled");
     JsonNode row = last(result).get(0);
     JsonNode completeness = row.get("completeness");
     JsonNode dropped = completeness.get("dropped");
@@ -84,7 +84,7 @@ class PluginTest {
     assertThat(run(capture).stderr())
         .contains(plugin)
         .contains("did not return")
-        .contains("left out");
+        .contains("is disabled");
     try (Server server = Server.start("--pcap", capture.toString(), "--plugin", plugin)) {
       String id = server.submit(QUERY);
       server.awaitState(id, "finished");
@@ -167,11 +167,11 @@ class PluginTest {
   }
 
   @Test
-  void whatIsNoPluginIsAnError() {
+  void invalidPluginsAreErrors() {
     String file = Cli.root().resolve("Makefile").toString();
     Cli.Result result = Cli.run("parsers", "--plugin", file);
     assertThat(result.exitCode()).isEqualTo(1);
-    assertThat(result.stderr()).contains(file).contains("can't be loaded");
+    assertThat(result.stderr()).contains(file).contains("can't load it");
     assertThat(Cli.run("parsers", "--plugin", "/nowhere.so").stderr()).contains("/nowhere.so");
   }
 

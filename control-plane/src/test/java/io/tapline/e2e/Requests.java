@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * A client in a host of a {@link Fabric} that asks a web server for /NAME/0, /NAME/1, … one after
- * the other, each on a connection of its own, and notes when.
+ * A client in a host of a {@link Fabric} that requests /NAME/0, /NAME/1, … of a web server one
+ * after the other, each on a separate connection, and records the times.
  */
 final class Requests implements AutoCloseable {
   /** More than there is time for. */

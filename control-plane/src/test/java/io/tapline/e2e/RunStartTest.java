@@ -43,7 +43,7 @@ class RunStartTest {
             "submit the job",
             "run the job",
             "remove the topic",
-            "take everything down",
+            "shut everything down",
             "all");
   }
 
@@ -62,7 +62,7 @@ class RunStartTest {
         programs.resolve("redis-server"), PosixFilePermissions.fromString("rwx------"));
     assertFails(
         Map.of("PATH", programs + ":" + System.getenv("PATH")),
-        "redis-server does not start: out of luck",
+        "can't start redis-server: out of luck",
         "run",
         QUERY,
         "--pcap",

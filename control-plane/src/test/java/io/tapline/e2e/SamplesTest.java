@@ -153,7 +153,7 @@ class SamplesTest {
       value = {
         "--switch=a:b -> --switch a:b: a name has 1 to 24 characters",
         "--switch=a --side=both -> --side both is neither arrivals nor departures",
-        "--switch=a --last=soon -> --last soon is no duration",
+        "--switch=a --last=soon -> --last soon is not a duration",
         "--port=1 -> Missing required option",
       })
   void wrongOptionsAreErrors(String options, String message) {

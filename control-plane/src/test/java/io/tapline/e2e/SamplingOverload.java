@@ -41,10 +41,10 @@ class SamplingOverload {
   /** In the topic, where all flows are kept: with its part of the batch. */
   private static final int BYTES_A_TUPLE = 17;
 
-  /** Seconds after the link became thin from which on what is left is the rule. */
+  /** Seconds after the link became slow until the remaining behaviour is the steady state. */
   private static final int SETTLED_S = 30;
 
-  /** All flows, but for what a change of the rate is worth. */
+  /** All flows, except for the effect of a change of the rate. */
   private static final double ALL = 0.98;
 
   private static final long WINDOW_NS = 2_000_000_000L;

@@ -25,19 +25,19 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.Logger;
 
 /**
- * Another user of the host (nobody, by setpriv) beside Tapline's programs: it must not be able to
- * read, write or talk to anything that they store, listen on or reveal. Needs root, which alone can
- * act as another user.
+ * Runs as another user of the host (an unprivileged one, by setpriv) next to Tapline's programs:
+ * that user must not be able to read, write or reach anything that they store, listen on or reveal.
+ * Needs root, since only root can act as another user.
  */
 @Isolated("it looks for files that appear in folders of the whole host")
 class SecondUserTest {
   private static final long SECONDS = 90;
-  private static final String NOBODY = "65534";
+  private static final String OTHER_USER_ID = "65534";
   private static final String CAPTURE = "testbed/three_tier/three_tier.pcap.zst";
   private static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=2s, s=2s)";
 
-  /** Passes on what comes to one port of loopback to another: python3 -c RELAY FROM TO. */
+  /** Forwards connections from one port of loopback to another: python3 -c RELAY FROM TO. */
   private static final String RELAY =
       """
       import socket, sys, threading
@@ -96,7 +96,7 @@ class SecondUserTest {
   }
 
   /**
-   * Returns everything that user nobody can do with these processes and what they have.
+   * Returns everything that the unprivileged user can do with these processes and their files.
    *
    * @param rest port of REST; null if there is none
    * @param others ports that are tried otherwise
@@ -153,19 +153,23 @@ class SecondUserTest {
   private static List<String> nobodys(String... command) {
     List<String> all =
         new ArrayList<>(
-            List.of("setpriv", "--reuid=" + NOBODY, "--regid=" + NOBODY, "--clear-groups"));
+            List.of(
+                "setpriv",
+                "--reuid=" + OTHER_USER_ID,
+                "--regid=" + OTHER_USER_ID,
+                "--clear-groups"));
     all.addAll(List.of(command));
     return all;
   }
 
-  /** Outside of what is looked at. */
+  /** Returns a folder outside of those that the test examines. */
   private static Path strangersFolder() throws IOException {
     Path folder = Files.createTempDirectory("tapline-stranger-");
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
     return folder;
   }
 
-  /** Returns a copy that user nobody can read. */
+  /** Returns a copy that the unprivileged user can read. */
   private static Path strangersClasses() throws IOException {
     Path classes = strangersFolder();
     Path own =
@@ -295,7 +299,7 @@ class SecondUserTest {
   }
 
   @Test
-  void whatRunsOnHostsIsItsUsersAlone() throws Exception {
+  void programsOnHostsServeOnlyTheirUser() throws Exception {
     int controlPlane = Server.freePort();
     int multilog = Server.freePort();
     int relay = Server.freePort();
@@ -360,7 +364,9 @@ class SecondUserTest {
             "stranger");
     try (Cli.Running stranger =
         Cli.startCommand(Map.of(), nobodys(command.toArray(String[]::new)))) {
-      await("the refusal", () -> stranger.stderr().contains("the control plane is another user's"));
+      await(
+          "the refusal",
+          () -> stranger.stderr().contains("the control plane runs as another user"));
       assertThat(agents(server)).isEqualTo(before);
     } finally {
       delete(folder);

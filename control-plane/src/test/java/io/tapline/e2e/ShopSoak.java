@@ -117,7 +117,7 @@ class ShopSoak {
   private long mirrored() throws Exception {
     long[] packets = {0, -1};
     Fabric.await(
-        "counters stand still",
+        "counters no longer change",
         () -> {
           Thread.sleep(2_000);
           packets[1] = packets[0];

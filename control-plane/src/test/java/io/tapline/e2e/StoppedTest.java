@@ -14,8 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Asked to end, or deprived of a child, a command ends soon, says what there is to say and leaves
- * nothing.
+ * A command that is stopped, or that loses a child, ends soon, prints its messages and leaves
+ * nothing behind.
  */
 class StoppedTest {
   private static final long START_SECONDS = 90;

@@ -198,7 +198,7 @@ final class Stranger {
 
   /**
    * A service that answers must be a known one, and known to be closed. Kafka waits for the rest of
-   * what the last probes begin, so it is probed before them.
+   * a partial request, which the last probes send, so they come last.
    */
   private static void port(int port) throws IOException {
     if (isRecognized(port, TEXT_PROBES)) {

@@ -27,7 +27,7 @@ class TakeoverSoak {
   private static final int EACH = 40;
   private static final String SERVER_SWITCH = "e00";
 
-  /** What a query of one server changes. */
+  /** State that a query of one server changes. */
   private static final List<String> EVERYWHERE =
       List.of(
           "agents with queries",

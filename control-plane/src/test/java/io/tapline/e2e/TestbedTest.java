@@ -58,7 +58,7 @@ class TestbedTest {
 
   private static final int DATAGRAMS = 1000;
 
-  /** Raw frames: without an address of its own resolved, nothing else is sent. */
+  /** Raw frames: before its address is resolved, nothing else is sent. */
   private static final String SEND_DATAGRAMS =
       """
       import socket, time
@@ -137,7 +137,7 @@ class TestbedTest {
 
     assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("down");
     assertThat(fabric.ours()).isEmpty();
-    assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("there is none");
+    assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("no testbed");
     assertThat(fabric.testbed("status").exitCode()).isEqualTo(1);
   }
 
@@ -237,7 +237,7 @@ class TestbedTest {
   }
 
   @Test
-  void whatItDidNotMakeIsInItsWayAndStays() {
+  void foreignDevicesCauseAnErrorAndStay() {
     String device = fabric.name + "-c0";
     assertThat(Fabric.run(List.of("ip", "link", "add", device, "type", "veth")).exitCode())
         .isZero();

@@ -36,7 +36,7 @@ final class Tutorial implements AutoCloseable {
   /**
    * A page of docs/tutorials.
    *
-   * @param places what stands in the test for what the page says
+   * @param places replacements in the test for texts of the page
    */
   Tutorial(String page, Map<String, String> places, Map<String, String> environment)
       throws IOException {

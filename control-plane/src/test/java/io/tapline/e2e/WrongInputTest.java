@@ -121,7 +121,7 @@ class WrongInputTest {
         "--tls openflow",
         "--clear openflow");
     expectError(
-        Cli.run("controller", "--tls", "kafka"), USAGE, "--tls kafka", "does not speak with that");
+        Cli.run("controller", "--tls", "kafka"), USAGE, "--tls kafka", "does not use that service");
   }
 
   @Test
@@ -134,16 +134,16 @@ class WrongInputTest {
     expectError(
         Cli.run("server", "--multilog-certificate", some),
         USAGE,
-        "--multilog-certificate and --multilog-key go together, and with --multilog-ca");
+        "--multilog-certificate and --multilog-key require each other and --multilog-ca");
     expectError(
         Cli.run("server", "--zookeeper-creator", "CN=flink"),
         USAGE,
-        "--zookeeper-creator goes with --tls zookeeper");
+        "--zookeeper-creator requires --tls zookeeper");
     for (String command : List.of("server", "controller")) {
       expectError(
           Cli.run(command, "--openflow-any-datapath"),
           USAGE,
-          "--openflow-any-datapath go with --tls openflow");
+          "--openflow-any-datapath require --tls openflow");
     }
   }
 
@@ -187,7 +187,7 @@ class WrongInputTest {
   }
 
   @Test
-  void fileThatIsNoCapture() throws Exception {
+  void fileThatIsNotACapture() throws Exception {
     expectCaptureError(
         file("story.pcap", "Once upon a time there was a packet.\n".getBytes()), "story.pcap");
   }
@@ -393,8 +393,7 @@ class WrongInputTest {
   @Test
   void noPermission() throws Exception {
     assumeTrue(
-        System.getProperty("user.name").equals("root"),
-        "SKIPPED: becoming somebody else needs root");
+        System.getProperty("user.name").equals("root"), "SKIPPED: changing the user needs root");
     Path secret =
         Files.copy(
             capture(), folder.resolve("secret.pcap.zst"), StandardCopyOption.REPLACE_EXISTING);

@@ -15,9 +15,7 @@ import javax.net.ssl.SSLSocket;
 final class Doors {
   private static final int PATIENCE_MS = 20_000;
 
-  /**
-   * A server that refuses a certificate says so after its own part of the handshake, in TLS 1.3.
-   */
+  /** In TLS 1.3, a server rejects a certificate after its own part of the handshake. */
   private static final int REFUSAL_MS = 2_000;
 
   private Doors() {}

@@ -108,7 +108,10 @@ final class HostProbes {
         .describe(DescribeRequest.getDefaultInstance());
   }
 
-  /** A definition of nothing, which no node takes: but for who may not define it says so. */
+  /**
+   * An empty definition, which every node rejects, but with a different error if the caller may not
+   * define.
+   */
   private static void define(Channel channel) throws Refused {
     try {
       MultiLogNodeGrpc.newBlockingStub(channel)

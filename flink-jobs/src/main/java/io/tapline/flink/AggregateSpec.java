@@ -33,16 +33,16 @@ public record AggregateSpec(String name, double share) implements Serializable {
     ProcessorSpec.check(
         !counts || COUNTABLE.contains(type.name()),
         processor.getName(),
-        "asks for " + given + " without a value");
+        "has the aggregate " + given + ", which requires a value");
     ProcessorSpec.check(
         type.input() != Input.HASHES || !processor.getValue().getField().isEmpty(),
         processor.getName(),
-        "counts different values of no field");
+        "counts distinct values without a field");
     double share = processor.getShare();
     ProcessorSpec.check(
         !type.takesShare() || share > 0 && share <= 1,
         processor.getName(),
-        "asks for a share of " + share + ", which is not above 0 and at most 1");
+        "has the share " + share + ", which is not above 0 and at most 1");
     return new AggregateSpec(counts && type.name().equals(SUM) ? COUNT : type.name(), share);
   }
 

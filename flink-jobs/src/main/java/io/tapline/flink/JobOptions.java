@@ -14,7 +14,7 @@ import java.time.Duration;
  *     memory
  * @param restartAttempts consecutive restarts, less than five minutes apart, before the job gives
  *     up
- * @param maxGroups groups held per processor, summed over the panes of a window; more are counted
+ * @param maxGroups groups kept per processor, summed over the panes of a window; more are counted
  * @param maxGroups groups kept per processor, summed over the panes of a window; more are counted
  *     as {@code key_overflow}
  * @param maxFlows connections per processor and partition whose start or joined fields are kept
@@ -45,7 +45,7 @@ public record JobOptions(
           "checkpoint interval and restart attempts can't be negative");
     }
     if (silentAfter.isNegative()) {
-      throw new IllegalArgumentException("the time of silence can't be negative");
+      throw new IllegalArgumentException("silent-after can't be negative");
     }
   }
 

@@ -60,7 +60,7 @@ public final class KafkaRefusal {
         kafka.login().isNone() ? "the stream jobs' certificate" : "user " + kafka.login().user();
     return new SuppressRestartsException(
         new IOException(
-            "Kafka at %s does not let %s %s: %s; the control plane grants rights when a query starts: did somebody take them, or does another rule deny it?"
+            "Kafka at %s does not let %s %s: %s; the control plane grants rights when a query starts: were they revoked, or does another rule deny access?"
                 .formatted(
                     kafka.brokers(),
                     who,

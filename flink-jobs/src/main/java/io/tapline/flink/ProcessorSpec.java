@@ -31,7 +31,7 @@ public record ProcessorSpec(
     implements Serializable {
 
   static ProcessorSpec of(int index, Processor processor) {
-    check(!processor.getParser().isEmpty(), processor.getName(), "names no parser");
+    check(!processor.getParser().isEmpty(), processor.getName(), "does not name a parser");
     AggregateSpec aggregate = AggregateSpec.of(processor);
     WindowSpec window = WindowSpec.of(processor, aggregate);
     return new ProcessorSpec(

@@ -45,8 +45,8 @@ public record QuerySpec(
         NAME.matcher(plan.getQuery()).matches(),
         "query ID '" + plan.getQuery() + "' is not lower case letters, digits and '-'");
     check(!plan.getTopic().isEmpty(), "it names no topic");
-    check(plan.getMonitorsCount() > 0, "it names no monitor, so that nothing would end the job");
-    check(plan.getProcessorsCount() > 0, "it has no processor, so that there is no result");
+    check(plan.getMonitorsCount() > 0, "it names no monitor, so the job would never end");
+    check(plan.getProcessorsCount() > 0, "it has no processor, so there would be no result");
     List<String> monitors = plan.getMonitorsList().stream().map(Monitor::getId).toList();
     check(new HashSet<>(monitors).size() == monitors.size(), "it names a monitor twice");
     return new QuerySpec(
@@ -66,7 +66,7 @@ public record QuerySpec(
     List<TupleFilter> filters = new ArrayList<>(plan.getFiltersList());
     plan.getWhereList().stream().map(EarlierConditions::filter).forEach(filters::add);
     for (TupleFilter filter : filters) {
-      check(filter.getParsersCount() > 0, "WHERE names no parser");
+      check(filter.getParsersCount() > 0, "WHERE does not name a parser");
       check(filter.getCondition().getNodesCount() > 0, "WHERE has no condition");
     }
     return List.copyOf(filters);
@@ -78,10 +78,18 @@ public record QuerySpec(
       ProcessorSpec spec = ProcessorSpec.of(i, plan.getProcessors(i));
       check(
           plan.getParsersList().contains(spec.parser()),
-          "processor " + spec.name() + " reads parser " + spec.parser() + ", which is not run");
+          "processor "
+              + spec.name()
+              + " reads parser "
+              + spec.parser()
+              + ", which the query does not run");
       check(
           !spec.key().isJoin() || plan.getParsersList().contains(spec.key().joinParser()),
-          "processor " + spec.name() + " joins " + spec.key().joinParser() + ", which is not run");
+          "processor "
+              + spec.name()
+              + " joins "
+              + spec.key().joinParser()
+              + ", which the query does not run");
       check(
           spec.key().fields().containsAll(spec.key().joinFields()),
           "processor " + spec.name() + " joins a field that is not in its key");

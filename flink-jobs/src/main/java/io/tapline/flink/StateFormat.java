@@ -55,7 +55,7 @@ public final class StateFormat {
 
   private static IOException refused(String reason) {
     return new IOException(
-        "the checkpoint was written by another version of the job: %s; submit the query again"
+        "the checkpoint was written by another version of the job: %s; resubmit the query"
             .formatted(reason));
   }
 }

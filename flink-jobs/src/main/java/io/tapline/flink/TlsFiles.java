@@ -177,14 +177,14 @@ public record TlsFiles(String authorities, String certificate, String key) imple
         // The file does not state the type of its key.
       }
     }
-    throw new IOException(key + ": is a key of none of " + KEY_KINDS);
+    throw new IOException(key + ": the key is not one of " + KEY_KINDS);
   }
 
   private static byte[] read(String file) throws IOException {
     try {
       return Files.readAllBytes(Path.of(file));
     } catch (IOException e) {
-      throw new IOException(file + ": can't be read; is it there?", e);
+      throw new IOException(file + ": can't be read; does it exist?", e);
     }
   }
 }

@@ -43,7 +43,9 @@ public record ValueSpec(
     Value value = processor.getValue();
     boolean narrows = value.getOnly().getNodesCount() > 0;
     ProcessorSpec.check(
-        !narrows || !value.getField().isEmpty(), processor.getName(), "narrows what is no field");
+        !narrows || !value.getField().isEmpty(),
+        processor.getName(),
+        "has a condition on the values of a field, but no field");
     return value.getOnly();
   }
 
@@ -54,13 +56,14 @@ public record ValueSpec(
     ProcessorSpec.check(
         earlier.stream().allMatch(each -> each.getValuesCount() > 0),
         name,
-        "has a condition of no value");
+        "has a condition without a value");
     ConditionTree condition =
         value.hasConditions()
             ? Trees.and(earlier.stream().map(EarlierConditions::tree).toList())
             : value.getCondition();
     boolean asks = value.hasCondition() || value.hasConditions();
-    ProcessorSpec.check(!asks || condition.getNodesCount() > 0, name, "asks nothing of its tuples");
+    ProcessorSpec.check(
+        !asks || condition.getNodesCount() > 0, name, "has an empty condition on tuples");
     return condition;
   }
 

@@ -22,7 +22,7 @@ public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Seri
     ProcessorSpec.check(
         size > 0 || !aggregate.type().needsWindow(),
         name,
-        "is a %s without a window: when it began is not known to all".formatted(aggregate.name()));
+        "is a %s without a window: its beginning is unknown".formatted(aggregate.name()));
     long pane = size == 0 ? slide : gcd(size, slide);
     ProcessorSpec.check(
         size / pane <= MOST_PANES, name, "has a window of more than " + MOST_PANES + " slides");

@@ -215,7 +215,7 @@ class AbsentValuesTest {
     "LESS, 1000000000, 10",
     "GREATER_OR_EQUAL, 0, 10",
   })
-  void noComparisonHoldsOfNoValue(Order order, long value, int kept) throws Exception {
+  void noComparisonIsTrueWithoutAValue(Order order, long value, int kept) throws Exception {
     Plan plan =
         plan(Plans.counts("COUNT", "", WINDOW)).toBuilder()
             .addFilters(Conditions.of(compared("response_time_ns", order, value), "http_get"))
@@ -241,7 +241,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void aKeyWithoutAValueIsAGroupOfItsOwn() throws Exception {
+  void aKeyWithoutAValueIsASeparateGroup() throws Exception {
     List<Tuple> tuples =
         List.of(
             Tuple.http(1, 1, null, 1L, "response", false),

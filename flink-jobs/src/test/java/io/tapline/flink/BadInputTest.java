@@ -39,7 +39,7 @@ class BadInputTest {
   }
 
   @Test
-  void aClockThatJumpsAnHourAndBackIsToldOfAndWhatItCostsIsCounted() throws Exception {
+  void aClockThatJumpsAnHourAndBackIsReportedAndItsLossesAreCounted() throws Exception {
     try (Pipeline pipeline = pipeline(Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       feed(pipeline, monitor.batch(2 * SECOND, List.of(get(SECOND, "/a"))));

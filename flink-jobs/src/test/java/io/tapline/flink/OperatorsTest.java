@@ -45,7 +45,7 @@ class OperatorsTest {
   }
 
   @Test
-  void aMonitorThatWasNotHeardHoldsWindowsBack() throws Exception {
+  void windowsWaitForAMonitorThatHasNotReported() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
       MonitorStream heard = new MonitorStream("q", "m0", 0, 1);
       MonitorStream silent = new MonitorStream("q", "m1", 0, 1);
@@ -92,7 +92,7 @@ class OperatorsTest {
   }
 
   @Test
-  void aRestartedMonitorGoesOnAndBatchesThatNeverCameAreCounted() throws Exception {
+  void aRestartedMonitorContinuesAndMissingBatchesAreCounted() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       pipeline.feed(0, bytes(monitor.batch(0, List.of(get(1, "/a")))));
@@ -114,7 +114,7 @@ class OperatorsTest {
    * and with the same sequence numbers.
    */
   @Test
-  void whatADeadMonitorOwedIsCountedOnce() throws Exception {
+  void lossesOfADeadMonitorAreCountedOnce() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       pipeline.feed(0, bytes(monitor.batch(0, List.of(get(1, "/a")))));

@@ -110,7 +110,7 @@ class PartialWindowsTest {
   /** The next incarnation has the same epoch, as after a crash, or a higher one on another host. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
-  void whatTwoLivesOfAMonitorLeaveOutIsPartial(int epoch) throws Exception {
+  void gapsBetweenIncarnationsOfAMonitorArePartial(int epoch) throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       monitor.watchedSince(10 * SECOND);
       seconds(pipeline, monitor, 10, 12);

@@ -138,7 +138,7 @@ class QueryJobTest {
 
   /** The second monitor sends nothing until the end. */
   @Test
-  void windowsDoNotWaitForAMonitorThatSaysNothing() throws Exception {
+  void windowsDoNotWaitForASilentMonitor() throws Exception {
     Plan plan = Plans.plan("q-silent", 2, Plans.topK(3, "1s", "1s"));
     kafka.createTopic(plan.getTopic(), 2);
     JobOptions options =
@@ -229,7 +229,7 @@ class QueryJobTest {
   }
 
   @Test
-  void whatKafkaDeletedBeforeItWasReadIsCounted() throws Exception {
+  void batchesThatKafkaDeletedUnreadAreCounted() throws Exception {
     Plan plan = Plans.plan("q-deleted", 1, Plans.topK(10, "1s", "1s"));
     kafka.createTopic(plan.getTopic(), 1);
     MonitorStream monitor = new MonitorStream("q-deleted", "m0", 0, 1);
@@ -344,8 +344,7 @@ class QueryJobTest {
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    assertThat(cause)
-        .hasMessage("alerts can't be sent to topic alerts.gone: it is not there any more");
+    assertThat(cause).hasMessage("alerts can't be sent to topic alerts.gone: it no longer exists");
   }
 
   /** Requests are counted by URL every 10 ms; alerts go to three receivers. */

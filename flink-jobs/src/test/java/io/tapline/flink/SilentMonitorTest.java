@@ -48,14 +48,14 @@ class SilentMonitorTest {
   void windowsGoOnWithoutItAndNameIt() throws Exception {
     pipeline.listen(0, ROUNDS - 1, true);
     say(0, talks, 6);
-    assertThat(ends()).as("nobody listened to its partition").containsExactly(1L, 2L, 3L);
+    assertThat(ends()).as("no monitor wrote to its partition").containsExactly(1L, 2L, 3L);
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
     assertThat(silent()).containsExactly("", "", "", "[\"m1\"]", "[\"m1\"]", "[\"m1\"]");
   }
 
   @Test
-  void aFewRoundsAreNotEnoughAndABrokerWithoutAnAnswerSaysNothing() throws Exception {
+  void aFewRoundsOrABrokerWithoutAnAnswerAreNotEnough() throws Exception {
     for (int i = 0; i < ROUNDS; i++) {
       pipeline.listen(1, 4, true);
       pipeline.listen(1, 1, false);
@@ -64,7 +64,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void whatItHasFromBeforeIsLateAndThenItIsWaitedForAgain() throws Exception {
+  void earlierBatchesAreLateAndThenWindowsWaitAgain() throws Exception {
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).endsWith(5L);
     say(0, talks, 7);
@@ -81,7 +81,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void ifAllSayNothingAllAreWaitedFor() throws Exception {
+  void ifAllAreSilentWindowsWaitForAll() throws Exception {
     pipeline.listen(0, ROUNDS, true);
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).as("the first was not heard either").containsExactly(1L, 2L, 3L);
@@ -90,7 +90,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void aMonitorThatWasNeverHeardIsNotWaitedForEither() throws Exception {
+  void windowsDoNotWaitForAMonitorThatNeverReported() throws Exception {
     try (Pipeline other =
         new Pipeline(Plans.plan("q", 2, Plans.topK(3, "1s", "1s")), JobOptions.defaults())) {
       MonitorStream only = new MonitorStream("q", "m0", 0, 1);
@@ -103,7 +103,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void afterARestartItIsListenedToAnewAndNoWindowComesAgain() throws Exception {
+  void afterARestartTheStreamResumesWithoutRepeatedWindows() throws Exception {
     pipeline.listen(1, ROUNDS, true);
     say(0, talks, 7);
     pipeline.restart(1);

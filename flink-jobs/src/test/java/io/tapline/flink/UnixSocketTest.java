@@ -36,7 +36,7 @@ class UnixSocketTest {
   }
 
   @Test
-  void waitsForAPeerThatSaysNothingAsLongAsItWasTold() throws Exception {
+  void waitsForASilentPeerUntilTheTimeout() throws Exception {
     try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       UnixDomainSocketAddress address = UnixDomainSocketAddress.of(folder.resolve("silent"));
       server.bind(address);

@@ -71,7 +71,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return text.contains("/")
         ? withLength(text)
         : parse(text)
-            .orElseThrow(() -> new IllegalArgumentException("'" + text + "' is no prefix"));
+            .orElseThrow(() -> new IllegalArgumentException("'" + text + "' is not a prefix"));
   }
 
   /**
@@ -86,10 +86,10 @@ public record IpPrefix(int family, long high, long low, int length) {
     try {
       length = Integer.parseInt(text.substring(slash + 1));
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("'" + text + "' is no address/length", e);
+      throw new IllegalArgumentException("'" + text + "' is not an address/length", e);
     }
     if (address.isEmpty()) {
-      throw new IllegalArgumentException("'" + text + "' is no address/length");
+      throw new IllegalArgumentException("'" + text + "' is not an address/length");
     } else if (length < 0 || length > address.get().longest()) {
       throw new IllegalArgumentException("'" + text + "' has no such length");
     }
@@ -126,7 +126,7 @@ public record IpPrefix(int family, long high, long low, int length) {
             && (other.low & ones(length - Long.SIZE)) == low;
   }
 
-  /** Returns true for a covered address; false for bytes that are no address. */
+  /** Returns true for a covered address; false for bytes that are not an address. */
   public boolean covers(byte[] address) {
     return (address.length == IPV4_BYTES || address.length == IPV6_BYTES)
         && covers(new IpPrefix(address, address.length * Byte.SIZE));

@@ -122,7 +122,7 @@ public final class SwitchPorts {
       return this;
     }
 
-    /** Adds a link; an end that is no switch is a host. REQUIRES: one end is a switch. */
+    /** Adds a link; an end that is not a switch is a host. REQUIRES: one end is a switch. */
     public Builder addLink(String one, String other) {
       addPort(one, other);
       addPort(other, one);

@@ -95,12 +95,12 @@ class IpPrefixTest {
         "::10.0.0.1:1",
         "fe80::1%eth0",
       })
-  void anythingElseIsNoAddress(String text) {
+  void anythingElseIsNotAnAddress(String text) {
     assertThat(IpPrefix.parse(text)).isEmpty();
   }
 
   @Test
-  void plansNameAnyAddressByNothing() {
+  void plansOmitAnyAddress() {
     assertThat(IpPrefix.of("")).isEqualTo(IpPrefix.ANY);
     assertThat(IpPrefix.ANY).hasToString("");
     assertThat(IpPrefix.of("10.0.0.1")).hasToString("10.0.0.1/32");
@@ -117,11 +117,11 @@ class IpPrefixTest {
   void malformedPrefixesAreNamed() {
     assertThatThrownBy(() -> IpPrefix.of("h1"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("'h1' is no prefix");
+        .hasMessage("'h1' is not a prefix");
     for (String text : new String[] {"", "10.0.0.1", "/8", "10.0.0/8", "10.0.0.0/", "::/x", "::"}) {
       assertThatThrownBy(() -> IpPrefix.withLength(text))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("'" + text + "' is no address/length");
+          .hasMessage("'" + text + "' is not an address/length");
     }
     for (String text : new String[] {"10.0.0.0/33", "10.0.0.0/-1", "::/129"}) {
       assertThatThrownBy(() -> IpPrefix.withLength(text))

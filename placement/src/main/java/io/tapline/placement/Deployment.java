@@ -79,7 +79,7 @@ public final class Deployment {
    */
   public Change add(String query, Flows flows) {
     if (queries.containsKey(query)) {
-      throw new IllegalArgumentException("query " + query + " runs already");
+      throw new IllegalArgumentException("query " + query + " is already running");
     }
     Reshaping reshaping = new Reshaping(this);
     int[] monitors = reshaping.assign(new Problem(topology, flows, sizes));

@@ -78,7 +78,7 @@ class HostUseTest {
   }
 
   @Test
-  void whereNothingFitsNothingIsFound() {
+  void withoutRoomNoHostIsFound() {
     Resources none = new Resources(0, 91, 0);
     assertThat(use.leastLoadedOfAll(none)).isEqualTo(-1);
     assertThat(use.leastLoadedOfGroup(0, none)).isEqualTo(-1);

@@ -79,10 +79,10 @@ public final class Compiler {
       missingTopics = Set.copyOf(missingTopics);
       if (!query.matches("[a-z0-9][a-z0-9-]{0,199}")) {
         throw new IllegalArgumentException(
-            "query identifier must match [a-z0-9][a-z0-9-]{0,199}: " + query);
+            "the query ID must match [a-z0-9][a-z0-9-]{0,199}: " + query);
       }
       if (epoch < 1) {
-        throw new IllegalArgumentException("epoch must be at least 1: " + epoch);
+        throw new IllegalArgumentException("the epoch must be at least 1: " + epoch);
       }
     }
 
@@ -211,7 +211,8 @@ public final class Compiler {
   private void refuseSeveralMonitors(Ast.Query query, PacketTriggers.Split split, int monitors) {
     Ast.Processor first = query.processors().get(split.triggers().get(0).getProcessor());
     String message =
-        "its packets come to %d monitors, and none of them knows the sum".formatted(monitors);
+        "%d monitors capture this trigger's packets, and none of them knows the sum"
+            .formatted(monitors);
     String expected = "every=1s or more, or FROM and TO that one monitor can watch";
     errors.conflict(first.name().span(), message, expected);
   }

@@ -41,7 +41,7 @@ final class ConditionReader {
     Matcher matcher = CONDITION.matcher(word.text());
     Optional<Double> threshold = matcher.matches() ? threshold(matcher.group(4)) : Optional.empty();
     if (threshold.isEmpty()) {
-      String message = "when is no condition: %s".formatted(Names.quoted(word.text()));
+      String message = "when= is not a valid condition: %s".formatted(Names.quoted(word.text()));
       errors.type(word.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
       return Optional.empty();
     }
@@ -63,7 +63,7 @@ final class ConditionReader {
   private static Optional<ParsedCondition> tuples(String text, Ast.Word word, Errors errors) {
     Optional<ParsedCondition> parsed = ParsedCondition.within(word, text);
     if (parsed.isEmpty()) {
-      String message = "%s is no condition on tuples".formatted(Names.quoted(text));
+      String message = "%s is not a valid condition on tuples".formatted(Names.quoted(text));
       errors.type(word.span(), message, "for example \"share(status >= 500) > 0.2\"");
     }
     return parsed;

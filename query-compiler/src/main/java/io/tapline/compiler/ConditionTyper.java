@@ -84,11 +84,11 @@ final class ConditionTyper {
     FieldInfo field = info(membership.getField());
     Membership.Builder typed = Membership.newBuilder().setField(named(field));
     if (membership.getAnyElement() || membership.getField().hasElement()) {
-      errors.type(span(membership.getField()), field.name() + " is no list", "= or !=");
+      errors.type(span(membership.getField()), field.name() + " is not a list", "= or !=");
       return List.of();
     } else if (membership.hasPattern()) {
       if (field.type() != Type.ADDRESS) {
-        errors.type(span(membership.getField()), field.name() + " is no address", "= or !=");
+        errors.type(span(membership.getField()), field.name() + " is not an address", "= or !=");
         return List.of();
       }
       typed.setPattern(Literal.newBuilder().setWord(membership.getPattern().getWord()));
@@ -131,7 +131,7 @@ final class ConditionTyper {
             .filter(Field::hasElement)
             .findFirst();
     if (list.isPresent()) {
-      errors.type(span(list.get()), list.get().getName() + " is no list", "a field");
+      errors.type(span(list.get()), list.get().getName() + " is not a list", "a field");
       return List.of();
     }
     Field first = first(left);
@@ -256,7 +256,7 @@ final class ConditionTyper {
     Optional<FieldInfo> field =
         term.hasField() ? Catalogue.field(parser, term.getField().getName()) : Optional.empty();
     if (field.isPresent() && !field.get().type().isNumeric()) {
-      String message = "%s is no number".formatted(field.get().name());
+      String message = "%s is not a number".formatted(field.get().name());
       errors.type(span(term.getField()), message, "numbers where values are added");
       return Optional.empty();
     } else if (field.isPresent()) {

@@ -294,7 +294,7 @@ public final class Explain {
     return switch (value.getKindCase()) {
       case FIELD -> "take    %s of %s%s".formatted(value.getField(), parser, unit);
       case CONDITION ->
-          "ask     whether a tuple of %s meets %s".formatted(parser, value.getConditionText());
+          "test    if a tuple of %s meets %s".formatted(parser, value.getConditionText());
       case DIFFERENCE -> "diff    %s%s".formatted(difference(parser, value.getDifference()), unit);
       default -> "take    tuples of " + parser;
     };

@@ -57,7 +57,8 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     String normal = Names.normal(parts[0]);
     String name = Catalogue.FIELD_ALIASES.getOrDefault(normal, normal);
     if (!List.of("src_ip", "dst_ip").contains(name)) {
-      String message = "%s is no address, and has no networks".formatted(Names.quoted(parts[0]));
+      String message =
+          "%s is not an address field, so it has no networks".formatted(Names.quoted(parts[0]));
       errors.type(word.span(), message, "src_ip or dst_ip");
       return Optional.empty();
     }
@@ -68,7 +69,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     int ipv4 = isIpv4 ? first : IPV4_BITS;
     int ipv6 = both ? lengths.get(1) : isIpv4 ? IPV6_BITS : first;
     if (lengths.size() > 2 || !isWithin(ipv4, IPV4_BITS) || !isWithin(ipv6, IPV6_BITS)) {
-      String message = "%s has no length of a network".formatted(Names.quoted(word.text()));
+      String message = "%s has no valid network length".formatted(Names.quoted(word.text()));
       errors.range(word.span(), message, LENGTHS);
       return Optional.empty();
     }

@@ -50,7 +50,7 @@ final class InventoryReader {
     require(
         root.isObject(),
         "",
-        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\", \"topics:\" and \"traffic:\"");
+        "must contain \"hosts:\" and may contain \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\", \"topics:\" and \"traffic:\"");
     for (Map.Entry<String, JsonNode> section : root.properties()) {
       String nearest = Names.nearest(section.getKey(), SECTIONS);
       String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
@@ -139,7 +139,7 @@ final class InventoryReader {
     for (Map.Entry<String, JsonNode> entry : node.properties()) {
       String where = "queries." + entry.getKey();
       requireName(entry.getKey(), where);
-      require(entry.getValue().isTextual(), where, "must be the text of a query");
+      require(entry.getValue().isTextual(), where, "must be a query");
       queries.put(entry.getKey(), entry.getValue().asText());
     }
   }
@@ -150,12 +150,16 @@ final class InventoryReader {
 
   private static void requireName(String name, String where) {
     require(
-        name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
+        name.matches(NAME),
+        where,
+        "is not a valid name: use letters, digits, '.', '_' and single '-'");
   }
 
   private void checkName(String name, String where) {
     require(
-        name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
+        name.matches(NAME),
+        where,
+        "is not a valid name: use letters, digits, '.', '_' and single '-'");
     boolean address =
         IpPrefix.parse(name).isPresent() || MatchReader.FOUR_NUMBERS.matcher(name).matches();
     require(!address, where, "is an address, not a name");
@@ -181,7 +185,7 @@ final class InventoryReader {
 
   private static IpPrefix hostAddress(String text, String where) {
     Optional<IpPrefix> address = IpPrefix.parse(text);
-    require(address.isPresent(), where, "'%s' is no IPv4 or IPv6 address".formatted(text));
+    require(address.isPresent(), where, "'%s' is not an IPv4 or IPv6 address".formatted(text));
     return address.get();
   }
 
@@ -203,7 +207,8 @@ final class InventoryReader {
       require(
           false,
           where,
-          "'%s' is no address and no host or earlier group of this file%s".formatted(text, hint));
+          "'%s' is neither an address nor a host or earlier group of this file%s"
+              .formatted(text, hint));
     }
     return entries.get(host);
   }

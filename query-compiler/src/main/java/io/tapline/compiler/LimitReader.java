@@ -37,7 +37,7 @@ final class LimitReader {
     }
     String suggestion =
         quantity.isPresent() && quantity.get().unit().isEmpty() ? word.text() + "s" : "";
-    String message = "%s is no limit".formatted(Names.quoted(word.text()));
+    String message = "%s is not a limit".formatted(Names.quoted(word.text()));
     errors.add(word.span(), QueryError.Code.TYPE, message, Forms.LIMIT, suggestion);
     return Limit.getDefaultInstance();
   }

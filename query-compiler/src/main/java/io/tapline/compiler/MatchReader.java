@@ -119,11 +119,11 @@ final class MatchReader {
             .orElse(query.end());
     if (rights.networkWide() && rights.scope().isEverything()) {
       errors.warning(
-          "neither FROM nor TO names a host or network, so the query is network-wide: every packet that passes is"
-              + " looked at, and in a network every edge switch would mirror");
+          "neither FROM nor TO names a host or network, so the query is network-wide: the monitor inspects every"
+              + " packet, and in a network every edge switch would mirror");
     } else if (query.has(ClauseKind.FROM) || query.has(ClauseKind.TO)) {
       String expected =
-          "a host or network in FROM or TO; network-wide queries need a right of their own";
+          "a host or network in FROM or TO; network-wide queries need a separate right";
       errors.add(span, QueryError.Code.FORBIDDEN, "this query is network-wide", expected, "");
     }
   }
@@ -154,7 +154,7 @@ final class MatchReader {
     }
     if (everything && addresses.size() > 1) {
       errors.warning(
-          "%s holds *, which makes its other addresses pointless".formatted(kind.keyword));
+          "%s contains *, so its other addresses have no effect".formatted(kind.keyword));
     }
     return everything ? Set.of() : all;
   }
@@ -204,7 +204,7 @@ final class MatchReader {
     }
     if (!isPort(text)) {
       boolean number = text.matches("-?[0-9]+");
-      String message = "%s is no port".formatted(Names.quoted(text));
+      String message = "%s is not a port".formatted(Names.quoted(text));
       QueryError.Code code = number ? QueryError.Code.RANGE : QueryError.Code.TYPE;
       errors.add(
           word.span(),
@@ -224,7 +224,7 @@ final class MatchReader {
   private Ports range(Ast.Word word, String first, String last) {
     boolean right = isPort(first) && isPort(last);
     if (!right || Integer.parseInt(first) > Integer.parseInt(last)) {
-      String message = "%s is no range of ports".formatted(Names.quoted(word.text()));
+      String message = "%s is not a range of ports".formatted(Names.quoted(word.text()));
       String suggestion = right ? last + "-" + first : "";
       String expected = "two ports from 1 to 65535, the smaller first";
       errors.add(word.span(), QueryError.Code.RANGE, message, expected, suggestion);
@@ -249,7 +249,7 @@ final class MatchReader {
     if (ip.isEmpty()) {
       boolean ipv6 = address.kind() == Ast.EndpointKind.IPV6;
       String message =
-          "%s is no %s address".formatted(Names.quoted(word.text()), ipv6 ? "IPv6" : "IPv4");
+          "%s is not an %s address".formatted(Names.quoted(word.text()), ipv6 ? "IPv6" : "IPv4");
       String expected =
           ipv6
               ? "for example 2001:db8::1, with a port [2001:db8::1]:80"
@@ -269,7 +269,8 @@ final class MatchReader {
     String digits = address.length().text();
     if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
       String message =
-          "%s is no prefix length of %s".formatted(Names.quoted(digits), address.endpoint().text());
+          "%s is not a prefix length of %s"
+              .formatted(Names.quoted(digits), address.endpoint().text());
       String expected = "0 to %d".formatted(ip.longest());
       errors.place(address.length().span(), QueryError.Code.RANGE, message, expected, "");
       return ip;

@@ -26,7 +26,7 @@ final class NetworkReader {
           .ifPresentOrElse(
               vlans::add,
               () -> {
-                String message = "%s is no VLAN".formatted(Names.quoted(word.text()));
+                String message = "%s is not a VLAN".formatted(Names.quoted(word.text()));
                 errors.range(word.span(), message, "a number from 1 to " + LAST_VLAN);
               });
     }
@@ -40,7 +40,7 @@ final class NetworkReader {
       if (tenant.isEmpty() && word.text().matches("-?[0-9]+")) {
         tenant = number(word, LAST_TENANT);
         if (tenant.isEmpty()) {
-          String message = "%s is no tenant".formatted(Names.quoted(word.text()));
+          String message = "%s is not a tenant".formatted(Names.quoted(word.text()));
           errors.range(word.span(), message, "a number (VNI) from 1 to " + LAST_TENANT);
         }
       } else if (tenant.isEmpty()) {

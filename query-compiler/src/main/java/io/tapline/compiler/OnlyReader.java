@@ -35,10 +35,11 @@ final class OnlyReader {
     }
     Optional<ParsedCondition> parsed = ParsedCondition.within(word.get(), word.get().text());
     if (parsed.isEmpty()) {
-      String message = "only is no condition: %s".formatted(Names.quoted(word.get().text()));
+      String message =
+          "only= is not a valid condition: %s".formatted(Names.quoted(word.get().text()));
       errors.type(word.get().span(), message, EXAMPLE);
     } else if (parsed.get().size() > WhereReader.MOST_CONDITIONS) {
-      String message = "only has %d conditions".formatted(parsed.get().size());
+      String message = "only= has %d conditions".formatted(parsed.get().size());
       String expected = "at most " + WhereReader.MOST_CONDITIONS;
       errors.add(word.get().span(), QueryError.Code.TOO_LARGE, message, expected, "");
       return Optional.empty();
@@ -100,7 +101,7 @@ final class OnlyReader {
     if (value.getOnly().getNodesCount() > 0 && !isField) {
       errors.conflict(
           arguments.span("only"),
-          "the stream job narrows values of a field and counts of tuples only",
+          "in the stream job, only= applies only to values of a field and counts of tuples",
           "when=\"sum(FIELD) > …\", or count(CONDITION) in when=");
     }
   }

@@ -87,7 +87,7 @@ record Operands(Fields fields) {
     if (parser.mainFields().isEmpty()) {
       String names =
           parser.fields().stream().map(FieldInfo::name).collect(Collectors.joining(", "));
-      String message = "%s has no main fields, so key is needed".formatted(parser.name());
+      String message = "%s has no main fields, so key= is required".formatted(parser.name());
       errors().conflict(arguments.processor().span(), message, "key= one of " + names);
     }
     return parser.mainFields();
@@ -130,7 +130,7 @@ record Operands(Fields fields) {
     }
     Optional<FieldInfo> field = parser.valueField().flatMap(parser::field);
     if (field.isEmpty()) {
-      String message = "%s has no value field of its own, so by is needed".formatted(parser.name());
+      String message = "%s has no value field, so by= is required".formatted(parser.name());
       errors()
           .conflict(arguments.span(asking), message, "by= one of " + Fields.numericNames(parser));
     }

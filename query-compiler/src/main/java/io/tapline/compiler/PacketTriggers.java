@@ -103,10 +103,10 @@ final class PacketTriggers {
     } else if (!trigger.getAggregate().equals("SUM")
         || !measures.containsKey(trigger.getValue().getField())) {
       return Optional.of(
-          "it compares no sum of %s"
+          "it does not compare a sum of %s"
               .formatted(String.join(" or ", measures.keySet().stream().sorted().toList())));
     } else if (!atLeast && comparison != Condition.Comparison.ABOVE) {
-      return Optional.of("groups without packets are not known");
+      return Optional.of("the monitor does not know groups without packets");
     } else if (least < 0 || atLeast && least == 0) {
       return Optional.of("it is true without packets");
     }
@@ -209,7 +209,7 @@ final class PacketTriggers {
     boolean counted = MEASURES.containsKey(trigger.getParser());
     errors.conflict(
         arguments.span("group"),
-        "groups by network are formed in the monitor, and this trigger runs in the stream job",
+        "only the monitor can group by network, and this trigger runs in the stream job",
         counted
             ? "every= shorter than the interval of " + trigger.getParser()
             : "whole addresses, or a trigger on tcp_pkt_size or udp_flow");
@@ -298,7 +298,8 @@ final class PacketTriggers {
             : "in the monitor, on packets%s, in windows of %s".formatted(narrowed(trigger), window);
       }
     }
-    String why = obstacle(processor).orElse("its windows are no shorter than the tuples' interval");
+    String why =
+        obstacle(processor).orElse("its windows are not shorter than the tuples' interval");
     return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), why);
   }
 

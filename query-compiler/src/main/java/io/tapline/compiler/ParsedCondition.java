@@ -46,7 +46,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
 
   private static String found(Ast.Word next) {
     return next.source().equals(Ast.END)
-        ? "the query ends too early"
+        ? "the query is incomplete"
         : "unexpected " + Names.quoted(next.text());
   }
 

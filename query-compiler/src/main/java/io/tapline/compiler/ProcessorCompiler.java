@@ -193,7 +193,7 @@ final class ProcessorCompiler {
     long everyNs = Durations.toNanos(processor.getWindow().getSlide());
     if (processor.hasTrigger() && everyNs < ProcessorCatalogue.SHORTEST_WINDOW_NS) {
       String message = "every=%s is out of range".formatted(Literals.durationText(everyNs));
-      String expected = "10ms or more, since only sums of packets are tested by the monitor";
+      String expected = "10ms or more, since the monitor tests only sums of packets";
       errors.range(arguments.span("every"), message, expected);
     }
   }
@@ -315,7 +315,7 @@ final class ProcessorCompiler {
 
   private static void rejectBy(Arguments arguments, Errors errors) {
     if (arguments.has("by")) {
-      String message = "agg=count counts tuples, so by has no effect";
+      String message = "agg=count counts tuples, so by= has no effect";
       errors.conflict(
           arguments.span("by"), message, "agg=count without by, or sum, max, min or avg");
     }
@@ -393,7 +393,7 @@ final class ProcessorCompiler {
   private void warnOfSum(Operands.Taken field, MergeableAggregate aggregate) {
     if (aggregate.name().equals("sum") && !field.additive()) {
       errors.warning(
-          "sums of %s mean little; group-avg, group-max or group-min may be what is wanted"
+          "a sum of %s means little; did you mean group-avg, group-max or group-min?"
               .formatted(field.name()));
     }
   }

@@ -98,7 +98,7 @@ final class QueueReader {
     boolean right =
         bytes > 0 && bytes <= LONGEST_NAME && !text.contains(":") && !text.contains("=");
     if (!right) {
-      String message = "%s is no name of a %s".formatted(Names.quoted(text), what);
+      String message = "%s is not a valid name of a %s".formatted(Names.quoted(text), what);
       errors.range(
           word.span(), message, "1 to %d bytes, without ':' and '='".formatted(LONGEST_NAME));
     }

@@ -40,7 +40,7 @@ final class SampleReader {
   private static Sampling fixed(Ast.Word word, Errors errors) {
     Optional<BigDecimal> rate = Literals.number(word.text());
     if (rate.isEmpty()) {
-      String message = "%s is no sampling rate".formatted(Names.quoted(word.text()));
+      String message = "%s is not a sampling rate".formatted(Names.quoted(word.text()));
       errors.add(
           word.span(),
           QueryError.Code.TYPE,

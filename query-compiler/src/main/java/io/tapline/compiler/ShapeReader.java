@@ -49,7 +49,7 @@ final class ShapeReader {
       if (shaped.add(key(owed))) {
         shapes.add(owed);
         errors.note(
-            "%s of %s leaves the monitor as %s, as the inventory's section texts wants it"
+            "%s of %s leaves the monitor as %s, as the inventory's section \"texts\" requires"
                 .formatted(owed.getField(), owed.getParser(), name(owed.getForm())));
       }
     }
@@ -127,12 +127,12 @@ final class ShapeReader {
     Optional<FieldInfo> field = Catalogue.field(parser, name.text());
     List<String> texts =
         parser.fields().stream().filter(FieldInfo::isText).map(FieldInfo::name).toList();
-    String expected = texts.isEmpty() ? "no form: it has no texts" : Names.list(texts);
+    String expected = texts.isEmpty() ? "no form: it has no string fields" : Names.list(texts);
     if (field.isEmpty()) {
       unknown(parser, name, texts, errors);
       return Optional.empty();
     } else if (!field.get().isText()) {
-      String message = "%s of %s is no text".formatted(field.get().name(), parser.name());
+      String message = "%s of %s is not a string".formatted(field.get().name(), parser.name());
       errors.type(name.span(), message, expected);
     }
     if (!isForm(argument, errors) || field.filter(FieldInfo::isText).isEmpty()) {
@@ -150,7 +150,7 @@ final class ShapeReader {
     List<String> valid = new ArrayList<>(texts);
     parser.arguments().forEach(argument -> valid.add(argument.name()));
     String what = parser.arguments().isEmpty() ? "field of " : "field or argument of ";
-    String expected = valid.isEmpty() ? "no form: it has no texts" : Names.list(valid);
+    String expected = valid.isEmpty() ? "no form: it has no string fields" : Names.list(valid);
     errors.unknown(name, what + parser.name(), expected, valid);
   }
 
@@ -164,7 +164,8 @@ final class ShapeReader {
     String message =
         "%s of %s may not leave the monitor as %s"
             .formatted(shape.getField(), shape.getParser(), name(shape.getForm()));
-    String expected = Names.either(List.copyOf(names)) + ", says the inventory's section texts";
+    String expected =
+        Names.either(List.copyOf(names)) + ", as the inventory's section \"texts\" says";
     errors.add(written.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 }

@@ -67,7 +67,7 @@ final class TriggerReader {
                         () ->
                             errors.type(
                                 word.span(),
-                                "clear is no threshold: " + Names.quoted(word.text()),
+                                "clear= is not a threshold: " + Names.quoted(word.text()),
                                 "a number, size or duration, for example 5MB")));
     return trigger;
   }
@@ -124,7 +124,7 @@ final class TriggerReader {
     } else if (options.missingTopics().contains(topic)) {
       String message = "there is no topic %s".formatted(Names.quoted(topic));
       String expected =
-          "a topic that was created by those who run Kafka: kafka-topics.sh --create --topic "
+          "a topic that the administrators of Kafka have created: kafka-topics.sh --create --topic "
               + topic;
       errors.add(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, "");
     } else {

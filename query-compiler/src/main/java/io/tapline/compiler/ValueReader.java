@@ -34,7 +34,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     } else if (field.type() == FieldInfo.Type.STRING && (written.hasText() || slash <= 0)) {
       return List.of(Literal.newBuilder().setText(ByteString.copyFromUtf8(text)).build());
     } else if (slash > 0 && !written.hasText()) {
-      String message = "%s is no address".formatted(field.name());
+      String message = "%s is not an address".formatted(field.name());
       Span span = spans.apply(written.getAt() + bytes(text, slash + 1));
       errors.type(span, message, "a value without prefix length");
       return List.of();
@@ -156,7 +156,8 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     String digits = text.substring(slash + 1);
     if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
       String message =
-          "%s is no prefix length of %s".formatted(Names.quoted(digits), text.substring(0, slash));
+          "%s is not a prefix length of %s"
+              .formatted(Names.quoted(digits), text.substring(0, slash));
       String expected = "0 to %d".formatted(ip.longest());
       Span span = spans.apply(written.getAt() + bytes(text, slash + 1));
       errors.place(span, QueryError.Code.RANGE, message, expected, "");

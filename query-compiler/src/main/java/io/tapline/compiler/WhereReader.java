@@ -153,7 +153,7 @@ final class WhereReader {
     if (asked.size() < fields.parsers().size() && !infos.isEmpty()) {
       String names = String.join(" and ", infos.stream().map(FieldInfo::name).toList());
       errors.note(
-          "WHERE %s is asked of tuples of %s only".formatted(names, String.join(" and ", asked)));
+          "WHERE %s applies only to tuples of %s".formatted(names, String.join(" and ", asked)));
     }
     return asked;
   }

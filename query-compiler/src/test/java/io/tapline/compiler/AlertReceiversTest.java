@@ -113,12 +113,12 @@ class AlertReceiversTest {
       delimiter = '|',
       textBlock =
           """
-          ftp://ops.example/                 | it is no http or https URL
-          //ops.example/                     | it is no http or https URL
-          http://ops.example\\\\@evil/       | it is no http or https URL
-          http:///x                          | it is no http or https URL
-          https://ops.example@169.254.169.254/ | it names a user
-          https://a:b@ops.example/           | it names a user
+          ftp://ops.example/                 | it is not an http or https URL
+          //ops.example/                     | it is not an http or https URL
+          http://ops.example\\\\@evil/       | it is not an http or https URL
+          http:///x                          | it is not an http or https URL
+          https://ops.example@169.254.169.254/ | it contains a user name
+          https://a:b@ops.example/           | it contains a user name
           http://2130706433/                 | neither a name nor an IPv4 address
           http://0x7f000001/                 | neither a name nor an IPv4 address
           http://0x7f.1/                     | neither a name nor an IPv4 address
@@ -126,18 +126,18 @@ class AlertReceiversTest {
           http://0177.0.0.1/                 | neither a name nor an IPv4 address
           http://10.0.2.9.1:8080/            | neither a name nor an IPv4 address
           http://ops_example/                | neither a name nor an IPv4 address
-          http://ops.example../              | is no name of a host
+          http://ops.example../              | is not a host name
           http://%6fps.example/              | neither a name nor an IPv4 address
-          http://[fe80::1%25eth0]/           | is no IPv6 address
-          http://[ops.example]/              | is no IPv6 address
-          https://ops.example:0/             | 0 is no port
-          https://ops.example:70000/         | 70000 is no port
-          https://ops.example:/              | is no host or host:port
-          https://ops.example:443:80/        | is no host or host:port
+          http://[fe80::1%25eth0]/           | is not an IPv6 address
+          http://[ops.example]/              | is not an IPv6 address
+          https://ops.example:0/             | 0 is not a port
+          https://ops.example:70000/         | 70000 is not a port
+          https://ops.example:/              | is not a host or HOST:PORT
+          https://ops.example:443:80/        | is not a host or HOST:PORT
           https://ops.example/#a             | it has a fragment
-          https://ops.example/%zz            | its path is none of a URL
+          https://ops.example/%zz            | its path is not valid in a URL
           """)
-  void whatIsNoUrlInOneSpellingIsRefused(String url, String why) {
+  void ambiguousOrInvalidUrlsAreRejected(String url, String why) {
     assertThat(compile(trigger("webhook=\"%s\"".formatted(url)), WEBHOOKS, Rights.ALL).errors())
         .singleElement()
         .satisfies(
@@ -219,7 +219,7 @@ class AlertReceiversTest {
   }
 
   @Test
-  void topicsThatAreMissingAreErrorsOfWhoMayUseThem() {
+  void missingTopicsAreErrorsForTheirUsers() {
     Compiler.Options options =
         Compiler.Options.local("web-1", WEB)
             .withMissingTopics(Set.of("alerts.web.a", "alerts.db.a"));

@@ -81,7 +81,7 @@ class AllTrafficTest {
     List<QueryError> errors = compile("PARSE link_load FROM * TO * LIMIT 10s SAMPLE 0.5").errors();
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message())
-        .isEqualTo("link_load has to see all flows, and SAMPLE leaves some out");
+        .isEqualTo("link_load must see all flows, and SAMPLE leaves some out");
     assertThat(errors.get(0).expected()).isEqualTo("SAMPLE *");
   }
 
@@ -99,7 +99,7 @@ class AllTrafficTest {
         compile("PARSE link_load " + selection + " LIMIT 10s SAMPLE *").errors();
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message())
-        .isEqualTo("link_load has to see all packets, and %s selects some".formatted(clause));
+        .isEqualTo("link_load must see all packets, and %s selects only some".formatted(clause));
   }
 
   private static CompileResult loads(String every, String processor) {

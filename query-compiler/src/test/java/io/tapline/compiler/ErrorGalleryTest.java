@@ -63,7 +63,7 @@ class ErrorGalleryTest {
             query:1:16: this query is network-wide
               PARSE http_get FROM * TO *:80 PROCESS (top-k)
                              ^~~~
-              expected: a host or network in FROM or TO; network-wide queries need a right of their own
+              expected: a host or network in FROM or TO; network-wide queries need a separate right
             """);
     assertThat(result.errors().get(0).code()).isEqualTo(QueryError.Code.FORBIDDEN);
     String named = "PARSE http_get FROM * TO h1:80 PROCESS (top-k)";

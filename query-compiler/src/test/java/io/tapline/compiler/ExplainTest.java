@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class ExplainTest {
   @Test
-  void drawsTheJobGraphAndTellsTheCost() throws IOException {
+  void drawsTheJobGraphAndShowsTheCost() throws IOException {
     CompileResult result =
         Fixtures.compile(
             """

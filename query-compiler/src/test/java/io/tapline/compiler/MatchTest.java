@@ -200,7 +200,7 @@ class MatchTest {
   }
 
   @Test
-  void notesWhatMayNotBeMeant() {
+  void notesProbableMistakes() {
     assertThat(notes("FROM * TO *:80"))
         .anyMatch(note -> note.startsWith("neither FROM nor TO names"));
     assertThat(notes("FROM * TO h1")).noneMatch(note -> note.startsWith("neither"));
@@ -209,7 +209,7 @@ class MatchTest {
     assertThat(notes("TO 2001:db8::1:80"))
         .contains(
             "2001:db8::1:80 is read as an address with any port; for port 80 write [2001:db8::1]:80");
-    assertThat(notes("TO h1, *")).contains("TO holds *, which makes its other addresses pointless");
+    assertThat(notes("TO h1, *")).contains("TO contains *, so its other addresses have no effect");
     assertThat(notes("TO h1, 10.0.2.7, H1")).contains("TO names H1 twice");
   }
 

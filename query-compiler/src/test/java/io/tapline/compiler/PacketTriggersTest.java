@@ -122,8 +122,8 @@ class PacketTriggersTest {
       delimiter = '|',
       value = {
         "tcp_conn_time, tcp_flow_key | SAMPLE * | when=\"count > 3\", every=10ms | count packets",
-        "tcp_pkt_size | SAMPLE * | when=\"count > 3\", every=10ms | no sum of bytes or packets",
-        "tcp_pkt_size | SAMPLE * | when=\"max(bytes) > 3\", every=10ms | no sum of bytes or packets",
+        "tcp_pkt_size | SAMPLE * | when=\"count > 3\", every=10ms | does not compare a sum of bytes or packets",
+        "tcp_pkt_size | SAMPLE * | when=\"max(bytes) > 3\", every=10ms | does not compare a sum of bytes or packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) < 3\", every=10ms | groups without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) >= 0\", every=10ms | is true without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", clear=-1, every=10ms | is true without packets",
@@ -134,7 +134,7 @@ class PacketTriggersTest {
         "http_get | SAMPLE * | when=\"count > 3\", every=1ms | every=1ms is out of range",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=0.5ms | every=0.5ms is out of range",
       })
-  void whatTheMonitorCantTestIsRefusedWithTheReason(
+  void triggersThatTheMonitorCantTestAreRefusedWithTheReason(
       String parsers, String sample, String arguments, String message) {
     String parser = parsers.contains("tcp_flow_key") ? "tcp_flow_key" : parsers;
     String query = "PARSE %s TO h1 %s PROCESS (trigger: %s)".formatted(parser, sample, arguments);
@@ -181,17 +181,17 @@ class PacketTriggersTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "group=src_ip/0 | has no length of a network",
-        "group=src_ip/129 | has no length of a network",
-        "group=src_ip/33/64 | has no length of a network",
-        "group=src_ip/24/129 | has no length of a network",
-        "group=src_ip/24/64/8 | has no length of a network",
-        "group=src_ip/x | has no length of a network",
-        "group=src_ip/99999999999 | has no length of a network",
-        "group=dst_port/8 | is no address",
+        "group=src_ip/0 | has no valid network length",
+        "group=src_ip/129 | has no valid network length",
+        "group=src_ip/33/64 | has no valid network length",
+        "group=src_ip/24/129 | has no valid network length",
+        "group=src_ip/24/64/8 | has no valid network length",
+        "group=src_ip/x | has no valid network length",
+        "group=src_ip/99999999999 | has no valid network length",
+        "group=dst_port/8 | is not an address",
         "group=(src_ip/24, src_ip/16) | src_ip is listed twice",
-        "only=\"dst_port in {80\" | only is no condition",
-        "only=\"\" | only is no condition",
+        "only=\"dst_port in {80\" | only= is not a valid condition",
+        "only=\"\" | only= is not a valid condition",
         "only=\"status = 200\" | tcp_pkt_size has no field",
         "only=\"dst_port = 1.2.3.4\" | dst_port",
         "only=\"src_ip != 10.0.0.1\" | only= must join comparisons",
@@ -224,14 +224,15 @@ class PacketTriggersTest {
     assertThat(Explain.render(plan, List.of())).contains("only    dst_port = 80");
     Value counted = plan(query.formatted("count > 3")).getProcessors(0).getValue();
     assertThat(counted.getConditionText()).isEqualTo("dst_port = 80");
-    assertThat(Fixtures.errors(query.formatted("rate > 3"))).contains("counts of tuples only");
+    assertThat(Fixtures.errors(query.formatted("rate > 3")))
+        .contains("values of a field and counts of tuples");
   }
 
   @Test
   void theJobFormsNoGroupsByNetwork() {
     String query = "PARSE %s TO h1 PROCESS (%s: group=src_ip/24)";
     assertThat(Fixtures.errors(query.formatted("tcp_pkt_size", "trigger")))
-        .contains("groups by network are formed in the monitor")
+        .contains("only the monitor can group by network")
         .contains("every= shorter than the interval of tcp_pkt_size");
     assertThat(Fixtures.errors(query.formatted("http_get", "trigger")))
         .contains("a trigger on tcp_pkt_size or udp_flow");

@@ -124,8 +124,8 @@ class ParserArgumentsTest {
   @CsvSource(
       delimiterString = " -> ",
       value = {
-        "\"url\" -> argument url has the name of a text",
-        "\"Share\" -> two arguments of one name"
+        "\"url\" -> argument url has the name of a string field",
+        "\"Share\" -> two arguments have the same name"
       })
   void inconsistentCataloguesAreRejected(String name, String message) {
     assertThatThrownBy(() -> catalogue(ARGUMENTS.replace("\"delay\"", name)))

@@ -204,11 +204,11 @@ class ProcessorsTest {
       delimiter = '|',
       value = {
         "(filter: when=\"bytes > 10MB\") | unknown aggregate bytes",
-        "(filter: when=\"sum(bytes)\") | when is no condition",
+        "(filter: when=\"sum(bytes)\") | when= is not a valid condition",
         "(filter: when=\"sum > 3\") | sum needs a field",
         "(filter: when=\"sum(nothing) > 3\") | unknown field 'nothing'",
         "(filter: when=\"rate > 3\") | a rate needs a window",
-        "(trigger: when=\"count > 3\", clear=many) | clear is no threshold",
+        "(trigger: when=\"count > 3\", clear=many) | clear= is not a threshold",
         "(trigger: every=10s, w=5s) | every=10s is longer than w=5s",
         "(trigger: webhook=\"ftp://h1/\") | webhook can't be",
         "(percentile: p=0) | p=0 is out of range",
@@ -277,7 +277,7 @@ class ProcessorsTest {
   }
 
   @Test
-  void notesWhatIsInVainOrPartial() {
+  void notesUselessArgumentsAndPartialRows() {
     assertThat(notes("PARSE http_get, tcp_conn_time TO h1 LIMIT 5s SAMPLE * PROCESS (top-k)"))
         .containsExactly(
             "tcp_conn_time runs, but no processor uses its tuples",
@@ -285,7 +285,7 @@ class ProcessorsTest {
                 + " be partial");
     assertThat(notes("PARSE http_get TO h1 LIMIT 1m SAMPLE * PROCESS (group-sum: by=status)"))
         .containsExactly(
-            "sums of status mean little; group-avg, group-max or group-min may be what is wanted");
+            "a sum of status means little; did you mean group-avg, group-max or group-min?");
     assertThat(notes("PARSE http_get, http-get TO h1 PROCESS (top-k)"))
         .containsExactly(
             "PARSE names http_get twice",

@@ -308,9 +308,9 @@ class QueueQueryTest {
         "queue_flows(flow=pair) FROM * TO h1:80 -> queue_flows(flow=pair) adds up all ports of two addresses, and FROM and TO choose among them",
         "tcp_pkt_size, queue_flows FROM * TO * -> AT names queues, and tcp_pkt_size does not measure them",
         "tcp_pkt_size FROM * TO h1 -> AT names queues, and tcp_pkt_size does not measure them",
-        "queue_flows FROM * TO * AT leaf1:3 VLAN 7 -> queue_flows has to see all packets, and VLAN selects some",
+        "queue_flows FROM * TO * AT leaf1:3 VLAN 7 -> queue_flows must see all packets, and VLAN selects only some",
       })
-  void whatDoesNotGoTogetherIsAnError(String clauses, String message) {
+  void conflictingClausesAreErrors(String clauses, String message) {
     String at = clauses.contains(" AT ") ? "" : " AT leaf1:3";
     String process = " LIMIT 90s SAMPLE * PROCESS (group-count: group=src_ip, w=1s)";
     assertThat(error(compile("PARSE " + clauses + at + process)).message()).isEqualTo(message);
@@ -320,7 +320,7 @@ class QueueQueryTest {
   void otherParsersOfTheQueryGetTheSelectedPackets() {
     QueryError error = error(compile("PARSE queue_flows, tcp_pkt_size FROM * TO h1" + REST));
     assertThat(error.message())
-        .isEqualTo("queue_flows has to see all packets, and TO selects some");
+        .isEqualTo("queue_flows must see all packets, and TO selects only some");
   }
 
   @Test
@@ -330,7 +330,7 @@ class QueueQueryTest {
             compile(
                 "PARSE queue_flows FROM * TO * AT leaf1:3 SAMPLE 0.5 PROCESS (top-k: by=queued_bytes, w=1s)"));
     assertThat(error.message())
-        .isEqualTo("queue_flows has to see all flows, and SAMPLE leaves some out");
+        .isEqualTo("queue_flows must see all flows, and SAMPLE leaves some out");
   }
 
   @Test

@@ -52,7 +52,7 @@ class ShapesTest {
   }
 
   @Test
-  void explainTellsThem() {
+  void explainListsThem() {
     assertThat(Explain.render(plan("PARSE http_get(url=template)"), List.of()))
         .contains("texts     url of http_get: template\n");
   }
@@ -63,15 +63,15 @@ class ShapesTest {
       value = {
         "PARSE http_get(url=tempalte) | unknown form 'tempalte' | template",
         "PARSE http_get(ulr=hash)     | unknown field 'ulr' of http_get | url",
-        "PARSE http_get(status=hash)  | status of http_get is no text | ''",
-        "PARSE http_get(src_ip=hash)  | src_ip of http_get is no text | ''",
+        "PARSE http_get(status=hash)  | status of http_get is not a string | ''",
+        "PARSE http_get(src_ip=hash)  | src_ip of http_get is not a string | ''",
         "PARSE http_get(url=hash, url=path) | url is given two forms | ''",
         "PARSE http_get(url)          | unexpected ')' | ''",
         "PARSE http_get()             | unexpected ')' | ''",
         "PARSE http_get(url=)         | unexpected ')' | ''",
         "PARSE nothing(url=hash)      | unknown parser 'nothing' | ''",
       })
-  void errorsSayWhatIsWrong(String parse, String message, String suggestion) {
+  void errorsNameTheFault(String parse, String message, String suggestion) {
     List<QueryError> errors = compile(parse).errors();
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message()).isEqualTo(message);
@@ -84,7 +84,7 @@ class ShapesTest {
   }
 
   @Test
-  void policyGivesFormsToTextsThatTheQuerySaysNothingOf() {
+  void policyGivesFormsToStringsThatTheQueryDoesNotMention() {
     String policy = "http_get: {url: template, host: [hash, template]}";
     CompileResult result = compileUnder(policy, "PARSE http_get, tcp_conn_time");
     assertThat(result.plan().orElseThrow().getShapesList())
@@ -93,7 +93,7 @@ class ShapesTest {
     assertThat(Explain.render(result.plan().get(), result.notes()))
         .contains("url of http_get: template\n")
         .contains(
-            "url of http_get leaves the monitor as template, as the inventory's section texts wants it");
+            "url of http_get leaves the monitor as template, as the inventory's section \"texts\" requires");
   }
 
   @Test
@@ -112,7 +112,7 @@ class ShapesTest {
     assertThat(error.code()).isEqualTo(QueryError.Code.FORBIDDEN);
     assertThat(error.message()).isEqualTo("url of http_get may not leave the monitor as path");
     assertThat(error.expected())
-        .isEqualTo("hash, template or omit, says the inventory's section texts");
+        .isEqualTo("hash, template or omit, as the inventory's section \"texts\" says");
     assertThat(error.column()).isEqualTo("PARSE http_get(url=".length() + 1);
   }
 
@@ -128,12 +128,12 @@ class ShapesTest {
       delimiter = '|',
       value = {
         "http_gett: {url: hash} | inventory, texts.http_gett.url: there is no parser http_gett",
-        "http_get: {ulr: hash}  | inventory, texts.http_get.ulr: there is no such text",
-        "http_get: {status: hash} | inventory, texts.http_get.status: there is no such text",
-        "\"*\": {src_ip: hash}  | inventory, texts.*.src_ip: there is no such text",
+        "http_get: {ulr: hash}  | inventory, texts.http_get.ulr: there is no such string field",
+        "http_get: {status: hash} | inventory, texts.http_get.status: there is no such string field",
+        "\"*\": {src_ip: hash}  | inventory, texts.*.src_ip: there is no such string field",
         "http_get: {url: hsah}  | inventory, texts.http_get.url: must be template, path, hash or omit, or a list of them",
         "http_get: {url: []}    | inventory, texts.http_get.url: needs a form",
-        "http_get: url          | inventory, texts.http_get: must map texts to template, path, hash or omit",
+        "http_get: url          | inventory, texts.http_get: must map string fields to template, path, hash or omit",
       })
   void policiesThatWouldProtectNothingAreErrors(String policy, String message) {
     assertThatThrownBy(

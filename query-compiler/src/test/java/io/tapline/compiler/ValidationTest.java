@@ -23,11 +23,11 @@ class ValidationTest {
               "|",
               "unknown (parser|host|tenant|query|field) .*",
               "in the query .*",
-              "'10.0.0' is no IPv4 address",
+              "'10.0.0' is not an IPv4 address",
               "no parser of PARSE has all fields of the condition",
               "these fields come from more than two parsers",
               "tcp_pkt_size emits once a second[:,] .*",
-              "tcp_\\w+(, first in PARSE,)? has no (value field|start and end) .*",
+              "tcp_\\w+(, first in PARSE,)? has no (value field|start and end)\\b.*",
               "by takes a number, but .* is .*",
               "(url|status|unanswered|response_time_ns) (has|is|takes|can't be) .*"));
 

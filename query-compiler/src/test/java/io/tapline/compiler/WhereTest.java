@@ -67,21 +67,21 @@ class WhereTest {
         "(status = 1)) => unexpected ')'",
         "NOT => unexpected 'PROCESS'",
         "status # 1 => unexpected character",
-        "1 = 1 => this compares no field",
+        "1 = 1 => this comparison contains no field",
         "stauts in (1, 2) => unknown field 'stauts' of http_get",
         "has(nothing) => unknown field 'nothing' of http_get",
         "status = 1 OR event = syn => unknown field 'event' of http_get",
-        "url like 10.*.*.1 => url is no address",
-        "status contains 7 => status is no list",
-        "status[0] = 7 => status is no list",
-        "url + 1 > 2 => url is no number",
+        "url like 10.*.*.1 => url is not an address",
+        "status contains 7 => status is not a list",
+        "status[0] = 7 => status is not a list",
+        "url + 1 > 2 => url is not a number",
         "url = (a..b) => url has no order",
         "src_ip > 10.0.0.1 => src_ip has no order",
-        "response_bytes > url + 1 => url is no number",
+        "response_bytes > url + 1 => url is not a number",
         "response_bytes > request_bytes-1 => response_bytes takes a whole number of bytes",
         "src_ip = nowhere => unknown host 'nowhere'",
       })
-  void errorsSayWhatIsWrong(String where, String message) {
+  void errorsNameTheFault(String where, String message) {
     String text = "PARSE http_get TO h1 WHERE %s PROCESS (top-k)".formatted(where);
     assertThat(Fixtures.errors(text)).contains(message);
   }

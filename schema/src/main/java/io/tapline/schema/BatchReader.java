@@ -17,7 +17,7 @@ public final class BatchReader {
    *
    * @param record a Kafka record's value; the batch keeps pointing into it, so it must not be
    *     changed afterwards
-   * @throws BatchReaderException if it is no batch, or one of an unknown format
+   * @throws BatchReaderException if it is not a batch, or one of an unknown format
    */
   public static TupleBatch read(byte[] record) throws BatchReaderException {
     TupleBatch batch = decode(record);
@@ -26,7 +26,7 @@ public final class BatchReader {
           BatchReaderException.Reason.UNKNOWN_FORMAT,
           "batch has format "
               + Integer.toUnsignedString(batch.getFormat())
-              + ", this reader knows "
+              + ", this reader supports "
               + FORMAT);
     }
     return batch;

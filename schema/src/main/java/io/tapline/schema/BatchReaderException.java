@@ -1,6 +1,8 @@
 package io.tapline.schema;
 
-/** A record that is no tuple batch, or one that contradicts itself; says what is wrong with it. */
+/**
+ * A record that is not a tuple batch, or one that contradicts itself; says what is wrong with it.
+ */
 public final class BatchReaderException extends Exception {
   /** Kind of record, for counters. */
   public enum Reason {

@@ -22,7 +22,7 @@ public final class Plans {
     try {
       return readable(JsonFormat.printer().preservingProtoFieldNames().print(plan));
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalArgumentException("plan holds a duration out of range", e);
+      throw new IllegalArgumentException("the plan has a duration that is out of range", e);
     }
   }
 

@@ -137,7 +137,7 @@ public final class TupleColumns {
     decode(source, values);
     boolean[] absent = absent(column);
     if (absent == null) {
-      checkBelow(source, values, entries(column), "is no entry of its dictionary");
+      checkBelow(source, values, entries(column), "is not an entry of its dictionary");
     } else {
       checkPresent(column, values, absent);
     }
@@ -155,7 +155,7 @@ public final class TupleColumns {
       if (absent[row]) {
         values[row] = entries(column);
       } else {
-        checkBelow(source, row, values[row], entries(column), "is no entry of its dictionary");
+        checkBelow(source, row, values[row], entries(column), "is not an entry of its dictionary");
       }
     }
   }
@@ -183,7 +183,7 @@ public final class TupleColumns {
   public byte[] bytesAt(int column, int row) throws BatchReaderException {
     long entry = longAt(column, row);
     checkBelow(
-        batch.getColumns(column), row, entry, entries(column), "is no entry of its dictionary");
+        batch.getColumns(column), row, entry, entries(column), "is not an entry of its dictionary");
     return entry(column, (int) entry);
   }
 
@@ -232,7 +232,7 @@ public final class TupleColumns {
 
   private void checkColumn(Column column, int index) throws BatchReaderException {
     if (indexes.put(column.getName(), index) != null) {
-      throw malformed("column " + column.getName() + " comes twice");
+      throw malformed("column " + column.getName() + " occurs twice");
     }
     int width = column.getWidth();
     if (width != 1 && width != 2 && width != 4 && width != 8) {
@@ -247,7 +247,7 @@ public final class TupleColumns {
     int bitmap = column.getPresent().size();
     if (bitmap != 0 && bitmap != (rows() + Byte.SIZE - 1) / Byte.SIZE) {
       throw malformed(
-          "column %s says of %d bytes of rows which have a value, and there are %d rows"
+          "column %s has a presence map of %d bytes for %d rows"
               .formatted(column.getName(), bitmap, rows()));
     }
     checkType(column);

@@ -116,10 +116,10 @@ class BatchReaderTest {
   }
 
   @Test
-  void anotherFormatIsToldFromGarbage() {
+  void anotherFormatIsDistinguishedFromGarbage() {
     byte[] newer = TupleBatch.newBuilder().setFormat(2).build().toByteArray();
     assertThatThrownBy(() -> BatchReader.read(newer))
-        .hasMessage("batch has format 2, this reader knows 1")
+        .hasMessage("batch has format 2, this reader supports 1")
         .extracting(e -> ((BatchReaderException) e).reason())
         .isEqualTo(BatchReaderException.Reason.UNKNOWN_FORMAT);
     assertThatThrownBy(() -> BatchReader.read("GET / HTTP/1.1".getBytes()))
@@ -145,7 +145,7 @@ class BatchReaderTest {
         Contradiction.column("column u has width 3", 0, column -> column.setWidth(3)),
         Contradiction.column(
             "column u has 2 bytes for 2 rows of 8", 0, column -> column.setWidth(8)),
-        Contradiction.column("column s comes twice", 0, column -> column.setName("s")),
+        Contradiction.column("column s occurs twice", 0, column -> column.setName("s")),
         Contradiction.column("F64 without width 8", 0, column -> column.setType(Column.Type.F64)),
         Contradiction.column("unknown type 77", 0, column -> column.setTypeValue(77)),
         Contradiction.column(
@@ -159,13 +159,13 @@ class BatchReaderTest {
         Contradiction.column(
             "an address of 1 bytes", 1, column -> column.setType(Column.Type.ADDRESS)),
         Contradiction.column(
-            "column u says of 2 bytes of rows which have a value, and there are 2 rows",
+            "column u has a presence map of 2 bytes for 2 rows",
             0,
             column -> column.setPresent(five)));
   }
 
   @Test
-  void rowsWithoutAValueAreToldAndReadAsZeroByOlderReaders() throws BatchReaderException {
+  void rowsWithoutAValueAreMarkedAndReadAsZeroByOlderReaders() throws BatchReaderException {
     List<ColumnSpec> specs =
         List.of(
             new ColumnSpec("n", Column.Type.I64, "ns"),

@@ -105,7 +105,7 @@ public final class EventBenchmark implements AutoCloseable {
       }
       Thread.sleep(200);
     }
-    throw new IOException("the server is not ready: start it by hand to see why");
+    throw new IOException("the server is not ready: start it manually to see why");
   }
 
   private String post(String path, String text) throws IOException, InterruptedException {

@@ -51,7 +51,7 @@ public final class TokenFile {
    * Returns the reason of a failure. The operating system's exceptions often contain only the path.
    */
   private static String why(Exception e) {
-    return e instanceof IOException ? "can't be read; is it there?" : e.getMessage();
+    return e instanceof IOException ? "can't be read; does it exist?" : e.getMessage();
   }
 
   private void load() throws IOException {
@@ -83,7 +83,7 @@ public final class TokenFile {
     try {
       if (!Version.of(path).equals(read)) {
         load();
-        LOG.info("tokens read again from {}", path);
+        LOG.info("reloaded tokens from {}", path);
       }
       complaint = "";
     } catch (IOException | IllegalArgumentException e) {
@@ -94,7 +94,7 @@ public final class TokenFile {
   /** Logs an error only once, although every request checks the file. */
   private void complain(String why) {
     if (!why.equals(complaint)) {
-      LOG.warn("tokens stay as they were: {}: {}", path, why);
+      LOG.warn("keeping the old tokens: {}: {}", path, why);
     }
     complaint = why;
   }

@@ -33,7 +33,7 @@ public final class TokenText {
       Node whole = new Yaml().compose(new StringReader(text));
       this.root = whole instanceof MappingNode map ? map : null;
     } catch (YAMLException e) {
-      throw new IllegalArgumentException("no YAML: " + e.getMessage(), e);
+      throw new IllegalArgumentException("not YAML: " + e.getMessage(), e);
     }
   }
 
@@ -78,7 +78,7 @@ public final class TokenText {
   /** Replaces an empty value with a block below its key. */
   private String insteadOf(Node empty, List<String> members) {
     if (empty instanceof ScalarNode scalar && !NOTHING.contains(scalar.getValue())) {
-      throw new IllegalArgumentException("\"tokens:\" is no list");
+      throw new IllegalArgumentException("\"tokens:\" is not a list");
     }
     String without = replaced(begin(empty), end(empty), "");
     return withLines(without, begin(empty), block(INDENT, members));

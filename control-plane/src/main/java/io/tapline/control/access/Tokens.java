@@ -59,13 +59,13 @@ public final class Tokens {
     try {
       root = YAML.readTree(yaml);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("no YAML: " + e.getOriginalMessage(), e);
+      throw new IllegalArgumentException("not YAML: " + e.getOriginalMessage(), e);
     }
     JsonNode list = root.path("tokens");
     JsonNode tenants = root.path("tenants");
     if (!(list.isArray() || list.isNull()) || root.size() != (tenants.isObject() ? 2 : 1)) {
       throw new IllegalArgumentException(
-          "it holds \"tokens:\", a list, and may hold \"tenants:\", and nothing else");
+          "it must contain \"tokens:\", a list, and may contain \"tenants:\", but nothing else");
     }
     Map<String, JsonNode> quotas = quotas(tenants);
     Map<String, Token> byHash = new LinkedHashMap<>();
@@ -74,10 +74,10 @@ public final class Tokens {
       try {
         Token token = token(list.get(i), quotas);
         if (byHash.put(token.sha256(), token) != null) {
-          throw new IllegalArgumentException("sha256: another token has the same");
+          throw new IllegalArgumentException("sha256: another token has the same hash");
         }
         if (!token.name().isEmpty() && !names.add(token.name())) {
-          throw new IllegalArgumentException("name: another token has the same");
+          throw new IllegalArgumentException("name: another token has the same name");
         }
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException("token " + (i + 1) + ": " + e.getMessage(), e);
@@ -110,13 +110,13 @@ public final class Tokens {
     Scope scope = scope(node.path("subnets"));
     if (role != Role.ADMIN && scope.isEverything()) {
       throw new IllegalArgumentException(
-          "subnets: name what it may look at; [0.0.0.0/0, \"::/0\"] is all addresses");
+          "subnets: name the networks that the token may see; [0.0.0.0/0, \"::/0\"] are all addresses");
     } else if (role == Role.ADMIN && !scope.isEverything()) {
-      throw new IllegalArgumentException("subnets: an admin sees everything, leave them out");
+      throw new IllegalArgumentException("subnets: an admin sees everything; leave them out");
     }
     String tenant = node.path("tenant").asText();
-    if (tenant.equals(Rights.NOBODY)) {
-      throw new IllegalArgumentException("tenant: \"q\" is taken, by those without a token");
+    if (tenant.equals(Rights.DEFAULT_TENANT)) {
+      throw new IllegalArgumentException("tenant: \"q\" is reserved for callers without a token");
     }
     String sha256 = node.path("sha256").asText().toLowerCase(Locale.ROOT);
     if (!sha256.matches("[0-9a-f]{64}")) {
@@ -153,7 +153,9 @@ public final class Tokens {
               .orElseThrow(
                   () ->
                       new IllegalArgumentException(
-                          "subnets: " + subnet.asText() + " is no network such as 10.0.2.0/24")));
+                          "subnets: "
+                              + subnet.asText()
+                              + " is not a network such as 10.0.2.0/24")));
     }
     return new Scope(prefixes);
   }
@@ -166,7 +168,7 @@ public final class Tokens {
     try {
       return LocalDate.parse(text.asText()).atStartOfDay(ZoneOffset.UTC).toInstant();
     } catch (DateTimeException e) {
-      throw new IllegalArgumentException("expires: a day such as 2027-06-30", e);
+      throw new IllegalArgumentException("expires: write a day such as 2027-06-30", e);
     }
   }
 

@@ -26,7 +26,7 @@ import java.util.Optional;
  * did not copy (Open vSwitch does, for up to half a second). Therefore, a flow counts only {@link
  * #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and packets that
  * no switch of ours copied, make the bound too small, until traffic has paused for {@link
- * #PAUSE_NS}: packets that no switch has counted by then are no copies, and the number is exact.
+ * #PAUSE_NS}: packets that no switch has counted by then are not copies, and the number is exact.
  * Pure; times of System.nanoTime; not thread-safe.
  */
 final class CopyBalance {

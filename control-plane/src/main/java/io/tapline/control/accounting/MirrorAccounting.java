@@ -35,7 +35,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(MirrorAccounting::daemon);
   private final Map<String, CopyBalance> balances = new HashMap<>();
-  private final Map<String, Long> told = new HashMap<>();
+  private final Map<String, Long> reportedLosses = new HashMap<>();
   private final List<Waiting> waiting = new ArrayList<>();
   private NetworkAdapter network;
   private AgentRegistry agents;
@@ -115,7 +115,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
         () -> {
           balances.remove(agent);
           waiting.forEach(each -> each.lost().remove(agent));
-          told.remove(agent);
+          reportedLosses.remove(agent);
         });
   }
 
@@ -142,7 +142,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     try {
       thread.execute(() -> guarded(task));
     } catch (RejectedExecutionException e) {
-      LOG.debug("after the end", e);
+      LOG.debug("ignored after closing", e);
     }
   }
 
@@ -158,7 +158,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     try {
       thread.schedule(() -> guarded(() -> tick(afterMs)), afterMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
-      LOG.debug("after the end", e);
+      LOG.debug("ignored after closing", e);
     }
   }
 
@@ -186,12 +186,12 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
 
   private void tell(String host) {
     CopyBalance balance = balances.get(host);
-    long before = told.getOrDefault(host, 0L);
+    long before = reportedLosses.getOrDefault(host, 0L);
     if (agents != null && balance.lost() != before) {
-      told.put(host, balance.lost());
+      reportedLosses.put(host, balance.lost());
       agents.lose(host, balance.incarnation(), balance.lost());
       if (balance.lost() > before) {
-        LOG.warn("{} copies to {} were lost on their way", balance.lost() - before, host);
+        LOG.warn("{} copies to {} were lost in transit", balance.lost() - before, host);
       }
     }
   }

@@ -18,7 +18,7 @@ final class Typing {
   static String message(ParameterException e) {
     List<String> unknown = e.getCommandLine().getUnmatchedArguments();
     return unknown.isEmpty()
-        ? e.getMessage().replaceFirst("is not an? (int|long|double)$", "is no number")
+        ? e.getMessage().replaceFirst("is not an? (int|long|double)$", "is not a number")
         : unknown(unknown.get(0), e.getCommandLine());
   }
 
@@ -27,7 +27,7 @@ final class Typing {
     String word = option ? argument.replaceFirst("=.*", "") : argument;
     List<String> valid = option ? options(command) : List.copyOf(command.getSubcommands().keySet());
     if (!option && valid.isEmpty()) {
-      return "'%s' is one argument too many (a query with spaces needs quotes)".formatted(word);
+      return "'%s' is one argument too many (quote a query that contains spaces)".formatted(word);
     }
     return "unknown %s '%s'%s"
         .formatted(option ? "option" : "command", word, Names.nearest(word, valid));

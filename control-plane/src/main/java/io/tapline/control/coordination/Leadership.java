@@ -168,7 +168,7 @@ public final class Leadership implements AutoCloseable {
     try {
       return latch == null ? "" : latch.getLeader().getId();
     } catch (Exception e) {
-      LOG.debug("who leads can't be told: {}", e.toString());
+      LOG.debug("can't determine the leader: {}", e.toString());
       return "";
     }
   }
@@ -231,7 +231,7 @@ public final class Leadership implements AutoCloseable {
         latch.close();
       }
     } catch (IOException e) {
-      LOG.debug("its place goes with the session: {}", e.getMessage());
+      LOG.debug("could not leave the election before closing the session: {}", e.getMessage());
     }
     client.close();
     tls.close();

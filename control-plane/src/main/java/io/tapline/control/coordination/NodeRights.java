@@ -93,7 +93,7 @@ final class NodeRights implements ACLProvider {
   static IOException fault(Exception e) {
     return e instanceof KeeperException.NoAuthException refused
         ? new IOException(
-            "ZooKeeper does not let this control plane have %s: it belongs to another certificate's subject"
+            "ZooKeeper denies this control plane access to %s: it belongs to another certificate's subject"
                 .formatted(refused.getPath()),
             e)
         : new IOException("ZooKeeper: " + e.getMessage(), e);

@@ -51,7 +51,7 @@ public final class ZooKeeperStateStore implements StateStore {
   public void put(QueryRecord query) throws IOException {
     byte[] bytes = query.bytes();
     if (bytes.length > MOST_BYTES) {
-      throw new IOException("its plan is too long to be kept: " + bytes.length + " bytes");
+      throw new IOException("its plan is too long to be stored: " + bytes.length + " bytes");
     }
     put(QUERIES + "/" + query.id(), bytes);
   }

@@ -72,7 +72,7 @@ final class ZooKeeperTls implements AutoCloseable {
       try {
         Files.deleteIfExists(identity);
       } catch (IOException e) {
-        LOG.warn("{} stays: {}", identity, e.toString());
+        LOG.warn("can't delete {}: {}", identity, e.toString());
       }
     }
   }

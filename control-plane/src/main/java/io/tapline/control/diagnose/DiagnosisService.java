@@ -34,7 +34,7 @@ public final class DiagnosisService {
     String stored = tracking.filter();
     if (stored == null) {
       throw DrillException.notFound(
-          "nobody tracks retransmissions yet: begin with tapline diagnose track, and ask again when there was traffic");
+          "retransmissions are not tracked yet: start with tapline diagnose track, and retry after some traffic");
     }
     return new LossDiagnosis(new Headers(drill.view(List.of()), fromNs, toNs), stored).run();
   }
@@ -44,7 +44,7 @@ public final class DiagnosisService {
       String filter, List<Long> avoid, List<Long> through, long fromNs, long toNs)
       throws DrillException {
     if (avoid.isEmpty() && through.isEmpty()) {
-      throw DrillException.invalid("no rule: name a switch to avoid, or one to go through");
+      throw DrillException.invalid("no rule: name a switch to avoid or a switch to pass");
     }
     Headers headers = new Headers(drill.view(List.of()), fromNs, toNs);
     return new PathDiagnosis(headers, filter, avoid, through).run();
@@ -61,7 +61,7 @@ public final class DiagnosisService {
       throws DrillException {
     if (everyNs <= 0 || forNs <= 0 || forNs / everyNs > MOST_STEPS) {
       throw DrillException.invalid(
-          "give a span and a step, the step at least a " + MOST_STEPS + "th of the span");
+          "give a span and a step; the step must be at least a " + MOST_STEPS + "th of the span");
     }
     Headers headers = new Headers(drill.view(List.of()), 0, 0);
     long begin = fromNs;

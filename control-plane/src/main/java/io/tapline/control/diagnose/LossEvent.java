@@ -46,9 +46,9 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
     }
     long packetNs = packetNs(segments);
     List<LossEvent> events = new ArrayList<>();
-    Set<Long> told = new HashSet<>();
+    Set<Long> reported = new HashSet<>();
     for (Segment each : again) {
-      if (!hadCome(each, first) && told.add(each.seq())) {
+      if (!hadCome(each, first) && reported.add(each.seq())) {
         LossEvent event = of(each, first, packetNs);
         if (event != null) {
           events.add(event);

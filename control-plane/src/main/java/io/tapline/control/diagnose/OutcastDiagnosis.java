@@ -155,7 +155,7 @@ final class OutcastDiagnosis {
   private static String verdict(
       boolean outcast, Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
     if (hops.isEmpty()) {
-      return "nothing to tell: no segment with telemetry came to the host";
+      return "no result: the host received no segment with telemetry";
     }
     TreeMap<Integer, Double> means = means(segments, hops);
     String shares =
@@ -163,9 +163,9 @@ final class OutcastDiagnosis {
             .map(each -> "%,.0f over %d".formatted(each.getValue(), each.getKey()))
             .collect(Collectors.joining(", "));
     return outcast
-        ? "TCP outcast: flows over the fewest switches get the least (segments of a flow: "
+        ? "TCP outcast: flows over the fewest switches get the fewest segments (per flow: "
             + shares
             + " switches)"
-        : "no outcast (segments of a flow: " + shares + " switches)";
+        : "no outcast (segments per flow: " + shares + " switches)";
   }
 }

@@ -61,13 +61,13 @@ final class PathDiagnosis {
 
   private static String verdict(long packets, List<Violation> violations) {
     if (packets == 0) {
-      return "nothing to tell: no packet has telemetry";
+      return "no result: no packet has telemetry";
     }
     if (violations.isEmpty()) {
-      return "nothing is wrong: all %,d packets went as they should".formatted(packets);
+      return "no violation: all %,d packets took a permitted path".formatted(packets);
     }
     long wrong = violations.stream().mapToLong(Violation::violating).sum();
-    return "%,d of %,d packets went where they should not, of %s"
+    return "%,d of %,d packets violated the rule, from %s"
         .formatted(
             wrong,
             packets,

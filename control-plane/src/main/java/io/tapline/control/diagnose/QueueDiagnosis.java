@@ -120,7 +120,7 @@ public final class QueueDiagnosis {
   private List<String> verdict(List<QueueReport.Burst> found) {
     if (found.isEmpty()) {
       return List.of(
-          "no burst at %s: no packet waited as long as the delay of the queries".formatted(queue));
+          "no burst at %s: no packet waited for the delay of the queries".formatted(queue));
     }
     QueueReport.Burst worst =
         found.stream().max(Comparator.comparingLong(QueueReport.Burst::delayNs)).orElseThrow();
@@ -128,20 +128,20 @@ public final class QueueDiagnosis {
     long lost = found.stream().mapToLong(QueueReport.Burst::lost).sum();
     List<String> verdict = new ArrayList<>();
     verdict.add(
-        "%s at %s: packets waited up to %s, %s for the delay of the queries or longer"
+        "%s at %s: packets waited up to %s, %s at least the delay of the queries"
             .formatted(
                 found.size() == 1 ? "1 burst" : "%,d bursts".formatted(found.size()),
                 queue,
                 ms(worst.delayNs()),
                 count(victims, "packet")));
     verdict.add(
-        "in the worst one, at %s, %s"
+        "in the worst burst, at %s, %s"
             .formatted(
                 Instant.EPOCH.plusNanos(worst.beginNs()).toString().replace("Z", " UTC"),
                 cause(worst)));
     if (lost > 0) {
       verdict.add(
-          "%s came and never left: dropped by the queue, sent to another port, or not captured"
+          "%s arrived and never left: dropped by the queue, sent to another port, or not captured"
               .formatted(count(lost, "packet")));
     }
     return verdict;
@@ -150,7 +150,7 @@ public final class QueueDiagnosis {
   private static String cause(QueueReport.Burst burst) {
     QueueReport.Culprit largest = burst.culprits().get(0);
     if (largest.share() >= MAIN_SHARE) {
-      return "one flow filled the queue: %s had %s of what waiting packets found"
+      return "one flow filled the queue: %s had %s of the bytes ahead of waiting packets"
           .formatted(largest.flow(), percent(largest.share()));
     }
     Map<String, Double> receivers = new TreeMap<>();
@@ -162,7 +162,7 @@ public final class QueueDiagnosis {
     Map.Entry<String, Double> most =
         receivers.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow();
     return most.getValue() >= MAIN_SHARE
-        ? "%d flows to %s filled the queue together (incast): %s of what waiting packets found"
+        ? "%d flows to %s filled the queue together (incast): %s of the bytes ahead of waiting packets"
             .formatted(senders.get(most.getKey()), most.getKey(), percent(most.getValue()))
         : "%s shared the queue, none with more than %s: their sum exceeded the port's rate"
             .formatted(count(burst.flows(), "flow"), percent(largest.share()));

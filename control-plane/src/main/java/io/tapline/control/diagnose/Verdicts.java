@@ -14,11 +14,11 @@ final class Verdicts {
 
   static List<String> of(List<Finding> findings, boolean nothingAgain) {
     if (nothingAgain) {
-      return List.of("nothing is wrong: no flow retransmits");
+      return List.of("no fault: no flow retransmits");
     }
     if (findings.isEmpty()) {
       return List.of(
-          "flows retransmit, but nothing tells where: segments that came twice, or no telemetry in the headers");
+          "flows retransmit, but the place is unknown: segments arrived twice, or the headers have no telemetry");
     }
     List<String> sentences = new ArrayList<>();
     findings.forEach(finding -> sentences.add(of(finding)));

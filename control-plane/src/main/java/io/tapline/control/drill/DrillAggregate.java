@@ -41,7 +41,7 @@ public record DrillAggregate(String function, String field, double quantile, Lis
           Kind.INVALID,
           "'"
               + text
-              + "' is no aggregate: give one of COUNT, SUM(field), AVG(field), MIN(field), MAX(field), STDEV(field), DISTINCT(field), QUANTILE(field, 0.99)");
+              + "' is not an aggregate: use one of COUNT, SUM(field), AVG(field), MIN(field), MAX(field), STDEV(field), DISTINCT(field), QUANTILE(field, 0.99)");
     }
     String field = matcher.group(2) == null ? "" : matcher.group(2);
     if (field.isEmpty() && !function.equals("COUNT")) {

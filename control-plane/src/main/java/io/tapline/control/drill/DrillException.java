@@ -42,7 +42,7 @@ public final class DrillException extends Exception {
   static DrillException noNodes() {
     return new DrillException(
         Kind.UNAVAILABLE,
-        "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT,"
+        "this server has no MultiLog node: start it with --multilog NAME=HOST:PORT,"
             + " or the hosts' agents with --multilog HOST:PORT");
   }
 
@@ -86,7 +86,7 @@ public final class DrillException extends Exception {
     return switch (status.getCode()) {
       case DEADLINE_EXCEEDED -> "did not answer in time";
       case UNAVAILABLE -> unreachable(status);
-      case UNAUTHENTICATED, PERMISSION_DENIED -> "refuses the server: " + status.getDescription();
+      case UNAUTHENTICATED, PERMISSION_DENIED -> "rejects the server: " + status.getDescription();
       default ->
           status.getDescription() == null
               ? status.getCode().name()
@@ -108,10 +108,10 @@ public final class DrillException extends Exception {
     Optional<String> noTls =
         causes.stream()
             .filter(SSLException.class::isInstance)
-            .map(each -> "can't be spoken to over TLS: " + each.getMessage())
+            .map(each -> "failed the TLS handshake: " + each.getMessage())
             .findFirst();
     if (causes.isEmpty() && CLOSED.equals(status.getDescription())) {
-      return "closed the connection; does it want TLS (--multilog-ca)?";
+      return "closed the connection; does it require TLS (--multilog-ca)?";
     }
     return untrusted.or(() -> noTls).orElse("can't be reached");
   }

@@ -252,8 +252,7 @@ public final class DrillService implements AutoCloseable {
         } catch (StatusRuntimeException e) {
           failed(each.getKey(), e, missing);
         } catch (IllegalArgumentException e) {
-          missing.put(
-              each.getKey().name(), "gave an answer that makes no sense: " + e.getMessage());
+          missing.put(each.getKey().name(), "sent an invalid answer: " + e.getMessage());
         }
       }
     }

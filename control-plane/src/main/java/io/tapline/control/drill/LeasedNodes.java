@@ -26,7 +26,7 @@ public final class LeasedNodes implements LeaseListener {
     try {
       drill.join(new NodeAddress(agent, multilog));
     } catch (IllegalArgumentException e) {
-      LOG.warn("agent {}: '{}' is no address of a node: {}", agent, multilog, e.getMessage());
+      LOG.warn("agent {}: '{}' is not an address of a node: {}", agent, multilog, e.getMessage());
     }
   }
 

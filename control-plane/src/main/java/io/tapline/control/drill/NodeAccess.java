@@ -68,14 +68,14 @@ public final class NodeAccess {
     try {
       first = Files.readAllLines(tokens).stream().filter(line -> !line.isEmpty()).findFirst();
     } catch (IOException e) {
-      throw new IOException(tokens + ": can't be read; is it there?", e);
+      throw new IOException(tokens + ": can't be read; does it exist?", e);
     }
     return first
         .filter(line -> TOKEN.matcher(line).matches())
         .orElseThrow(
             () ->
                 new IOException(
-                    tokens + ": a token is a line of 16 or more letters without spaces"));
+                    tokens + ": a token must be a line of at least 16 characters without spaces"));
   }
 
   /**
@@ -91,7 +91,7 @@ public final class NodeAccess {
         throw new IllegalArgumentException(refusal);
       }
       if (!names.add(node.name())) {
-        throw new IllegalArgumentException("two nodes are called " + node.name());
+        throw new IllegalArgumentException("two nodes are named " + node.name());
       }
     }
   }
@@ -101,7 +101,7 @@ public final class NodeAccess {
     return tls != null || address.isLocal()
         ? ""
         : address.target()
-            + " is another host: what nodes tell goes there only over TLS"
+            + " is another host, so it requires TLS"
             + " (tapline server --multilog-ca FILE)";
   }
 

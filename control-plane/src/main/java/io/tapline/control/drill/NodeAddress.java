@@ -17,7 +17,9 @@ public record NodeAddress(String name, String target) {
     int equals = text.indexOf('=');
     if (equals < 1 || equals == text.length() - 1) {
       throw new IllegalArgumentException(
-          "'" + text + "' names no node: give it as NAME=HOST:PORT, for example h1=10.0.0.1:7400");
+          "'"
+              + text
+              + "' does not name a node: write it as NAME=HOST:PORT, for example h1=10.0.0.1:7400");
     }
     return new NodeAddress(text.substring(0, equals), text.substring(equals + 1));
   }

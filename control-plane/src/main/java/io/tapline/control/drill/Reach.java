@@ -39,7 +39,7 @@ final class Reach {
         }
         return new Block(low, high);
       } catch (UnknownHostException e) {
-        throw new IllegalArgumentException(prefix + " is no address and length", e);
+        throw new IllegalArgumentException(prefix + " is not an address and length", e);
       }
     }
 

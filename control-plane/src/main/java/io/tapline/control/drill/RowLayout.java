@@ -35,7 +35,7 @@ final class RowLayout {
     for (String line : schema.lines().toList()) {
       String[] words = line.split(" ");
       if (words.length < 4) {
-        throw new IllegalArgumentException("the schema has a line that is no field: " + line);
+        throw new IllegalArgumentException("the schema has a line that is not a field: " + line);
       }
       int bytes = Integer.parseInt(words[2]);
       int elements = Integer.parseInt(words[3]);

@@ -26,8 +26,7 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   static SharedThreshold parse(String when, DrillAggregate aggregate) throws DrillException {
     Matcher matcher = CONDITION.matcher(when);
     if (!matcher.matches() || !matcher.group(1).equals(aggregate.function())) {
-      throw invalid(
-          when, "give COUNT or SUM(field), and as condition that above a number: \"SUM > 10MB\"");
+      throw invalid(when, "use COUNT or SUM(field), with a condition such as \"SUM > 10MB\"");
     }
     try {
       Number threshold = Number.parse(matcher.group(3).replaceAll("\\s", ""), 0);
@@ -39,7 +38,7 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   }
 
   private static DrillException invalid(String when, String why) {
-    return new DrillException(Kind.INVALID, "'" + when + "' of all nodes together: " + why);
+    return new DrillException(Kind.INVALID, "'" + when + "' for the total of all nodes: " + why);
   }
 
   /**

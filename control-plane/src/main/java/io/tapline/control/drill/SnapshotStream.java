@@ -79,7 +79,8 @@ final class SnapshotStream implements AutoCloseable {
         next = asked.poll();
       }
       if (next == null) {
-        onError(Status.INTERNAL.withDescription("an answer to nothing").asRuntimeException());
+        onError(
+            Status.INTERNAL.withDescription("an answer without a request").asRuntimeException());
         return;
       }
       next.set(answer);
@@ -99,7 +100,7 @@ final class SnapshotStream implements AutoCloseable {
 
     @Override
     public void onCompleted() {
-      onError(Status.UNAVAILABLE.withDescription("the node ends").asRuntimeException());
+      onError(Status.UNAVAILABLE.withDescription("the node is shutting down").asRuntimeException());
     }
   }
 }

@@ -63,9 +63,9 @@ final class Snapshots {
         DrillException.Kind.BUSY,
         "no snapshot of all nodes in "
             + MOST_ATTEMPTS
-            + " attempts: another coordinator freezes them, or a node needs more than "
+            + " attempts: another coordinator has frozen them, or a node needs more than "
             + EXPIRY.toMillis()
-            + " ms to answer; ask again");
+            + " ms to answer; try again");
   }
 
   /** Returns true if a node was frozen by another coordinator. */

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class WatchService implements AutoCloseable {
   /** Owner of watches that no tenant owns. */
-  public static final String NOBODY = "";
+  public static final String NO_OWNER = "";
 
   /** Maximum number of alerts per owner; the oldest are dropped. */
   static final int MOST_ALERTS = 1_000;
@@ -158,7 +158,7 @@ public final class WatchService implements AutoCloseable {
 
   /** Adds a watch without an owner. */
   public String add(WatchSpec spec) throws DrillException {
-    return add(spec, new Holder(NOBODY, "", Integer.MAX_VALUE));
+    return add(spec, new Holder(NO_OWNER, "", Integer.MAX_VALUE));
   }
 
   /**

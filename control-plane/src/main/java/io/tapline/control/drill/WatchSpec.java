@@ -108,7 +108,7 @@ public record WatchSpec(
     requireTime("every", everyNs);
     if (!List.of("info", "warning", "critical").contains(severity)) {
       throw new DrillException(
-          Kind.INVALID, "severity '" + severity + "' is none of info, warning, critical");
+          Kind.INVALID, "severity '" + severity + "' is not one of info, warning, critical");
     }
     if (together) {
       SharedThreshold.parse(when, aggregate);

@@ -32,7 +32,7 @@ final class BrokerExit {
     LISTENERS.forEach(
         listener ->
             listener.accept(
-                "the embedded Kafka broker gave up"
+                "the embedded Kafka broker has failed"
                     + reason
                     + ": the disk of its temporary folder may be full; free some or set TMPDIR"));
   }

@@ -85,7 +85,7 @@ public final class EmbeddedFlink implements JobCluster {
       cluster.start();
     } catch (Exception | OutOfMemoryError e) {
       // Network buffers are usually the first allocation to fail when memory is short.
-      throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
+      throw new IOException("can't start the embedded Flink cluster: " + e.getMessage(), e);
     }
     return cluster;
   }
@@ -135,7 +135,7 @@ public final class EmbeddedFlink implements JobCluster {
       throw e.getCause() instanceof IOException known
           ? known
           : new IOException(
-              "the embedded Flink cluster does not start: " + e.getCause().getMessage(), e);
+              "can't start the embedded Flink cluster: " + e.getCause().getMessage(), e);
     }
   }
 

@@ -63,9 +63,9 @@ public final class EmbeddedKafka implements AutoCloseable {
 
     private void addTo(Map<String, String> settings, String address, int own) {
       if (port > 0) {
-        String told = settings.get("advertised.listeners");
+        String advertised = settings.get("advertised.listeners");
         settings.put(
-            "advertised.listeners", told.replace(address + ":" + own, address + ":" + port));
+            "advertised.listeners", advertised.replace(address + ":" + own, address + ":" + port));
       }
       if (answerBytes > 0) {
         settings.put("fetch.max.bytes", Integer.toString(answerBytes));
@@ -131,7 +131,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
           removeQuietly(memory);
-          throw new IOException("the embedded Kafka broker does not start: " + e.getMessage(), e);
+          throw new IOException("can't start the embedded Kafka broker: " + e.getMessage(), e);
         }
       }
     }
@@ -174,7 +174,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
       Thread.sleep(FIRST_PRODUCER_MS);
     } catch (KafkaException e) {
-      LOG.info("no producer for the first IDs: {}", e.toString());
+      LOG.info("can't create a producer to reserve the first IDs: {}", e.toString());
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
@@ -300,7 +300,7 @@ public final class EmbeddedKafka implements AutoCloseable {
           try {
             each.close();
           } catch (IOException e) {
-            LOG.warn("{} can't be removed: {}", each.path(), e.toString());
+            LOG.warn("can't remove {}: {}", each.path(), e.toString());
           }
         });
   }

@@ -78,7 +78,7 @@ final class EmbeddedRedis implements AutoCloseable {
     if (!redis.awaitReady(redis.process)) {
       redis.process.destroyForcibly();
       throw new IOException(
-          "redis-server does not start: "
+          "can't start redis-server: "
               + lastLine(redis.folder)
               + "; is the package redis-server installed?");
     }
@@ -106,18 +106,18 @@ final class EmbeddedRedis implements AutoCloseable {
       if (closed) {
         return;
       }
-      LOG.warn("redis-server ended with exit code {} and is started again", exitCode);
+      LOG.warn("redis-server ended with exit code {}; restarting it", exitCode);
       try {
         process = launch();
       } catch (IOException e) {
-        LOG.error("redis-server can't be started again", e);
+        LOG.error("can't restart redis-server", e);
         return;
       }
     }
     if (awaitReady(process)) {
       watch(process);
     } else {
-      LOG.error("redis-server does not come back: {}", lastLine(folder));
+      LOG.error("redis-server did not become ready after its restart: {}", lastLine(folder));
     }
     onFailure.accept(
         "redis-server ended unexpectedly (exit code " + exitCode + "): its results are lost");
@@ -136,7 +136,7 @@ final class EmbeddedRedis implements AutoCloseable {
     try (Writer settings = started.outputWriter(StandardCharsets.UTF_8)) {
       settings.write(settings());
     } catch (IOException e) {
-      LOG.debug("redis-server takes no settings; its log says why", e);
+      LOG.debug("redis-server rejected its settings; see its log", e);
     }
     return started;
   }

@@ -84,7 +84,7 @@ public final class EmbeddedServices implements AutoCloseable {
     try {
       folder.close();
     } catch (IOException e) {
-      System.err.println("files are left behind: " + e.getMessage());
+      System.err.println("files remain: " + e.getMessage());
     }
   }
 

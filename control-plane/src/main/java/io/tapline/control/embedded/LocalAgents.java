@@ -110,7 +110,7 @@ public final class LocalAgents implements AutoCloseable {
           LOG.info("{}", line);
         }
       } catch (IOException e) {
-        LOG.warn("the output of {} can't be read: {}", name, e.getMessage());
+        LOG.warn("can't read the output of {}: {}", name, e.getMessage());
       }
     }
 
@@ -168,7 +168,7 @@ public final class LocalAgents implements AutoCloseable {
     for (Child child : children) {
       while (registry.states().stream().noneMatch(state -> isUp(state, child.name))) {
         if (hasFailed(child) || System.nanoTime() > deadline) {
-          throw new IOException("tapline-agent does not start: " + child.lastLine);
+          throw new IOException("can't start tapline-agent: " + child.lastLine);
         }
         pause();
       }
@@ -209,7 +209,7 @@ public final class LocalAgents implements AutoCloseable {
   private synchronized void later(Child child, String what) {
     long pauseMs = child.nextPauseMs();
     if (!closed) {
-      LOG.warn("agent {} {}; it is started again in {} ms", child.name, what, pauseMs);
+      LOG.warn("agent {} {}; restarting it in {} ms", child.name, what, pauseMs);
       CompletableFuture.delayedExecutor(pauseMs, TimeUnit.MILLISECONDS).execute(() -> again(child));
     }
   }
@@ -221,7 +221,7 @@ public final class LocalAgents implements AutoCloseable {
     try {
       child.launch();
     } catch (IOException e) {
-      later(child, "can't be started: " + e.getMessage());
+      later(child, "could not be started: " + e.getMessage());
     }
   }
 

@@ -73,7 +73,7 @@ final class TemporaryFolder implements AutoCloseable {
               && Files.getFileStore(MEMORY).getUsableSpace() >= LEAST_FREE_BYTES;
       return usable ? Optional.of(create(MEMORY)) : Optional.empty();
     } catch (IOException e) {
-      LOG.info("no temporary folder in {}: {}", MEMORY, e.toString());
+      LOG.info("can't create a temporary folder in {}: {}", MEMORY, e.toString());
       return Optional.empty();
     }
   }
@@ -84,11 +84,11 @@ final class TemporaryFolder implements AutoCloseable {
   }
 
   private static void requireRoom(Path parent) throws IOException {
-    // Files.getFileStore fails in a chroot whose root is no mount point.
+    // Files.getFileStore fails in a chroot whose root is not a mount point.
     long free = parent.toFile().getUsableSpace();
     if (free < LEAST_FREE_BYTES) {
       throw new IOException(
-          "%s has %d MiB left, and the embedded broker needs %d at least: free some, or set TMPDIR to another disk"
+          "%s has %d MiB left, and the embedded broker needs at least %d: free some, or set TMPDIR to another disk"
               .formatted(parent, free >> 20, LEAST_FREE_BYTES >> 20));
     }
   }
@@ -105,7 +105,7 @@ final class TemporaryFolder implements AutoCloseable {
           try {
             delete(folder);
           } catch (IOException e) {
-            LOG.warn("{}, whose process is gone, can't be removed: {}", folder, e.toString());
+            LOG.warn("can't remove {}, whose process is gone: {}", folder, e.toString());
           }
         }
       }

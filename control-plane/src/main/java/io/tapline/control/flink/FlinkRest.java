@@ -105,7 +105,7 @@ final class FlinkRest {
             BodyPublishers.ofByteArray(body.toByteArray()),
             "multipart/form-data; boundary=" + BOUNDARY);
     if (!answer.ok()) {
-      throw new IOException("it does not take the job's jar: " + answer.fault());
+      throw new IOException("it rejected the job's jar: " + answer.fault());
     }
     return Path.of(answer.body().path("filename").asText()).getFileName().toString();
   }

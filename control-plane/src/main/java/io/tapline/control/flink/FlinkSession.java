@@ -88,7 +88,7 @@ public final class FlinkSession implements JobCluster {
     try {
       session.jarId = session.rest.upload(jar);
     } catch (ConnectException e) {
-      String why = "nothing answers there; check that it runs and that the address is right";
+      String why = "no answer; check that it runs and that the address is right";
       throw new IOException("Flink at " + address + " can't be used: " + why, e);
     } catch (IOException e) {
       throw new IOException("Flink at " + address + " can't be used: " + e.getMessage(), e);
@@ -172,7 +172,7 @@ public final class FlinkSession implements JobCluster {
     }
     // If an earlier attempt succeeded, this one is refused.
     if (!answer.ok() && !rest.get("/jobs/" + id).decided().ok()) {
-      throw new Refused("Flink at " + address + " does not take the job: " + answer.fault());
+      throw new Refused("Flink at " + address + " rejected the job: " + answer.fault());
     }
   }
 
@@ -202,7 +202,7 @@ public final class FlinkSession implements JobCluster {
         hindrances.note(id, answer.body());
         ended(id, answer.body().path("state").asText(), end);
       } else if (unknown.merge(id, 1, Integer::sum) > MOST_UNKNOWN) {
-        finish(id, end, new JobEnd("Flink at " + address + " no longer knows it", null));
+        finish(id, end, new JobEnd("Flink at " + address + " no longer has it", null));
       }
     } catch (IOException | RuntimeException e) {
       // With high availability, the next job manager resumes the job; the query's results show if
@@ -295,7 +295,7 @@ public final class FlinkSession implements JobCluster {
     try {
       rest.delete(jarId);
     } catch (IOException e) {
-      LOG.warn("the job's jar stays with {}: {}", address, e.toString());
+      LOG.warn("can't delete the job's jar at {}: {}", address, e.toString());
     }
   }
 }

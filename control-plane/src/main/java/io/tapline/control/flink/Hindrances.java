@@ -43,7 +43,7 @@ final class Hindrances {
    */
   private static String why(JsonNode details) {
     if (details.path("state").asText().equals("RESTARTING")) {
-      return "its stream job has failed and starts again; its tuples wait in Kafka meanwhile";
+      return "its stream job has failed and is restarting; its tuples wait in Kafka until then";
     }
     for (JsonNode part : details.path("vertices")) {
       if (part.path("tasks").path("SCHEDULED").asInt() > 0) {

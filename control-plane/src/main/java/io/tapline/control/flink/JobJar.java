@@ -47,7 +47,7 @@ public final class JobJar {
     if (Files.isRegularFile(jar)) {
       return jar;
     }
-    throw new IOException("the stream job's classes are no jar but in " + jar);
+    throw new IOException("the stream job's classes are not in a jar but in " + jar);
   }
 
   /** Writes the jar into the folder. */

@@ -68,7 +68,9 @@ final class Connection implements AutoCloseable {
       throw e instanceof ConnectException
           ? new Fault("connection refused; does it run, and is the port right?", e)
           : e instanceof SocketTimeoutException
-              ? new Fault("no connection in time; is the address right, or a firewall between?", e)
+              ? new Fault(
+                  "the connection timed out; is the address right, or is there a firewall in between?",
+                  e)
               : new Fault("no connection: " + e.getMessage() + "; is the address right?", e);
     }
   }
@@ -105,13 +107,13 @@ final class Connection implements AutoCloseable {
   static Fault handshakeFault(IOException e) {
     String why = String.valueOf(e.getMessage());
     if (e instanceof SocketTimeoutException) {
-      return new Fault("no answer to a TLS handshake; does it speak TLS at this port?", e);
+      return new Fault("no answer to a TLS handshake; does it use TLS at this port?", e);
     } else if (why.contains("PKIX") || why.contains("valid certification path")) {
-      return new Fault("its certificate is of no authority in --tls-ca", e);
+      return new Fault("its certificate is not signed by an authority in --tls-ca", e);
     } else if (why.contains("alert")) {
-      return new Fault("it refuses the certificate of --tls-certificate: " + why, e);
+      return new Fault("it rejects the certificate of --tls-certificate: " + why, e);
     } else if (!(e instanceof SSLException) || PLAIN.matcher(why).find()) {
-      return new Fault("it does not speak TLS; name its TLS port, or leave out --tls", e);
+      return new Fault("it does not use TLS; name its TLS port, or omit --tls", e);
     }
     return new Fault("the TLS handshake fails: " + why, e);
   }

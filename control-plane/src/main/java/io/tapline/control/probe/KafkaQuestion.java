@@ -37,7 +37,7 @@ final class KafkaQuestion implements Question {
     List<String> mechanisms = mechanisms(connection);
     if (!mechanisms.isEmpty()) {
       throw new Fault(
-          "clients log in there (%s); name a listener that takes clients without a login, or knows them by their certificates with --tls kafka"
+          "the listener requires a login (%s); name a listener that accepts clients without a login, or by certificate with --tls kafka"
               .formatted(String.join(", ", mechanisms)));
     }
   }
@@ -88,8 +88,7 @@ final class KafkaQuestion implements Question {
     boolean whole = header.length == 2 * Integer.BYTES;
     int size = whole ? read.getInt() : 0;
     if (size < Integer.BYTES || size > MOST_RESPONSE_BYTES || read.getInt() != correlation) {
-      throw new ProtocolException(
-          "what answers is no Kafka broker: it sends " + Connection.shown(header));
+      throw new ProtocolException("it is not a Kafka broker: it sends " + Connection.shown(header));
     }
     byte[] body = connection.read(size - Integer.BYTES);
     if (body.length < size - Integer.BYTES) {

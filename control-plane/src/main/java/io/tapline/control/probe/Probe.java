@@ -56,7 +56,7 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
 
   private void refuseTls(IOException e, Deadline deadline) throws Fault {
     if (tls.isNone() && TlsHello.isAnswered(address, deadline.within(FOR_TLS))) {
-      throw new Fault("it speaks TLS; add --tls " + service + " and its three files", e);
+      throw new Fault("it uses TLS; add --tls " + service + " and its three files", e);
     }
   }
 
@@ -66,7 +66,7 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
     } else if (e instanceof ProtocolException) {
       return new Fault(e.getMessage() + "; is the port right?", e);
     } else if (e instanceof SocketTimeoutException) {
-      return new Fault("it accepts connections and does not answer; is the port right?", e);
+      return new Fault("it accepts connections but does not answer; is the port right?", e);
     }
     return new Fault("it closed the connection without an answer; is the port right?", e);
   }

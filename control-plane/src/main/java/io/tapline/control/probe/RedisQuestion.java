@@ -18,13 +18,13 @@ record RedisQuestion(Login login) implements Question {
       String answer = answer(connection, command("AUTH", login.user(), login.password()));
       if (!answer.equals("+OK")) {
         throw new Fault(
-            "it refuses the %s (%s); check --redis-user and --redis-password-file"
+            "it rejects the %s (%s); check --redis-user and --redis-password-file"
                 .formatted(login, answer.substring(1)));
       }
     }
     String answer = answer(connection, command("PING"));
     if (answer.startsWith("-NOAUTH")) {
-      throw new Fault("it wants a login; give --redis-user and --redis-password-file");
+      throw new Fault("it requires a login; give --redis-user and --redis-password-file");
     } else if (answer.startsWith("-")) {
       throw new Fault("it answers with an error: " + answer.substring(1));
     }
@@ -38,7 +38,7 @@ record RedisQuestion(Login login) implements Question {
       throw new EOFException();
     } else if (!line.matches("\\+(OK|PONG)|-[A-Z]+ .*")) {
       byte[] bytes = line.getBytes(StandardCharsets.ISO_8859_1);
-      throw new ProtocolException("what answers is no Redis: it sends " + Connection.shown(bytes));
+      throw new ProtocolException("it is not a Redis server: it sends " + Connection.shown(bytes));
     }
     return line;
   }

@@ -25,7 +25,7 @@ public final class ServerCheck {
   /** Extra time for name servers, whose lookups have no deadline. */
   private static final Duration GRACE = Duration.ofMillis(100);
 
-  private static final String LATE = "the name does not resolve in time; is it spelled right?";
+  private static final String LATE = "resolving the name timed out; is it spelled right?";
 
   private final Deadline deadline = Deadline.in(PATIENCE);
   private final List<Server> servers = new ArrayList<>();
@@ -120,7 +120,7 @@ public final class ServerCheck {
               } catch (Fault e) {
                 answer.complete(e.getMessage());
               } catch (RuntimeException e) {
-                answer.complete("it can't be asked: " + e);
+                answer.complete("the check failed: " + e);
               }
             },
             "server-check");

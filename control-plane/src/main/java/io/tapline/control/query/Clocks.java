@@ -42,7 +42,7 @@ final class Clocks {
     return Optional.of(
         String.format(
             Locale.ROOT,
-            "the clock of %s is %.1f ms ahead of that of %s (give or take %.1f ms), beyond %.0f %% of the %.0f ms by which"
+            "the clock of %s is %.1f ms ahead of that of %s (±%.1f ms), beyond %.0f %% of the %.0f ms by which"
                 + " windows advance: tuples of one moment may be in different windows",
             fastest.name(),
             apartNs / NS_PER_MS,

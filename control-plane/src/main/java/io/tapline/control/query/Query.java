@@ -131,7 +131,7 @@ final class Query {
       stored = true;
       records.put(record);
     } catch (IOException e) {
-      throw new UncheckedIOException("the query can't be stored: " + e.getMessage(), e);
+      throw new UncheckedIOException("can't store the query: " + e.getMessage(), e);
     }
     environment.store().add(info, plan);
   }
@@ -142,7 +142,7 @@ final class Query {
       stored = false;
       records.remove(id());
     } catch (IOException e) {
-      LOG.error("the record of {} stays: {}", id(), e.getMessage());
+      LOG.error("can't delete the record of {}: {}", id(), e.getMessage());
     }
   }
 
@@ -170,7 +170,7 @@ final class Query {
     try {
       store(record.with(now));
     } catch (IOException e) {
-      LOG.error("state {} of query {} can't be stored", next, id(), e);
+      LOG.error("can't store state {} of query {}", next, id(), e);
     }
     show(now);
   }
@@ -191,7 +191,7 @@ final class Query {
       environment.store().update(info);
       unwritten = false;
     } catch (JedisException e) {
-      LOG.error("state {} of query {} can't be written to Redis", info.state(), id(), e);
+      LOG.error("can't write state {} of query {} to Redis", info.state(), id(), e);
       unwritten = true;
     }
   }
@@ -201,7 +201,7 @@ final class Query {
     try {
       store(record.with(info.in(state, error)));
     } catch (IOException e) {
-      LOG.error("the end of {} can't be stored: {}", id(), e.getMessage());
+      LOG.error("can't store the end of {}: {}", id(), e.getMessage());
     }
   }
 
@@ -229,7 +229,7 @@ final class Query {
         environment.store().update(info);
         unwritten = false;
       } catch (JedisException e) {
-        LOG.debug("query {} can't be written to Redis", id(), e);
+        LOG.debug("can't write query {} to Redis", id(), e);
       }
     }
     return !unwritten;
@@ -245,7 +245,7 @@ final class Query {
     info = known;
     unwritten = true;
     if (!written()) {
-      LOG.error("query {} can't be written to Redis", id());
+      LOG.error("can't write query {} to Redis", id());
     }
   }
 
@@ -375,7 +375,7 @@ final class Query {
         store(record.stopped());
       }
     } catch (IOException e) {
-      LOG.error("the request to stop {} can't be stored: {}", id(), e.getMessage());
+      LOG.error("can't store the request to stop {}: {}", id(), e.getMessage());
     }
   }
 

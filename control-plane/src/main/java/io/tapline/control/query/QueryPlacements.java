@@ -185,7 +185,7 @@ final class QueryPlacements {
     try {
       state = state.narrow(query, zeros).after();
     } catch (TooManyRules e) {
-      LOG.warn("{} can't be narrowed: {}", query, e.getMessage());
+      LOG.warn("can't narrow {}: {}", query, e.getMessage());
       return false;
     }
     mirror();
@@ -219,7 +219,7 @@ final class QueryPlacements {
     try {
       adapter.mirror(new MirrorState(state.tables(), state.monitorHosts(), state.marks()));
     } catch (IOException | RuntimeException e) {
-      LOG.error("the switches can't be programmed", e);
+      LOG.error("can't program the switches", e);
     }
   }
 
@@ -261,7 +261,7 @@ final class QueryPlacements {
       onMirrored.run();
       then.run();
     } else if (System.nanoTime() > untilNs) {
-      missing.forEach(what -> LOG.warn("query {} misses packets: {}", query, what));
+      missing.forEach(what -> LOG.warn("query {} is missing packets: {}", query, what));
       then.run();
       awaitLate(query, onMirrored);
     } else {

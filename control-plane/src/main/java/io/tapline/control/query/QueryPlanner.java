@@ -259,7 +259,7 @@ public final class QueryPlanner {
   private static String splitTriggers(Plan plan) {
     boolean split = plan.getTriggersCount() > 0 && plan.getMonitorsCount() > 1;
     return split
-        ? "%d monitors get the query's packets, and none knows the sums of its triggers: set every=1s or more, or a narrower FROM and TO"
+        ? "%d monitors get the query's packets, and none of them knows the sums of its triggers: set every=1s or more, or a narrower FROM and TO"
             .formatted(plan.getMonitorsCount())
         : "";
   }
@@ -273,9 +273,10 @@ public final class QueryPlanner {
     if (outcome.refusal().isEmpty() || rights.scope().isEverything()) {
       return outcome;
     }
-    LOG.info("for {}: {}", rights.tenant(), outcome.refusal());
+    LOG.info("refused for tenant {}: {}", rights.tenant(), outcome.refusal());
     return new QueryPlacements.Outcome(
-        outcome.plan(), "not placed in the inventory's network: ask those who run this server");
+        outcome.plan(),
+        "not placed in the inventory's network: ask the administrators of this server");
   }
 
   /** Compiles again with the missing topics: the error then points at the topic. */

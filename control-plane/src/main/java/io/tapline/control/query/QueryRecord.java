@@ -103,7 +103,7 @@ public record QueryRecord(
           parts,
           json.path("stopping").asBoolean());
     } catch (IllegalArgumentException e) {
-      throw new IOException("the record of a query can't be read: " + e.getMessage(), e);
+      throw new IOException("can't read the record of a query: " + e.getMessage(), e);
     }
   }
 

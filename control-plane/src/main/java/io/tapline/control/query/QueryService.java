@@ -175,7 +175,7 @@ public final class QueryService implements AutoCloseable {
         if (!hosts.equals(record.hosts())) {
           displaced.put(
               record.id(),
-              "it was mirrored to %s, which can't be so again%s: submit it anew"
+              "it was mirrored to %s, which is no longer possible%s: resubmit it"
                   .formatted(
                       String.join(", ", record.hosts()),
                       outcome.refusal().isEmpty() ? "" : " (" + outcome.refusal() + ")"));
@@ -199,7 +199,7 @@ public final class QueryService implements AutoCloseable {
   public void resume(List<QueryRecord> left, StateStore from, Source source) {
     state = from;
     for (QueryRecord record : left) {
-      LOG.info("resuming {}, which was {}", record.id(), record.info().state());
+      LOG.info("resuming {} in state {}", record.id(), record.info().state());
       Query query =
           new Query(
               environment,
@@ -223,7 +223,7 @@ public final class QueryService implements AutoCloseable {
     try {
       query.cleanUpAfter();
     } catch (PipelineException e) {
-      LOG.warn("cleaning up after {}: {}", query.id(), e.getMessage());
+      LOG.warn("can't clean up after {}: {}", query.id(), e.getMessage());
     } finally {
       query.rewriteAs(end);
       end(query);
@@ -338,7 +338,7 @@ public final class QueryService implements AutoCloseable {
       try {
         query.rewrite();
       } catch (JedisException e) {
-        LOG.error("query {} can't be written to Redis", query.id(), e);
+        LOG.error("can't write query {} to Redis", query.id(), e);
       }
       query.abort(reason);
     }
@@ -355,7 +355,7 @@ public final class QueryService implements AutoCloseable {
                       query.id(),
                       store.plan(query.id()).map(p -> p.path("processors").size()).orElse(0)));
     } catch (JedisException e) {
-      LOG.error("old queries can't be removed from Redis", e);
+      LOG.error("can't remove old queries from Redis", e);
     }
   }
 

@@ -208,7 +208,7 @@ public final class QueryStore implements AutoCloseable {
     try {
       return MAPPER.readTree(json);
     } catch (JsonProcessingException e) {
-      throw new IllegalStateException("Redis holds JSON that can't be read: " + json, e);
+      throw new IllegalStateException("Redis contains invalid JSON: " + json, e);
     }
   }
 
@@ -228,7 +228,7 @@ public final class QueryStore implements AutoCloseable {
           .formatted(redis.address(), redis.login(), e.getMessage());
     } catch (JedisException e) {
       String why = first(e).getMessage();
-      return "Redis at %s does not answer as it should: %s; check that it runs and that the address is right"
+      return "Redis at %s sent an unexpected answer: %s; check that it runs and that the address is right"
           .formatted(redis.address(), why == null ? "no answer" : why.replaceFirst("\\.$", ""));
     }
   }
@@ -253,7 +253,7 @@ public final class QueryStore implements AutoCloseable {
       redis.psetex(PROBE, 1_000, "");
       return "";
     } catch (JedisDataException e) {
-      return "takes no results: " + e.getMessage();
+      return "accepts no results: " + e.getMessage();
     } catch (JedisException e) {
       return "does not answer";
     }

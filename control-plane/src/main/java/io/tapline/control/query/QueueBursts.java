@@ -36,7 +36,8 @@ public final class QueueBursts {
     String[] parts = written.split(":", -1);
     if (parts.length != 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
       throw new IllegalArgumentException(
-          "'%s' is no queue; expected SWITCH:NEIGHBOUR or SWITCH:PORT-NUMBER".formatted(written));
+          "'%s' is not a queue; expected SWITCH:NEIGHBOUR or SWITCH:PORT-NUMBER"
+              .formatted(written));
     }
     PortNames.Result result = ports().resolve(parts[0], parts[1]);
     if (result instanceof PortNames.Problem problem) {

@@ -148,7 +148,7 @@ final class RunComponents {
         throw fault;
       }
       throw new PipelineException(
-          Kind.INTERNAL, "the job can't be prepared: " + e.getCause(), e.getCause());
+          Kind.INTERNAL, "can't prepare the job: " + e.getCause(), e.getCause());
     }
   }
 
@@ -213,9 +213,12 @@ final class RunComponents {
       redis().grant(plan.getQuery());
     } catch (JedisException e) {
       if (!start.resumed()) {
-        throw new IOException("Redis makes no user for the stream job: " + e.getMessage(), e);
+        throw new IOException("can't create the stream job's user in Redis: " + e.getMessage(), e);
       }
-      LOG.warn("Redis makes no user for the job of {} yet: {}", plan.getQuery(), e.getMessage());
+      LOG.warn(
+          "can't create the user for the job of {} in Redis yet: {}",
+          plan.getQuery(),
+          e.getMessage());
     }
   }
 
@@ -306,7 +309,7 @@ final class RunComponents {
     try {
       environment.topics().retire(plan.getTopic());
     } catch (PipelineException e) {
-      LOG.warn("cleaning up after {}: {}", plan.getQuery(), e.getMessage());
+      LOG.warn("can't clean up after {}: {}", plan.getQuery(), e.getMessage());
     }
     deleteCheckpoints();
   }
@@ -316,7 +319,7 @@ final class RunComponents {
     try {
       jobEnd.get(CANCEL_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException | TimeoutException e) {
-      LOG.warn("the job of {} does not end: {}", plan.getQuery(), e.toString());
+      LOG.warn("can't end the job of {}: {}", plan.getQuery(), e.toString());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -337,7 +340,7 @@ final class RunComponents {
     } catch (NoSuchFileException e) {
       LOG.debug("{} had no checkpoint", plan.getQuery());
     } catch (IOException | UncheckedIOException e) {
-      LOG.warn("cleaning up checkpoints of {}: {}", plan.getQuery(), e.toString());
+      LOG.warn("can't clean up the checkpoints of {}: {}", plan.getQuery(), e.toString());
     }
   }
 }

@@ -6,14 +6,14 @@ public final class TooManyQueries extends Exception {
 
   TooManyQueries(String tenant, int most) {
     super(
-        "%d queries of %s are running, as many as it may have at once: stop one or wait for it to end"
-            .formatted(most, tenant));
+        "%s has %d running queries, its maximum: stop one or wait for it to end"
+            .formatted(tenant, most));
   }
 
   TooManyQueries(int most) {
     super(
         most
-            + " queries are running, which is as many as this server takes: stop one, wait for it"
+            + " queries are running, the maximum of this server: stop one, wait for it"
             + " to end, or start the server with a larger --most-queries");
   }
 }

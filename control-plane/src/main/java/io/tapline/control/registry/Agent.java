@@ -55,7 +55,7 @@ final class Agent {
   private long heardNs;
   private long sinceNs = wallNs();
   private long lostAtNs = System.nanoTime();
-  private boolean toldAway;
+  private boolean reportedAway;
 
   /**
    * An assignment.
@@ -122,7 +122,7 @@ final class Agent {
   /** Takes a lease: sends the agent its assignments, and asks it to end others. */
   void lease(AgentHello said, LeaseStream with) {
     if (stream != null) {
-      stream.fail(Status.ABORTED.withDescription("another stream holds this agent's lease"));
+      stream.fail(Status.ABORTED.withDescription("another stream has this agent's lease"));
     }
     boolean restarted =
         hello.getIncarnation() != 0 && said.getIncarnation() != hello.getIncarnation();
@@ -130,7 +130,7 @@ final class Agent {
     stream = with;
     heardNs = System.nanoTime();
     sinceNs = wallNs();
-    toldAway = false;
+    reportedAway = false;
     Login login = options.logins().apply(name);
     stream.send(
         command()
@@ -145,7 +145,7 @@ final class Agent {
                     .setBrokerPassword(login.password())
                     .setProtocol(PROTOCOL))
             .build());
-    LOG.info("agent {} is up", name);
+    LOG.info("agent {} connected", name);
     listener.up(name, said.getMultilog());
     reportLost(restarted, said);
     said.getAssignmentsList().stream()
@@ -169,7 +169,7 @@ final class Agent {
         assigned.put(query, each.heard());
       }
     }
-    String reason = "the agent of " + name + " was started anew; what it had not given out is lost";
+    String reason = "the agent of " + name + " was restarted; tuples that it had not sent are lost";
     lost.forEach(each -> each.events().lost(reason));
   }
 
@@ -309,9 +309,9 @@ final class Agent {
 
   private void miss(long goneNs) {
     if (goneNs > options.grace().toNanos()) {
-      failAll("the agent of " + name + " was lost and did not come back");
-    } else if (goneNs > patienceNs() && !toldAway) {
-      toldAway = true;
+      failAll("the agent of " + name + " disconnected and did not return");
+    } else if (goneNs > patienceNs() && !reportedAway) {
+      reportedAway = true;
       List.copyOf(assigned.values()).forEach(each -> each.events().away());
     }
   }
@@ -330,7 +330,7 @@ final class Agent {
   }
 
   private void lost() {
-    LOG.warn("agent {} is lost", name);
+    LOG.warn("agent {} disconnected", name);
     stream = null;
     sinceNs = wallNs();
     lostAtNs = System.nanoTime();
@@ -408,7 +408,8 @@ final class Agent {
               assigned.remove(query);
               sendEnd(query, false);
               if (ended.getLost()) {
-                each.events().lost("the monitor of " + name + " was lost before all was out");
+                each.events()
+                    .lost("the monitor of " + name + " was lost before it had sent everything");
               } else {
                 each.events().ended(ended.getAccounting());
               }
@@ -472,7 +473,7 @@ final class Agent {
   /** Ends the lease because the registry closes; the agent looks for another control plane. */
   void close() {
     if (stream != null) {
-      stream.fail(Status.UNAVAILABLE.withDescription("the control plane ends"));
+      stream.fail(Status.UNAVAILABLE.withDescription("the control plane is shutting down"));
       stream = null;
     }
   }

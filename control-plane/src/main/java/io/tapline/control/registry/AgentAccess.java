@@ -81,10 +81,11 @@ public final class AgentAccess implements ServerInterceptor {
     try {
       tokens = Files.readAllLines(file).stream().filter(line -> !line.isEmpty()).toList();
     } catch (IOException e) {
-      throw new IOException(file + ": can't be read; is it there?", e);
+      throw new IOException(file + ": can't be read; does it exist?", e);
     }
     if (tokens.isEmpty() || !tokens.stream().allMatch(line -> TOKEN.matcher(line).matches())) {
-      throw new IOException(file + ": a token is a line of 16 or more letters without spaces");
+      throw new IOException(
+          file + ": a token must be a line of at least 16 characters without spaces");
     }
     return tokens;
   }
@@ -129,13 +130,13 @@ public final class AgentAccess implements ServerInterceptor {
             && call.getAttributes().get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR)
                 instanceof InetSocketAddress own
             && (!peer.getAddress().isLoopbackAddress() || LocalPeer.isOwnUser(peer, own));
-    return may ? "" : "the control plane is another user's: an agent of this host gives a token";
+    return may ? "" : "the control plane runs as another user: an agent of this host needs a token";
   }
 
   /** Returns why the token is refused; empty if it is valid. Compares in constant time. */
   private String refusal(String authorization) {
     if (authorization == null) {
-      return "a token is wanted";
+      return "a token is required";
     }
     byte[] given = authorization.getBytes(StandardCharsets.US_ASCII);
     boolean known = false;
@@ -143,6 +144,6 @@ public final class AgentAccess implements ServerInterceptor {
       known |=
           MessageDigest.isEqual(("Bearer " + token).getBytes(StandardCharsets.US_ASCII), given);
     }
-    return known ? "" : "the token is wrong";
+    return known ? "" : "the token is invalid";
   }
 }

@@ -62,7 +62,7 @@ record AgentCertificate(String subject, Set<String> names) {
   String refusal(String agent) {
     return names.contains(agent)
         ? ""
-        : "the certificate of %s may not hold the lease of %s: it names %s"
+        : "the certificate of %s is not valid for the lease of %s: it names %s"
             .formatted(
                 subject,
                 agent,

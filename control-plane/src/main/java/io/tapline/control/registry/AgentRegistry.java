@@ -160,7 +160,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
             before.forget(query);
           }
           if (!assignNow(to, query, epoch, plan, events, false)) {
-            events.failed("internal", to + " has a part of " + query + " already");
+            events.failed("internal", to + " already has a part of " + query);
           }
         });
   }
@@ -231,11 +231,11 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
             try {
               task.run();
             } catch (RuntimeException e) {
-              LOG.error("the registry's fault", e);
+              LOG.error("internal error in the agent registry", e);
             }
           });
     } catch (RejectedExecutionException e) {
-      LOG.debug("after the end", e);
+      LOG.debug("ignored after closing", e);
     }
   }
 
@@ -254,7 +254,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     try {
       agents.values().forEach(Agent::tick);
     } catch (RuntimeException e) {
-      LOG.error("the registry's fault", e);
+      LOG.error("internal error in the agent registry", e);
     }
   }
 
@@ -320,7 +320,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
               return null;
             });
       } catch (RejectedExecutionException e) {
-        LOG.debug("after the end", e);
+        LOG.debug("ignored after closing", e);
       }
     }
 
@@ -328,7 +328,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       if (message.hasHello()) {
         greet(message.getHello());
       } else if (agent == null) {
-        stream.fail(Status.INVALID_ARGUMENT.withDescription("the first message is no hello"));
+        stream.fail(Status.INVALID_ARGUMENT.withDescription("the first message is not a hello"));
       } else if (message.hasHeartbeat()) {
         agent.heard(stream, message.getHeartbeat());
       } else if (message.hasStatus()) {
@@ -346,7 +346,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       String foreign = certificate == null ? "" : certificate.refusal(hello.getAgent());
       if (!foreign.isEmpty()) {
         if (refusals.take(foreign, System.nanoTime())) {
-          AUDIT.info("refused a lease: {}", foreign);
+          AUDIT.info("rejected a lease: {}", foreign);
         }
         stream.fail(Status.PERMISSION_DENIED.withDescription(foreign));
         return;
@@ -356,11 +356,10 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       if (known.outlives(hello)) {
         stream.fail(
             Status.ALREADY_EXISTS.withDescription(
-                "another agent that was started later is called " + hello.getAgent()));
+                "a later agent has the name " + hello.getAgent()));
       } else if (Long.compareUnsigned(hello.getTerm(), options.term()) > 0) {
         stream.fail(
-            Status.FAILED_PRECONDITION.withDescription(
-                "this control plane does not lead any more"));
+            Status.FAILED_PRECONDITION.withDescription("this control plane no longer leads"));
       } else {
         agent = known;
         agent.lease(hello, stream);
@@ -370,16 +369,16 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     private String refusal(AgentHello hello) {
       String name = hello.getAgent();
       if (!NAME.matcher(name).matches()) {
-        return "an agent's name is 1 to 64 of lower case letters, digits, '-' and '.'";
+        return "an agent's name must be 1 to 64 lower-case letters, digits, '-' and '.'";
       }
       boolean logsIn = !options.logins().apply(name).isNone();
       if (logsIn && OTHER_USERS.matcher(name).matches()) {
-        return "'" + name + "' is another user of the broker: give the agent another --name";
+        return "'" + name + "' is a different user at the broker: give the agent another --name";
       } else if (logsIn && !hello.getLogsIn()) {
-        return "the broker wants a login, which an agent of version '%s' can't give: update tapline-agent on %s"
+        return "the broker requires a login, which an agent of version '%s' does not support: update tapline-agent on %s"
             .formatted(hello.getVersion(), name);
       }
-      return hello.getIncarnation() == 0 ? "an agent without an incarnation" : "";
+      return hello.getIncarnation() == 0 ? "the hello has no incarnation" : "";
     }
 
     @Override

@@ -34,7 +34,8 @@ final class AuditedTrust extends X509ExtendedTrustManager {
     } catch (CertificateException e) {
       String subject = printable(chain[0].getSubjectX500Principal().getName());
       if (refusals.take(subject, System.nanoTime())) {
-        AUDIT.info("refused an agent's certificate of {}: {}", subject, printable(e.getMessage()));
+        AUDIT.info(
+            "rejected an agent's certificate from {}: {}", subject, printable(e.getMessage()));
       }
       throw e;
     }

@@ -73,7 +73,7 @@ public interface LeaseListener {
   }
 
   /** A listener that does nothing. */
-  LeaseListener NOBODY =
+  LeaseListener NONE =
       new LeaseListener() {
         @Override
         public void up(String agent, String multilog) {}

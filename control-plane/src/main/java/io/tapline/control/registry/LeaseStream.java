@@ -23,7 +23,7 @@ final class LeaseStream {
     }
     unread = out.isReady() ? 0 : unread + 1;
     if (unread > MOST_UNREAD) {
-      fail(Status.RESOURCE_EXHAUSTED.withDescription("commands are not read"));
+      fail(Status.RESOURCE_EXHAUSTED.withDescription("the agent does not read its commands"));
     } else {
       out.onNext(command);
     }

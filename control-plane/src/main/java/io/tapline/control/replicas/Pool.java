@@ -44,12 +44,12 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
     try {
       root = YAML.readTree(yaml);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("no YAML: " + e.getOriginalMessage(), e);
+      throw new IllegalArgumentException("not YAML: " + e.getOriginalMessage(), e);
     }
     requireKnown(root, MEMBERS);
     String name = root.path("name").asText();
     if (!name.matches("[a-z0-9][a-z0-9_-]{0,62}")) {
-      throw new IllegalArgumentException("name: small letters, digits, '_' and '-'");
+      throw new IllegalArgumentException("name: use lower-case letters, digits, '_' and '-'");
     }
     String redis = root.path("redis").asText();
     if (!redis.matches("[A-Za-z0-9.-]+:\\d{1,5}|unix:/.+")) {
@@ -65,7 +65,8 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
 
   private static void requireKnown(JsonNode node, Set<String> members) {
     if (!node.isObject()) {
-      throw new IllegalArgumentException("it holds members: " + String.join(", ", members));
+      throw new IllegalArgumentException(
+          "it must be a map with the keys " + String.join(", ", members));
     }
     node.fieldNames()
         .forEachRemaining(
@@ -79,7 +80,7 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
   private static long duration(String text) {
     Matcher matcher = DURATION.matcher(text);
     if (!matcher.matches()) {
-      throw new IllegalArgumentException("back_off: as 500ms, 10s or 2m");
+      throw new IllegalArgumentException("back_off: write it as 500ms, 10s or 2m");
     }
     long unit =
         switch (matcher.group(2)) {
@@ -103,7 +104,7 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
                 command(node.path("start")),
                 command(node.path("stop")));
         if (!taken.add(server.name()) | !taken.add(server.address())) {
-          throw new IllegalArgumentException("another server has this name or address");
+          throw new IllegalArgumentException("another server has the same name or address");
         }
         servers.add(server);
       } catch (IllegalArgumentException e) {
@@ -112,14 +113,15 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
       }
     }
     if (servers.size() < 2) {
-      throw new IllegalArgumentException("servers: a list of at least two");
+      throw new IllegalArgumentException("servers: list at least two");
     }
     return List.copyOf(servers);
   }
 
   private static List<String> command(JsonNode words) {
     if (!words.isMissingNode() && (!words.isArray() || words.isEmpty())) {
-      throw new IllegalArgumentException("start, stop: lists of words, as [systemctl, start, web]");
+      throw new IllegalArgumentException(
+          "start, stop: write lists of words such as [systemctl, start, web]");
     }
     List<String> command = new ArrayList<>();
     words.forEach(word -> command.add(word.asText()));

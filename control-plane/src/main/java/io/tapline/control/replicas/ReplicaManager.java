@@ -204,7 +204,7 @@ public final class ReplicaManager implements AutoCloseable {
         perSecond.entrySet().stream()
             .max(Map.Entry.comparingByValue())
             .map(most -> format("%s at %.1f/s", most.getKey(), most.getValue()))
-            .orElse("nothing is asked for");
+            .orElse("no requests");
     String over = before == 1 ? "1 server" : before + " servers";
     Change change = new Change(timeNs, servers, copies.size(), peak + " on " + over);
     store.note(change);

@@ -46,7 +46,8 @@ final class Replicator {
       send(url, to, HttpRequest.newBuilder().PUT(BodyPublishers.ofFile(original)));
       fetch(url, to, copy);
       if (Files.mismatch(original, copy) != -1) {
-        throw new IOException(url + " on " + to.name() + " is another than on " + from.name());
+        throw new IOException(
+            url + " on " + to.name() + " differs from the file on " + from.name());
       }
     } finally {
       Files.deleteIfExists(original);

@@ -18,10 +18,11 @@ public record Thresholds(double upperPerSecond, double lowerPerSecond, long back
   /** Validates the thresholds. */
   public Thresholds {
     if (!(lowerPerSecond > 0) || !(upperPerSecond < Double.POSITIVE_INFINITY)) {
-      throw new IllegalArgumentException("upper_per_second, lower_per_second: give both, above 0");
+      throw new IllegalArgumentException(
+          "upper_per_second, lower_per_second: both must be above 0");
     } else if (upperPerSecond < 2 * lowerPerSecond) {
       throw new IllegalArgumentException(
-          "upper_per_second: at least twice lower_per_second, or servers would come and go");
+          "upper_per_second: must be at least twice lower_per_second, or the number of servers would oscillate");
     } else if (backOffNs < 0 || backOffNs > MOST_BACK_OFF_NS) {
       throw new IllegalArgumentException("back_off: 0s to 1h");
     }

@@ -31,7 +31,7 @@ final class Audit implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger("tapline.audit");
   private static final Set<Integer> REFUSALS = Set.of(401, 403, 429);
-  private static final String NOBODY = "";
+  private static final String NO_TENANT = "";
   private static final int LONGEST = 256;
 
   private final TrustedProxies proxies;
@@ -56,7 +56,7 @@ final class Audit implements AutoCloseable {
   }
 
   private void refused(Context ctx, Token token) {
-    String tenant = token == null ? NOBODY : token.rights().tenant();
+    String tenant = token == null ? NO_TENANT : token.rights().tenant();
     if (refusals.take(tenant, REFUSALS_PER_SECOND, System.nanoTime()) > 0) {
       leftOut.incrementAndGet();
     } else if (LOG.isInfoEnabled()) {
@@ -107,7 +107,7 @@ final class Audit implements AutoCloseable {
   public void close() {
     long unwritten = leftOut.getAndSet(0);
     if (unwritten > 0) {
-      LOG.info("the server ends left_out={}", unwritten);
+      LOG.info("the server is shutting down left_out={}", unwritten);
     }
   }
 }

@@ -28,14 +28,14 @@ final class Follower {
     }
     String url = elsewhere.get();
     if (url.isEmpty()) {
-      throw Problems.notReady("no control plane leads at the moment; one soon will").asException();
+      throw Problems.notReady("no control plane leads at the moment; try again soon").asException();
     }
     String query = ctx.queryString() == null ? "" : "?" + ctx.queryString();
     throw Problem.of(
             307,
             "not-leading",
             "Another control plane leads",
-            "this control plane follows: ask the one at " + url)
+            "this control plane follows: use the leader at " + url)
         .withHeader("Location", url + ctx.path() + query)
         .asException();
   }

@@ -54,8 +54,8 @@ final class Guard {
       throw Problem.of(
               421,
               "misdirected",
-              "The request is for another server",
-              "the Host header is not of this server: use its address or localhost")
+              "The request is for a different server",
+              "the Host header does not name this server: use its address or localhost")
           .asException();
     }
     String origin = ctx.header("Origin");
@@ -63,8 +63,8 @@ final class Guard {
       throw Problem.of(
               403,
               "foreign-origin",
-              "Pages of other servers may not ask",
-              "the Origin header is of another server")
+              "Requests from pages of other servers are forbidden",
+              "the Origin header names another server")
           .asException();
     }
   }

@@ -30,7 +30,7 @@ final class QueueReporter implements QueueReports {
             .toList();
     if (queries.isEmpty()) {
       throw DrillException.notFound(
-          "no query has measured bursts at %s: submit one with PARSE queue_burst … AT %s, and ask again"
+          "no query has measured bursts at %s: submit one with PARSE queue_burst … AT %s, and try again"
               .formatted(queue, queue));
     }
     QueueDiagnosis diagnosis = new QueueDiagnosis(queue, fromNs, toNs);

@@ -133,7 +133,7 @@ public final class RestServer implements AutoCloseable {
           Kind.USER,
           "can't listen on "
               + options.bind()
-              + ": it is no address of this host; use 127.0.0.1 to serve this host alone",
+              + ": it is not an address of this host; use 127.0.0.1 to serve this host alone",
           e);
     }
   }
@@ -161,7 +161,7 @@ public final class RestServer implements AutoCloseable {
     String place = "port " + options.port() + " of " + options.bind();
     String why =
         e instanceof JavalinBindException
-            ? "it is taken, or not ours to take: choose another with --port, or stop who has it (ss -ltnp names it)"
+            ? "it is in use or not permitted: choose another with --port, or stop the program that uses it (ss -ltnp shows it)"
             : String.valueOf(e.getCause());
     return new PipelineException(Kind.RESOURCES, "can't listen on " + place + ": " + why, e);
   }
@@ -225,7 +225,7 @@ public final class RestServer implements AutoCloseable {
     try {
       javalin.stop();
     } catch (JavalinException e) {
-      LOG.warn("requests that did not finish in time were cut off", e);
+      LOG.warn("aborted requests that did not finish in time", e);
     }
   }
 }

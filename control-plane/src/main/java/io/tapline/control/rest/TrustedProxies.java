@@ -50,7 +50,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
         names.add(text);
       } else {
         throw new IllegalArgumentException(
-            "'" + text + "' is no address, no network such as 10.0.2.0/24, and no name of a host");
+            "'" + text + "' is not an address, a network such as 10.0.2.0/24, or a host name");
       }
     }
     return new TrustedProxies(networks, names);

@@ -143,7 +143,7 @@ public final class ControlPlane {
       if (fault.isDone()) {
         throw new PipelineException(Kind.RESOURCES, fault.join());
       }
-      terminal.hint("stopping; queries go on");
+      terminal.hint("stopping; queries continue");
     }
   }
 
@@ -152,7 +152,8 @@ public final class ControlPlane {
    * interfere.
    */
   private static void endAtOnce() {
-    System.err.println("tapline: this control plane has lost the lead; start it again to follow");
+    System.err.println(
+        "tapline: this control plane has lost the leadership; restart it as a follower");
     Runtime.getRuntime().halt(1);
   }
 

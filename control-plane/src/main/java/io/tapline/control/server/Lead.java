@@ -110,7 +110,7 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
           try {
             store.addAgent(agent);
           } catch (IOException e) {
-            LOG.warn("agent {} can't be kept: {}", agent, e.getMessage());
+            LOG.warn("can't store agent {}: {}", agent, e.getMessage());
           }
         });
   }

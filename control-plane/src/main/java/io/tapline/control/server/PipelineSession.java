@@ -120,7 +120,7 @@ public final class PipelineSession implements AutoCloseable {
 
   @Override
   public void close() {
-    try (ProgressListener.Phase closing = terminal.progress().phase("take everything down")) {
+    try (ProgressListener.Phase closing = terminal.progress().phase("shut everything down")) {
       if (terminal.endsProcess()) {
         pipeline.abandon();
       } else {

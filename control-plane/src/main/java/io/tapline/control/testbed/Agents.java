@@ -36,7 +36,7 @@ public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMem
     for (String host : hosts) {
       if (!there.contains(host)) {
         throw new IllegalArgumentException(
-            "there is no host '%s': they are called %s to %s"
+            "there is no host '%s': hosts are %s to %s"
                 .formatted(host, there.get(0), there.get(there.size() - 1)));
       }
     }

@@ -63,7 +63,7 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
     }
     if (!name.matches("[a-z][a-z0-9]{0,5}")) {
       throw new IllegalArgumentException(
-          "'" + name + "' is no name for a testbed: a letter and up to 5 letters or digits");
+          "'" + name + "' is not a testbed name: use a letter and up to 5 letters or digits");
     }
     if (linkMbit < 0) {
       throw new IllegalArgumentException("a link's rate can't be negative");

@@ -51,7 +51,7 @@ final class Readiness {
     List<TestbedProcess> there = processes.all();
     for (Daemon daemon : daemons.of(state)) {
       if (there.stream().noneMatch(each -> each.running() && each.name().equals(daemon.name()))) {
-        return "%s does not run: %s".formatted(daemon.name(), processes.lastWords(daemon.name()));
+        return "%s is not running: %s".formatted(daemon.name(), processes.lastWords(daemon.name()));
       }
     }
     for (String host : state.agents().hosts()) {
@@ -61,7 +61,7 @@ final class Readiness {
       }
     }
     return state.ownController() && !foundAll()
-        ? "the controller does not find the whole network: "
+        ? "the controller has not discovered the whole network: "
             + processes.lastWords(Daemons.CONTROLLER)
         : "";
   }

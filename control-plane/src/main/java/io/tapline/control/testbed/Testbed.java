@@ -191,7 +191,7 @@ public final class Testbed {
         .forEach(namespace -> taken.add("namespace " + namespace));
     if (!taken.isEmpty()) {
       throw new TestbedException(
-          "these were not made by testbed %s and are in its way: %s; choose another --name"
+          "these do not belong to testbed %s and conflict with it: %s; choose another --name"
               .formatted(name, taken.size() > 5 ? taken.subList(0, 5) + "…" : taken));
     }
   }
@@ -239,13 +239,13 @@ public final class Testbed {
     for (FatTreePlan.Switch each : plan.switches()) {
       if (!isDevice(each.bridge())) {
         throw new TestbedException(
-            "Open vSwitch made no bridge %s; of its userspace datapaths (device %s) a host has one at a time: is there another testbed?"
+            "Open vSwitch did not create bridge %s; a host can have one userspace datapath (device %s) at a time: is there another testbed?"
                 .formatted(each.bridge(), DATAPATH));
       }
     }
     for (FatTreePlan.Node host : plan.hosts()) {
       if (plan.memif() && !Files.exists(Bridges.mirrorSocket(folder, host))) {
-        throw new TestbedException("Open vSwitch made no memif port for " + host.id());
+        throw new TestbedException("Open vSwitch did not create a memif port for " + host.id());
       }
     }
   }

@@ -51,7 +51,7 @@ class TokenFileTest {
   }
 
   @Test
-  void aFileThatIsGoneOrBrokenIsSaidOnceHoweverManyAsk() throws Exception {
+  void aMissingOrInvalidFileIsReportedOnce() throws Exception {
     Path file = Files.writeString(folder.resolve("tokens.yaml"), GOOD);
     TokenFile tokens = new TokenFile(file);
     Files.delete(file);
@@ -60,8 +60,8 @@ class TokenFileTest {
     askOften(tokens);
     assertThat(lines).hasSize(2);
     assertThat(lines.get(0))
-        .isEqualTo("tokens stay as they were: " + file + ": can't be read; is it there?");
-    assertThat(lines.get(1)).startsWith("tokens stay as they were: " + file + ": it holds ");
+        .isEqualTo("keeping the old tokens: " + file + ": can't be read; does it exist?");
+    assertThat(lines.get(1)).startsWith("keeping the old tokens: " + file + ": it must contain ");
     Files.writeString(file, GOOD);
     Files.setLastModifiedTime(file, FileTime.from(Instant.now().plusSeconds(5)));
     askOften(tokens);
@@ -77,10 +77,10 @@ class TokenFileTest {
   }
 
   @Test
-  void aFileThatIsNotThereIsNamed() {
+  void aMissingFileIsNamed() {
     Path file = folder.resolve("none.yaml");
     assertThatThrownBy(() -> new TokenFile(file))
         .isInstanceOf(IOException.class)
-        .hasMessage(file + ": can't be read; is it there?");
+        .hasMessage(file + ": can't be read; does it exist?");
   }
 }

@@ -112,9 +112,9 @@ class TokenTextTest {
   }
 
   @Test
-  void whatIsNoYamlIsSaid() {
+  void invalidYamlIsReported() {
     assertThatThrownBy(() -> TokenText.add("tokens: [", entry("c")))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("no YAML");
+        .hasMessageContaining("not YAML");
   }
 }

@@ -24,7 +24,7 @@ class TokensTest {
     assertThat(token.rights().networkWide()).isFalse();
     assertThat(token.rights().scope()).hasToString("10.0.2.0/24");
     assertThat(tokens.find("secret", Instant.parse("2027-01-01T00:00:00Z"))).isEmpty();
-    assertThat(tokens.find(HASH, Instant.EPOCH)).as("the hash is no secret").isEmpty();
+    assertThat(tokens.find(HASH, Instant.EPOCH)).as("the hash is not a secret").isEmpty();
   }
 
   @Test
@@ -59,7 +59,7 @@ class TokensTest {
         "{event_streams: many} | tenant web: event_streams: a whole number",
         "{streams: 3} | tenant web: unknown member \"streams\"",
       })
-  void whatIsWrongWithAQuotaIsSaid(String entry, String message) {
+  void errorsInAQuotaAreReported(String entry, String message) {
     assertThatThrownBy(() -> Tokens.read("tokens: []\ntenants: {web: " + entry + "}"))
         .hasMessageContaining(message);
   }
@@ -74,15 +74,15 @@ class TokensTest {
       delimiter = '|',
       value = {
         "tenant: web, role: boss, subnets: [10.0.2.0/24] | role: viewer, analyst or admin",
-        "tenant: web, role: analyst | subnets: name what it may look at",
+        "tenant: web, role: analyst | subnets: name the networks that the token may see",
         "tenant: web, role: admin, subnets: [10.0.2.0/24] | an admin sees everything",
-        "tenant: web, role: analyst, subnets: [10.0.2.1/24] | 10.0.2.1/24 is no network",
+        "tenant: web, role: analyst, subnets: [10.0.2.1/24] | 10.0.2.1/24 is not a network",
         "tenant: Web, role: admin | tenant must match",
-        "tenant: q, role: admin | \"q\" is taken",
-        "tenant: web, role: admin, expires: soon | expires: a day",
+        "tenant: q, role: admin | \"q\" is reserved",
+        "tenant: web, role: admin, expires: soon | expires: write a day",
         "tenant: web, role: admin, rôle: x | unknown member",
       })
-  void whatIsWrongInAnEntryIsSaid(String entry, String message) {
+  void errorsInAnEntryAreReported(String entry, String message) {
     assertThatThrownBy(() -> Tokens.read("tokens: [{" + entry + ", sha256: " + HASH + "}]"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("token 1: ")
@@ -96,14 +96,14 @@ class TokensTest {
     String sameName = entry.formatted(Token.hash("two"));
     String sameHash = one.replace("name: ops", "name: other");
     assertThatThrownBy(() -> Tokens.read("tokens: [%s, %s]".formatted(one, sameName)))
-        .hasMessageContaining("token 2: name: another token has the same");
+        .hasMessageContaining("token 2: name: another token has the same name");
     assertThatThrownBy(() -> Tokens.read("tokens: [%s, %s]".formatted(one, sameHash)))
-        .hasMessageContaining("token 2: sha256: another token has the same");
+        .hasMessageContaining("token 2: sha256: another token has the same hash");
   }
 
   @ParameterizedTest
-  @CsvSource({"token: [], nothing else", "'tokens: [', no YAML", "'', nothing else"})
-  void whatIsWrongInAFileIsSaid(String text, String message) {
+  @CsvSource({"token: [], nothing else", "'tokens: [', not YAML", "'', nothing else"})
+  void errorsInAFileAreReported(String text, String message) {
     assertThatThrownBy(() -> Tokens.read(text)).hasMessageContaining(message);
   }
 }

@@ -48,7 +48,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void whatNeverCameIsLostAndNothingElse() {
+  void onlyMissingPacketsAreLost() {
     received(0);
     rest(0, 0);
     rest(500, 500);
@@ -77,7 +77,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void whatIsOnItsWayIsNotLost() {
+  void packetsInFlightAreNotLost() {
     received(0);
     rest(0, 0);
     copied(100);
@@ -90,7 +90,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void aMonitorThatSaysNothingMayHaveGotIt() {
+  void aSilentMonitorMayHaveReceivedIt() {
     received(0);
     rest(0, 0);
     for (int i = 0; i < 30; i++) {
@@ -105,7 +105,7 @@ class CopyBalanceTest {
 
   /** Open vSwitch includes earlier packets in the counters of a new flow. */
   @Test
-  void whatASwitchCountsForANewFlowThatItDidNotCopyIsNotLost() {
+  void packetsOfANewFlowThatASwitchDidNotCopyAreNotLost() {
     received(0);
     later(20);
     copied(40);
@@ -116,7 +116,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void whatArrivedBeforeAFlowCountedHidesNothingOnceTrafficHasStoodStill() {
+  void earlyArrivalsHideNoLossAfterAPauseOfTraffic() {
     for (int i = 0; i < 5; i++) {
       received(240L * i);
       copied(240L * i);
@@ -131,7 +131,7 @@ class CopyBalanceTest {
 
   /** The interface counts an ARP packet at once; the monitor excludes it once it has seen it. */
   @Test
-  void whatWasCountedTooEarlyAndIsNoCopyIsNotLost() {
+  void packetsCountedTooEarlyThatAreNotCopiesAreNotLost() {
     received(0);
     copied(0);
     later(1000);
@@ -145,7 +145,7 @@ class CopyBalanceTest {
 
   /** A slow switch counts its last packets when both sides have long been still. */
   @Test
-  void whatASwitchCountsLateIsNotLost() {
+  void packetsThatASwitchCountsLateAreNotLost() {
     received(0);
     rest(0, 0);
     rest(9, 149, 150);
@@ -157,7 +157,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void aSwitchThatBeginsAnewAndAFlowThatIsGoneTakeNothingBack() {
+  void aRestartedSwitchOrARemovedFlowDoesNotReduceTheLoss() {
     received(0);
     copied(0, 0);
     later(4000);
@@ -235,7 +235,7 @@ class CopyBalanceTest {
 
   /** Simulates lagging counters, slow packets, and traffic that starts, pauses and is cut off. */
   @Test
-  void neverMoreIsToldThanWasLostAndAllOfItOnceTrafficPauses() {
+  void reportedLossesNeverExceedRealOnesAndAreCompleteOnceTrafficPauses() {
     for (int seed = 0; seed < 300; seed++) {
       new Run(seed).go();
     }

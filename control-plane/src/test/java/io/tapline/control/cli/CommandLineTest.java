@@ -51,10 +51,10 @@ class CommandLineTest {
   }
 
   @Test
-  void whatIsNoNumberIsSaidInWords() {
+  void invalidNumbersAreReported() {
     Result result = run("diagnose", "path", "--avoid", "s1");
     assertThat(result.exitCode()).isEqualTo(2);
-    assertThat(result.err()).contains("'--avoid' (SWITCH): 's1' is no number");
+    assertThat(result.err()).contains("'--avoid' (SWITCH): 's1' is not a number");
   }
 
   @Test
@@ -80,7 +80,7 @@ class CommandLineTest {
       Result result = run("query", "list", "--server", url, "--token-file", token);
       assertThat(result.exitCode()).isEqualTo(CommandLine.ExitCode.USAGE);
       assertThat(result.err())
-          .contains("--server " + url, "read your token", "takes https://")
+          .contains("--server " + url, "read your token", "use https://")
           .doesNotContain("secret");
     }
     Result here = run("query", "list", "--server", "http://127.0.0.1:1", "--token-file", token);
@@ -99,7 +99,7 @@ class CommandLineTest {
         "server --prt=1|unknown option '--prt', did you mean --port?",
         "fmt a b|'b' is one argument too many",
         "run q|no packets to read: name capture files with --pcap or --tap",
-        "run q --tap sw1|'sw1' is no tap: expected SWITCH",
+        "run q --tap sw1|'sw1' is not a tap: expected SWITCH",
         "server --agents h:1 --tap sw1=m0|--tap is for the monitor of this host",
         "server --interface lo --tap sw1=a.pcap|queries read capture files or interfaces, not both",
         "run q --pcap f --speed 2x|'2x' is not a speed: use max or 1x",

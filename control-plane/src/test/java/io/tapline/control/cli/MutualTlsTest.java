@@ -172,8 +172,8 @@ class MutualTlsTest {
       assertThat(controller.counters().get(Counter.FOREIGN_DATAPATHS)).isEqualTo(4);
       assertThat(
               audit.with(
-                  "refused a switch at 127.0.0.1",
-                  "CN=switch may not speak for datapath 0x1",
+                  "rejected a switch at 127.0.0.1",
+                  "CN=switch is not valid for datapath 0x1",
                   "tapline:datapath:0xfa"))
           .hasSize(1);
     }
@@ -198,7 +198,7 @@ class MutualTlsTest {
         Await.until(
             refused,
             Duration.ofMillis(PATIENCE_MS),
-            () -> audit.with("refused a switch at 127.0.0.1: ").size() == 1);
+            () -> audit.with("rejected a switch at 127.0.0.1: ").size() == 1);
         assertThat(controller.counters().get(Counter.TLS_FAILURES)).as(refused).isEqualTo(1);
       }
     }

@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 class RefusalsTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Path PAGE = ROOT.resolve("docs/reference/errors.md");
-  private static final String BEGIN = "<!-- What follows is written by RefusalsTest. -->\n";
+  private static final String BEGIN = "<!-- RefusalsTest writes the rest of this page. -->\n";
 
   /** Far longer than a refusal takes, and far shorter than waiting for a service. */
   private static final Duration LIMIT = Duration.ofSeconds(5);
@@ -73,7 +73,7 @@ class RefusalsTest {
     Certificates authority = Certificates.authority(folder, "authority");
     authority.sign("server", "IP:127.0.0.1");
     stored = opened(new StoredQueries());
-    PLACES.put("NOBODY", "127.0.0.1:1");
+    PLACES.put("UNUSED", "127.0.0.1:1");
     PLACES.put("WEB", "127.0.0.1:" + web.getAddress().getPort());
     PLACES.put("SILENT", "127.0.0.1:" + silent.getLocalPort());
     PLACES.put("SECURE", opened(TlsPeer.start(authority.files("server"))).address());
@@ -138,10 +138,10 @@ class RefusalsTest {
     inputs.put(
         "Servers",
         List.of(
-            "tapline run QUERY --pcap good.pcap.zst --brokers NOBODY",
-            "tapline run QUERY --pcap good.pcap.zst --redis NOBODY",
-            "tapline server --port 0 --brokers NOBODY",
-            "tapline server --port 0 --redis NOBODY",
+            "tapline run QUERY --pcap good.pcap.zst --brokers UNUSED",
+            "tapline run QUERY --pcap good.pcap.zst --redis UNUSED",
+            "tapline server --port 0 --brokers UNUSED",
+            "tapline server --port 0 --redis UNUSED",
             "tapline run QUERY --pcap good.pcap.zst --brokers kafka..example:9092 --clear kafka",
             "tapline run QUERY --pcap good.pcap.zst --redis redis..example:6379 --clear redis",
             "tapline run QUERY --pcap good.pcap.zst --brokers WEB",
@@ -173,7 +173,7 @@ class RefusalsTest {
             "tapline run QUERY --pcap good.pcap.zst --speed 2x",
             "tapline server --port 70000",
             "tapline query list --server nonsense",
-            "tapline query list --server http://NOBODY",
+            "tapline query list --server http://UNUSED",
             "tapline-monitor --pcap good.pcap.zst --parser htp_get",
             "tapline-monitor --pcap none.pcap --parser http_get",
             "tapline-agent --nmae h1",
@@ -191,7 +191,7 @@ class RefusalsTest {
   }
 
   @Test
-  void thePageIsWhatIsSaid() throws Exception {
+  void thePageMatchesTheAnswers() throws Exception {
     StringBuilder page = new StringBuilder();
     int number = 0;
     for (Map.Entry<String, List<String>> section : inputs().entrySet()) {
@@ -237,7 +237,7 @@ class RefusalsTest {
       Files.writeString(PAGE, page);
     }
     assertThat(Files.readString(PAGE))
-        .as("-Dgolden.update=true writes %s anew", PAGE)
+        .as("-Dgolden.update=true writes %s again", PAGE)
         .isEqualTo(page);
   }
 

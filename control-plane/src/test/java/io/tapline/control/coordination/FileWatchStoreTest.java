@@ -73,7 +73,7 @@ class FileWatchStoreTest {
             "warning",
             List.of(),
             true);
-    return WatchRecord.added(id, spec, WatchService.NOBODY, "", 1_000);
+    return WatchRecord.added(id, spec, WatchService.NO_OWNER, "", 1_000);
   }
 
   @Test

@@ -120,7 +120,7 @@ class LeadershipTest {
   }
 
   @Test
-  void aServerThatIsStartedAnewIsFoundAgain() throws Exception {
+  void aRestartedServerIsFoundAgain() throws Exception {
     try (Leadership only = connect()) {
       only.campaign("http://only");
       await(only.led());
@@ -133,7 +133,7 @@ class LeadershipTest {
   }
 
   @Test
-  void nobodyThereIsSaid() throws Exception {
+  void aServerThatDoesNotListenIsReported() throws Exception {
     String gone = "127.0.0.1:" + FreePort.any();
     assertThatThrownBy(
             () ->

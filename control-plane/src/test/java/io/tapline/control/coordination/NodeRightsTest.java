@@ -213,7 +213,7 @@ class NodeRightsTest {
   }
 
   @Test
-  void besideItOnlyThoseThatAreNamedCreateNodes() throws Exception {
+  void otherwiseOnlyNamedSubjectsCreateNodes() throws Exception {
     try (Leadership leader = connect("control-1", "CN=flink")) {
       lead(leader, "https://leader");
       leader.claim();

@@ -69,7 +69,7 @@ class ZooKeeperTlsTest {
   }
 
   @Test
-  void whoHasNoneOrSpeaksInTheClearIsNotAnswered() {
+  void clientsWithoutACertificateOrTlsAreNotAnswered() {
     for (TlsFiles stranger : List.of(tls("stranger"), TlsFiles.NONE)) {
       assertThatThrownBy(() -> connect("localhost", stranger, IN_VAIN))
           .isInstanceOf(PipelineException.class)

@@ -88,7 +88,7 @@ class DiagnosisTest {
       LossReport report = losses(nodes);
       assertThat(report.retransmissions()).isEmpty();
       assertThat(report.findings()).isEmpty();
-      assertThat(report.verdict()).containsExactly("nothing is wrong: no flow retransmits");
+      assertThat(report.verdict()).containsExactly("no fault: no flow retransmits");
       assertThat(nodes.drill().watches().alertsAfter(0)).isEmpty();
       PathReport path =
           new DiagnosisService(nodes.drill()).path("", List.of(203L), List.of(202L), 0, 0);

@@ -52,9 +52,9 @@ class QueueDiagnosisTest {
         .containsExactly("10.0.0.2:4000", "10.0.0.1:4000");
     assertThat(report.verdict())
         .containsExactly(
-            "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets for the delay of the queries or longer",
-            "in the worst one, at 2026-11-28T00:52:25.700 UTC, one flow filled the queue: 10.0.0.2:4000 > 10.0.0.9:80 had 77 % of what waiting packets found",
-            "18 packets came and never left: dropped by the queue, sent to another port, or not captured");
+            "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets at least the delay of the queries",
+            "in the worst burst, at 2026-11-28T00:52:25.700 UTC, one flow filled the queue: 10.0.0.2:4000 > 10.0.0.9:80 had 77 % of the bytes ahead of waiting packets",
+            "18 packets arrived and never left: dropped by the queue, sent to another port, or not captured");
   }
 
   @Test
@@ -64,7 +64,7 @@ class QueueDiagnosisTest {
     }
     assertThat(diagnosis.report().verdict().get(1))
         .endsWith(
-            "4 flows to 10.0.0.9 filled the queue together (incast): 80 % of what waiting packets found");
+            "4 flows to 10.0.0.9 filled the queue together (incast): 80 % of the bytes ahead of waiting packets");
   }
 
   @Test
@@ -110,9 +110,9 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void withoutBurstsItSaysSo() {
+  void withoutBurstsAReasonIsGiven() {
     assertThat(diagnosis.report().verdict())
-        .containsExactly("no burst at s1:2: no packet waited as long as the delay of the queries");
+        .containsExactly("no burst at s1:2: no packet waited for the delay of the queries");
   }
 
   @Test

@@ -310,7 +310,7 @@ class DrillServiceTest {
    * last, for a node hears that their stream broke, nor is a snapshot taken that they spoilt.
    */
   @Test
-  void aCoordinatorThatIsKilledFreezesNobody() throws Exception {
+  void aKilledCoordinatorFreezesNoNode() throws Exception {
     for (int kill = 0; kill < 3; kill++) {
       Process coordinator =
           new ProcessBuilder(
@@ -366,7 +366,7 @@ class DrillServiceTest {
 
   /** The freeze of a live coordinator that never unfreezes expires. */
   @Test
-  void aFreezeThatNobodyEndsEndsByItself() throws Exception {
+  void aFreezeExpiresIfNoCoordinatorEndsIt() throws Exception {
     try (NodeClient other = new NodeClient(first.address(), NodeAccess.LOCAL)) {
       Futures.getUnchecked(other.freeze(Duration.ofMillis(30)));
       assertThat(count(both, "")).isPositive();

@@ -39,7 +39,7 @@ class HeaderFilterTest {
   }
 
   @Test
-  void theScopeIsATreeOfItsOwnForOthers() throws ConditionSyntaxException {
+  void theScopeIsASeparateTreeForOthers() throws ConditionSyntaxException {
     HeaderFilter filter = parse("bytes > 1KB", SCOPE);
     assertThat(filter.condition().orElseThrow().getNodesCount()).isEqualTo(1);
     assertThat(SCOPE.ofHeaders().getNodesCount()).isEqualTo(5);

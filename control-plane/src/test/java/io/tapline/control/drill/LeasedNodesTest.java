@@ -75,7 +75,7 @@ class LeasedNodesTest {
 
   /** A node may appear before or after the watch, or return. */
   @Test
-  void aNodeThatComesIsToldWhatIsWatched() throws Exception {
+  void aNewNodeReceivesAllWatches() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {
       LeasedNodes leases = new LeasedNodes(drill);
       leases.up("h1", first.address().target());
@@ -164,7 +164,7 @@ class LeasedNodesTest {
   }
 
   @Test
-  void whatTheServerWasGivenStays() throws Exception {
+  void nodesOfTheServersOptionsStay() throws Exception {
     try (DrillService drill = new DrillService(List.of(first.address()))) {
       LeasedNodes leases = new LeasedNodes(drill);
       leases.up("h1", second.address().target());

@@ -97,7 +97,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void whoHasATokenIsAnswered() throws Exception {
+  void clientsWithATokenAreAnswered() throws Exception {
     for (String token : List.of(TOKEN, LATER)) {
       try (DrillService drill = drill(node, access(token))) {
         assertThat(drill.headers(all()).rows()).isNotEmpty();
@@ -119,17 +119,17 @@ class NodeAccessTest {
   }
 
   @Test
-  void whoHasNoneIsNot() throws Exception {
+  void clientsWithoutOneAreNot() throws Exception {
     assertThat(error(node, access("first-0123456789abcdeF")))
-        .isEqualTo("refuses the server: the token is wrong");
+        .isEqualTo("rejects the server: the token is invalid");
     assertThat(error(node, NodeAccess.tls(authority.nobody(), null)))
-        .isEqualTo("refuses the server: a token is wanted");
-    whoHasATokenIsAnswered();
+        .isEqualTo("rejects the server: a token is required");
+    clientsWithATokenAreAnswered();
   }
 
   @Test
-  void whoSpeaksNoTlsIsNot() {
-    assertThat(error(node, NodeAccess.LOCAL)).contains("does it want TLS (--multilog-ca)?");
+  void clientsWithoutTlsAreNot() {
+    assertThat(error(node, NodeAccess.LOCAL)).contains("does it require TLS (--multilog-ca)?");
   }
 
   @Test
@@ -149,7 +149,7 @@ class NodeAccessTest {
     Path capture = NodeProcess.capture("http_small.pcap.zst");
     try (NodeProcess plain = NodeProcess.launchAt(folder, address, capture)) {
       plain.awaitRows(NodeAccess.LOCAL);
-      assertThat(error(plain, access(TOKEN))).contains("can't be spoken to over TLS");
+      assertThat(error(plain, access(TOKEN))).contains("failed the TLS handshake");
     }
   }
 
@@ -186,11 +186,11 @@ class NodeAccessTest {
       error(strict, access(TOKEN));
       assertThat(error(strict, certified("another-role", TOKEN)))
           .isEqualTo(
-              "refuses the server: a certificate of 'front' may not ask, only one of 'control'");
+              "rejects the server: the certificate of 'front' is not accepted, only one of 'control'");
       assertThat(error(strict, certified("control-1", "first-0123456789abcdeF")))
-          .isEqualTo("refuses the server: the token is wrong");
+          .isEqualTo("rejects the server: the token is invalid");
       everyCallIsRefused(strict);
-      assertThat(strict.log()).contains("refused a call: a certificate of 'front'");
+      assertThat(strict.log()).contains("rejected a call: the certificate of 'front'");
       try (DrillService drill = drill(strict, certified("control-1", TOKEN))) {
         assertThat(drill.headers(all()).rows()).as("after all that").isNotEmpty();
       }

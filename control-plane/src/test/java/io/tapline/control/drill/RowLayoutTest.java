@@ -60,7 +60,7 @@ class RowLayoutTest {
   }
 
   @Test
-  void whatARowLacksIsLeftOut() {
+  void missingValuesOfARowAreOmitted() {
     assertThat(new RowLayout(SCHEMA).json(row(0), 0).toString())
         .isEqualTo("{\"time_ns\":5,\"flow\":\"0000000000000abc\"}");
   }

@@ -79,7 +79,7 @@ class TogetherWatchTest {
 
   /** In the capture's busiest second 117 packets come from one client. */
   @Test
-  void whatNeitherNodeHasAloneIsFoundWithTheOther() throws Exception {
+  void aTotalThatNoSingleNodeReachesIsFound() throws Exception {
     String together = add("COUNT > 200", true, List.of());
     String alone = add("COUNT > 100", false, List.of("h1"));
     feed("h1");
@@ -123,7 +123,7 @@ class TogetherWatchTest {
   }
 
   @Test
-  void whatCannotBeSplitIsRefused() {
+  void conditionsThatCantBeSplitAreRejected() {
     for (String when :
         List.of(
             "COUNT < 5",

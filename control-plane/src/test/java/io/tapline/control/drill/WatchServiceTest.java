@@ -98,7 +98,7 @@ class WatchServiceTest {
   }
 
   @Test
-  void whoFollowsLeavesWatchesAloneAndWhoLeadsNextTellsNobodyOfThem() throws Exception {
+  void followersLeaveWatchesAloneAndTheNextLeaderKeepsThemSecret() throws Exception {
     String first = drill.watches().add(watch("dst_port == 80", "COUNT > 5", "src_ip"));
     try (DrillService next =
         DrillService.following(
@@ -119,7 +119,7 @@ class WatchServiceTest {
   }
 
   @Test
-  void whatIsRemovedIsGoneFromTheNode() throws Exception {
+  void removedWatchesDisappearFromTheNode() throws Exception {
     String first = drill.watches().add(watch("", ""));
     String second = drill.watches().add(watch("protocol == TCP", "COUNT > 1"));
     assertThat(defined()).containsExactly(first, second);
@@ -131,7 +131,7 @@ class WatchServiceTest {
   }
 
   @Test
-  void whatMakesNoSenseLeavesNothingBehind() throws Exception {
+  void invalidRequestsLeaveNothingBehind() throws Exception {
     for (WatchSpec wrong :
         List.of(
             watch("dst_prt == 80", "COUNT > 5"),

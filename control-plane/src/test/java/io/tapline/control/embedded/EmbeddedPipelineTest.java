@@ -98,7 +98,7 @@ class EmbeddedPipelineTest {
     EmbeddedOptions unreachable = at("192.0.2.1");
     assertThatThrownBy(() -> EmbeddedPipeline.start(unreachable, ProgressListener.SILENT))
         .isInstanceOf(PipelineException.class)
-        .hasMessageContaining("the embedded Kafka broker does not start");
+        .hasMessageContaining("can't start the embedded Kafka broker");
     assertThat(folders()).isEqualTo(before);
     assertThat(children()).isEqualTo(childrenBefore);
   }
@@ -109,7 +109,7 @@ class EmbeddedPipelineTest {
     List<Long> childrenBefore = children();
     assertThatThrownBy(() -> EmbeddedPipeline.start(noFlink(), ProgressListener.SILENT))
         .isInstanceOf(PipelineException.class)
-        .hasMessageContaining("the embedded Flink cluster does not start");
+        .hasMessageContaining("can't start the embedded Flink cluster");
     assertThat(folders()).isEqualTo(before);
     assertThat(children()).isEqualTo(childrenBefore);
   }

@@ -22,7 +22,7 @@ import redis.clients.jedis.Jedis;
 
 /** Tests the access of other users of the host to the embedded Redis. */
 class EmbeddedRedisTest {
-  private static final String NOBODY = "65534";
+  private static final String OTHER_USER_ID = "65534";
 
   private final List<String> failures = new ArrayList<>();
   private TemporaryFolder folder;
@@ -57,9 +57,9 @@ class EmbeddedRedisTest {
     String[] ping = {
       "setpriv",
       "--reuid",
-      NOBODY,
+      OTHER_USER_ID,
       "--regid",
-      NOBODY,
+      OTHER_USER_ID,
       "--clear-groups",
       "redis-cli",
       "-s",
@@ -80,7 +80,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void nobodyGetsInWithoutThePasswordWhichNoCommandLineTells() throws Exception {
+  void aPasswordIsRequiredAndIsOnNoCommandLine() throws Exception {
     assertThat(output("redis-cli", "-s", socket().toString(), "ping")).contains("NOAUTH");
     String password = redis.endpoint().login().password();
     assertThat(password).hasSizeGreaterThan(40);

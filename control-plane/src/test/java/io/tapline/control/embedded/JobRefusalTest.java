@@ -98,7 +98,7 @@ class JobRefusalTest {
 
   @Test
   void withoutACluster() {
-    IOException reason = new IOException("the embedded Flink cluster does not start: no memory");
+    IOException reason = new IOException("can't start the embedded Flink cluster: no memory");
     EmbeddedFlink none =
         EmbeddedFlink.starting(CompletableFuture.failedFuture(reason), folder.resolve("none"));
     Endpoints endpoints = new Endpoints(kafka.endpoint(), RedisEndpoint.parse(redis.address()));

@@ -36,7 +36,7 @@ class LocalAgentsTest {
             RegistryOptions.usual(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 "127.0.0.1:" + FreePort.any()),
-            LeaseListener.NOBODY);
+            LeaseListener.NONE);
   }
 
   @AfterEach
@@ -98,10 +98,10 @@ class LocalAgentsTest {
   @Test
   void oneThatDoesNotStartIsAnErrorInItsWords() {
     assertThatThrownBy(() -> start(PROGRAMS.resolve("no-such-program"), "local-0"))
-        .hasMessageContaining("tapline-agent does not start")
+        .hasMessageContaining("can't start tapline-agent")
         .hasMessageContaining("no-such-program");
     assertThatThrownBy(() -> start(PROGRAMS.resolve("tapline-agent"), "No Name"))
-        .hasMessageContaining("is not a host's name");
+        .hasMessageContaining("is not a valid host name");
     assertThat(agents()).isEmpty();
   }
 }

@@ -18,11 +18,11 @@ class FlinkRestTest {
     Path jar = Files.createFile(folder.resolve("job.jar"));
     assertThatThrownBy(() -> FlinkSession.connect("http://127.0.0.1:1", TlsFiles.NONE, jar, ""))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining("Flink at http://127.0.0.1:1 can't be used: nothing answers there");
+        .hasMessageContaining("Flink at http://127.0.0.1:1 can't be used: no answer");
   }
 
   @Test
-  void ofAStackTraceTheInnermostCauseIsTold() {
+  void theInnermostCauseOfAStackTraceIsReported() {
     String trace =
         """
         org.apache.flink.runtime.JobException: Recovery is suppressed

@@ -48,7 +48,7 @@ class FlinkSessionTest {
   }
 
   @Test
-  void aJobWithoutASlotSaysSoUntilItHasOne() throws Exception {
+  void aJobWithoutASlotIsReportedUntilItHasOne() throws Exception {
     MiniClusterConfiguration oneSlot =
         new MiniClusterConfiguration.Builder()
             .setNumTaskManagers(1)
@@ -80,7 +80,7 @@ class FlinkSessionTest {
   }
 
   @Test
-  void withoutALeaderNobodyKnowsWhetherAJobIsThere() throws Exception {
+  void withoutALeaderTheExistenceOfAJobIsUnknown() throws Exception {
     MiniClusterConfiguration led =
         new MiniClusterConfiguration.Builder()
             .withRandomPorts()
@@ -93,7 +93,7 @@ class FlinkSessionTest {
       lead.revokeDispatcherLeadership().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
       JobID job = new JobID();
       Await.until(
-          "nobody leads",
+          "no control plane leads",
           PATIENCE,
           () -> new FlinkRest(address).get("/jobs/" + job.toHexString()).status() == 503);
       try (FlinkSession session =

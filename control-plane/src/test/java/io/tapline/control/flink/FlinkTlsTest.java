@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FlinkTlsTest {
   private static final int PATIENCE_S = 90;
   private static final String PASSWORD = "secret";
-  private static final String REFUSED_BY_FLINK = "it does not take the job's jar";
+  private static final String REFUSED_BY_FLINK = "it rejected the job's jar";
 
   @TempDir Path folder;
 

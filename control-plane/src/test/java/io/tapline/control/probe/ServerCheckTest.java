@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests real servers and impostors. */
 class ServerCheckTest {
-  private static final String NOBODY = "127.0.0.1:1";
+  private static final String UNUSED = "127.0.0.1:1";
 
   @TempDir static Path folder;
   private static Certificates authority;
@@ -70,26 +70,26 @@ class ServerCheckTest {
   @Test
   void aRedisThatTakesTheLogin() {
     assertThat(fault(redis.control())).isEmpty();
-    assertThat(fault(redis.endpoint())).contains("wants a login", "--redis-password-file");
+    assertThat(fault(redis.endpoint())).contains("requires a login", "--redis-password-file");
     assertThat(fault(redis.endpoint().withLogin(new Login("control", "guess"))))
-        .contains("refuses the login of control (WRONGPASS")
+        .contains("rejects the login of control (WRONGPASS")
         .doesNotContain("guess");
   }
 
   @Test
   void aBrokerWhoseClientsLogIn() {
     assertThat(fault(KafkaEndpoint.open(kafka.endpoint().brokers())))
-        .contains("clients log in there (", "PLAIN", "without a login");
+        .contains("the listener requires a login (", "PLAIN", "without a login");
   }
 
   @Test
   void oneBrokerOfSeveralIsEnough() throws Exception {
     try (EmbeddedServices open = EmbeddedServices.startOpen("")) {
       String good = open.endpoints().kafka().brokers();
-      assertThat(fault(KafkaEndpoint.open(NOBODY + "," + good))).isEmpty();
-      assertThat(fault(kafka(good, authority.nobody()))).contains("it does not speak TLS");
+      assertThat(fault(KafkaEndpoint.open(UNUSED + "," + good))).isEmpty();
+      assertThat(fault(kafka(good, authority.nobody()))).contains("it does not use TLS");
     }
-    assertThat(fault(KafkaEndpoint.open(NOBODY + ",127.0.0.1:2")).lines())
+    assertThat(fault(KafkaEndpoint.open(UNUSED + ",127.0.0.1:2")).lines())
         .hasSize(2)
         .allMatch(line -> line.contains("connection refused"));
   }
@@ -98,7 +98,7 @@ class ServerCheckTest {
   void bothServicesAreNamed() {
     assertThat(
             message(
-                Optional.of(KafkaEndpoint.open(NOBODY)),
+                Optional.of(KafkaEndpoint.open(UNUSED)),
                 Optional.of(RedisEndpoint.open("127.0.0.1", 1))))
         .startsWith("Kafka broker 127.0.0.1:1: connection refused")
         .contains("\nRedis 127.0.0.1:1: connection refused");
@@ -108,11 +108,11 @@ class ServerCheckTest {
   void serversThatSpeakTls() throws Exception {
     try (TlsPeer peer = TlsPeer.start(authority.files("server"))) {
       assertThat(fault(KafkaEndpoint.open(peer.address())))
-          .contains("it speaks TLS; add --tls kafka");
-      assertThat(fault(peer.redis())).contains("it speaks TLS; add --tls redis");
+          .contains("it uses TLS; add --tls kafka");
+      assertThat(fault(peer.redis())).contains("it uses TLS; add --tls redis");
       Certificates other = Certificates.authority(folder, "other");
       assertThat(fault(kafka(peer.address(), other.nobody())))
-          .contains("its certificate is of no authority in --tls-ca");
+          .contains("its certificate is not signed by an authority in --tls-ca");
       assertThat(fault(peer.redis().withTls(authority.files("own"))))
           .contains("closed the connection without an answer");
     }

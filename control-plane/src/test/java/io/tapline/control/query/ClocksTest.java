@@ -18,21 +18,21 @@ class ClocksTest {
           """);
 
   @Test
-  void clocksThatDifferByMoreThanAHundredthOfAStepAreTold() {
+  void clocksThatDifferByMoreThanAHundredthOfAStepAreReported() {
     assertThat(Clocks.note(PLAN, List.of(host("h1", 0, 1), host("h2", 9, 0)))).isEmpty();
     assertThat(Clocks.note(PLAN, List.of(host("h1", 4, 1), host("h2", 30, 2), host("h3", -3, 1))))
         .hasValue(
-            "the clock of h2 is 33.0 ms ahead of that of h3 (give or take 3.0 ms), beyond 1 % of the 1000 ms by which"
+            "the clock of h2 is 33.0 ms ahead of that of h3 (±3.0 ms), beyond 1 % of the 1000 ms by which"
                 + " windows advance: tuples of one moment may be in different windows");
   }
 
   @Test
-  void aMeasurementThatIsNoBetterThanThatIsTold() {
+  void anInaccurateMeasurementIsReported() {
     assertThat(Clocks.note(PLAN, List.of(host("h1", 0, 9), host("h2", 0, 9)))).isPresent();
   }
 
   @Test
-  void oneHostOrHostsThatNobodyHasMeasuredHaveNothingToDiffer() {
+  void oneHostOrUnmeasuredHostsHaveNoDifference() {
     assertThat(Clocks.note(PLAN, List.of(host("h1", 4_000, 1)))).isEmpty();
     assertThat(Clocks.note(PLAN, List.of())).isEmpty();
   }

@@ -71,12 +71,12 @@ class QueryPlacementsTest {
   }
 
   @Test
-  void whatHasNoPlaceIsRefusedInWords() {
+  void queriesThatCantBePlacedAreRejectedWithAReason() {
     QueryPlacements placements = new QueryPlacements(NETWORK);
     assertThat(placements.reserve("q", to("192.0.2.1/32"), Optional.empty()).refusal())
         .isEqualTo(
-            "not placed in the inventory's network: no address of the query is one of a host in the"
-                + " inventory's network");
+            "not placed in the inventory's network: no host of the inventory's network has an"
+                + " address of the query");
     assertThat(placements.find("q")).isEmpty();
   }
 
@@ -163,7 +163,7 @@ class QueryPlacementsTest {
 
   /** A query does not wait forever for a switch, but is incomplete until the switch confirms. */
   @Test
-  void aSwitchThatConfirmsLateIsToldOfLate() throws Exception {
+  void aLateConfirmationOfASwitchIsReported() throws Exception {
     QueryPlacements placements = new QueryPlacements(NETWORK, SwitchPorts.NONE, Duration.ZERO);
     LateSwitches switches = new LateSwitches();
     placements.mirrorThrough(switches);

@@ -111,6 +111,6 @@ class QueryRecordTest {
   void anUnknownStateIsAnError() {
     assertThatThrownBy(() -> read("PAUSED", "RUNNING"))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining("can't be read");
+        .hasMessageContaining("can't read the record");
   }
 }

@@ -128,7 +128,7 @@ class QueryServiceTest {
     String first = queries.submit(QUERY, slow(), ProgressListener.SILENT, web, 1);
     assertThatThrownBy(() -> queries.submit(QUERY, small(), ProgressListener.SILENT, web, 1))
         .isInstanceOf(TooManyQueries.class)
-        .hasMessageContaining("queries of web");
+        .hasMessageContaining("web has 1 running queries");
     String other = submit(small());
     queries.stop(first);
     queries.awaitEnd(first);
@@ -218,7 +218,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void stopOfAQueryThatNeverWasChangesNothing() {
+  void stoppingAnUnknownQueryChangesNothing() {
     queries.stop("q-20200101-000000-000000");
     assertThat(queries.find("q-20200101-000000-000000")).isEmpty();
   }

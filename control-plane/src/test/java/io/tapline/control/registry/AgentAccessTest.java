@@ -156,11 +156,11 @@ class AgentAccessTest {
         Status refused = lease("h2", TOKEN, "h1");
         assertThat(refused.getCode()).isEqualTo(Code.PERMISSION_DENIED);
         assertThat(refused.getDescription())
-            .isEqualTo("the certificate of CN=h2 may not hold the lease of h1: it names h2");
+            .isEqualTo("the certificate of CN=h2 is not valid for the lease of h1: it names h2");
       }
       assertThat(lease("pair", TOKEN, "127.0.0.1").getCode()).isEqualTo(Code.PERMISSION_DENIED);
-      assertThat(audit.with("refused a lease", "CN=h2", "h1")).hasSize(1);
-      assertThat(audit.with("refused a lease", "CN=a pair", "127.0.0.1")).hasSize(1);
+      assertThat(audit.with("rejected a lease", "CN=h2", "h1")).hasSize(1);
+      assertThat(audit.with("rejected a lease", "CN=a pair", "127.0.0.1")).hasSize(1);
     }
     assertThat(LEASED).isEmpty();
   }
@@ -182,7 +182,7 @@ class AgentAccessTest {
       Await.until(
           "it is audited",
           PATIENCE,
-          () -> audit.with("refused an agent's certificate of CN=h5").size() == 1);
+          () -> audit.with("rejected an agent's certificate from CN=h5").size() == 1);
     }
     assertThat(LEASED).isEmpty();
     assertThat(lease("h1", TOKEN, "h1").isOk()).as("the right one, after all that").isTrue();
@@ -212,18 +212,19 @@ class AgentAccessTest {
   }
 
   @Test
-  void aRealAgentShowsItsCertificateAndSaysWhyItIsRefused() throws Exception {
+  void aRealAgentPresentsItsCertificateAndReportsItsRejection() throws Exception {
     Process right = agent("h2", "h2");
     Process wrong = agent("h3", "h2");
     Process stranger = agent("h1", "h1-of-another-role");
     try (AuditLines audit = new AuditLines()) {
       Await.until("a lease", PATIENCE, () -> LEASED.contains("h2"));
-      Await.until("a refusal", PATIENCE, () -> said("h3").contains("may not hold the lease of h3"));
+      Await.until(
+          "a refusal", PATIENCE, () -> said("h3").contains("is not valid for the lease of h3"));
       assertThat(said("h3")).contains("the certificate of CN=h2").contains("it names h2");
       Await.until(
           "a refused handshake",
           PATIENCE,
-          () -> !audit.with("refused an agent's certificate of CN=h1").isEmpty());
+          () -> !audit.with("rejected an agent's certificate from CN=h1").isEmpty());
       assertThat(LEASED).containsExactly("h2");
     } finally {
       for (Process agent : List.of(right, wrong, stranger)) {

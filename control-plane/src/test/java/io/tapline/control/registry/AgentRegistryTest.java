@@ -282,11 +282,11 @@ class AgentRegistryTest {
     Peer old = Peer.of(channel);
     old.hello("h1", 1);
     assertThat(old.endOfStream().getDescription())
-        .contains("broker wants a login", "update tapline-agent on h1");
+        .contains("broker requires a login", "update tapline-agent on h1");
     for (String other : List.of("control", "job-q1")) {
       Peer peer = Peer.of(channel);
       peer.helloWithLogin(other);
-      assertThat(peer.endOfStream().getDescription()).contains("another user of the broker");
+      assertThat(peer.endOfStream().getDescription()).contains("a different user at the broker");
     }
     Peer one = Peer.of(channel);
     one.helloWithLogin("h1");
@@ -315,7 +315,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void whatAnAgentOfTheVersionBeforeSaysAmissHarmsNoLease() throws Exception {
+  void wrongMessagesOfAnOlderAgentHarmNoLease() throws Exception {
     Peer peer = Peer.of(channel);
     peer.protocol = 0;
     peer.hello("h1", 1);
@@ -354,7 +354,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void whatIsAssignedBeforeTheAgentComesWaitsForIt() throws Exception {
+  void earlyAssignmentsWaitForTheAgent() throws Exception {
     Heard heard = new Heard();
     registry.assign("late", "q", 1, PLAN, heard);
     registry.limit("late", "q", 0.5);
@@ -392,7 +392,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void anAgentThatComesBackGoesOnAndEndsWhatNobodyWants() throws Exception {
+  void aReturningAgentContinuesAndEndsUnownedParts() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "wanted", 1, PLAN, heard);
@@ -407,31 +407,31 @@ class AgentRegistryTest {
             Assignment.newBuilder().setQuery("wanted").setEpoch(1).build());
     AgentCommand end = again.next();
     assertThat(end.getEnd().getQuery()).isEqualTo("unwanted");
-    assertThat(end.getEnd().getAbandon()).as("others may go on with it").isTrue();
+    assertThat(end.getEnd().getAbandon()).as("others may resume it").isTrue();
     assertThat(again.next().getAssign().getQuery()).isEqualTo("wanted");
     assertThat(heard.words).isEmpty();
   }
 
   @Test
-  void anAgentThatWasStartedAnewHasLostWhatItRan() throws Exception {
+  void aRestartedAgentHasLostItsParts() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "q", 1, PLAN, heard);
     first.next();
     peer("h1", 2);
-    assertThat(heard.next()).startsWith("lost: the agent of h1 was started anew");
+    assertThat(heard.next()).startsWith("lost: the agent of h1 was restarted");
     assertThat(first.endOfStream().getCode()).isEqualTo(Code.ABORTED);
   }
 
   @Test
-  void whatWasInheritedGoesOnWhereItIsAndIsLostWhereItIsNot() throws Exception {
+  void inheritedPartsContinueOnTheirHostsAndAreLostElsewhere() throws Exception {
     Heard goesOn = new Heard();
     Heard isLost = new Heard();
     registry.inherit("h1", "has", 2, PLAN, goesOn);
     registry.inherit("h1", "has-not", 2, PLAN, isLost);
     Peer peer = peer("h1", 5, Assignment.newBuilder().setQuery("has").setEpoch(2).build());
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("has");
-    assertThat(isLost.next()).startsWith("lost: the agent of h1 was started anew");
+    assertThat(isLost.next()).startsWith("lost: the agent of h1 was restarted");
     peer.status("{\"event\":\"query_added\",\"query\":\"has\"}", 2);
     assertThat(goesOn.next()).isEqualTo("running");
   }
@@ -447,11 +447,11 @@ class AgentRegistryTest {
     assertThat(from.next().getEnd().getAbandon()).isTrue();
     assertThat(to.next().getAssign().getEpoch()).isEqualTo(2);
     registry.move("h2", "h2", "q", 3, PLAN, heard);
-    assertThat(heard.next()).startsWith("failed internal: h2 has a part of q already");
+    assertThat(heard.next()).startsWith("failed internal: h2 already has a part of q");
   }
 
   @Test
-  void leasesAreToldOfInTheirOrder() throws Exception {
+  void leasesAreReportedInOrder() throws Exception {
     Peer first = Peer.of(channel);
     AgentHello hello =
         AgentHello.newBuilder()
@@ -525,7 +525,7 @@ class AgentRegistryTest {
     registry.assign("h1", "q", 1, PLAN, heard);
     assertThat(good.next().hasAssign()).isTrue();
     good.status("no JSON", 0);
-    good.status("{\"event\":\"query_ended\",\"query\":\"of nobody\"}", 9);
+    good.status("{\"event\":\"query_ended\",\"query\":\"unknown\"}", 9);
     good.status("[1]", 0);
     good.status(
         "{\"event\":\"query_refused\",\"query\":\"q\",\"kind\":\"user\",\"message\":\"no\"}", 1);
@@ -533,14 +533,15 @@ class AgentRegistryTest {
   }
 
   @Test
-  void aMonitorThatDiesIsToldOf() throws Exception {
+  void theDeathOfAMonitorIsReported() throws Exception {
     Peer peer = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "q", 1, PLAN, heard);
     peer.status("{\"event\":\"monitor_ended\",\"message\":\"killed by signal 9\"}", 0);
     assertThat(heard.next()).isEqualTo("warning h1: killed by signal 9");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"lost\":true}", 1);
-    assertThat(heard.next()).isEqualTo("lost: the monitor of h1 was lost before all was out");
+    assertThat(heard.next())
+        .isEqualTo("lost: the monitor of h1 was lost before it had sent everything");
   }
 
   @Test
@@ -555,11 +556,11 @@ class AgentRegistryTest {
     peer.mute = true;
     assertThat(peer.endOfStream().getCode()).isEqualTo(Code.DEADLINE_EXCEEDED);
     assertThat(heard.next()).isEqualTo("away");
-    assertThat(heard.next()).contains("h1", "did not come back");
+    assertThat(heard.next()).contains("h1", "did not return");
   }
 
   @Test
-  void anEndThatWasAskedForMeanwhileIsToldWhenTheAgentComesBack() throws Exception {
+  void anEndRequestedMeanwhileIsSentWhenTheAgentReturns() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "q", 1, PLAN, heard);
@@ -577,7 +578,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void whatIsForgottenIsEndedWhenTheAgentComesBack() throws Exception {
+  void forgottenPartsEndWhenTheAgentReturns() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "q", 1, PLAN, heard);

@@ -70,7 +70,7 @@ class AgentSecretTest {
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 "127.0.0.1:" + FreePort.any())
             .withHashKeys(new HashKeys(HashKey.of(FLOWS), HashKey.of(TEXTS)));
-    try (AgentRegistry registry = AgentRegistry.start(options, LeaseListener.NOBODY)) {
+    try (AgentRegistry registry = AgentRegistry.start(options, LeaseListener.NONE)) {
       Process agent = agent(registry.port());
       try {
         registry.assign("h1", "q", 1, Plan.getDefaultInstance(), new Unheard());

@@ -31,7 +31,7 @@ class ClockOffsetTest {
   }
 
   @Test
-  void aClockThatWasSetMeanwhileTellsNothing() {
+  void aClockThatWasSetMeanwhileGivesNoOffset() {
     ClockOffset clock = new ClockOffset();
     clock.add(1_000, 5_000, 9_000, 2_000);
     clock.add(2_000, 5_000, 5_000, 1_000);

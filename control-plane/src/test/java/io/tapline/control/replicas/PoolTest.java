@@ -40,18 +40,18 @@ class PoolTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "name: videos|name: Vi deos|name: small letters",
+        "name: videos|name: Vi deos|name: use lower-case letters",
         "redis: 10.30.0.1:6379|redis: here|redis: HOST:PORT, or unix:/PATH",
         "lower_per_second: 4|lower_per_second: 6|at least twice",
         "lower_per_second: 4|lower: 4|unknown member \"lower\"",
-        "back_off: 1500ms|back_off: soon|back_off: as 500ms",
-        "start: [start, web2]|start: start web2|server 2: start, stop: lists",
+        "back_off: 1500ms|back_off: soon|back_off: write it as 500ms",
+        "start: [start, web2]|start: start web2|server 2: start, stop: write lists",
         "web2.example:8080|web2.example|server 2: address: HOST:PORT",
         "web2.example:8080|web2.example:99999|server 2: address: HOST:PORT",
-        "web2.example:8080|10.30.0.11:80|server 2: another server has this name or address",
+        "web2.example:8080|10.30.0.11:80|server 2: another server has the same name or address",
         "name: web2|nam: web2|server 2: unknown member \"nam\""
       })
-  void whatIsWrongIsSaid(String right, String wrong, String message) {
+  void errorsAreReported(String right, String wrong, String message) {
     assertThat(TEXT).contains(right);
     assertThatThrownBy(() -> Pool.read(TEXT.replace(right, wrong)))
         .isInstanceOf(IllegalArgumentException.class)
@@ -60,7 +60,7 @@ class PoolTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "- a", "name: [", "name: a"})
-  void whatIsNoPoolIsRefused(String text) {
+  void invalidPoolsAreRejected(String text) {
     assertThatThrownBy(() -> Pool.read(text)).isInstanceOf(IllegalArgumentException.class);
   }
 }

@@ -115,7 +115,7 @@ class ReplicaManagerTest {
       assertCopies(2);
       assertCopies(1, "a");
       manager.look(window(8, Map.of()));
-      assertThat(runs(1)).as("a window that nobody saw says nothing").isTrue();
+      assertThat(runs(1)).as("a window that no monitor saw has no effect").isTrue();
       manager.lookAtNothing(SECOND_NS);
       assertThat(runs(1)).isFalse();
       assertCopies(1);
@@ -130,7 +130,7 @@ class ReplicaManagerTest {
   }
 
   @Test
-  void whatTheTrafficMakesUpIsNotCopied() throws Exception {
+  void invalidUrlsOfTheTrafficAreNotCopied() throws Exception {
     try (ReplicaManager manager = open()) {
       manager.look(
           window(5, Map.of("/../a", 900, "/a?x=1", 900, "//a", 900, "", 900, "/%2e%2e/a", 900)));
@@ -143,7 +143,7 @@ class ReplicaManagerTest {
   }
 
   @Test
-  void theNextManagerGoesOnWithWhatIsThere() throws Exception {
+  void theNextManagerResumesFromTheExistingReplicas() throws Exception {
     ReplicaManager killed = open();
     killed.look(window(5, Map.of("/a", 60)));
     try (ReplicaManager next = open()) {

@@ -110,7 +110,7 @@ class AuditTest {
   }
 
   @Test
-  void whatBecameOfItIsWritten() throws Exception {
+  void theOutcomeIsLogged() throws Exception {
     ask(WEB, "POST", "/api/v1/queries", "{\"query\": \"PARSE\"}", "");
     assertThat(line(409, "POST /api/v1/queries"))
         .isEqualTo(
@@ -150,7 +150,7 @@ class AuditTest {
   }
 
   @Test
-  void whomAProxyAsksForIsWritten() throws Exception {
+  void theClientOfAProxyIsLogged() throws Exception {
     ask(WEB, "POST", "/api/v1/explain", "{}", "203.0.113.1, 192.0.2.7");
     assertThat(line(400, "POST /api/v1/explain")).endsWith(" from=192.0.2.7");
   }
@@ -168,7 +168,7 @@ class AuditTest {
   }
 
   @Test
-  void nobodyWritesLinesOfHisOwn() throws Exception {
+  void clientsCantInjectLines() throws Exception {
     String forged = "x%20from=1.2.3.4%C2%85200";
     raw(
         "GET /api/v1/queries/"
@@ -193,7 +193,7 @@ class AuditTest {
             return asked.incrementAndGet() > written() + Audit.REFUSALS_PER_SECOND;
           });
       Await.until(
-          "a line that tells of the others",
+          "a line that counts the others",
           PATIENCE,
           () -> {
             flooded.rest.send(

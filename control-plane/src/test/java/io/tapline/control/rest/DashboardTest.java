@@ -28,7 +28,7 @@ class DashboardTest {
   }
 
   @Test
-  void thePageLoadsNothingFromElsewhereAndIsInNobodysFrame() throws Exception {
+  void thePageLoadsNothingFromElsewhereAndCantBeFramed() throws Exception {
     HttpResponse<String> page = stored.rest.get("/");
     assertThat(page.statusCode()).isEqualTo(200);
     assertThat(page.body()).contains("A page for tests");

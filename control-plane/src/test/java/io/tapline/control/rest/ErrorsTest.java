@@ -46,7 +46,7 @@ class ErrorsTest {
         "'' | not a JSON object",
         "[1] | not a JSON object",
         "{} | \"query\" is missing",
-        "{\"query\": 1} | not a string",
+        "{\"query\": 1} | must be a string",
         "{\"qurey\": \"PARSE\"} | unknown member \"qurey\"",
         "{\"query\": \"a\", \"query\": \"b\"} | not JSON",
         "{\"query\": \"a\"} x | not JSON",
@@ -182,7 +182,8 @@ class ErrorsTest {
   @Test
   void parametersOfNothing() throws Exception {
     JsonNode problem = Rest.problem(rest.get(QUERIES + "?state=running"), 400, "bad-request");
-    assertThat(problem.path("detail").asText()).contains("unknown parameter state", "none here");
+    assertThat(problem.path("detail").asText())
+        .contains("unknown parameter state", "this resource has none");
     for (String path : List.of("/?a=b", "/healthz?x", "/metrics?x=1")) {
       assertThat(rest.get(path).statusCode()).as("others take %s", path).isEqualTo(200);
     }

@@ -28,7 +28,7 @@ class FollowerTest {
   }
 
   @Test
-  void whatAFollowerCanNotAnswerItSendsToTheLeader() throws Exception {
+  void aFollowerRedirectsToTheLeader() throws Exception {
     try (StoredQueries stored = new StoredQueries();
         RestServer server = server(stored, () -> Optional.of("http://127.0.0.1:1"))) {
       assertThat(send(server, "GET", "/api/v1/queries").statusCode()).isEqualTo(200);
@@ -44,7 +44,7 @@ class FollowerTest {
   }
 
   @Test
-  void whereNobodyLeadsItSaysToAskAgain() throws Exception {
+  void withoutALeaderItAsksForARetry() throws Exception {
     try (StoredQueries stored = new StoredQueries();
         RestServer server = server(stored, () -> Optional.of(""))) {
       HttpResponse<String> nodes = send(server, "GET", "/api/v1/nodes");

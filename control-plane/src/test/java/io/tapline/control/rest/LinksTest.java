@@ -63,7 +63,8 @@ class LinksTest {
     window("ops-1", 1, 0, row("leaf1", "2", "0.25"), row("leaf1", "10", "0.75"));
     window("ops-1", 2, 0, row("leaf1", "2", "0.5"), row("leaf1", "10", "null"));
     window("ops-1", 2, 1, row("leaf1", "2", "4000000"), row("leaf2", null, "0"));
-    // Sums of loads, parts of links, other fields, and taps without a switch are no loads of links.
+    // Sums of loads, parts of links, other fields, and taps without a switch are not loads of
+    // links.
     add("ops-2", "running", "SUM share switch,port", "MAX share switch,seen", "MAX samples switch");
     for (int processor = 0; processor < 3; processor++) {
       window("ops-2", 3, processor, row("sum", "1", "3"));

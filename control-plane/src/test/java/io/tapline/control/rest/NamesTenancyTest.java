@@ -119,13 +119,13 @@ class NamesTenancyTest {
   }
 
   @Test
-  void namedQueriesTellNothingOfWhatTheyName() throws Exception {
+  void namedQueriesRevealNothingAboutTheirContents() throws Exception {
     HttpResponse<String> beyond = ask(WEB, "/api/v1/explain", "USE spying");
     HttpResponse<String> never = ask(WEB, "/api/v1/explain", "USE dreaming");
     assertThat(Rest.problem(beyond, 400, "query-rejected").path("detail").asText())
-        .isEqualTo("in the query 'spying': it names what is unknown or outside your subnets");
+        .isEqualTo("in the query 'spying': it names something unknown or outside your subnets");
     assertThat(Rest.problem(never, 400, "query-rejected").path("detail").asText())
-        .isEqualTo("in the query 'dreaming': it names what is unknown or outside your subnets");
+        .isEqualTo("in the query 'dreaming': it names something unknown or outside your subnets");
     assertThat(beyond.body() + never.body()).doesNotContain("client-");
   }
 
@@ -139,7 +139,7 @@ class NamesTenancyTest {
 
   /** The locations of monitors and switches concern only those who run the network. */
   @Test
-  void aPlanShowsTheNetworkToThoseWhoMayKnowIt() throws Exception {
+  void aPlanShowsTheNetworkToAuthorizedCallers() throws Exception {
     String text = query("FROM 10.0.3.7 TO web-1:80");
     JsonNode own = Rest.json(ask(WEB, "/api/v1/explain", text));
     assertThat(own.path("plan").path("match").path("to").get(0).path("host").asText())
@@ -160,7 +160,7 @@ class NamesTenancyTest {
         "secret",
         "alerts.webx.slow",
       })
-  void foreignTopicsAreForbiddenBeforeAnybodyLooksForThem(String topic) throws Exception {
+  void foreignTopicsAreForbiddenWithoutALookup(String topic) throws Exception {
     String text = "PARSE http_get TO web-1 PROCESS (trigger: topic=%s)".formatted(topic);
     for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
       JsonNode problem = Rest.problem(ask(WEB, path, text), 400, "query-rejected");
@@ -173,7 +173,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void aNamedQueryIsNoWayToForeignTopics() throws Exception {
+  void aNamedQueryGivesNoAccessToForeignTopics() throws Exception {
     for (String token : List.of(WEB, ADMIN)) {
       JsonNode problem =
           Rest.problem(ask(token, "/api/v1/queries", "USE paging"), 400, "query-rejected");
@@ -218,7 +218,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void withoutKafkaNobodyKnowsWhetherATopicIsThere() throws Exception {
+  void withoutKafkaTheExistenceOfATopicIsUnknown() throws Exception {
     String text = "PARSE http_get TO web-1 PROCESS (trigger: topic=alerts.web.slow)";
     JsonNode problem = Rest.problem(ask(WEB, "/api/v1/explain", text), 503, "unavailable");
     assertThat(problem.path("detail").asText())
@@ -227,7 +227,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void nodesBeyondAreAnsweredAsThoseThatNeverWere() throws Exception {
+  void foreignNodesLookLikeUnknownOnes() throws Exception {
     for (String path : List.of("/api/v1/drilldown", "/api/v1/watches")) {
       String body = "{\"filter\": \"\", \"nodes\": [\"%s\"]}";
       HttpResponse<String> beyond = ask(WEB, path, body.formatted("client-1"));

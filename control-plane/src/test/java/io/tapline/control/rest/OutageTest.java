@@ -24,7 +24,7 @@ class OutageTest {
           .contains("tapline_service_ready{service=\"redis\"} 1.0");
       admin.configSet("maxmemory", "1");
       assertThat(stored.rest.get("/api/v1/queries").statusCode()).as("can be read").isEqualTo(200);
-      assertThat(notReady(stored)).contains("Redis takes no results: OOM");
+      assertThat(notReady(stored)).contains("Redis accepts no results: OOM");
       stored.redis.close();
       assertThat(notReady(stored)).contains("Redis does not answer");
     }
@@ -35,7 +35,7 @@ class OutageTest {
   }
 
   @Test
-  void saysSoAndRecovers() throws Exception {
+  void reportsTheFaultAndRecovers() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       Rest rest = stored.rest;
       assertThat(rest.get("/api/v1/queries").statusCode()).isEqualTo(200);

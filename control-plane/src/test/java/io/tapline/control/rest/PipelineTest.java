@@ -66,7 +66,7 @@ class PipelineTest {
   }
 
   @Test
-  void aQueryIsTakenAndTellsWhyItFailed() throws Exception {
+  void aQueryIsAcceptedAndReportsWhyItFailed() throws Exception {
     HttpResponse<String> created = submit();
     assertThat(created.statusCode()).as(created.body()).isEqualTo(201);
     JsonNode query = Rest.json(created);
@@ -77,17 +77,17 @@ class PipelineTest {
 
     JsonNode ended = awaitEnd(location);
     assertThat(ended.path("state").asText()).isEqualTo("failed");
-    assertThat(ended.path("error").asText()).contains("monitor is not there");
+    assertThat(ended.path("error").asText()).contains("monitor does not exist");
     assertThat(rest.get(location + "/events").body())
         .contains("\"state\":\"failed\"")
-        .contains("monitor is not there");
+        .contains("monitor does not exist");
     assertThat(rest.delete(location).statusCode()).isEqualTo(204);
     assertThat(Rest.json(rest.get(QUERIES)).path("queries").findValuesAsText("id"))
         .contains(query.path("id").asText());
   }
 
   @Test
-  void moreQueriesThanTheServerTakesAreToldToComeBack() throws Exception {
+  void queriesBeyondTheMaximumAreRejectedWithARetryTime() throws Exception {
     HttpResponse<String> last = submit();
     String location = last.headers().firstValue("Location").orElseThrow();
     // A query takes many times longer to start than a request takes: places run out within a few

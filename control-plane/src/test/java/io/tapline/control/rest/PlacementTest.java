@@ -48,14 +48,14 @@ class PlacementTest {
     assertThat(answer.path("plan").path("monitors").get(0).path("host").asText())
         .isEqualTo(placement.path("monitors").get(0).path("host").asText());
     assertThat(answer.path("text").asText())
-        .contains("4 rules in 1 switches", "monitor-", "what was counted last, at 1 of 1 hosts");
+        .contains("4 rules in 1 switches", "monitor-", "last traffic counters, of 1 of 1 hosts");
   }
 
   @Test
-  void whatIsNotInTheNetworkIsANote() throws Exception {
+  void addressesOutsideOfTheNetworkCauseANote() throws Exception {
     JsonNode answer = explained(WEB.replace("web1", "192.0.2.1"));
     assertThat(answer.has("placement")).isFalse();
     assertThat(answer.path("notes").toString())
-        .contains("not placed in the inventory's network: no address of the query");
+        .contains("not placed in the inventory's network: no host of the inventory");
   }
 }

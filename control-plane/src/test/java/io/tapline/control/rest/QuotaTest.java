@@ -64,7 +64,7 @@ class QuotaTest {
    * took a second.
    */
   @Test
-  void whoAsksTooOftenIsToldWhenToAskAgain() throws Exception {
+  void tooManyRequestsAreRejectedWithARetryTime() throws Exception {
     List<HttpResponse<String>> refused = new ArrayList<>();
     for (int i = 0; i < 200 && refused.isEmpty(); i++) {
       HttpResponse<String> answer = list(i % 2 == 0 ? WEB : WEB_TOO);
@@ -95,7 +95,7 @@ class QuotaTest {
       HttpResponse<InputStream> third = events();
       assertThat(third.statusCode()).isEqualTo(429);
       assertThat(new String(third.body().readAllBytes()))
-          .contains("too-many-event-streams", "2 event streams of db");
+          .contains("too-many-event-streams", "db has 2 open event streams");
       assertThat(first.read()).isPositive();
       assertThat(second.read()).isPositive();
     }

@@ -26,7 +26,7 @@ class ShutdownTest {
         // The request for metrics is the second one.
         Await.until("the request is under way", Duration.ofSeconds(5), () -> underWay(stored));
         CompletableFuture<Void> closed = CompletableFuture.runAsync(stored.server::close);
-        Await.until("nobody listens", Duration.ofSeconds(5), () -> !listening(port));
+        Await.until("no server listens", Duration.ofSeconds(5), () -> !listening(port));
         assertThat(closed).isNotDone();
         send(socket, query.substring(10));
         String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -46,7 +46,7 @@ class TrustedProxiesTest {
   }
 
   @Test
-  void nobodyIsTrustedUnlessNamed() {
+  void onlyNamedProxiesAreTrusted() {
     assertThat(TrustedProxies.NONE.client("127.0.0.1", List.of("192.0.2.5")))
         .isEqualTo("127.0.0.1");
     assertThat(TrustedProxies.of(List.of("nobody.invalid")).client("10.1.0.7", List.of("1.2.3.4")))
@@ -55,7 +55,7 @@ class TrustedProxiesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"10.1.0.7/16", "10.1.0", "10.1.0.0/33", "", "a b", "-x", "1.2.3.4.5"})
-  void whatIsNoProxyIsSaid(String text) {
+  void invalidProxiesAreReported(String text) {
     assertThatThrownBy(() -> TrustedProxies.of(List.of(text)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("'" + text + "'");

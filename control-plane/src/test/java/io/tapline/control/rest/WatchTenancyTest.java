@@ -165,7 +165,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void nothingTellsOfOthersWatches() throws Exception {
+  void watchesOfOthersAreInvisible() throws Exception {
     JsonNode paths = Rest.json(stored.rest.get("/openapi.json")).path("paths");
     int asked = 0;
     for (Map.Entry<String, JsonNode> path : paths.properties()) {
@@ -204,7 +204,7 @@ class WatchTenancyTest {
       assertThat(refused.replace(webs, never)).isEqualTo(drillRefused(form.formatted(never)));
     }
     for (String output : List.of("bytes < COUNT", "COUNT > 0", "seq < SEQ")) {
-      assertThat(drillRefused(output)).contains("is no field of a header");
+      assertThat(drillRefused(output)).contains("is not a header field");
     }
     Rest.problem(
         add(DB, "{\"filter\": \"bytes < COUNT\", \"when\": \"COUNT > 1\"}"), 400, "drill-rejected");
@@ -243,7 +243,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void nobodyEndsAnothersWatch() throws Exception {
+  void tenantsCantEndEachOthersWatches() throws Exception {
     String path = "/api/v1/watches/";
     String never = "watch_1";
     HttpResponse<String> refused = ask(DB, "DELETE", path + webs, "");
@@ -277,7 +277,7 @@ class WatchTenancyTest {
   @Test
   void aTenantHasSoManyWatches() throws Exception {
     JsonNode problem = Rest.problem(add(DB, QUIET), 429, "too-many-watches");
-    assertThat(problem.path("detail").asText()).contains("1 watches of db");
+    assertThat(problem.path("detail").asText()).contains("db has 1 watches");
     String more = added(WEB, QUIET);
     assertThat(ask(WEB, "DELETE", "/api/v1/watches/" + more, "").statusCode()).isEqualTo(204);
   }

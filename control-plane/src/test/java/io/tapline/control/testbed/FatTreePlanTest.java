@@ -73,11 +73,11 @@ class FatTreePlanTest {
   }
 
   @Test
-  void whatCanNotBeIsRefused() {
+  void impossibleSettingsAreRejected() {
     assertThatThrownBy(() -> new FatTreePlan("tl", 5, 0)).hasMessageContaining("even k");
     assertThatThrownBy(() -> new FatTreePlan("tl", 4, 0, 300, false))
         .hasMessageContaining("--link-mbit");
-    assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0)).hasMessageContaining("no name");
-    assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0)).hasMessageContaining("no name");
+    assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0)).hasMessageContaining("is not a testbed name");
+    assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0)).hasMessageContaining("is not a testbed name");
   }
 }

@@ -36,7 +36,7 @@ public final class Buckets {
         return bucket;
       }
     }
-    throw new IllegalArgumentException(key + " is no bucket's key");
+    throw new IllegalArgumentException(key + " is not the key of a bucket");
   }
 
   private static int[] keys() {

@@ -72,7 +72,7 @@ final class FlowPairing {
       rows.require(spec.value().eventField());
       if (rows.entries(spec.value().eventField()) == null) {
         throw BatchReaderException.malformed(
-            "column " + spec.value().eventField() + " holds no texts");
+            "column " + spec.value().eventField() + " contains no strings");
       }
       if (rows.has(CERTAIN_AFTER)) {
         rows.requireNumber(CERTAIN_AFTER);
@@ -83,7 +83,7 @@ final class FlowPairing {
     boolean whole = spec.value().field().isEmpty() || spec.takesHashes() || spec.countsPresent();
     if (!whole && rows.isReal(spec.value().field())) {
       throw BatchReaderException.malformed(
-          "column " + spec.value().field() + " is no whole number");
+          "column " + spec.value().field() + " is not a whole number");
     }
   }
 

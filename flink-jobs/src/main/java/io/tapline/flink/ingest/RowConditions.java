@@ -51,7 +51,7 @@ final class RowConditions {
       RowConditions rows = new RowConditions(program, columns);
       return program.select(columns.rows(), rows::holds);
     } catch (ConditionException e) {
-      throw BatchReaderException.malformed("columns do not fit WHERE: " + e.getMessage());
+      throw BatchReaderException.malformed("the columns do not match WHERE: " + e.getMessage());
     }
   }
 
@@ -102,7 +102,7 @@ final class RowConditions {
 
     @Override
     public long bits(int field) {
-      throw new IllegalStateException("a text or an address is no number");
+      throw new IllegalStateException("a string or an address is not a number");
     }
 
     @Override

@@ -113,7 +113,7 @@ public final class Rows {
   void requireNumber(String field) throws BatchReaderException {
     require(field);
     if (!numbers.containsKey(field)) {
-      throw BatchReaderException.malformed("column " + field + " holds no numbers");
+      throw BatchReaderException.malformed("column " + field + " contains no numbers");
     }
   }
 

@@ -29,22 +29,22 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
   static final String USAGE =
       """
       usage: --plan PLAN --brokers HOST:PORT[,HOST:PORT] --redis HOST:PORT|unix:/PATH [options]
-        --plan PLAN                 the plan's JSON, @FILE with it, or it in base64
+        --plan PLAN                 the plan as JSON, as @FILE or in base64
         --parallelism N             subtasks of source and panes (1)
         --checkpoint-interval MS    0 for none (1000)
         --checkpoint-dir URI        file:///... (the job manager's memory)
         --restart-attempts N        restarts in a row before the job gives up (10)
-        --max-groups N              groups held per processor (1048576)
-        --max-flows N               open connections held per processor and partition (262144)
+        --max-groups N              groups kept per processor (1048576)
+        --max-flows N               open connections kept per processor and partition (262144)
         --max-rows N                rows written per window (10000)
         --windows-kept N            window results kept in the query's stream (4096)
-        --silent-after MS           windows do not wait longer for a monitor that says nothing (0: for ever)
+        --silent-after MS           max time that windows wait for a silent monitor (0: no limit)
         --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (in the clear)
         --redis-tls CA,CERT,KEY     the same for Redis
-        --kafka-login USER:PASSWORD the job's own user at Kafka (none)
+        --kafka-login USER:PASSWORD the job's user at Kafka (none)
         --kafka-sasl MECHANISM      how that user logs in: SCRAM-SHA-256 or PLAIN (SCRAM-SHA-256)
-        --redis-login USER:PASSWORD its ACL user at Redis, where the functions are loaded (none: it loads them)
-        --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
+        --redis-login USER:PASSWORD its ACL user at Redis, where the functions are already loaded (none: it loads them)
+        --results-topic TOPIC       Kafka topic to which each window is also written as JSON (none)
       """;
 
   private static final Set<String> NAMES =
@@ -168,7 +168,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
       JsonFormat.parser().merge(json(text), plan);
       return plan.build();
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalArgumentException("--plan is no plan: " + e.getMessage());
+      throw new IllegalArgumentException("--plan is not a plan: " + e.getMessage());
     } catch (IOException e) {
       throw new IllegalArgumentException("--plan can't be read: " + e.getMessage());
     }

@@ -72,7 +72,7 @@ enum AddressKind {
     try {
       return InetAddress.getByName(address).getAddress();
     } catch (UnknownHostException e) {
-      throw new IllegalArgumentException(address + " is no address", e);
+      throw new IllegalArgumentException(address + " is not an address", e);
     }
   }
 

@@ -110,7 +110,7 @@ final class AlertTopics implements AutoCloseable {
   private static SuppressRestartsException unwritable(String topic, Exception reason) {
     String why = reason.getMessage();
     if (reason instanceof UnknownTopicOrPartitionException) {
-      why = "it is not there any more";
+      why = "it no longer exists";
     } else if (reason instanceof TopicAuthorizationException) {
       why = "the job may not write to it";
     }

@@ -72,11 +72,11 @@ record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver
   private String fault(InetAddress address, int port, boolean literal, boolean isPrivate) {
     AddressKind kind = AddressKind.of(address);
     if (kind == AddressKind.NO_HOST) {
-      return "which is of no single host";
+      return "which is not the address of a single host";
     } else if (literal && isPrivate) {
       return "";
     } else if (backplane.holds(address, port, resolver)) {
-      return "which is of the servers that Tapline runs on; list the address itself to allow it";
+      return "which belongs to a server that Tapline uses; list the address itself to allow it";
     } else if (kind == AddressKind.LINK_LOCAL) {
       return "which is link-local; list the address itself to allow it";
     } else if (kind != AddressKind.PUBLIC && !isPrivate) {

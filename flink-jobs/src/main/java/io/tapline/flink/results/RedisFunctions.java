@@ -113,8 +113,8 @@ final class RedisFunctions {
   private String advice() {
     return redis.login().isNone()
         ? "give it --redis-login, or a control plane --redis-password-file"
-        : "the control plane, which makes users of jobs and loads their functions, must run, with the"
-            + " --redis-password-file of before";
+        : "the control plane, which creates the jobs' users and loads their functions, must run with the"
+            + " same --redis-password-file as before";
   }
 
   void close() {

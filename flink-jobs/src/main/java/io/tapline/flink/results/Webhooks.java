@@ -70,7 +70,7 @@ final class Webhooks implements AutoCloseable {
   synchronized void add(AlertDelivery delivery) {
     if (pending.size() == MOST_PENDING) {
       pending.removeFirst();
-      giveUp("too many are waiting");
+      giveUp("too many alerts are waiting");
     }
     pending.addLast(delivery);
     notifyAll();
@@ -85,7 +85,7 @@ final class Webhooks implements AutoCloseable {
   private void giveUp(String reason) {
     given++;
     if (Long.bitCount(given) == 1) {
-      LOG.warn("{} alerts were not delivered by webhook so far: {}", given, reason);
+      LOG.warn("{} alerts were not delivered by webhook until now: {}", given, reason);
     }
   }
 
@@ -149,7 +149,7 @@ final class Webhooks implements AutoCloseable {
     HttpPost post = new HttpPost(URI.create(delivery.url()), tls, TIMEOUT);
     synchronized (this) {
       if (closed) {
-        throw new IOException("the job ends");
+        throw new IOException("the job is ending");
       }
       underWay = post;
     }
@@ -176,7 +176,7 @@ final class Webhooks implements AutoCloseable {
       byte[] bytes = mac.doFinal((time + "." + body).getBytes(StandardCharsets.UTF_8));
       return HexFormat.of().formatHex(bytes);
     } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every Java has HmacSHA256", e);
+      throw new IllegalStateException("every Java provides HmacSHA256", e);
     }
   }
 

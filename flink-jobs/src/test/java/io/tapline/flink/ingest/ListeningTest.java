@@ -57,7 +57,7 @@ class ListeningTest {
   }
 
   @Test
-  void aMonitorIsSilentAfterRoundsInWhichAllWasReadAndNothingWasHisOwn() {
+  void aMonitorIsSilentAfterCompleteRoundsWithoutItsBatches() {
     state.readTo(100);
     for (int round = 1; round < Silence.ROUNDS; round++) {
       assertThat(round(100)).isEmpty();
@@ -84,7 +84,7 @@ class ListeningTest {
   }
 
   @Test
-  void aBrokerThatDoesNotAnswerBeginsTheRoundsAnew() {
+  void aBrokerThatDoesNotAnswerRestartsTheRounds() {
     for (int round = 1; round < Silence.ROUNDS; round++) {
       round(0);
     }

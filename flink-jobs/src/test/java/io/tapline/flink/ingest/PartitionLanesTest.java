@@ -32,7 +32,7 @@ class PartitionLanesTest {
   }
 
   @Test
-  void aLaneThatWasNotHeardYetHoldsTimeAndEndBack() throws IOException {
+  void aLaneThatHasNotReportedDelaysTimeAndEnd() throws IOException {
     lanes.admit(batch(0, 2, 0, 100, true));
     assertThat(lanes.ended(0)).isFalse();
     assertThat(lanes.markNs(0)).isEqualTo(Long.MIN_VALUE);
@@ -60,7 +60,7 @@ class PartitionLanesTest {
 
   /** The host that takes over may have started its monitor long before the one that died. */
   @Test
-  void aHigherEpochBeginsAnewWhateverItsIncarnationAndFencesTheLowerOne() throws IOException {
+  void aHigherEpochRestartsWithAnyIncarnationAndFencesTheLowerOne() throws IOException {
     lanes.admit(of(1, 9, 0, 100));
     assertThat(lanes.admit(of(1, 9, 1, 200)).gap()).isNull();
     PartitionLanes.Admission taken = lanes.admit(of(2, 4, 0, 500));

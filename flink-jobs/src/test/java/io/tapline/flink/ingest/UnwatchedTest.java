@@ -30,7 +30,7 @@ class UnwatchedTest {
   }
 
   @Test
-  void whatIsKnownOfASpanIsReplaced() {
+  void dataOfASpanIsReplaced() {
     unwatched.set(20, Long.MAX_VALUE);
     assertThat(unwatched.overlaps(1000, 1001)).isTrue();
     unwatched.set(20, 30);

@@ -58,7 +58,7 @@ class JobArgumentsTest {
   }
 
   @Test
-  void whatIsFormattedIsReadAsTheSame() {
+  void formattedValuesAreParsedUnchanged() {
     JobOptions options = new JobOptions(2, Duration.ofMillis(7), "", 3, 4, 5, 6, 8, Duration.ZERO);
     for (Endpoints endpoints :
         new Endpoints[] {
@@ -94,7 +94,7 @@ class JobArgumentsTest {
         "--plan {} --brokers b:1 --redis unix:here | redis address 'unix:here' is not host:port or unix:/path",
         "--plan {} --brokers b:1 --redis unix:/here --redis-tls a,b,c | redis at unix:/here: no TLS",
         "--plan {} --brokers b:1 --redis r:99999 | redis port 99999 is not in 1..65535",
-        "--plan {\"x\":1} --brokers b:1 --redis r:1 | --plan is no plan",
+        "--plan {\"x\":1} --brokers b:1 --redis r:1 | --plan is not a plan",
         "--plan @/no/such/file --brokers b:1 --redis r:1 | --plan can't be read",
         "--plan *** --brokers b:1 --redis r:1 | --plan is neither JSON, nor @FILE, nor base64",
         "--plan {} --brokers b:1 --redis r:1 --parallelism 0 | parallelism must be 1 or more, not 0",
@@ -116,14 +116,16 @@ class JobArgumentsTest {
     assertRefused(PLAN.toBuilder().clearMonitors(), "names no monitor");
     assertRefused(PLAN.toBuilder().addMonitors(PLAN.getMonitors(0)), "names a monitor twice");
     assertRefused(PLAN.toBuilder().clearProcessors(), "has no processor");
-    assertRefused(PLAN.toBuilder().clearParsers(), "reads parser http_get, which is not run");
+    assertRefused(
+        PLAN.toBuilder().clearParsers(), "reads parser http_get, which the query does not run");
     assertProcessorRefused("\"ranking\":{\"k\":0}", "ranks no rows");
-    assertProcessorRefused("\"aggregate\":\"AVG\"", "asks for AVG without a value");
+    assertProcessorRefused(
+        "\"aggregate\":\"AVG\"", "has the aggregate AVG, which requires a value");
     assertProcessorRefused("\"window\":{}", "has a window without a slide");
     assertProcessorRefused(
         "\"window\":{\"size\":\"1s\",\"slide\":\"0.000000003s\"}", "more than 100000 slides");
     assertProcessorRefused(
-        "\"join\":{\"parser\":\"mysql_query\"}", "joins mysql_query, which is not run");
+        "\"join\":{\"parser\":\"mysql_query\"}", "joins mysql_query, which the query does not run");
   }
 
   private static void assertProcessorRefused(String fields, String message) {

@@ -226,7 +226,7 @@ class JobRightsTest {
   }
 
   @Test
-  void aJobThatIsRefusedSaysWhoItIsAndWhatToDo() {
+  void aRejectedJobNamesItsUserAndTheFix() {
     try (Jedis admin = redis.client()) {
       admin.aclDelUser(RedisAcl.jobUser("a-1"));
     }

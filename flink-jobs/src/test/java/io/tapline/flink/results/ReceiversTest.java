@@ -176,12 +176,12 @@ class ReceiversTest {
     } else {
       assertThatThrownBy(() -> receivers.addresses(url))
           .isInstanceOf(Receivers.Refused.class)
-          .hasMessageContaining("servers that Tapline runs on");
+          .hasMessageContaining("server that Tapline uses");
     }
   }
 
   @Test
-  void onLoopbackThePortTellsTheBackplane() {
+  void onLoopbackThePortIdentifiesTheBackplane() {
     String url = "http://receiver.test:6379/";
     Receivers receivers =
         new Receivers(Set.of(url), new Backplane(List.of("127.0.0.1:6379")), answers("127.0.0.1"));
@@ -328,7 +328,7 @@ class ReceiversTest {
 
   @ParameterizedTest
   @CsvSource({"SSH-2.0-x, not HTTP", "'', the connection ended", "HTTP/1.1 200, ended"})
-  void whatIsNoAnswerIsAnError(String answer, String why) {
+  void invalidAnswersAreErrors(String answer, String why) {
     assertThatThrownBy(
             () -> posted(answer.isEmpty() ? "" : answer + (why.equals("ended") ? "" : "\n"), false))
         .isInstanceOf(IOException.class)

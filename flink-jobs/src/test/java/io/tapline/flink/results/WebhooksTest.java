@@ -104,7 +104,7 @@ class WebhooksTest {
   }
 
   @Test
-  void whatWaitsIsBoundedAndTheOldestGoes() {
+  void waitingEventsAreBoundedAndTheOldestAreDropped() {
     try (Webhooks webhooks = new Webhooks("", listed(url))) {
       for (int i = 0; i < Webhooks.MOST_PENDING + 5; i++) {
         webhooks.add(new AlertDelivery(url, Integer.toString(i)));

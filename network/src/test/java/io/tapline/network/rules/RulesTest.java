@@ -240,7 +240,7 @@ class RulesTest {
   }
 
   @Test
-  void onlyPortsThatNoClientHasTellTheFarOneApart() {
+  void onlyPortsWithoutClientsIdentifyTheFarSide() {
     assertThat(canBeNarrowed(80, 0)).isTrue();
     assertThat(canBeNarrowed(20_000, 20_199)).isTrue();
     assertThat(canBeNarrowed(50_051, 0)).isFalse();

@@ -48,7 +48,7 @@ public record AlertTopicPolicy(Map<String, List<String>> patterns) {
     for (Map.Entry<String, JsonNode> entry : section.properties()) {
       String place = "topics." + entry.getKey();
       if (!entry.getKey().equals(ALL) && !entry.getKey().matches(Rights.TENANT)) {
-        throw wrong(place, "is no tenant: small letters and digits, or * for all");
+        throw wrong(place, "is not a tenant: use lower-case letters and digits, or * for all");
       } else if (!entry.getValue().isArray()) {
         throw wrong(place, "must be a list of topics");
       }
@@ -64,12 +64,12 @@ public record AlertTopicPolicy(Map<String, List<String>> patterns) {
       if (!each.isTextual() || !PATTERN.matcher(pattern).matches()) {
         throw wrong(
             place,
-            "'%s' is no topic: letters, digits, '.', '_' and '-', and a * at the end"
+            "'%s' is not a topic: use letters, digits, '.', '_' and '-', with an optional * at the end"
                 .formatted(pattern));
       } else if (isReserved(pattern)) {
         throw wrong(
             place,
-            "'%s' is of Tapline or Kafka itself: no alert may be sent there".formatted(pattern));
+            "'%s' is reserved for Tapline or Kafka: alerts can't be sent to it".formatted(pattern));
       }
       patterns.add(pattern);
     }
@@ -104,8 +104,8 @@ public record AlertTopicPolicy(Map<String, List<String>> patterns) {
   /** Returns the patterns, the tenant's own first. */
   private List<String> of(Rights rights) {
     List<String> all = new ArrayList<>();
-    boolean nobody = rights.tenant().equals(Rights.NOBODY);
-    all.add(PREFIX + (nobody ? "" : rights.tenant() + ".") + ALL);
+    boolean isDefault = rights.tenant().equals(Rights.DEFAULT_TENANT);
+    all.add(PREFIX + (isDefault ? "" : rights.tenant() + ".") + ALL);
     all.addAll(patterns.getOrDefault(rights.tenant(), List.of()));
     all.addAll(patterns.getOrDefault(ALL, List.of()));
     return all;

@@ -9,12 +9,12 @@ package io.tapline.compiler.access;
  */
 public record Rights(String tenant, boolean networkWide, Scope scope) {
   /** The tenant of callers that need no token. */
-  public static final String NOBODY = "q";
+  public static final String DEFAULT_TENANT = "q";
 
   static final String TENANT = "[a-z][a-z0-9]{0,31}";
 
   /** All rights. */
-  public static final Rights ALL = new Rights(NOBODY, true, Scope.EVERYTHING);
+  public static final Rights ALL = new Rights(DEFAULT_TENANT, true, Scope.EVERYTHING);
 
   public Rights {
     if (!tenant.matches(TENANT)) {

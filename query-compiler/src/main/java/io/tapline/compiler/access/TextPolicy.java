@@ -58,10 +58,11 @@ public final class TextPolicy {
    */
   public static TextPolicy read(JsonNode section) {
     List<Rule> rules = new ArrayList<>();
-    requireMap(section, "texts", "must map parsers to their texts");
+    requireMap(section, "texts", "must map parsers to their string fields");
     for (Map.Entry<String, JsonNode> parser : section.properties()) {
       String place = "texts." + parser.getKey();
-      requireMap(parser.getValue(), place, "must map texts to template, path, hash or omit");
+      requireMap(
+          parser.getValue(), place, "must map string fields to template, path, hash or omit");
       for (Map.Entry<String, JsonNode> text : parser.getValue().properties()) {
         List<Shape.Form> forms = forms(text.getValue(), place + "." + text.getKey());
         rules.add(new Rule(parser.getKey(), text.getKey(), forms));
@@ -115,7 +116,7 @@ public final class TextPolicy {
       List<FieldInfo> fields =
           parsers.stream().flatMap(p -> p.fields().stream()).filter(rule::isOf).toList();
       if (fields.stream().noneMatch(FieldInfo::isText)) {
-        throw wrong(rule.place(), "there is no such text");
+        throw wrong(rule.place(), "there is no such string field");
       }
     }
   }

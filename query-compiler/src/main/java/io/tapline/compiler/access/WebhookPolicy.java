@@ -61,13 +61,14 @@ public record WebhookPolicy(List<Entry> entries) {
   private static Entry entry(JsonNode node) {
     for (Map.Entry<String, JsonNode> member : node.properties()) {
       if (!MEMBERS.contains(member.getKey())) {
-        throw wrong("an entry has url and private, not " + member.getKey());
+        throw wrong("an entry has only url and private, not " + member.getKey());
       }
     }
     JsonNode url = node.isObject() ? node.path("url") : node;
     JsonNode isPrivate = node.path("private");
     if (!url.isTextual()) {
-      throw wrong("'%s' is no receiver such as https://alerts.example.com".formatted(url.asText()));
+      throw wrong(
+          "'%s' is not a receiver such as https://alerts.example.com".formatted(url.asText()));
     } else if (!isPrivate.isMissingNode() && !isPrivate.isBoolean()) {
       throw wrong("private of %s must be true or false".formatted(url.asText()));
     }
@@ -76,7 +77,7 @@ public record WebhookPolicy(List<Entry> entries) {
       boolean address = origins.get(0).isAddress();
       return new Entry(url.asText(), origins, address || isPrivate.asBoolean());
     } catch (IllegalArgumentException e) {
-      throw wrong("'%s' is no receiver: %s".formatted(url.asText(), e.getMessage()));
+      throw wrong("'%s' is not a receiver: %s".formatted(url.asText(), e.getMessage()));
     }
   }
 
@@ -87,7 +88,8 @@ public record WebhookPolicy(List<Entry> entries) {
     }
     WebhookUrl url = WebhookUrl.parse(text);
     if (!url.path().equals("/")) {
-      throw new IllegalArgumentException("it has a path; all paths of a receiver may be posted to");
+      throw new IllegalArgumentException(
+          "it has a path; alerts may be posted to all paths of a receiver");
     }
     return List.of(url);
   }

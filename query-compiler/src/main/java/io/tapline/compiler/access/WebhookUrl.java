@@ -40,15 +40,15 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
    */
   public static WebhookUrl parse(String text) {
     Matcher url = URL.matcher(text);
-    require(PRINTABLE.matcher(text).matches() && url.matches(), "it is no http or https URL");
+    require(PRINTABLE.matcher(text).matches() && url.matches(), "it is not an http or https URL");
     String scheme = url.group(1).toLowerCase(Locale.ROOT);
-    require(!url.group(2).contains("@"), "it names a user");
+    require(!url.group(2).contains("@"), "it contains a user name");
     Matcher authority = AUTHORITY.matcher(url.group(2));
-    require(authority.matches(), "%s is no host or host:port".formatted(url.group(2)));
+    require(authority.matches(), "%s is not a host or HOST:PORT".formatted(url.group(2)));
     String host = host(authority.group(1));
     int port =
         authority.group(2) == null ? standardPort(scheme) : Integer.parseInt(authority.group(2));
-    require(port >= 1 && port <= 65_535, "%d is no port".formatted(port));
+    require(port >= 1 && port <= 65_535, "%d is not a port".formatted(port));
     return new WebhookUrl(scheme, host, port, path(url.group(3)));
   }
 
@@ -60,14 +60,14 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
   static String host(String text) {
     if (text.startsWith("[")) {
       Optional<IpPrefix> ipv6 = IpPrefix.parse(text.substring(1, text.length() - 1));
-      require(ipv6.filter(IpPrefix::isIpv6).isPresent(), text + " is no IPv6 address");
+      require(ipv6.filter(IpPrefix::isIpv6).isPresent(), text + " is not an IPv6 address");
       return ipv6.orElseThrow().addressText();
     }
     String ascii;
     try {
       ascii = Names.lower(IDN.toASCII(text));
     } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(text + " is no name of a host", e);
+      throw new IllegalArgumentException(text + " is not a host name", e);
     }
     String host = ascii.endsWith(".") ? ascii.substring(0, ascii.length() - 1) : ascii;
     boolean named = NAME.matcher(host).matches() && host.length() <= LONGEST_NAME;
@@ -83,7 +83,7 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
     try {
       return URI.create("http://host" + path).toASCIIString().substring("http://host".length());
     } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException("its path is none of a URL", e);
+      throw new IllegalArgumentException("its path is not valid in a URL", e);
     }
   }
 

@@ -44,7 +44,7 @@ final class CatalogueReader {
       return MAPPER.readTree(json);
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException(
-          "parser catalogue: not JSON: " + e.getOriginalMessage(), e);
+          "parser catalogue: it is not JSON: " + e.getOriginalMessage(), e);
     }
   }
 
@@ -110,7 +110,7 @@ final class CatalogueReader {
       inside.require(node.path("step").asLong(1) >= 1, "step is not positive");
     }
     long different = arguments.stream().map(each -> Names.normal(each.name())).distinct().count();
-    require(different == arguments.size(), "two arguments of one name");
+    require(different == arguments.size(), "two arguments have the same name");
     return arguments;
   }
 
@@ -130,7 +130,7 @@ final class CatalogueReader {
               node.path("optional").asBoolean(false)));
     }
     long different = fields.stream().map(FieldInfo::name).distinct().count();
-    require(different == fields.size(), "two fields of one name");
+    require(different == fields.size(), "two fields have the same name");
     return fields;
   }
 
@@ -152,7 +152,7 @@ final class CatalogueReader {
     for (ParserArgumentInfo argument : parser.arguments()) {
       boolean text =
           parser.field(argument.name()).filter(f -> f.type() == FieldInfo.Type.STRING).isPresent();
-      require(!text, "argument " + argument.name() + " has the name of a text");
+      require(!text, "argument " + argument.name() + " has the name of a string field");
     }
     boolean numeric =
         parser.valueField().flatMap(parser::field).map(f -> f.type().isNumeric()).orElse(true);
@@ -166,12 +166,12 @@ final class CatalogueReader {
             .filter(argument -> argument.type() == FieldInfo.Type.I64)
             .filter(argument -> argument.unit().equals("ns") && argument.min().signum() > 0)
             .isPresent();
-    require(isInterval, "interval_argument " + name + " is no duration above 0");
+    require(isInterval, "interval_argument " + name + " is not a duration above 0");
   }
 
   private String text(JsonNode node, String key) {
     JsonNode value = node.path(key);
-    require(value.isTextual() && !value.asText().isEmpty(), "\"" + key + "\" must be a text");
+    require(value.isTextual() && !value.asText().isEmpty(), "\"" + key + "\" must be a string");
     return value.asText();
   }
 
@@ -180,7 +180,7 @@ final class CatalogueReader {
     require(list.isArray(), "\"" + key + "\" must be a list");
     List<String> texts = new ArrayList<>();
     for (JsonNode value : list) {
-      require(value.isTextual(), "\"" + key + "\" must be a list of texts");
+      require(value.isTextual(), "\"" + key + "\" must be a list of strings");
       texts.add(value.asText());
     }
     return texts;

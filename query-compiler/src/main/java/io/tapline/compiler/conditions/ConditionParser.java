@@ -247,7 +247,7 @@ public final class ConditionParser {
     Comparison.Builder comparison =
         Comparison.newBuilder().addAllLeft(left).setOrder(order).addAllRight(sum());
     if (isConstant(left) && isConstant(comparison.getRightList())) {
-      throw new ConditionSyntaxException(at, "this compares no field", "a field");
+      throw new ConditionSyntaxException(at, "this comparison contains no field", "a field");
     }
     tree.addNodes(leaf(at).setComparison(comparison));
   }
@@ -352,7 +352,7 @@ public final class ConditionParser {
       throws ConditionSyntaxException {
     Token operator = take();
     if (!isOneField(left)) {
-      String message = Names.quoted(operator.text()) + " wants a single field before it";
+      String message = Names.quoted(operator.text()) + " must follow a single field";
       throw new ConditionSyntaxException(at, message, "a field");
     }
     Membership.Builder membership =

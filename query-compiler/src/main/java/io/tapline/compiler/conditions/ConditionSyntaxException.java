@@ -36,7 +36,7 @@ public final class ConditionSyntaxException extends Exception {
   /** Returns an error for a name that is not a field of a header. */
   public static ConditionSyntaxException noField(String name, int at) {
     return new ConditionSyntaxException(
-        at, Names.quoted(name) + " is no field of a header", "a field");
+        at, Names.quoted(name) + " is not a header field", "a field");
   }
 
   /** Returns the byte of the text at which the wrong part begins. */

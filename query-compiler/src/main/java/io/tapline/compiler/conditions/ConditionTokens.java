@@ -81,7 +81,7 @@ public final class ConditionTokens {
         end += text.charAt(end) == '\\' ? 2 : 1;
       }
       if (end >= text.length()) {
-        throw new ConditionSyntaxException(at, "a quoted text without its end", "'\"'");
+        throw new ConditionSyntaxException(at, "the quoted string has no closing quote", "'\"'");
       }
       return end + 1;
     } else if (SPACES.indexOf(first) < 0 && SYMBOLS.indexOf(first) < 0) {

@@ -51,7 +51,7 @@ public final class NetworkExplain {
         line(
             out,
             "%s on %s".formatted(plan.monitorIds().get(m), plan.hostName(monitor)),
-            "takes %s; under %s, whose hosts the query names; its least loaded host"
+            "takes %s; the least loaded host under %s, whose hosts the query names"
                 .formatted(rate(monitor.inputBps()), plan.network().topology().edgeName(edge)));
       }
     }
@@ -60,7 +60,7 @@ public final class NetworkExplain {
       line(
           out,
           "aggregator-%d on %s".formatted(a, plan.hostName(aggregator)),
-          "takes %s of %s; where their tuples have the shortest way"
+          "takes %s of %s; where their tuples have the shortest path"
               .formatted(rate(aggregator.inputBps()), writers(plan, a)));
     }
     Set<Integer> processors = new TreeSet<>();
@@ -72,7 +72,7 @@ public final class NetworkExplain {
       line(
           out,
           "processor-%d on %s".formatted(p, plan.hostName(processor)),
-          "takes %s; beside its aggregator, or next to it".formatted(rate(processor.inputBps())));
+          "takes %s; on its aggregator's host, or near it".formatted(rate(processor.inputBps())));
     }
     int others =
         layout.processes() - plan.ownMonitors().size() - aggregators.size() - processors.size();
@@ -80,23 +80,23 @@ public final class NetworkExplain {
       line(
           out,
           "other queries",
-          "%d processes more; traffic below is that of all".formatted(others));
+          "%d more processes; the traffic below includes them".formatted(others));
     }
   }
 
   private static String expected(NetworkPlan plan) {
     long counted = Arrays.stream(plan.hosts()).filter(plan.network()::isCounted).count();
     String guessed =
-        "%s at each host that is named, while no counters say better"
+        "%s at each named host, until traffic counters are available"
             .formatted(rate(Rates.DEFAULT_BPS));
     if (counted == 0) {
       return guessed;
     }
     int all = plan.hosts().length;
-    String known = "what was counted last, at %d of %d hosts".formatted(counted, all);
+    String known = "last traffic counters, of %d of %d hosts".formatted(counted, all);
     return counted == all
         ? known
-        : "%s; %s at each other".formatted(known, rate(Rates.DEFAULT_BPS));
+        : "%s; %s at each of the others".formatted(known, rate(Rates.DEFAULT_BPS));
   }
 
   private static void line(StringBuilder out, String label, String text) {

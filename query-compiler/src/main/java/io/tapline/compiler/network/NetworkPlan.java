@@ -86,7 +86,7 @@ public record NetworkPlan(
   static PlacementException noHost() {
     return new PlacementException(
         PlacementException.Code.NO_HOST,
-        "no address of the query is one of a host in the inventory's network");
+        "no host of the inventory's network has an address of the query");
   }
 
   boolean isCheaper(NetworkPlan other) {

@@ -107,7 +107,7 @@ public final class NetworkSection {
     for (Map.Entry<String, JsonNode> each : section.path("rates_mbps").properties()) {
       String host = each.getKey();
       JsonNode rate = each.getValue();
-      require(hosts.contains(host), "rates_mbps names %s, which is no host of it", host);
+      require(hosts.contains(host), "rates_mbps names %s, which is not one of its hosts", host);
       require(
           rate.isNumber() && rate.asDouble() >= 0,
           "rates_mbps of %s is '%s', not a number of Mbit/s",

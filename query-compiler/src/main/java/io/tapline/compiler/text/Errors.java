@@ -59,7 +59,7 @@ public final class Errors {
   public void place(
       Span span, QueryError.Code code, String message, String expected, String suggestion) {
     if (span.line() >= firstForeignLine && subnets.isPresent()) {
-      String hidden = "it names what is unknown or outside your subnets";
+      String hidden = "it names something unknown or outside your subnets";
       add(span, QueryError.Code.FORBIDDEN, hidden, "FROM or TO within " + subnets.get(), "");
     } else {
       add(span, code, message, expected, suggestion);

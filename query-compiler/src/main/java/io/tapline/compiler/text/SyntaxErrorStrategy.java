@@ -112,7 +112,7 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
 
   private static String found(Token token) {
     return switch (token.getType()) {
-      case Token.EOF -> "the query ends too early";
+      case Token.EOF -> "the query is incomplete";
       case TaplineQueryParser.UNCLOSED_STRING -> "this quoted string has no end";
       case TaplineQueryParser.UNCLOSED_COMMENT -> "this comment has no end";
       case TaplineQueryParser.UNKNOWN -> "unexpected character " + Names.quoted(token.getText());

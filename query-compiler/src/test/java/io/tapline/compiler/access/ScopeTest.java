@@ -95,7 +95,7 @@ class ScopeTest {
   }
 
   @Test
-  void aNamedQueryIsNoWayRound() {
+  void aNamedQueryDoesNotBypassRights() {
     CompileResult result =
         Compiler.compile(
             "USE spying", Fixtures.CATALOGUE, HOSTS, Compiler.Options.local("web-1", RIGHTS));
@@ -103,7 +103,7 @@ class ScopeTest {
     assertThat(ErrorRenderer.render("USE spying", result.errors()))
         .isEqualTo(
             """
-            query:1:5: in the query 'spying': it names what is unknown or outside your subnets
+            query:1:5: in the query 'spying': it names something unknown or outside your subnets
               USE spying
                   ^~~~~~
               expected: FROM or TO within 10.0.2.0/24, 2001:db8:2::/48
@@ -132,7 +132,7 @@ class ScopeTest {
         "theirs | TO mine WHERE dst_ip = %s",
         "red | TO mine TENANT %s",
       })
-  void namesBeyondAreAsUnknownAsThoseThatNeverWere(String name, String fromTo) {
+  void foreignNamesLookLikeUnknownOnes(String name, String fromTo) {
     String never = name.replaceAll(".", "z").replace("zzz", name.equals("101") ? "102" : "zzz");
     String told = ErrorRenderer.render("", compile(fromTo.formatted(name)).errors());
     String expected = ErrorRenderer.render("", compile(fromTo.formatted(never)).errors());
@@ -150,7 +150,7 @@ class ScopeTest {
   }
 
   @Test
-  void errorsTellNoNamesOfOthers() {
+  void errorsRevealNoForeignNames() {
     CompileResult result = compile("TO minee");
     String text = ErrorRenderer.render("", result.errors());
     assertThat(text).contains("mine6").doesNotContain("theirs").doesNotContain("everybody");
@@ -163,7 +163,7 @@ class ScopeTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "10.0.2", "10.0.2.1/24", "10.0.2.0/33", "10.0.2.0/", "h1", "::/129"})
-  void whatIsNoPrefix(String text) {
+  void invalidPrefixes(String text) {
     assertThat(Scope.prefix(text)).isEmpty();
   }
 }

@@ -66,10 +66,10 @@ class CatalogueTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "{ | parser catalogue: not JSON:",
+        "{ | parser catalogue: it is not JSON:",
         "{} | parser catalogue: no list \"parsers\"",
         "{\"parsers\":[]} | parser catalogue: no list \"parsers\"",
-        "{\"parsers\":[{}]} | parser catalogue, parser 1: \"name\" must be a text",
+        "{\"parsers\":[{}]} | parser catalogue, parser 1: \"name\" must be a string",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"link\"}]} | parser catalogue, parser x: unknown layer \"link\"",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\"}]} | parser catalogue, parser x: \"main_fields\" must be a list",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[\"a\"]}]}"
@@ -81,12 +81,12 @@ class CatalogueTest {
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"interval_ns\":-1,\"fields\":[]}]}"
             + " | parser catalogue, parser x: interval_ns is negative",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"interval_argument\":\"every\",\"fields\":[]}]}"
-            + " | parser catalogue, parser x: interval_argument every is no duration above 0",
+            + " | parser catalogue, parser x: interval_argument every is not a duration above 0",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"fields\":[],\"arguments\":["
             + "{\"name\":\"n\",\"type\":\"u64\",\"default\":\"0\",\"step\":0}]}]}"
             + " | parser catalogue, parser x, argument n: step is not positive",
       })
-  void refusesWhatIsNoCatalogue(String json, String message) {
+  void refusesInvalidCatalogues(String json, String message) {
     assertThatThrownBy(() -> Catalogue.fromJson(json))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(message);
@@ -106,7 +106,8 @@ class CatalogueTest {
         .singleElement()
         .satisfies(
             error -> {
-              assertThat(error.message()).isEqualTo("flags has no main fields, so key is needed");
+              assertThat(error.message())
+                  .isEqualTo("flags has no main fields, so key= is required");
               assertThat(error.expected()).isEqualTo("key= one of flag");
             });
     String keyed = text.replace("top-k", "top-k: key=flag");

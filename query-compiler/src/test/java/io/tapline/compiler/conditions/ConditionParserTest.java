@@ -74,7 +74,7 @@ class ConditionParserTest {
         "bytes > watch_1.SUM",
         "in in {1, 2} and in = 3",
       })
-  void whatNodesAcceptedIsAccepted(String filter) throws ConditionSyntaxException {
+  void conditionsThatNodesAcceptAreAccepted(String filter) throws ConditionSyntaxException {
     String canonical = text(filter);
     assertThat(text(canonical)).isEqualTo(canonical);
   }
@@ -111,11 +111,11 @@ class ConditionParserTest {
         "dst_port 80 | 9 | unexpected '80' | a comparison",
         "dst_port == 80 # web | 15 | unexpected character | a field, an operator or a value",
         "tag == \"é\" § | 12 | unexpected character | a field, an operator or a value",
-        "tag == \"hello | 7 | a quoted text without its end | '\"'",
+        "tag == \"hello | 7 | the quoted string has no closing quote | '\"'",
         "dst_prt | 0 | unknown field 'dst_prt' | a field",
         "has(nothing) | 4 | unknown field 'nothing' | a field",
         "bytes > (1, 2) | 6 | > takes one value | = or != before a list",
-        "bytes + 1 in 5 | 0 | 'in' wants a single field before it | a field",
+        "bytes + 1 in 5 | 0 | 'in' must follow a single field | a field",
         "dst_port in {80 | 15 | unexpected end | '}'",
       })
   void errorsSayWhatAndWhere(String filter, int at, String message, String expected) {

@@ -77,7 +77,7 @@ class NetworkPlanTest {
     Match match = Match.newBuilder().addTo(address("192.0.2.0/24", 80)).build();
     assertThatThrownBy(() -> NetworkPlan.of(NETWORK, "q", match))
         .isInstanceOf(PlacementException.class)
-        .hasMessage("no address of the query is one of a host in the inventory's network");
+        .hasMessage("no host of the inventory's network has an address of the query");
   }
 
   @Test
@@ -102,7 +102,7 @@ class NetworkPlanTest {
         .hasMessage("inventory, network: rates_mbps of web1 is 'fast', not a number of Mbit/s");
     assertThatThrownBy(
             () -> NetworkSection.fromYaml(YAML + "  rates_mbps: {x: 1}", Inventory.empty()))
-        .hasMessage("inventory, network: rates_mbps names x, which is no host of it");
+        .hasMessage("inventory, network: rates_mbps names x, which is not one of its hosts");
     assertThat(NetworkSection.fromYaml("hosts: {h1: 10.0.0.1}", Inventory.empty())).isEmpty();
   }
 }

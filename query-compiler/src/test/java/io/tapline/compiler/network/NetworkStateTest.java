@@ -101,7 +101,7 @@ class NetworkStateTest {
   }
 
   @Test
-  void whatALostHostHadGoesToAnotherUnderTheSameSwitchAndTheRestStays() {
+  void thePartOfALostHostMovesUnderTheSameSwitchAndTheOthersStay() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-0", "h-1-0-1", "h-2-0-0"));
     Match wanted =
         Match.newBuilder()
@@ -209,7 +209,7 @@ class NetworkStateTest {
   }
 
   @Test
-  void whatRunsStaysWhereItIs() {
+  void runningPartsStayOnTheirHosts() {
     Match first = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.1.0.0/16")).build();
     Match second = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.2.0.0/16")).build();
     NetworkState one = NetworkState.empty(NETWORK).add("q1", first).after();
@@ -237,8 +237,8 @@ class NetworkStateTest {
     NetworkPlan plan = NetworkPlan.of(network, "q", all);
     assertThat(plan.cost().mirrorBps()).isEqualTo(11_500_500_000L);
     assertThat(plan.placed().monitors().size()).isGreaterThan(guessed.placed().monitors().size());
-    assertThat(NetworkExplain.text(plan)).contains("what was counted last, at 2 of 2 hosts");
+    assertThat(NetworkExplain.text(plan)).contains("last traffic counters, of 2 of 2 hosts");
     assertThat(NetworkExplain.text(NetworkPlan.of(network.with(Rates.NONE), "q", all)))
-        .contains("while no counters say better");
+        .contains("until traffic counters are available");
   }
 }

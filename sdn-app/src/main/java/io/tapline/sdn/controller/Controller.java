@@ -235,7 +235,7 @@ public final class Controller implements NetworkAdapter {
         counters.add(Counter.DUPLICATE_DATAPATHS);
         return false;
       }
-      LOG.debug("switch {} has come from {}", mirroring.name(state.datapath), connection.remote());
+      LOG.debug("switch {} connected from {}", mirroring.name(state.datapath), connection.remote());
       recovered = false;
       read(state);
       changed();
@@ -246,7 +246,7 @@ public final class Controller implements NetworkAdapter {
     public void disconnected(SwitchConnection connection) {
       SwitchState state = view.switches.get(connection.datapath());
       if (state != null && state.connection == connection) {
-        LOG.debug("switch {} is gone", mirroring.name(state.datapath));
+        LOG.debug("switch {} disconnected", mirroring.name(state.datapath));
         state.connection = null;
         state.goneSinceNs = System.nanoTime();
       }

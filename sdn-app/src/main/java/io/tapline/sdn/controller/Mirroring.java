@@ -235,9 +235,9 @@ final class Mirroring {
         .unknownPorts()
         .forEach(port -> missing.add("its port %s has no link, or several".formatted(port)));
     state.blocked.forEach(
-        flow -> missing.add("somebody else's flow is where %s should be".formatted(flow)));
+        flow -> missing.add("another controller's flow is in the place of %s".formatted(flow)));
     if (!state.isConfirmed()) {
-      missing.add("has not confirmed yet");
+      missing.add("has not confirmed its rules yet");
     }
     return missing;
   }

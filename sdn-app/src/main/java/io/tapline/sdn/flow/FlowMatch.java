@@ -40,7 +40,7 @@ public record FlowMatch(int inPort, int ethType, long ethDst, RuleMatch ip, Stri
   public static FlowMatch of(int inPort, long ethDst, RuleMatch ip) {
     int family = Math.max(ip.from().family(), ip.to().family());
     if (family == 0) {
-      throw new IllegalArgumentException("a flow is of one family: " + ip);
+      throw new IllegalArgumentException("a flow match needs an address family: " + ip);
     }
     if (ip.hasPort()) {
       throw new IllegalArgumentException("a flow has numbers of ports, not names: " + ip);

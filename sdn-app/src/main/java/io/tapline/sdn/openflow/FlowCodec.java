@@ -88,7 +88,7 @@ final class FlowCodec {
     } else if (action instanceof FlowAction.SetEthDst set) {
       return factory.actions().setField(factory.oxms().ethDst(MacAddress.of(set.mac())));
     }
-    throw new IllegalArgumentException("not one of ours: " + action);
+    throw new IllegalArgumentException("unsupported action: " + action);
   }
 
   private OFMessage packetOut(SwitchMessage.PacketOut out, long xid) {

@@ -149,7 +149,7 @@ public final class OpenFlowServer implements AutoCloseable {
     try {
       turn.run();
     } catch (RuntimeException e) {
-      LOG.error("what is done ten times a second failed", e);
+      LOG.error("the periodic task failed", e);
       counters.add(Counter.INTERNAL_ERRORS);
       if (of != null) {
         of.close();

@@ -62,7 +62,7 @@ record SwitchCertificate(String subject, Set<String> names, Set<Long> datapaths)
     }
     String allowed =
         names.isEmpty() ? "none" : names.stream().sorted().collect(Collectors.joining(", "));
-    return "the certificate of %s may not speak for datapath 0x%x: its subjectAltName has %s"
+    return "the certificate of %s is not valid for datapath 0x%x: its subjectAltName has %s"
         .formatted(subject, datapath, allowed);
   }
 }

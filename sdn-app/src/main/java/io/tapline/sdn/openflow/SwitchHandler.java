@@ -111,7 +111,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
       String host = host(context);
       report(host, host + ": " + refused.getMessage());
     } else if (!(cause instanceof IOException)) {
-      LOG.error("a switch's message could not be worked on; its connection is closed", cause);
+      LOG.error("can't process a switch's message; closing its connection", cause);
       counters.add(Counter.INTERNAL_ERRORS);
     }
     context.close();
@@ -146,7 +146,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     try {
       work = understood(context, read(bytes));
     } catch (OFParseError | RuntimeException e) {
-      LOG.debug("malformed message of {}", context.channel().remoteAddress(), e);
+      LOG.debug("malformed message from {}", context.channel().remoteAddress(), e);
       malformed(context);
       return;
     }
@@ -159,7 +159,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     boolean right = hello || version == connection.factory().getVersion().getWireVersion();
     OFMessage message = right ? OFFactories.getGenericReader().readFrom(bytes) : null;
     if (message == null || bytes.isReadable()) {
-      throw new OFParseError("version, or bytes left");
+      throw new OFParseError("wrong version, or trailing bytes");
     }
     return message;
   }
@@ -231,14 +231,14 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   private void report(String subject, String why) {
     if (refusals.take(subject, System.nanoTime())) {
-      AUDIT.info("refused a switch at {}", why);
+      AUDIT.info("rejected a switch at {}", why);
     }
   }
 
   private static String host(ChannelHandlerContext context) {
     return context.channel().remoteAddress() instanceof InetSocketAddress at
         ? at.getAddress().getHostAddress()
-        : "an address that is gone";
+        : "an unknown address";
   }
 
   private void hello(ChannelHandlerContext context, OFHello hello, Optional<OFVersion> version) {

@@ -126,7 +126,7 @@ final class SimulatedSwitch {
           flows.remove(key);
         }
       }
-      default -> throw new IllegalArgumentException("the controller only sends strict changes");
+      default -> throw new IllegalArgumentException("the controller sends only strict changes");
     }
   }
 

@@ -116,7 +116,7 @@ class DiscoveryTest {
     Arp question = told(asked.orders().get(0));
     assertThat(question.targetIp()).isEqualTo(IP);
     assertThat(discovery.packetIn(LINK_B, fromA, nowNs).orders()).as("asked once").isEmpty();
-    assertThat(arp(A1, question).orders()).as("nobody answers for the doubted").isEmpty();
+    assertThat(arp(A1, question).orders()).as("no host answers for the doubted one").isEmpty();
 
     nowNs += SECOND + 1;
     assertThat(discovery.packetIn(LINK_B, fromA, nowNs).changed()).isTrue();
@@ -162,7 +162,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void whoTakesAnothersAddressIsNotBelievedWhileTheFirstAnswers() {
+  void aClaimedAddressIsRejectedWhileItsHostAnswers() {
     says(A1, ALICE, IP);
     Discovery.Result asked = says(B1, MALLORY, IP);
     assertThat(asked.changed()).isFalse();
@@ -204,7 +204,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void senderAndFrameMustAgreeAndGroupsAreNobody() {
+  void senderAndFrameMustAgreeAndGroupAddressesAreNotHosts() {
     Arp lie = new Arp(MALLORY, Arp.REQUEST, ALICE, IP, 0, IP);
     assertThat(discovery.packetIn(A1, lie.frame(), nowNs).changed()).isFalse();
     says(A1, Mac.BROADCAST, IP);
@@ -213,7 +213,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void onePortHoldsSoManyHostsAndAllTheTablesSoMuch() {
+  void theNumberOfHostsPerPortAndInTotalIsBounded() {
     for (int i = 0; i < 100_000; i++) {
       says(A1, 0x02_0000_0000L + i, IP + i);
     }

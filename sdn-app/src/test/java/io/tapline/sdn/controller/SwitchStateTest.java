@@ -63,7 +63,7 @@ class SwitchStateTest {
   private final Connection connection = new Connection();
 
   @Test
-  void whatWasReadBeforeAChangeIsNotHowItIs() {
+  void flowsReadBeforeAChangeAreNotTheState() {
     state.connected(connection, 1);
     state.ask();
     state.send(ADD);
@@ -87,7 +87,7 @@ class SwitchStateTest {
   }
 
   @Test
-  void whatAnEarlierConnectionConfirmsIsOfNoAccount() {
+  void confirmationsOfAnEarlierConnectionAreIgnored() {
     state.connected(connection, 1);
     state.send(ADD);
     Connection next = new Connection();

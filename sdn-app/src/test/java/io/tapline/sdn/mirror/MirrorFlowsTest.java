@@ -149,7 +149,7 @@ class MirrorFlowsTest {
   }
 
   @Test
-  void whatCopiesCanNotGoToIsSaidAndForwardingIsAsEver() {
+  void missingMirrorPortsAreReportedAndForwardingContinues() {
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "m9", RuleMatch.ANY, false)), 10);
     MirrorFlows.Result result = MirrorFlows.of(table, PORTS, 1);
     assertThat(result.unresolved()).containsExactly("m9");
@@ -171,7 +171,7 @@ class MirrorFlowsTest {
   }
 
   @Test
-  void othersFlowsStayAndWhatTheyBlockIsTold() {
+  void foreignFlowsStayAndTheRulesThatTheyBlockAreReported() {
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "m0", RuleMatch.ANY, false)), 10);
     List<Flow> wanted = MirrorFlows.of(table, PORTS, 1).flows();
     Flow mine = wanted.get(0);

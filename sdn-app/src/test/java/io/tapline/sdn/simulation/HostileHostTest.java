@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Misbehaving hosts behind a well-behaved switch. */
 class HostileHostTest extends BesideAGoodSwitch {
   private static final int MALLORY = 0x0a0000ee;
-  private static final int NOBODY = 0x0a000077;
+  private static final int UNUSED_ADDRESS = 0x0a000077;
 
   private RawSwitch bad;
 
@@ -63,11 +63,11 @@ class HostileHostTest extends BesideAGoodSwitch {
         () -> {
           for (int i = 0; i < 50; i++) {
             says(1, Arp.request(mac(MALLORY), ADDRESS, ADDRESS).frame());
-            says(1, Arp.request(mac(ADDRESS), NOBODY, NOBODY).frame());
+            says(1, Arp.request(mac(ADDRESS), UNUSED_ADDRESS, UNUSED_ADDRESS).frame());
             says(1, forged);
             hostAnswersAndLldpIsCarried();
             assertThat(place(ADDRESS)).isEqualTo("good:1");
-            assertThat(place(NOBODY)).isEmpty();
+            assertThat(place(UNUSED_ADDRESS)).isEmpty();
             assertThat(controller.status().links()).isZero();
             Thread.sleep(40);
           }

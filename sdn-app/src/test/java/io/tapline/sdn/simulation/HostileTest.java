@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Tests misbehaving switches next to a good one, which must not be affected. */
 class HostileTest extends BesideAGoodSwitch {
   @Test
-  void whatIsNotOpenFlowIsCountedAndCut() throws IOException {
+  void messagesOtherThanOpenFlowAreCountedAndEndTheConnection() throws IOException {
     Random random = new Random(1);
     RawSwitch[] many = new RawSwitch[10];
     for (int i = 0; i < many.length; i++) {
@@ -58,7 +58,7 @@ class HostileTest extends BesideAGoodSwitch {
 
   /** The simulated switch behaves normally; its answers are well-formed or slightly garbled. */
   @Test
-  void answersThatAreALittleWrongAreNobodyElses() throws IOException {
+  void slightlyWrongAnswersAreAttributedToNoOtherServer() throws IOException {
     SimulatedSwitch state = new SimulatedSwitch(2, 4);
     try (RawSwitch raw = new RawSwitch(controller.port())) {
       raw.send(state.hello());
@@ -104,7 +104,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void neitherIsOneThatLeavesALittleForLongOrSaysNothing() throws IOException {
+  void switchesThatReadTooSlowlyOrStaySilentAreDisconnected() throws IOException {
     long soonNs = 500_000_000L;
     long neverNs = Long.MAX_VALUE / 2;
     int any = Integer.MAX_VALUE;

@@ -65,7 +65,7 @@ class HostTableTest {
   }
 
   @Test
-  void anothersEthernetAddressIsNotTakenWithAnAddressOfNobody() {
+  void aForeignEthernetAddressIsNotAcceptedWithAnUnusedIpAddress() {
     learned(ALICE, IP, A1);
     insists(ALICE, IP + 50, B1);
     assertThat(place(ALICE)).isEqualTo(A1);
@@ -74,7 +74,7 @@ class HostTableTest {
 
   /** After a restart, switches' flows only reveal Ethernet addresses. */
   @Test
-  void norWhereTheOthersAddressIsNotKnownAnyMoreButToTheInventory() {
+  void norIfOnlyTheInventoryKnowsTheOthersAddress() {
     hosts = new HostTable(Map.of(IP, A1.datapath()));
     hosts.recover(ALICE, A1);
     there(ALICE, IP, A1);
@@ -118,7 +118,7 @@ class HostTableTest {
   }
 
   @Test
-  void whoMovedIsFoundHoweverManyLiesAreTold() {
+  void aHostThatMovedIsFoundDespiteForgedClaims() {
     learned(ALICE, IP, A1);
     learned(BOB, IP + 1, A1);
     for (int i = 0; i < 5000; i++) {
@@ -140,7 +140,7 @@ class HostTableTest {
   }
 
   @Test
-  void aLiarsClaimDoesNotDelayTheOneWhoMoved() {
+  void aForgedClaimDoesNotDelayAHostThatMoved() {
     learned(ALICE, IP, A1);
     honest.remove(ALICE);
     assertThat(says(MALLORY, IP, A2)).isEqualTo(Verdict.ASK);

@@ -11,7 +11,7 @@ class LldpTest {
   private final Lldp lldp = new Lldp(new byte[] {1, 2, 3});
 
   @Test
-  void tellsThePortItLeft() {
+  void namesTheSendingPort() {
     Lldp.Heard heard = lldp.read(lldp.frame(PORT, 77));
     assertThat(heard).isEqualTo(new Lldp.Heard(Lldp.Kind.OURS, PORT, 77));
   }

@@ -155,7 +155,7 @@ public final class AlertLatency {
           arrivals.putIfAbsent(row.get("window_end_ns").asLong(), now);
         }
       } catch (IOException e) {
-        throw new IllegalStateException("an alert is no JSON: " + message, e);
+        throw new IllegalStateException("an alert is not JSON: " + message, e);
       }
     }
   }

@@ -157,7 +157,10 @@ public final class ApiClient {
       return MAPPER.readTree(body);
     } catch (JsonProcessingException e) {
       throw new CommandException(
-          "what answers at " + base + " is not a Tapline server: it sent no JSON", e);
+          "the program that answers at "
+              + base
+              + " is not a Tapline server: its answer is not JSON",
+          e);
     }
   }
 

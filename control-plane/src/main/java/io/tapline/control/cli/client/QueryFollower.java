@@ -60,8 +60,7 @@ public final class QueryFollower {
 
   private void pauseBeforeNext() throws InterruptedException {
     if (++failures == ATTEMPTS) {
-      throw new CommandException(
-          "the server closed the events of query " + id + " again and again");
+      throw new CommandException("the server closed the events of query " + id + " repeatedly");
     }
     Thread.sleep(PAUSE_MS);
   }

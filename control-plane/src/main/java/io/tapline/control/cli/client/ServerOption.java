@@ -33,7 +33,7 @@ public final class ServerOption {
       paramLabel = "FILE",
       defaultValue = "${env:TAPLINE_CA}",
       description =
-          "Certificate authorities (PEM) that signed the server's certificate; also taken from TAPLINE_CA. Default: those that this host trusts.")
+          "Certificate authorities (PEM) that signed the server's certificate; also taken from TAPLINE_CA. Default: the authorities that this host trusts.")
   private Path authorities;
 
   public ApiClient client() {
@@ -41,8 +41,7 @@ public final class ServerOption {
     boolean readable = url.toLowerCase(Locale.ROOT).startsWith("http:");
     if (!token.isEmpty() && readable && !Loopback.is(Loopback.hostOf(url))) {
       throw new UsageException(
-          "--server %s: everybody on the way there could read your token, so it takes https://"
-              .formatted(url));
+          "--server %s: anyone on the path could read your token; use https://".formatted(url));
     }
     return new ApiClient(url, token, tls());
   }
@@ -55,7 +54,7 @@ public final class ServerOption {
     } catch (IOException e) {
       throw new UsageException("--ca: " + e.getMessage());
     } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has TLS", e);
+      throw new IllegalStateException("every Java provides TLS", e);
     }
   }
 
@@ -66,7 +65,7 @@ public final class ServerOption {
     try {
       return Files.readString(tokenFile).strip();
     } catch (IOException e) {
-      throw new UsageException("--token-file " + tokenFile + ": can't be read; is it there?");
+      throw new UsageException("--token-file " + tokenFile + ": can't be read; does it exist?");
     }
   }
 }

@@ -44,7 +44,8 @@ public final class DiagnoseCommand implements Runnable {
             node ->
                 console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
     if (report.path("incomplete").asBoolean()) {
-      console.hint("more headers match than are read at once: narrow it with --from and --to");
+      console.hint(
+          "more headers match than one request reads: narrow the time with --from and --to");
     }
   }
 }

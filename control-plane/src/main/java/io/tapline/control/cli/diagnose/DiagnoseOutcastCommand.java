@@ -38,14 +38,14 @@ final class DiagnoseOutcastCommand implements Callable<Integer> {
   @Option(
       names = "--from",
       paramLabel = "T",
-      description = "Begin at T, " + Moment.HELP + "; without it with the first segment.")
+      description = "Start at T, " + Moment.HELP + ". Default: the first segment.")
   private String from;
 
   @Option(
       names = "--for",
       paramLabel = "D",
       defaultValue = "1s",
-      description = "How long. Default: ${DEFAULT-VALUE}.")
+      description = "Duration. Default: ${DEFAULT-VALUE}.")
   private String span;
 
   @Option(

@@ -22,10 +22,10 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline diagnose path}. */
 @Command(
     name = "path",
-    description = "Shows packets that passed switches to avoid, or missed required ones.",
+    description = "Shows packets that passed forbidden switches or missed required ones.",
     footer = {
       "",
-      "Example: nothing of tenant A passes switch 203",
+      "Example: no packet of tenant A may pass switch 203",
       "  tapline diagnose path \"src_ip in 10.1.0.0/16\" --avoid 203",
       "To be alerted within milliseconds: tapline watch add \"path contains 203\" --when \"COUNT > 0\" --window 10ms"
     })

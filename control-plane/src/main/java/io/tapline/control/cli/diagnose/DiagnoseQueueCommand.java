@@ -65,7 +65,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     if (json) {
       queues.forEach(one -> console.json(one));
     } else if (queues.isEmpty()) {
-      console.line("no query measures queues; tapline diagnose queue --help shows one that does");
+      console.line("no query measures queues; tapline diagnose queue --help shows an example");
     } else {
       console.print(queueTable(queues).render(""));
     }
@@ -111,7 +111,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     }
     DiagnoseCommand.verdict(console, report);
     if (report.path("incomplete").asBoolean()) {
-      console.hint("there were more bursts: narrow the time down with --from and --to");
+      console.hint("there were more bursts: narrow the time with --from and --to");
     }
   }
 

@@ -43,8 +43,8 @@ final class OutcastFigures {
     files.put(
         "figure10a.svg",
         new Plot("Cumulative ratio of segments (Figure 10a)", "seconds", "ratio")
-            .line("shortest way : best group", groups, false)
-            .line("least : most, single flows", flows, true)
+            .line("shortest path : best group", groups, false)
+            .line("min : max, single flows", flows, true)
             .svg());
   }
 

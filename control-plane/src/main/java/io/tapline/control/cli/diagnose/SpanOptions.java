@@ -10,10 +10,13 @@ import picocli.CommandLine.Option;
 
 /** Options for the time span of a question. */
 final class SpanOptions {
-  @Option(names = "--from", paramLabel = "T", description = "Not before T, " + Moment.HELP + ".")
+  @Option(
+      names = "--from",
+      paramLabel = "T",
+      description = "Start of the span, " + Moment.HELP + ".")
   private String from;
 
-  @Option(names = "--to", paramLabel = "T", description = "Not after T.")
+  @Option(names = "--to", paramLabel = "T", description = "End of the span.")
   private String to;
 
   void addTo(ObjectNode request) {

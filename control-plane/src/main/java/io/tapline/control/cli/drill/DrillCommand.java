@@ -56,10 +56,13 @@ public final class DrillCommand implements Callable<Integer> {
           "Select both directions of this flow: the flow_id of a tuple or of a row's exemplar.")
   private String flow;
 
-  @Option(names = "--from", paramLabel = "T", description = "Not before T, " + Moment.HELP + ".")
+  @Option(
+      names = "--from",
+      paramLabel = "T",
+      description = "Start of the span, " + Moment.HELP + ".")
   private String from;
 
-  @Option(names = "--to", paramLabel = "T", description = "Not after T.")
+  @Option(names = "--to", paramLabel = "T", description = "End of the span.")
   private String to;
 
   @Option(
@@ -103,7 +106,7 @@ public final class DrillCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     if (file != null && aggregate != null) {
-      throw new UsageException("--pcapng and --aggregate exclude each other");
+      throw new UsageException("--pcapng and --aggregate are mutually exclusive");
     }
     if (aggregate == null && !groupBy.isEmpty()) {
       throw new UsageException("--group-by needs --aggregate, for example --aggregate COUNT");
@@ -151,7 +154,7 @@ public final class DrillCommand implements Callable<Integer> {
     Matcher id = FLOW_ID.matcher(flow);
     if (!id.matches()) {
       throw new UsageException(
-          "--flow " + flow + " is no flow: give the flow_id of a tuple or of an exemplar");
+          "--flow " + flow + " is not a flow ID: give the flow_id of a tuple or an exemplar");
     }
     String ofFlow = "flow == 0x" + id.group(1);
     return filter.isBlank() ? ofFlow : ofFlow + " && (" + filter + ")";

@@ -59,9 +59,9 @@ final class HeaderOutput {
     }
     if (answer.path("truncated").asBoolean()) {
       console.hint(
-          "there are more than these "
+          "there are more rows than these "
               + rows.size()
-              + " rows: raise --limit, or narrow the filter");
+              + " rows: raise --limit or narrow the filter");
     }
     answer
         .path("missing")

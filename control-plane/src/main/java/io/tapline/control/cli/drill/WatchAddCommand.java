@@ -144,7 +144,9 @@ final class WatchAddCommand implements Callable<Integer> {
                 .anyMatch(option -> ONE_WATCH.contains(option.longestName()));
     if (more) {
       throw new UsageException(
-          "--file excludes FILTER and " + String.join(", ", ONE_WATCH) + ": the file has them");
+          "--file can't be combined with FILTER or "
+              + String.join(", ", ONE_WATCH)
+              + ": they belong in the file");
     }
   }
 

@@ -51,13 +51,14 @@ final class WatchFile {
    * Reads a file.
    *
    * @return the watches as {@code POST /api/v1/watches} takes them
-   * @throws UsageException if the file can't be read or is no list of watches; values are left to
-   *     the server, except durations
+   * @throws UsageException if the file can't be read or is not a list of watches; values are left
+   *     to the server, except durations
    */
   static ArrayNode read(Path file) {
     JsonNode root = parse(file);
     if (!root.isArray() || root.isEmpty()) {
-      throw new UsageException(file + ": it is a list of watches, each with keys such as filter");
+      throw new UsageException(
+          file + ": it must be a list of watches, each with keys such as filter");
     }
     ArrayNode watches = ApiClient.MAPPER.createArrayNode();
     for (JsonNode written : root) {

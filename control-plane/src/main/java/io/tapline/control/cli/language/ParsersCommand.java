@@ -83,7 +83,7 @@ public final class ParsersCommand implements Callable<Integer> {
   }
 
   private static String describe(ParserInfo parser, JsonNode node) {
-    TextTable table = TextTable.ofText("field", "type", "unit", "what it is");
+    TextTable table = TextTable.ofText("field", "type", "unit", "description");
     for (FieldInfo field : parser.fields()) {
       String what = field.description() + (field.optional() ? "; - where it was not seen" : "");
       table.add(List.of(field.name(), lower(field.type()), field.unit(), what));
@@ -105,7 +105,7 @@ public final class ParsersCommand implements Callable<Integer> {
     if (parser.arguments().isEmpty()) {
       return "";
     }
-    TextTable table = TextTable.ofText("argument", "default", "value", "what it is");
+    TextTable table = TextTable.ofText("argument", "default", "value", "description");
     for (ParserArgumentInfo argument : parser.arguments()) {
       table.add(
           List.of(
@@ -133,7 +133,7 @@ public final class ParsersCommand implements Callable<Integer> {
     if (parser.queues()) {
       return "It measures all packets of the queues that AT names, or that have taps: SAMPLE *.\n";
     }
-    return parser.allTraffic() ? "It has to see all packets: FROM * TO * and SAMPLE *.\n" : "";
+    return parser.allTraffic() ? "It must see all packets: FROM * TO * and SAMPLE *.\n" : "";
   }
 
   /**

@@ -81,15 +81,15 @@ public final class AgentOptions {
    */
   public AgentAccess access() {
     if ((certificate == null) != (key == null)) {
-      throw new UsageException("--agents-tls-certificate and --agents-tls-key go together");
+      throw new UsageException("--agents-tls-certificate and --agents-tls-key require each other");
     }
     if (certificate == null && tokens != null) {
       throw new UsageException(
-          "--agents-token-file needs --agents-tls-certificate and --agents-tls-key: a token must not be read on its way");
+          "--agents-token-file needs --agents-tls-certificate and --agents-tls-key: a token must not be sent in the clear");
     }
     if (certificate == null && clients != null) {
       throw new UsageException(
-          "--agents-client-ca needs --agents-tls-certificate and --agents-tls-key: certificates are shown over TLS alone");
+          "--agents-client-ca needs --agents-tls-certificate and --agents-tls-key: certificates are presented only over TLS");
     }
     if (certificate == null) {
       return AgentAccess.OPEN;

@@ -43,7 +43,7 @@ public final class ClearOptions {
       paramLabel = "SERVICE",
       split = ",",
       description =
-          "Services with which connections beyond loopback may go without TLS, in a trusted network: ${COMPLETION-CANDIDATES}.")
+          "Services whose connections beyond loopback may be unencrypted, in a trusted network: ${COMPLETION-CANDIDATES}.")
   private List<Service> services = new ArrayList<>();
 
   /** The option and value of each such connection in use. */
@@ -62,7 +62,7 @@ public final class ClearOptions {
     }
     if (!services.contains(service)) {
       throw new UsageException(
-          "%s: that is beyond loopback, so it takes %s; in a network of your own --clear %s leaves it in the clear"
+          "%s: the address is not on loopback; it requires %s; in a trusted network, --clear %s permits it in the clear"
               .formatted(where, instead, service));
     }
     used.put(service, where);
@@ -73,7 +73,7 @@ public final class ClearOptions {
     used.forEach(
         (service, where) ->
             console.hint(
-                "warning: %s in the clear (--clear %s): whoever is on that network can read and change it"
+                "warning: %s in the clear (--clear %s): anyone on that network can read and change the data"
                     .formatted(where, service)));
   }
 }

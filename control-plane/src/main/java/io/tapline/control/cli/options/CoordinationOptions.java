@@ -27,7 +27,7 @@ public final class CoordinationOptions {
       paramLabel = "DURATION",
       defaultValue = "6s",
       description =
-          "Time after which a control plane that is silent loses the leadership. Default: ${DEFAULT-VALUE}.")
+          "Time after which a silent control plane loses the leadership. Default: ${DEFAULT-VALUE}.")
   private String session = "6s";
 
   @Option(
@@ -35,7 +35,7 @@ public final class CoordinationOptions {
       paramLabel = "URL",
       defaultValue = "",
       description =
-          "URL to which the others redirect requests while this one leads. Default: where it listens.")
+          "URL to which the others redirect requests while this one leads. Default: the listening address.")
   private String url = "";
 
   @Option(
@@ -49,10 +49,10 @@ public final class CoordinationOptions {
 
   public void speakTls(Optional<TlsFiles> withZooKeeper) {
     if (withZooKeeper.isPresent() && zookeeper.isEmpty()) {
-      throw new UsageException("--tls zookeeper goes with --zookeeper");
+      throw new UsageException("--tls zookeeper requires --zookeeper");
     }
     if (withZooKeeper.isEmpty() && !creators.isEmpty()) {
-      throw new UsageException("--zookeeper-creator goes with --tls zookeeper");
+      throw new UsageException("--zookeeper-creator requires --tls zookeeper");
     }
     for (String subject : creators) {
       checkSubject(subject);
@@ -73,7 +73,9 @@ public final class CoordinationOptions {
       }
     } catch (IllegalArgumentException e) {
       throw new UsageException(
-          "--zookeeper-creator '" + subject + "' is no subject of a certificate, such as CN=flink");
+          "--zookeeper-creator '"
+              + subject
+              + "' is not a subject of a certificate, such as CN=flink");
     }
   }
 
@@ -95,7 +97,7 @@ public final class CoordinationOptions {
     }
     if (!agents || !services.areOthers()) {
       throw new UsageException(
-          "--zookeeper goes with --agents, --brokers, --redis and --flink: what queries run on has to outlive this server");
+          "--zookeeper requires --agents, --brokers, --redis and --flink: the services of queries must outlive this server");
     }
     services.checkShared();
   }

@@ -30,7 +30,7 @@ public final class HashKeyOptions {
       HashKeys keys = HashKeys.read(file);
       if (HashKeys.isOpenToAll(file)) {
         console.hint(
-            "warning: --hash-key-file %s: everybody on this host can read it; chmod o-r mends that"
+            "warning: --hash-key-file %s: every user of this host can read it; fix this with chmod o-r"
                 .formatted(file));
       }
       return Optional.of(keys);

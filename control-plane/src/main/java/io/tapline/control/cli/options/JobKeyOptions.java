@@ -35,7 +35,7 @@ final class JobKeyOptions {
       JobKey key = JobKey.read(file);
       if (HashKeys.isOpenToAll(file)) {
         console.hint(
-            "warning: --job-key-file %s: everybody on this host can read it; chmod o-r mends that"
+            "warning: --job-key-file %s: every user of this host can read it; fix this with chmod o-r"
                 .formatted(file));
       }
       return Optional.of(key);

@@ -57,7 +57,7 @@ public final class ListenOptions {
     boolean open = !at().isLoopbackAddress();
     if (open && (tokens == null || tls.of(TlsOptions.Service.REST).isEmpty())) {
       throw new UsageException(
-          "--address %s: other hosts reach it, so it takes --tokens FILE and --tls rest"
+          "--address %s: other hosts can reach it; it requires --tokens FILE and --tls rest"
               .formatted(address));
     }
     trusted();

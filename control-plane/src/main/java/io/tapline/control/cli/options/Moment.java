@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 /** A point in time, in the formats of people and programs. */
 public final class Moment {
   public static final String HELP =
-      "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as 90s, 5m, 2h ago";
+      "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as a time ago: 90s, 5m, 2h";
 
   private static final Pattern AGO = Pattern.compile("(\\d{1,9})(ms|s|m|h)");
   private static final Pattern NANOSECONDS = Pattern.compile("\\d{1,19}");
@@ -33,7 +33,7 @@ public final class Moment {
           ? Long.parseLong(text)
           : nanoseconds(Instant.parse(text));
     } catch (DateTimeException | ArithmeticException | NumberFormatException e) {
-      throw new UsageException(option + " " + text + " is no point in time: give it " + HELP);
+      throw new UsageException(option + " " + text + " is not a point in time: write it " + HELP);
     }
   }
 
@@ -46,7 +46,7 @@ public final class Moment {
     Matcher matcher = AGO.matcher(text);
     if (!matcher.matches()) {
       throw new UsageException(
-          option + " " + text + " is no duration: give it as 1ms, 10s, 5m or 2h");
+          option + " " + text + " is not a duration: write it as 1ms, 10s, 5m or 2h");
     }
     try {
       return duration(Long.parseLong(matcher.group(1)), matcher.group(2)).toNanos();

@@ -73,14 +73,14 @@ public final class MultilogOptions {
   private NodeAccess access() {
     if ((certificate == null) != (key == null) || authorities == null && key != null) {
       throw new UsageException(
-          "--multilog-certificate and --multilog-key go together, and with --multilog-ca");
+          "--multilog-certificate and --multilog-key require each other and --multilog-ca");
     }
     if (authorities == null && tokens == null) {
       return NodeAccess.LOCAL;
     }
     if (authorities == null) {
       throw new UsageException(
-          "--multilog-token-file needs --multilog-ca: a token must not be read on its way");
+          "--multilog-token-file needs --multilog-ca: a token must not be sent in the clear");
     }
     try {
       return NodeAccess.tls(

@@ -108,11 +108,13 @@ public final class ServiceOptions {
 
   public String checkpoints() {
     if (!checkpoints.isEmpty() && flink.isEmpty()) {
-      throw new UsageException("--flink-checkpoints goes with --flink");
+      throw new UsageException("--flink-checkpoints requires --flink");
     }
     if (!checkpoints.isEmpty() && !checkpoints.matches("[a-z0-9]+:/.+")) {
       throw new UsageException(
-          "--flink-checkpoints '" + checkpoints + "' is no URI, as file:///shared/checkpoints");
+          "--flink-checkpoints '"
+              + checkpoints
+              + "' is not a URI such as file:///shared/checkpoints");
     }
     return checkpoints;
   }
@@ -165,7 +167,7 @@ public final class ServiceOptions {
   /** Returns the brokers that jobs log in to; empty if jobs do not log in. */
   public String jobBrokers() {
     if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
-      throw new UsageException("--job-brokers goes with --brokers");
+      throw new UsageException("--job-brokers requires --brokers");
     }
     return jobBrokers;
   }
@@ -192,20 +194,22 @@ public final class ServiceOptions {
     Optional<TlsFiles> withRedis = tls.of(TlsOptions.Service.REDIS);
     Optional<TlsFiles> withFlink = tls.of(TlsOptions.Service.FLINK);
     if (withKafka.isPresent() && brokers.isEmpty()) {
-      throw new UsageException("--tls kafka goes with --brokers: our own speaks no TLS");
+      throw new UsageException(
+          "--tls kafka requires --brokers: the embedded broker does not use TLS");
     }
     kafkaTls = withKafka.orElse(TlsFiles.NONE);
     if (withRedis.isPresent() && redis.isEmpty()) {
-      throw new UsageException("--tls redis goes with --redis: our own is at a Unix socket");
+      throw new UsageException(
+          "--tls redis requires --redis: the embedded Redis is at a Unix socket");
     }
     if (withRedis.isPresent() && redis.startsWith("unix:")) {
-      throw new UsageException("--tls redis goes with --redis HOST:PORT, not with a Unix socket");
+      throw new UsageException("--tls redis requires --redis HOST:PORT; a Unix socket has no TLS");
     }
     redisTls = withRedis.orElse(TlsFiles.NONE);
     boolean overTls =
         !flink.isEmpty() && flink.stream().allMatch(address -> address.startsWith("https://"));
     if (withFlink.isPresent() && !overTls) {
-      throw new UsageException("--tls flink goes with --flink https://HOST:PORT");
+      throw new UsageException("--tls flink requires --flink https://HOST:PORT");
     }
     flinkTls = withFlink.orElse(TlsFiles.NONE);
   }
@@ -263,7 +267,7 @@ public final class ServiceOptions {
     if (redis.isEmpty()) {
       if (redisPassword != null) {
         throw new UsageException(
-            "--redis-password-file goes with --redis: our own has a password of its own");
+            "--redis-password-file requires --redis: the embedded Redis has a generated password");
       }
       return Optional.empty();
     }
@@ -285,17 +289,17 @@ public final class ServiceOptions {
         throw new UsageException(
             "--redis-password-file "
                 + redisPassword
-                + ": the file must hold one word, the password");
+                + ": the file must contain one word, the password");
       }
       if (HashKeys.isOpenToAll(redisPassword)) {
         console.hint(
-            "warning: --redis-password-file %s: everybody on this host can read it; chmod o-r mends that"
+            "warning: --redis-password-file %s: every user of this host can read it; fix this with chmod o-r"
                 .formatted(redisPassword));
       }
       return password;
     } catch (IOException e) {
       throw new UsageException(
-          "--redis-password-file " + redisPassword + ": can't be read; is it there?");
+          "--redis-password-file " + redisPassword + ": can't be read; does it exist?");
     }
   }
 

@@ -25,7 +25,7 @@ public final class SwitchTlsOptions {
   public Optional<SwitchTls> tls(TlsOptions own) {
     if (own.of(TlsOptions.Service.OPENFLOW).isEmpty() && (authorities != null || anyDatapath)) {
       throw new UsageException(
-          "--openflow-client-ca and --openflow-any-datapath go with --tls openflow");
+          "--openflow-client-ca and --openflow-any-datapath require --tls openflow");
     }
     return own.context(TlsOptions.Service.OPENFLOW, authorities)
         .map(context -> new SwitchTls(context, anyDatapath));

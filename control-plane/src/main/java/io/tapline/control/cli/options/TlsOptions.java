@@ -40,7 +40,7 @@ public final class TlsOptions {
       paramLabel = "SERVICE",
       split = ",",
       description =
-          "Services with which only TLS is spoken: ${COMPLETION-CANDIDATES}. Requires the three files.")
+          "Services that require TLS: ${COMPLETION-CANDIDATES}. Requires the three files.")
   private List<Service> services = new ArrayList<>();
 
   @Option(
@@ -66,7 +66,8 @@ public final class TlsOptions {
     boolean complete = certificate != null && key != null && authorities != null;
     boolean some = certificate != null || key != null || authorities != null;
     if (services.isEmpty() ? some : !complete) {
-      throw new UsageException("--tls, --tls-certificate, --tls-key and --tls-ca go together");
+      throw new UsageException(
+          "--tls, --tls-certificate, --tls-key and --tls-ca require each other");
     }
     if (!services.isEmpty()) {
       try {
@@ -81,7 +82,7 @@ public final class TlsOptions {
   public void check(Set<Service> known) {
     for (Service service : services) {
       if (!known.contains(service)) {
-        throw new UsageException("--tls " + service + ": this command does not speak with that");
+        throw new UsageException("--tls " + service + ": this command does not use that service");
       }
     }
     check();

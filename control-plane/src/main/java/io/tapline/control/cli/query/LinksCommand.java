@@ -56,7 +56,7 @@ public final class LinksCommand implements Callable<Integer> {
       console.line(
           follow
               ? "no link has been measured yet; waiting"
-              : "no link has been measured; tapline links --help shows a query that does");
+              : "no link has been measured; tapline links --help shows an example");
     }
     while (follow) {
       console.flush();

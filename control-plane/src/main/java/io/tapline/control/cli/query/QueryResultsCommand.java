@@ -21,7 +21,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline query results}. */
 @Command(
     name = "results",
-    description = "Prints a query's current results, or its last ones if it has ended.")
+    description = "Prints a query's current results, or its last results if it has ended.")
 final class QueryResultsCommand implements Callable<Integer> {
   private final Console console;
 
@@ -33,7 +33,7 @@ final class QueryResultsCommand implements Callable<Integer> {
   @Option(
       names = "--inventory",
       paramLabel = "FILE",
-      description = "YAML file: show hosts by its names.")
+      description = "YAML file with the names of hosts to show.")
   private Path inventoryFile;
 
   @Option(names = "--json", description = "Print result rows as JSON lines.")

@@ -79,7 +79,7 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
     String latest = "/results?processor=0&limit=" + MOST_ROWS;
     JsonNode rows = ofLastWindow(client.get(ApiClient.query(id, latest)).path("rows"));
     if (rows.isEmpty()) {
-      throw new CommandException(id + " has no results: they come when a query ends");
+      throw new CommandException(id + " has no results yet: they arrive when the query ends");
     }
     return rows;
   }

@@ -32,7 +32,7 @@ final class QueryWatchCommand implements Callable<Integer> {
   @Option(
       names = "--inventory",
       paramLabel = "FILE",
-      description = "YAML file: show hosts by its names.")
+      description = "YAML file with the names of hosts to show.")
   private Path inventoryFile;
 
   @Option(names = "--json", description = "Print result rows and events as JSON lines.")

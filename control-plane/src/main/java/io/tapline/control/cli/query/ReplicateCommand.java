@@ -140,7 +140,7 @@ public final class ReplicateCommand implements Callable<Integer> {
       try {
         end.get(1, TimeUnit.SECONDS);
         return;
-      } catch (TimeoutException goesOn) {
+      } catch (TimeoutException notYet) {
         long silentNs = System.nanoTime() - heardNs.get();
         if (silentNs > quietNs) {
           manager.lookAtNothing(silentNs);

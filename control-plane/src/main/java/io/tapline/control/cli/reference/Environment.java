@@ -8,7 +8,7 @@ enum Environment {
   TAPLINE_TOKEN("text", "", "the token itself, if there is no file"),
   TAPLINE_CA(
       "path",
-      "those that the host's Java trusts",
+      "the authorities that the host's Java trusts",
       "certificate authorities (PEM) that signed the server's certificate; `--ca` takes precedence"),
   JAVA_HOME("folder", "the first `java` in `PATH`", "the Java to use (17 or later)"),
   TAPLINE_CLASSPATH(

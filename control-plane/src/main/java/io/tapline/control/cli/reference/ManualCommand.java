@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
     hidden = true,
     description = "Writes manual pages (AsciiDoc) and completion scripts of all programs.")
 public final class ManualCommand implements Callable<Integer> {
-  @Parameters(paramLabel = "FOLDER", description = "Where they go.")
+  @Parameters(paramLabel = "FOLDER", description = "Output folder.")
   private Path folder;
 
   @Spec private CommandSpec spec;

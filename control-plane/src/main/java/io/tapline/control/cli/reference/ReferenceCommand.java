@@ -12,7 +12,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "reference",
     hidden = true,
-    description = "Prints docs/reference/configuration.md, as the programs are now.")
+    description = "Prints docs/reference/configuration.md, generated from the programs.")
 public final class ReferenceCommand implements Callable<Integer> {
   private final Console console;
 

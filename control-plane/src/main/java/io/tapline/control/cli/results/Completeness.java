@@ -29,7 +29,7 @@ public final class Completeness {
     count(completeness, "unanswered", "unanswered", parts);
     count(completeness, "half_seen", "half seen", parts);
     count(completeness, "duplicates", "batches repeated, counted once", parts);
-    count(completeness, "clock_steps", "times a clock went back", parts);
+    count(completeness, "clock_steps", "times a clock was set back", parts);
     silent(completeness.path("silent"), parts);
     return "completeness: " + String.join("; ", parts);
   }

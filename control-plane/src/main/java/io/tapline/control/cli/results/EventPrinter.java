@@ -94,7 +94,7 @@ public final class EventPrinter {
   private void warn(JsonNode report) {
     long missingNow = report.path("missing").asLong();
     if (missingNow > missing) {
-      console.hint((missingNow - missing) + " events are missing: a queue on their way was full");
+      console.hint((missingNow - missing) + " events are missing: a queue was full");
       missing = missingNow;
     }
     long interruptedNow = report.path("interrupted").asLong();

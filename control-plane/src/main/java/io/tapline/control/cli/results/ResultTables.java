@@ -100,7 +100,7 @@ public final class ResultTables {
     if (!partial) {
       return "";
     }
-    return isWholeQuery(window) ? " (so far)" : " (partial: not watched all the time)";
+    return isWholeQuery(window) ? " (so far)" : " (partial: not watched completely)";
   }
 
   /** Returns true if the window is the whole query, of which there are snapshots. */

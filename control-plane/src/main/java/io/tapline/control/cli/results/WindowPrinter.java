@@ -42,7 +42,7 @@ public final class WindowPrinter {
 
   /** Prints the snapshots that were kept for the end. */
   public void end() {
-    end("no packet matched the query, or none held what its parsers look for");
+    end("no packet matched the query, or none contained data for its parsers");
   }
 
   /** Does the same; prints the reason if there is no window. */

@@ -54,7 +54,7 @@ public final class DemoCommand implements Callable<Integer> {
       names = "--figures",
       paramLabel = "DIR",
       description =
-          "Run a third query, of the bytes from tier to tier, and write Figures 9 to 11 of NetAlytics (Middleware'16) there, as CSV and SVG.")
+          "Run a third query, for the bytes between tiers, and write Figures 9 to 11 of NetAlytics (Middleware'16) there, as CSV and SVG.")
   private Path figures;
 
   @Option(names = "--json", description = "Print result rows as JSON lines, then the finding.")
@@ -89,17 +89,12 @@ public final class DemoCommand implements Callable<Integer> {
           REQUESTS,
           inventory);
       List<WindowResult> tiers =
-          show(
-              session,
-              ids.get(1),
-              "How long connections last, from tier to tier",
-              TIERS,
-              inventory);
+          show(session, ids.get(1), "Durations of connections between tiers", TIERS, inventory);
       if (figures != null) {
         String sizes = session.submit(SIZES, source);
         write(
             tiers,
-            show(session, sizes, "How much goes from tier to tier", SIZES, inventory),
+            show(session, sizes, "Bytes between tiers", SIZES, inventory),
             HostNames.instead(inventory));
       }
       conclude(tiers, HostNames.instead(inventory));
@@ -165,7 +160,7 @@ public final class DemoCommand implements Callable<Integer> {
   private void conclude(List<WindowResult> tiers, HostNames names) {
     if (tiers.isEmpty()) {
       throw new CommandException(
-          "the bundled capture gave no connection times: it may be damaged (git status tells)");
+          "the bundled capture contains no connection times: it may be damaged (check with git status)");
     }
     TierFinding finding = new TierFinding(tiers.get(tiers.size() - 1).rows(), names);
     if (json) {

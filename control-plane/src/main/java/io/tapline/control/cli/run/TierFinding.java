@@ -49,7 +49,7 @@ final class TierFinding {
   String sentence() {
     return slowest()
         .map(this::describe)
-        .orElse("no server's connections take much longer than those of its like.");
+        .orElse("no server's connections take much longer than those of its replicas.");
   }
 
   /**
@@ -118,7 +118,7 @@ final class TierFinding {
   private static String describeBehind(Contrast more) {
     return String.format(
         Locale.ROOT,
-        "It asks %s %.1f times as often as %s does (%,d connections against %,d; mean %.2f ms against %.2f ms): look at how %s is configured.",
+        "It connects to %s %.1f times as often as %s does (%,d connections against %,d; mean %.2f ms against %.2f ms): look at how %s is configured.",
         more.more().to(),
         more.ratio(),
         more.less().from(),

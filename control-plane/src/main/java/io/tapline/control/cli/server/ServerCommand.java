@@ -64,7 +64,7 @@ public final class ServerCommand implements Callable<Integer> {
       names = "--openflow-port",
       paramLabel = "PORT",
       description =
-          "Be the controller of the inventory's network: switches connect to this port, forward, and mirror the traffic of running queries. 0 selects a free port.")
+          "Act as the controller of the inventory's network: switches connect to this port, forward packets, and mirror the traffic of running queries. 0 selects a free port.")
   private Integer openFlowPort;
 
   @Option(

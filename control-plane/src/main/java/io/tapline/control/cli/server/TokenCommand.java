@@ -126,7 +126,7 @@ public final class TokenCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     if (json && !task.list) {
-      throw new UsageException("--json goes with --list");
+      throw new UsageException("--json requires --list");
     } else if (task.list) {
       list(Instant.now());
     } else if (task.revoked != null) {
@@ -180,7 +180,7 @@ public final class TokenCommand implements Callable<Integer> {
     List<String> read = hashes(tokens(after));
     if (!read.equals(wanted)) {
       throw new CommandException(
-          file + " is written in a way that this can't change: edit its entries by hand");
+          file + " has a layout that tapline token can't change: edit its entries manually");
     }
     ReplacedFile.write(file, after);
   }
@@ -200,7 +200,8 @@ public final class TokenCommand implements Callable<Integer> {
     try {
       return read.get();
     } catch (IllegalArgumentException e) {
-      throw new UsageException(file + " is not right, or would not be: " + e.getMessage());
+      throw new UsageException(
+          file + " is not a valid token file, or would not be:  " + e.getMessage());
     }
   }
 

@@ -53,8 +53,8 @@ final class OptimumTable {
     long free = instances.stream().filter(i -> i.bound() == 0).count();
     return """
         %s
-        %d instances, %d with a proven optimum, the others against a lower bound; in %d of them no layout has fewer processes than %s and no more traffic
-        mean gap over the %d instances whose optimum is more than nothing
+        %d instances, %d with a proven optimum, the others with a lower bound; for %d of them no layout has both fewer processes than %s and at most its traffic
+        mean gap over the %d instances whose optimum is above zero
         """
         .formatted(
             table.render("").stripTrailing(),
@@ -92,7 +92,7 @@ final class OptimumTable {
   }
 
   private static String percent(double gap) {
-    return Double.isInfinite(gap) ? "of nothing" : format("%.1f", gap);
+    return Double.isInfinite(gap) ? "of zero" : format("%.1f", gap);
   }
 
   private static String format(String format, double value) {

@@ -79,7 +79,7 @@ final class SimPlacementCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "60",
       description =
-          "With --optimum: max time for a proof; after it, the lower bound counts (default ${DEFAULT-VALUE}).")
+          "With --optimum: max time for a proof; afterwards, the lower bound is used (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(names = "--out", paramLabel = "DIR", description = "Write CSV and SVG files there.")

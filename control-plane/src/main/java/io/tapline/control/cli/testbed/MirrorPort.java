@@ -28,7 +28,7 @@ enum MirrorPort {
         }
       }
       throw new picocli.CommandLine.TypeConversionException(
-          "'" + text + "' is no kind of mirror port: use veth or memif");
+          "'" + text + "' is not a kind of mirror port: use veth or memif");
     }
   }
 }

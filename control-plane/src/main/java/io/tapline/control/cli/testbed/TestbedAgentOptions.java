@@ -26,7 +26,7 @@ final class TestbedAgentOptions {
       paramLabel = "HOST:PORT,…",
       split = ",",
       description =
-          "Where control planes accept those agents. Default: port 8481 at the address where hosts reach this one.")
+          "Address at which control planes accept those agents. Default: port 8481 at the address where hosts reach this one.")
   private List<String> controlPlanes = List.of();
 
   @Option(

@@ -123,11 +123,11 @@ public final class TestbedCommand implements Runnable {
     try {
       boolean made = testbed.up(plan, port, controller, within);
       console.line((made ? "up: " : "already up: ") + description(plan));
-      console.line("hosts reach this one at " + plan.controlAddress());
+      console.line("hosts reach this host at " + plan.controlAddress());
       console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
       if (!within.hosts().isEmpty()) {
         console.line(
-            "%d agents wait for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s --clear agents,kafka"
+            "%d agents are waiting for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s --clear agents,kafka"
                 .formatted(
                     within.hosts().size(),
                     port,
@@ -155,7 +155,7 @@ public final class TestbedCommand implements Runnable {
           String name) {
     plan(name, 2, 0, 0, false);
     try {
-      console.line(testbed(name).down() ? "down" : "there is none");
+      console.line(testbed(name).down() ? "down" : "no testbed");
     } catch (TestbedException e) {
       throw failed(e);
     }
@@ -188,7 +188,7 @@ public final class TestbedCommand implements Runnable {
       } else if (up) {
         print(state.get(), testbed, controller);
       } else {
-        console.line(state.isPresent() ? "half made: take it down" : "there is none");
+        console.line(state.isPresent() ? "incomplete: take it down" : "no testbed");
       }
       return up ? 0 : 1;
     } catch (TestbedException e) {

@@ -23,7 +23,7 @@ public final class EventFeed {
 
   /** Adds entries that follow the last one, and notifies listeners. */
   void add(List<EventEntry> entries) {
-    List<Runnable> told;
+    List<Runnable> notified;
     synchronized (this) {
       for (EventEntry entry : entries) {
         kept.add(entry);
@@ -33,9 +33,9 @@ public final class EventFeed {
       while (kept.size() > KEPT_ENTRIES || kept.size() > 1 && keptBytes > KEPT_BYTES) {
         keptBytes -= kept.remove().json().length;
       }
-      told = List.copyOf(listeners);
+      notified = List.copyOf(listeners);
     }
-    told.forEach(Runnable::run);
+    notified.forEach(Runnable::run);
   }
 
   /** Returns the number of the last entry; 0 if there is none yet. */

@@ -68,7 +68,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     CountDownLatch done = new CountDownLatch(1);
     inbox.add(new Work("", null, next -> done.countDown()));
     if (!done.await(DRAIN_SECONDS, TimeUnit.SECONDS)) {
-      LOG.warn("events wait for Redis");
+      LOG.warn("events are still waiting for Redis");
     }
   }
 
@@ -107,7 +107,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         acknowledgements.sendDue(System.nanoTime());
       }
     } catch (InterruptedException closed) {
-      LOG.debug("no event is logged any more");
+      LOG.debug("the event log is closed");
     }
   }
 
@@ -116,7 +116,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
       write(work);
     } catch (RuntimeException e) {
       // The events are not acknowledged: agents keep them for the next control plane.
-      LOG.error("events are not logged", e);
+      LOG.error("can't log events", e);
     }
   }
 
@@ -174,7 +174,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
       store.append(writes);
     } catch (JedisAccessControlException e) {
       if (!refused) {
-        LOG.error("events are not logged, so clients can't resume: {}", e.getMessage());
+        LOG.error("can't log events, so clients can't resume: {}", e.getMessage());
       }
       refused = true;
     }
@@ -182,13 +182,13 @@ public final class EventHub implements LeaseListener, AutoCloseable {
 
   /** Repeats the work until Redis has done it. */
   private static void retried(Runnable work) throws InterruptedException {
-    for (boolean told = false; ; told = true) {
+    for (boolean logged = false; ; logged = true) {
       try {
         work.run();
         return;
       } catch (JedisException e) {
-        if (!told) {
-          LOG.warn("events can't be logged yet: Redis: {}", e.getMessage());
+        if (!logged) {
+          LOG.warn("can't log events yet: Redis: {}", e.getMessage());
         }
         Thread.sleep(RETRY_MS);
       }

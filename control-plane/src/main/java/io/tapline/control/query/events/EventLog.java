@@ -103,11 +103,11 @@ final class EventLog {
         return Optional.of(list);
       }
       LOG.warn(
-          "{} of {} sent another number of events than it says",
+          "{} of {} announced a different number of events than it sent",
           batch.getMonitor(),
           batch.getQuery());
     } catch (InvalidProtocolBufferException e) {
-      LOG.warn("events of {} from {} can't be read", batch.getQuery(), batch.getMonitor());
+      LOG.warn("can't read events of {} from {}", batch.getQuery(), batch.getMonitor());
     }
     return Optional.empty();
   }

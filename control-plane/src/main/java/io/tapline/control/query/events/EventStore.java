@@ -104,7 +104,7 @@ public final class EventStore {
       }
       if (!write.isAs(found.get(0).getFields())) {
         throw new IllegalStateException(
-            "another control plane logs the events of " + write.batch().getQuery());
+            "another control plane is logging the events of " + write.batch().getQuery());
       }
       return true;
     }

@@ -221,9 +221,9 @@ final class MonitorProcess {
   private PipelineException unsaid(int exitCode) {
     PipelineException.Kind kind =
         exitCode == WRONG_USAGE ? PipelineException.Kind.USER : PipelineException.Kind.INTERNAL;
-    String last = lastLog.isEmpty() ? "" : "; its last words: " + lastLog;
+    String last = lastLog.isEmpty() ? "" : "; its last message: " + lastLog;
     if (exitCode == NOT_FOUND) {
-      return new PipelineException(kind, "the monitor is not there: run make build" + last);
+      return new PipelineException(kind, "the monitor does not exist: run make build" + last);
     } else if (exitCode > 128) {
       return new PipelineException(
           kind, "the monitor was killed by signal " + (exitCode - 128) + last);

@@ -40,7 +40,7 @@ final class Narrowing {
   /** The largest number of zeros that may be in force, and the number last sent to switches. */
   private int zeros;
 
-  private int told;
+  private int announced;
 
   /** Time since which the rate is low enough for fewer copies; 0 if it is not. */
   private long lowSinceNs;
@@ -65,10 +65,10 @@ final class Narrowing {
    * @return share that monitors may keep now
    */
   double next(double wanted, double kept, long nowNs) {
-    if (told < zeros && mirrored.getAsBoolean()) {
-      zeros = told;
+    if (announced < zeros && mirrored.getAsBoolean()) {
+      zeros = announced;
     }
-    if (wanted > FULL * copied(told)) {
+    if (wanted > FULL * copied(announced)) {
       widen(wanted);
     } else {
       narrowWhereLow(Math.max(wanted / ROOM, kept), nowNs);
@@ -78,24 +78,24 @@ final class Narrowing {
 
   private void widen(double wanted) {
     lowSinceNs = 0;
-    int next = told;
+    int next = announced;
     while (next > 0 && wanted > ROOM * copied(next)) {
       next--;
     }
-    if (next < told && narrow.test(next)) {
-      told = next;
+    if (next < announced && narrow.test(next)) {
+      announced = next;
     }
   }
 
   private void narrowWhereLow(double needed, long nowNs) {
-    boolean settled = told == zeros && zeros < MirrorPlanner.MOST_ZEROS;
+    boolean settled = announced == zeros && zeros < MirrorPlanner.MOST_ZEROS;
     if (!settled || needed > copied(zeros + 1)) {
       lowSinceNs = 0;
     } else if (lowSinceNs == 0) {
       lowSinceNs = nowNs;
     } else if (nowNs - lowSinceNs >= LOW_FOR_NS && narrow.test(zeros + 1)) {
       zeros++;
-      told = zeros;
+      announced = zeros;
       lowSinceNs = 0;
     }
   }

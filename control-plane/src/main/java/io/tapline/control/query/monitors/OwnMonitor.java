@@ -71,7 +71,7 @@ public final class OwnMonitor implements QueryMonitor {
     try {
       Files.deleteIfExists(planFile);
     } catch (IOException e) {
-      LOG.warn("a plan file stays: {}", e.getMessage());
+      LOG.warn("can't delete a plan file: {}", e.getMessage());
     }
   }
 }

@@ -122,7 +122,8 @@ public final class RemoteMonitors implements QueryMonitor {
         new RemoteMonitors(registry, query, plans, inherited, bounds, placement, onReady);
     if (plans.isEmpty()) {
       monitors.end.completeExceptionally(
-          new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
+          new PipelineException(
+              Kind.RESOURCES, "no host had an agent when the query was submitted"));
     }
     for (RemotePart part : monitors.parts) {
       AssignmentEvents events = monitors.new Events(part);
@@ -268,7 +269,7 @@ public final class RemoteMonitors implements QueryMonitor {
   private void moveAway(RemotePart part, int epoch) {
     Optional<Map<String, Match>> now = placement.without(part.host());
     if (now.isEmpty() || now.get().containsKey(part.host())) {
-      LOG.warn("{}: no other host can take over from {}, which is awaited", query, part.host());
+      LOG.warn("{}: no other host can take over from {}; waiting for it", query, part.host());
     } else {
       resume(part, epoch, now);
     }
@@ -308,7 +309,7 @@ public final class RemoteMonitors implements QueryMonitor {
       try {
         placement.record(parts.stream().map(each -> each == part ? next : each.plan()).toList());
       } catch (IOException e) {
-        LOG.error("{} stays where it was: {}", query, e.getMessage());
+        LOG.error("{} stays on its host: {}", query, e.getMessage());
         return;
       }
       synchronized (parts) {
@@ -339,12 +340,13 @@ public final class RemoteMonitors implements QueryMonitor {
 
   @Override
   public double limit(double rate) {
-    double told = narrowing == null ? rate : narrowing.next(rate, mostRate(), System.nanoTime());
+    double announced =
+        narrowing == null ? rate : narrowing.next(rate, mostRate(), System.nanoTime());
     synchronized (parts) {
-      parts.forEach(part -> part.limit(told));
+      parts.forEach(part -> part.limit(announced));
     }
-    hosts().forEach(host -> registry.limit(host, query, told));
-    return told;
+    hosts().forEach(host -> registry.limit(host, query, announced));
+    return announced;
   }
 
   /**

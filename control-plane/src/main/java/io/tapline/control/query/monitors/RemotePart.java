@@ -19,7 +19,7 @@ public final class RemotePart {
   private boolean ended;
 
   /** Rates of SAMPLE auto: the last one sent, and the highest that the monitor may still keep. */
-  private double toldRate = 1;
+  private double announcedRate = 1;
 
   private double mostRate = 1;
 
@@ -80,13 +80,13 @@ public final class RemotePart {
 
   /** Records that the monitor was asked to keep this share of the flows. */
   void limit(double rate) {
-    toldRate = rate;
+    announcedRate = rate;
     mostRate = Math.max(mostRate, rate);
   }
 
   /** Records that the monitor now keeps this share. */
   void limited(double rate) {
-    mostRate = rate == toldRate ? rate : mostRate;
+    mostRate = rate == announcedRate ? rate : mostRate;
   }
 
   /** Returns the highest rate that the monitor may still keep. */
@@ -124,8 +124,8 @@ public final class RemotePart {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();
     Plan.Builder next =
         plan.toBuilder().setEpoch(plan.getEpoch() + 1).setMatch(match).setMonitors(0, monitor);
-    if (toldRate < 1) {
-      next.getSamplingBuilder().setLimit(toldRate);
+    if (announcedRate < 1) {
+      next.getSamplingBuilder().setLimit(announcedRate);
     }
     if (plan.getLimit().getLeased()) {
       next.getLimitBuilder().setSpent(plan.getLimit().getPackets());
@@ -144,6 +144,6 @@ public final class RemotePart {
   void becomes(Plan next) {
     plan = next;
     ready = false;
-    mostRate = toldRate;
+    mostRate = announcedRate;
   }
 }

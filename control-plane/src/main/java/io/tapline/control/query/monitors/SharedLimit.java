@@ -95,7 +95,7 @@ final class SharedLimit {
       }
       return true;
     } catch (IOException e) {
-      LOG.error("no packets of LIMIT are granted: {}", e.getMessage());
+      LOG.error("can't grant packets of LIMIT: {}", e.getMessage());
       return false;
     }
   }

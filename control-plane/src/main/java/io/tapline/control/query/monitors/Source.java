@@ -28,11 +28,11 @@ public record Source(
     files = List.copyOf(files);
     taps = List.copyOf(taps);
     if ((files.isEmpty() && taps.isEmpty()) == hosts.isEmpty()) {
-      throw new IllegalArgumentException("a source is either files and taps, or hosts");
+      throw new IllegalArgumentException("a source is either files and taps or hosts");
     }
     boolean anyFile = !files.isEmpty() || taps.stream().anyMatch(Tap::file);
     if (anyFile && !taps.stream().allMatch(Tap::file)) {
-      throw new IllegalArgumentException("taps are either files or interfaces");
+      throw new IllegalArgumentException("taps are either all files or all interfaces");
     }
   }
 
@@ -81,7 +81,7 @@ public record Source(
   public String unavailable() {
     boolean watched = hosts.isEmpty() || hosts.get().states().stream().anyMatch(AgentState::up);
     if (!watched && local) {
-      return "the agent of this host is being started again";
+      return "the agent of this host is restarting";
     }
     return watched
         ? ""

@@ -83,7 +83,7 @@ public final class SamplingWatch implements AutoCloseable {
       } catch (InterruptedException e) {
         return;
       } catch (Exception e) {
-        LOG.debug("how far a query is can't be told: {}", e.toString());
+        LOG.debug("can't determine a query's progress: {}", e.toString());
       }
     }
   }

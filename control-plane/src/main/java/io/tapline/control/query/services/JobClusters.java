@@ -63,7 +63,7 @@ public final class JobClusters implements AutoCloseable {
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
         throws IOException {
       throw new IOException(
-          "the query's job belongs to Flink at %s, which is none of --flink any more"
+          "the query's job belongs to Flink at %s, which is no longer one of --flink"
               .formatted(address));
     }
 

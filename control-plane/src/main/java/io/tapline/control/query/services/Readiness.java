@@ -80,7 +80,7 @@ public final class Readiness implements AutoCloseable {
       throw new IllegalStateException(e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return "was not asked";
+      return "was not checked";
     }
   }
 
@@ -106,8 +106,8 @@ public final class Readiness implements AutoCloseable {
       try {
         last = question.get();
       } catch (RuntimeException e) {
-        LOG.error("a service can't be asked", e);
-        last = "does not answer as it should";
+        LOG.error("can't check a service", e);
+        last = "sent an unexpected answer";
       }
       return last;
     }

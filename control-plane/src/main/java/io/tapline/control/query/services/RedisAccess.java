@@ -103,7 +103,7 @@ public final class RedisAccess implements AutoCloseable {
     try (Jedis redis = pool.getResource()) {
       removeUsers(redis);
     } catch (JedisException e) {
-      LOG.warn("Redis: user {} is to be removed: {}", RedisAcl.jobUser(query), e.getMessage());
+      LOG.warn("Redis: can't remove user {} yet: {}", RedisAcl.jobUser(query), e.getMessage());
     }
   }
 
@@ -120,14 +120,14 @@ public final class RedisAccess implements AutoCloseable {
       missing.removeIf(query -> users.contains(RedisAcl.jobUser(query)));
       if (!missing.isEmpty()) {
         missing.forEach(query -> setUser(redis, query));
-        LOG.warn("Redis had lost the users of the jobs of {}: they are there again", missing);
+        LOG.warn("Redis had lost the users of the jobs of {}: created them again", missing);
       }
     } catch (JedisAccessControlException e) {
-      LOG.warn("Redis: users can't be checked: {}", e.getMessage());
+      LOG.warn("Redis: can't check users: {}", e.getMessage());
     } catch (JedisException e) {
-      LOG.debug("Redis: users can't be checked", e);
+      LOG.debug("Redis: can't check users", e);
     } catch (RuntimeException e) {
-      LOG.error("Redis: users can't be checked", e);
+      LOG.error("Redis: can't check users", e);
     }
   }
 

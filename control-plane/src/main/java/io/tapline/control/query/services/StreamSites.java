@@ -82,9 +82,9 @@ public final class StreamSites implements AutoCloseable {
       long left = Math.max(0, deadlineNs - System.nanoTime());
       return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
     } catch (ExecutionException e) {
-      LOG.warn("where {} is can't be asked: {}", whom, e.getCause().toString());
+      LOG.warn("can't determine the location of {}: {}", whom, e.getCause().toString());
     } catch (TimeoutException e) {
-      LOG.warn("where {} is can't be asked: no answer", whom);
+      LOG.warn("can't determine the location of {}: no answer", whom);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

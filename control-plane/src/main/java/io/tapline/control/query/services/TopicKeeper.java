@@ -97,7 +97,7 @@ public final class TopicKeeper implements AutoCloseable {
       leaving.remove(topic);
       ours.remove(topic);
     } catch (PipelineException e) {
-      LOG.warn("topic {} can't be deleted: {}", topic, e.getMessage());
+      LOG.warn("can't delete topic {}: {}", topic, e.getMessage());
     }
   }
 
@@ -113,7 +113,7 @@ public final class TopicKeeper implements AutoCloseable {
         }
       }
     } catch (PipelineException | RuntimeException e) {
-      LOG.debug("topics can't be looked at: {}", e.getMessage());
+      LOG.debug("can't check topics: {}", e.getMessage());
     }
   }
 
@@ -127,7 +127,7 @@ public final class TopicKeeper implements AutoCloseable {
     if (known == null || known.written() != written) {
       foreign.put(topic, new Rest(written, now));
     } else if (now - known.sinceNs() >= policy.orphanAfter().toNanos()) {
-      LOG.info("topic {} was left behind: nothing is written to it; it is deleted", topic);
+      LOG.info("deleting orphaned topic {}: nothing is written to it", topic);
       topics.delete(topic);
       foreign.remove(topic);
     }

@@ -17,7 +17,7 @@ public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphan
 
   public TopicPolicy {
     if (liveBytes < 4 * 1024 * 1024) {
-      throw new IllegalArgumentException("a topic of less than 4 MiB holds no batch");
+      throw new IllegalArgumentException("a topic of less than 4 MiB can't store a batch");
     }
   }
 

@@ -59,7 +59,7 @@ public final class Topics implements AutoCloseable {
 
   /** Verifies that the brokers can be reached. */
   public void requireReachable() throws PipelineException {
-    await(admin.client().describeCluster().nodes(), "ask for the cluster");
+    await(admin.client().describeCluster().nodes(), "describe the cluster");
   }
 
   public boolean reachable() {
@@ -73,7 +73,7 @@ public final class Topics implements AutoCloseable {
 
   /** Returns the free share of the fullest disk; NaN if no broker reports it. */
   public double diskFree() throws PipelineException {
-    return await(admin.client().describeLogDirs(brokerIds()).allDescriptions(), "ask for disks")
+    return await(admin.client().describeLogDirs(brokerIds()).allDescriptions(), "list disks")
         .values()
         .stream()
         .flatMap(folders -> folders.values().stream())
@@ -86,7 +86,7 @@ public final class Topics implements AutoCloseable {
 
   /** Returns the brokers that are up now. */
   Collection<Node> brokers() throws PipelineException {
-    return await(admin.client().describeCluster().nodes(), "ask for the brokers");
+    return await(admin.client().describeCluster().nodes(), "list the brokers");
   }
 
   /**
@@ -152,7 +152,7 @@ public final class Topics implements AutoCloseable {
     Config settings =
         await(
             admin.client().describeConfigs(List.of(asked)).values().get(asked),
-            "ask a broker's settings");
+            "read a broker's settings");
     return Integer.parseInt(settings.get("default.replication.factor").value());
   }
 
@@ -201,7 +201,7 @@ public final class Topics implements AutoCloseable {
           LOG.warn("{}", e.getMessage());
           throw new PipelineException(
               PipelineException.Kind.RESOURCES,
-              "Kafka does not answer, so it is not known whether there is a topic '%s' for alerts: try again later"
+              "Kafka does not answer, so the alerts' topic '%s' can't be checked: try again later"
                   .formatted(each.getKey()),
               e);
         }

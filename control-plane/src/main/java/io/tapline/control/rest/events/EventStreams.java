@@ -152,11 +152,11 @@ public final class EventStreams implements AutoCloseable {
         leave(query);
       }
     } catch (IOException e) {
-      LOG.debug("client of events of {} is gone: {}", query, e.getMessage());
+      LOG.debug("the client of the events of {} disconnected: {}", query, e.getMessage());
     } catch (JedisException e) {
-      LOG.warn("events of {} end: Redis: {}", query, e.getMessage());
+      LOG.warn("ending the event stream of {}: Redis: {}", query, e.getMessage());
     } catch (RuntimeException e) {
-      LOG.error("events of {} end", query, e);
+      LOG.error("ending the event stream of {}", query, e);
     }
   }
 
@@ -220,7 +220,7 @@ public final class EventStreams implements AutoCloseable {
     }
     try {
       if (!threads.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-        LOG.warn("{} event streams do not end: their clients do not read", streams.size());
+        LOG.warn("{} event streams did not end: their clients do not read", streams.size());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

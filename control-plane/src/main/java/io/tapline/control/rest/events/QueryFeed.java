@@ -130,10 +130,10 @@ final class QueryFeed implements Runnable {
     try {
       reading.run();
     } catch (JedisException e) {
-      LOG.warn("events of {} end: Redis: {}", id, e.getMessage());
+      LOG.warn("ending the event stream of {}: Redis: {}", id, e.getMessage());
       publish(new Moment(before.query(), before.after(), before.windows(), true));
     } catch (RuntimeException e) {
-      LOG.error("events of {} end", id, e);
+      LOG.error("ending the event stream of {}", id, e);
       publish(new Moment(before.query(), before.after(), before.windows(), true));
     }
   }

@@ -27,7 +27,7 @@ public record StreamPosition(String window, long events) {
     String number = id.substring(comma + 1);
     if (!number.matches("\\d{1,18}")) {
       throw Problem.badRequest(
-              HEADER + "=" + id + ": it is an ID of this stream, like 1763700000000-0,17")
+              HEADER + "=" + id + ": it must be an ID of this stream, like 1763700000000-0,17")
           .asException();
     }
     return new StreamPosition(Entry.parse(HEADER, id.substring(0, comma)), Long.parseLong(number));

@@ -25,12 +25,11 @@ final class StreamSlots {
   synchronized String take(String tenant, int mostOfTenant) {
     int own = open.getOrDefault(tenant, 0);
     if (own >= mostOfTenant) {
-      return "%d event streams of %s are open, as many as it may have at once: close one or ask again"
-          .formatted(own, tenant);
+      return "%s has %d open event streams, its maximum: close one or try again"
+          .formatted(tenant, own);
     }
     if (all >= most) {
-      return most
-          + " event streams are open, which is as many as this server serves: close one or ask again";
+      return most + " event streams are open, the maximum of this server: close one or try again";
     }
     open.put(tenant, own + 1);
     all++;

@@ -71,8 +71,8 @@ public final class Access {
       throw Problem.of(
               429,
               "too-many-requests",
-              "The tenant asks too often",
-              "%s may ask %d times a second".formatted(tenant, most))
+              "Too many requests of the tenant",
+              "%s may send %d requests a second".formatted(tenant, most))
           .withHeader("Retry-After", Integer.toString(wait))
           .asException();
     }
@@ -96,8 +96,8 @@ public final class Access {
       throw Problem.of(
               403,
               "another-user",
-              "This server is another user's",
-              "without --tokens a server answers its own user's processes and root's alone: start"
+              "This server belongs to another user",
+              "without --tokens a server answers only processes of the server's user and of root: start"
                   + " it with --tokens FILE")
           .asException();
     }
@@ -116,11 +116,13 @@ public final class Access {
     return tokens
         .find(secret)
         .orElseThrow(
-            () -> unknown("the token is unknown or has expired: ask who runs this server"));
+            () ->
+                unknown(
+                    "the token is unknown or has expired: ask the administrators of this server"));
   }
 
   private static ProblemException unknown(String detail) {
-    return Problem.of(401, "no-token", "A token is needed", detail)
+    return Problem.of(401, "no-token", "A token is required", detail)
         .withHeader("WWW-Authenticate", "Bearer realm=\"tapline\"")
         .asException();
   }
@@ -167,8 +169,8 @@ public final class Access {
   }
 
   private static ProblemException refused(String what, ConditionSyntaxException e) {
-    String detail = "the " + what + " is refused: " + e.sentence();
-    return Problem.of(400, "drill-rejected", "The question makes no sense", detail).asException();
+    String detail = "the " + what + " is invalid: " + e.sentence();
+    return Problem.of(400, "drill-rejected", "The request is invalid", detail).asException();
   }
 
   private static Set<String> fields(DrillService drill) {
@@ -194,7 +196,7 @@ public final class Access {
   private static Token holder(Context ctx) {
     Token token = known(ctx);
     if (token == null) {
-      throw new IllegalStateException("asked before the token was");
+      throw new IllegalStateException("the token was not checked yet");
     }
     return token;
   }

@@ -23,7 +23,7 @@ public final class Entry {
               name
                   + "="
                   + text
-                  + ": it is an entry as results and events tell it, like 1763700000000-0")
+                  + ": it must be an entry of results or events, like 1763700000000-0")
           .asException();
     }
     return text;

@@ -36,7 +36,7 @@ public final class OpenApi {
         .putObject(TOKEN)
         .put("type", "http")
         .put("scheme", "bearer")
-        .put("description", "Where the server was started with --tokens.");
+        .put("description", "Required if the server was started with --tokens.");
     return document;
   }
 

@@ -35,15 +35,15 @@ public record Problem(
   }
 
   public static Problem badRequest(String detail) {
-    return of(400, "bad-request", "The request is not understood", detail);
+    return of(400, "bad-request", "The request is invalid", detail);
   }
 
   public static Problem notFound(String detail) {
-    return of(404, "not-found", "There is no such thing", detail);
+    return of(404, "not-found", "Not found", detail);
   }
 
   static Problem internal() {
-    return of(500, "internal", "Internal error", "a defect of the server: its log has the details");
+    return of(500, "internal", "Internal error", "a bug in the server: its log has the details");
   }
 
   public Problem withHeader(String header, String value) {

@@ -60,7 +60,7 @@ public final class Problems {
     try {
       response.getOutputStream().write(body);
     } catch (IOException e) {
-      LOG.debug("its client is gone", e);
+      LOG.debug("its client disconnected", e);
     }
   }
 
@@ -104,29 +104,28 @@ public final class Problems {
 
   private static Problem unavailable(JedisException e) {
     LOG.warn("Redis: {}", e.getMessage());
-    return notReady("Redis does not answer as it should: " + e.getMessage());
+    return notReady("Redis sent an unexpected answer: " + e.getMessage());
   }
 
   public static Problem notReady(String detail) {
-    return Problem.of(503, "unavailable", "What queries run on can't be reached", detail)
+    return Problem.of(503, "unavailable", "A service that queries need is unavailable", detail)
         .withHeader("Retry-After", RETRY_SECONDS);
   }
 
   /** Returns the problem of a request that the router rejects. */
   private Problem unrouted(Context ctx, HttpResponseException e) {
     if (e.getStatus() != 404 && e.getStatus() != 405) {
-      return Problem.of(e.getStatus(), "refused", "The request is refused", e.getMessage());
+      return Problem.of(e.getStatus(), "refused", "The request is rejected", e.getMessage());
     }
     String path = ctx.path();
     List<String> methods =
         routes.stream().filter(route -> route.matches(path)).flatMap(Route::methods).toList();
     if (methods.isEmpty()) {
-      return Problem.notFound(
-          "there is nothing at " + path + ": /openapi.json lists what there is");
+      return Problem.notFound("no resource at " + path + ": /openapi.json lists all resources");
     }
     String allow = String.join(", ", methods);
-    String detail = "%s is not possible here, only %s".formatted(ctx.req().getMethod(), allow);
-    return Problem.of(405, "method-not-allowed", "The method is not possible here", detail)
+    String detail = "%s is not allowed here, only %s".formatted(ctx.req().getMethod(), allow);
+    return Problem.of(405, "method-not-allowed", "The method is not allowed", detail)
         .withHeader("Allow", allow);
   }
 }

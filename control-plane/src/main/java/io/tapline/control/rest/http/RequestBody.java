@@ -49,7 +49,7 @@ public final class RequestBody {
   /**
    * Returns the body, a JSON object.
    *
-   * @throws ProblemException 415 if it is of another type, 400 if it is no object
+   * @throws ProblemException 415 if it is of another type, 400 if it is not an object
    */
   public static JsonNode object(Context ctx) {
     String type = mediaType(ctx.contentType());
@@ -57,7 +57,7 @@ public final class RequestBody {
       throw Problem.of(
               415,
               "unsupported-media-type",
-              "The body's type is not understood",
+              "The body's type is not supported",
               (type.isEmpty() ? "no Content-Type" : "Content-Type " + type)
                   + ": send application/json")
           .withHeader("Accept-Post", Json.MEDIA_TYPE)
@@ -80,7 +80,7 @@ public final class RequestBody {
       String name = names.next();
       if (!members.contains(name)) {
         String known = String.join(", ", new TreeSet<>(members));
-        throw Problem.badRequest("unknown member \"" + name + "\": there are " + known)
+        throw Problem.badRequest("unknown member \"" + name + "\": expected " + known)
             .asException();
       }
     }
@@ -95,7 +95,7 @@ public final class RequestBody {
     return Problem.of(
             415,
             "unsupported-media-type",
-            "The body's type is not understood",
+            "The body's type is not supported",
             got
                 + ": send application/json with {\"query\": \"…\"}, or the query itself as text/plain")
         .withHeader("Accept-Post", Json.MEDIA_TYPE + ", " + TEXT);
@@ -109,7 +109,7 @@ public final class RequestBody {
       throw Problem.badRequest("the body ended early: " + e.getMessage()).asException();
     }
     if (bytes.length > MOST_BYTES) {
-      String detail = "the body is longer than the " + MOST_BYTES + " bytes that are read";
+      String detail = "the body is longer than the maximum of " + MOST_BYTES + " bytes";
       throw Problem.of(413, "content-too-large", "The body is too long", detail).asException();
     }
     return bytes;
@@ -141,7 +141,7 @@ public final class RequestBody {
       String wrong =
           query.isMissingNode()
               ? "member \"query\" is missing"
-              : "member \"query\" is not a string";
+              : "member \"query\" must be a string";
       throw Problem.badRequest(wrong + ": send {\"query\": \"…\"}").asException();
     }
     return query.asText();
@@ -173,6 +173,6 @@ public final class RequestBody {
    * have.
    */
   private static Problem tooMuch() {
-    return Problem.badRequest("the body has a number of more digits than are read");
+    return Problem.badRequest("the body has a number with too many digits");
   }
 }

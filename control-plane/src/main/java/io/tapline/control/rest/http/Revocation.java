@@ -99,11 +99,11 @@ public final class Revocation implements AutoCloseable {
     for (Answer answer : answers) {
       try {
         if (!known.computeIfAbsent(answer.token, valid::test)) {
-          LOG.info("an answer ends: token {} is no longer valid", answer.token.id());
+          LOG.info("ending an answer: token {} is no longer valid", answer.token.id());
           answer.end.run();
         }
       } catch (RuntimeException e) {
-        LOG.error("an answer to token {} can't be ended", answer.token.id(), e);
+        LOG.error("can't end an answer to token {}", answer.token.id(), e);
       }
     }
   }

@@ -102,13 +102,13 @@ public record Route(
     try {
       return URLDecoder.decode(parameter, StandardCharsets.UTF_8);
     } catch (IllegalArgumentException e) {
-      throw Problem.badRequest(parameter + ": a % stands before two hexadecimal digits")
+      throw Problem.badRequest(parameter + ": a % must precede two hexadecimal digits")
           .asException();
     }
   }
 
   private static String thereAre(List<String> known) {
-    return known.isEmpty() ? "there is none here" : "there are " + String.join(", ", known);
+    return known.isEmpty() ? "this resource has none" : "there are " + String.join(", ", known);
   }
 
   private static boolean isApi(String path) {
@@ -185,12 +185,13 @@ public record Route(
 
     public Route to(Handler handler) {
       if (isApi(path) && answers.stream().noneMatch(answer -> answer.status() == 400)) {
-        problem(400, "There is no such parameter.");
+        problem(400, "The parameter does not exist.");
       }
       if (role.isPresent()) {
-        problem(401, "The server asks for a token, and there is none, or it is unknown.");
+        problem(401, "The server requires a token, and the request has none, or an unknown one.");
         problem(403, "The token does not allow this.");
-        problem(429, "The token's tenant asks too often; Retry-After says when it may ask again.");
+        problem(
+            429, "The token's tenant sends too many requests; Retry-After says when to try again.");
       }
       return new Route(
           method,

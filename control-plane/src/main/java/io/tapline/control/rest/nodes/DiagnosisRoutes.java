@@ -47,14 +47,14 @@ public final class DiagnosisRoutes {
         Route.post("/api/v1/diagnoses", "diagnose")
             .needs(Role.ADMIN)
             .summary(
-                "Says what is wrong, from the headers that hosts kept as of one moment, or from the bursts that queries reported.")
+                "Diagnoses faults from the headers that hosts kept as of one moment, or from the bursts that queries reported.")
             .takes(Json.MEDIA_TYPE, "DiagnosisRequest")
-            .answers(200, "Diagnosis", "What the program found.")
-            .problem(400, "The request makes no sense.")
+            .answers(200, "Diagnosis", "The findings.")
+            .problem(400, "The request is invalid.")
             .problem(404, "Retransmissions are not tracked, or no query measured the queue.")
             .problem(413, "The body is too long.")
             .problem(415, "The body is not JSON.")
-            .problem(503, "No node answers, or none can be had at the moment.")
+            .problem(503, "No node answers, or no snapshot is available at the moment.")
             .to(this::diagnose));
   }
 
@@ -93,7 +93,7 @@ public final class DiagnosisRoutes {
       case "queue" -> queues.of(Members.text(body, "queue"), from, to, anyQuery -> true);
       default ->
           throw Problem.badRequest(
-                  "member \"program\" is none of track, loss, path, outcast, queue")
+                  "member \"program\" must be one of track, loss, path, outcast, queue")
               .asException();
     };
   }
@@ -106,7 +106,7 @@ public final class DiagnosisRoutes {
   private static String destination(JsonNode body) {
     String to = Members.text(body, "to");
     if (!to.matches("\\d{1,3}(\\.\\d{1,3}){3}")) {
-      throw Problem.badRequest("member \"to\" is no IPv4 address: '" + to + "'").asException();
+      throw Problem.badRequest("member \"to\" is not an IPv4 address: '" + to + "'").asException();
     }
     return to;
   }
@@ -115,7 +115,7 @@ public final class DiagnosisRoutes {
     List<Long> switches = new ArrayList<>();
     for (JsonNode each : body.path(name)) {
       if (!each.isIntegralNumber() || each.asLong() < 0 || each.asLong() > MOST_SWITCH) {
-        throw Problem.badRequest("member \"" + name + "\" is not a list of switch IDs")
+        throw Problem.badRequest("member \"" + name + "\" must be a list of switch IDs")
             .asException();
       }
       switches.add(each.asLong());

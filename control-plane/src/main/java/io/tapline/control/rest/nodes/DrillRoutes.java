@@ -43,16 +43,16 @@ public final class DrillRoutes {
   private Route drillRoute() {
     return Route.post("/api/v1/drilldown", "drillDown")
         .summary(
-            "Headers of packets that hosts kept, as of one moment: rows, a number over them, or"
+            "Packet headers that hosts kept, as of one moment: rows, an aggregate over them, or"
                 + " pcapng.")
         .takes(Json.MEDIA_TYPE, "DrillRequest")
-        .answers(200, "DrillAnswer", "What the nodes have; nodes that gave nothing are named.")
+        .answers(200, "DrillAnswer", "The nodes' data; nodes that sent none are named.")
         .answers(200, PCAPNG, "Binary", "With Accept: " + PCAPNG + ", the frames.")
-        .problem(400, "The filter, the aggregate or the request is not understood.")
+        .problem(400, "The filter, the aggregate or the request is invalid.")
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
-        .problem(503, "No node answers, or none can be had at the moment.")
+        .problem(503, "No node answers, or no snapshot is available at the moment.")
         .to(this::drill);
   }
 
@@ -133,12 +133,11 @@ public final class DrillRoutes {
 
   static Problem problem(DrillException e) {
     return switch (e.kind()) {
-      case INVALID ->
-          Problem.of(400, "drill-rejected", "The question makes no sense", e.getMessage());
+      case INVALID -> Problem.of(400, "drill-rejected", "The request is invalid", e.getMessage());
       case NOT_FOUND -> Problem.notFound(e.getMessage());
       case TOO_MANY -> Problems.tooMany("watches", e.getMessage() + ": remove one");
       case BUSY, UNAVAILABLE ->
-          Problem.of(503, "nodes-unavailable", "The nodes don't answer", e.getMessage());
+          Problem.of(503, "nodes-unavailable", "The nodes do not answer", e.getMessage());
       case NOT_STORED ->
           Problem.of(503, "watch-not-stored", "The watch can't be stored", e.getMessage());
     };

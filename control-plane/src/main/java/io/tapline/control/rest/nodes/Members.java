@@ -18,7 +18,7 @@ final class Members {
       return usual;
     }
     if (!value.canConvertToLong() || !value.isIntegralNumber()) {
-      throw Problem.badRequest("member \"" + name + "\" is not a whole number").asException();
+      throw Problem.badRequest("member \"" + name + "\" must be a whole number").asException();
     }
     if (value.asLong() < 0 || value.asLong() > most) {
       throw Problem.badRequest("member \"" + name + "\" is 0 to " + most).asException();
@@ -29,7 +29,7 @@ final class Members {
   static String text(JsonNode body, String name) {
     JsonNode value = body.path(name);
     if (!value.isMissingNode() && !value.isNull() && !value.isTextual()) {
-      throw Problem.badRequest("member \"" + name + "\" is not a string").asException();
+      throw Problem.badRequest("member \"" + name + "\" must be a string").asException();
     }
     return value.asText("");
   }
@@ -37,7 +37,7 @@ final class Members {
   static boolean flag(JsonNode body, String name) {
     JsonNode value = body.path(name);
     if (!value.isMissingNode() && !value.isNull() && !value.isBoolean()) {
-      throw Problem.badRequest("member \"" + name + "\" is neither true nor false").asException();
+      throw Problem.badRequest("member \"" + name + "\" must be true or false").asException();
     }
     return value.asBoolean(false);
   }
@@ -54,7 +54,7 @@ final class Members {
       texts.add(each.asText());
     }
     if (!wanted) {
-      String message = "member \"%s\" is a list of strings, none of them empty".formatted(name);
+      String message = "member \"%s\" must be a list of non-empty strings".formatted(name);
       throw Problem.badRequest(message).asException();
     }
     return texts;

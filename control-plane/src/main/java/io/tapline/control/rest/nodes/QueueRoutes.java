@@ -35,7 +35,7 @@ public final class QueueRoutes {
             .summary("The bursts of one queue, with their culprits.")
             .parameter("path", "switch", text(), "Name of the switch.")
             .parameter("path", "port", text(), "Port number, or the neighbour behind the port.")
-            .answers(200, "Diagnosis", "The bursts, and the cause in words.")
+            .answers(200, "Diagnosis", "The bursts, and the cause as text.")
             .problem(404, "No query of this token has measured it.")
             .problem(503, UNAVAILABLE)
             .to(this::show));
@@ -105,7 +105,7 @@ public final class QueueRoutes {
     }
     if (!text.matches("\\d{1,18}|[1-8]\\d{18}")) {
       throw Problem.badRequest(
-              "%s=%s: it is a time in nanoseconds since the epoch".formatted(name, text))
+              "%s=%s: it must be a time in nanoseconds since the epoch".formatted(name, text))
           .asException();
     }
     return Long.parseLong(text);

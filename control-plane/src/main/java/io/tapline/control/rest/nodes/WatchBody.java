@@ -69,13 +69,14 @@ final class WatchBody {
     RequestBody.requireMembers(body, SEVERAL);
     JsonNode all = body.path(WATCHES);
     if (!all.isArray() || all.isEmpty()) {
-      throw Problem.badRequest("member \"watches\" is a list of at least one watch").asException();
+      throw Problem.badRequest("member \"watches\" must be a list of at least one watch")
+          .asException();
     }
     List<WatchSpec> specs = new ArrayList<>();
     for (JsonNode each : all) {
       String place = "watches[%d]: ".formatted(specs.size());
       if (!each.isObject()) {
-        throw Problem.badRequest(place + "it is no JSON object").asException();
+        throw Problem.badRequest(place + "it is not a JSON object").asException();
       }
       try {
         specs.add(one(ctx, each, drill));

@@ -52,18 +52,16 @@ public final class WatchRoutes {
   private Route addRoute() {
     return Route.post("/api/v1/watches", "addWatch")
         .summary(
-            "Makes hosts maintain an aggregate and test a condition on it; all watches of a list, or none.")
+            "Adds a watch: hosts maintain an aggregate and test a condition on it. Adds all watches of a list, or none.")
         .takes(Json.MEDIA_TYPE, "WatchRequest")
         .answers(201, "AddedWatches", "The watch; for a list, {\"watches\": […]} in its order.")
-        .problem(
-            400, "The watch makes no sense, or a node does not take it; none of a list was added.")
+        .problem(400, "The watch is invalid, or a node rejects it; none of a list was added.")
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
+        .problem(429, "The tenant has its maximum of watches; Retry-After says when to try again.")
         .problem(
-            429, "The tenant has as many watches as it may; Retry-After says when to ask again.")
-        .problem(
-            503, "The server knows no node, there are too many watches, or it can't be stored.")
+            503, "The server has no node, there are too many watches, or the watch can't be stored.")
         .to(this::add);
   }
 
@@ -96,7 +94,7 @@ public final class WatchRoutes {
 
   private Route listRoute() {
     return Route.get("/api/v1/watches", "listWatches")
-        .summary("What hosts watch for.")
+        .summary("Lists the watches.")
         .answers(200, "WatchList", "The watches.")
         .to(
             ctx -> {
@@ -140,16 +138,16 @@ public final class WatchRoutes {
             "query",
             "after",
             Schemas.integer(0, Long.MAX_VALUE),
-            "Only those with a greater number: that of the last one seen.")
+            "Only alerts with a greater number than this: the number of the last alert seen.")
         .answers(200, "AlertList", "The alerts.")
-        .problem(400, "\"after\" is no number.")
+        .problem(400, "\"after\" is not a number.")
         .to(this::alerts);
   }
 
   private void alerts(Context ctx) {
     String after = ctx.queryParam("after");
     if (after != null && !after.matches("\\d{1,18}")) {
-      throw Problem.badRequest("after=" + after + " is no number of an alert").asException();
+      throw Problem.badRequest("after=" + after + " is not an alert's number").asException();
     }
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("alerts");

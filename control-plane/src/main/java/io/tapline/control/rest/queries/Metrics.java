@@ -49,38 +49,38 @@ public final class Metrics implements AutoCloseable {
     this.queries = queries;
     submitted =
         Counter.builder("tapline.queries.submitted")
-            .description("Queries taken")
+            .description("Queries accepted")
             .register(registry);
     for (Rejection reason : Rejection.values()) {
       rejectedBy(reason);
     }
     for (QueryState state : QueryState.allShown()) {
       Gauge.builder("tapline.queries", () -> byState.getOrDefault(state, Double.NaN))
-          .description("Queries that are kept, by state; NaN while Redis does not answer")
+          .description("Stored queries, by state; NaN while Redis does not answer")
           .tag("state", state.text())
           .register(registry);
     }
     for (String service : Services.NAMES) {
       Gauge.builder("tapline.service.ready", () -> ready(faults.get(service)))
-          .description("1 if a service that queries need answers and takes what it is given")
+          .description("1 if a service that queries need answers and accepts data")
           .tag("service", service)
           .register(registry);
     }
     Gauge.builder("tapline.kafka.disk.free.ratio", queries.services()::kafkaDiskFree)
-        .description("Share that is free of the broker's disk that has least room")
+        .description("Free share of the broker's fullest disk")
         .register(registry);
     Gauge.builder("tapline.agents.clocks.apart", () -> clocksApart(agents.get()))
-        .description("By how much clocks of hosts with agents differ for certain")
+        .description("Minimum difference of the clocks of hosts with agents")
         .baseUnit("seconds")
         .register(registry);
     Gauge.builder("tapline.queries.running", queries::runningCount)
-        .description("Queries under way in this process")
+        .description("Running queries of this process")
         .register(registry);
     Gauge.builder("tapline.monitors.running", queries::monitorCount)
         .description("Monitor processes; one on an interface serves all queries")
         .register(registry);
     Gauge.builder("tapline.event.streams", streams::open)
-        .description("Event streams that are open")
+        .description("Open event streams")
         .register(registry);
     Gauge.builder("tapline.http.active", active::get)
         .description("Requests being answered")
@@ -93,7 +93,7 @@ public final class Metrics implements AutoCloseable {
   /** Exports the expiry of this server's certificate. */
   public void certificateEnds(Instant notAfter) {
     Gauge.builder("tapline.certificate.not.after.timestamp", notAfter::getEpochSecond)
-        .description("When the certificate ends that this process shows, by what for")
+        .description("Expiry of this process's certificates, by use, unix time")
         .tag("purpose", "rest")
         .baseUnit("seconds")
         .strongReference(true)
@@ -129,7 +129,7 @@ public final class Metrics implements AutoCloseable {
 
   private Counter rejectedBy(Rejection reason) {
     return Counter.builder("tapline.queries.rejected")
-        .description("Queries refused, by reason")
+        .description("Rejected queries, by reason")
         .tag("reason", reason.name().toLowerCase(Locale.ROOT))
         .register(registry);
   }
@@ -181,7 +181,7 @@ public final class Metrics implements AutoCloseable {
       }
       return counts;
     } catch (JedisException e) {
-      LOG.warn("queries can't be counted: {}", e.getMessage());
+      LOG.warn("can't count queries: {}", e.getMessage());
       return Map.of();
     }
   }

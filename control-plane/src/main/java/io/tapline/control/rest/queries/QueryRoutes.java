@@ -68,15 +68,15 @@ public final class QueryRoutes {
         .summary("Compiles a query and starts it.")
         .takes(Json.MEDIA_TYPE, "QueryText")
         .takes(RequestBody.TEXT, "PlainText")
-        .answers(201, "Query", "Started; Location says where it is.")
-        .problem(400, "The query can't be compiled, or the request is not understood.")
-        .problem(409, "The server looks at no traffic.")
+        .answers(201, "Query", "Started; Location is its URL.")
+        .problem(400, "The query can't be compiled, or the request is invalid.")
+        .problem(409, "The server captures no traffic.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is neither JSON nor plain text.")
         .problem(
             429,
-            "As many queries run as this server takes, or of this tenant; Retry-After says when to ask again.")
-        .problem(503, UNAVAILABLE + ", or Kafka does not where the query sends alerts to a topic")
+            "The server or the tenant has its maximum of running queries; Retry-After says when to try again.")
+        .problem(503, UNAVAILABLE + ", or Kafka does not, if the query sends alerts to a topic")
         .to(this::submit);
   }
 
@@ -88,7 +88,7 @@ public final class QueryRoutes {
             : source.unavailable();
     if (!detail.isEmpty()) {
       metrics.rejected(Rejection.NO_DATA_PATH);
-      throw Problem.of(409, "no-data-path", "The server looks at no traffic", detail).asException();
+      throw Problem.of(409, "no-data-path", "The server captures no traffic", detail).asException();
     }
     String id = submitCounted(text, Access.rights(ctx), Access.quota(ctx).queries());
     QueryInfo query = queries.find(id).orElseThrow(() -> unknown(id));
@@ -124,7 +124,7 @@ public final class QueryRoutes {
 
   private Route listRoute() {
     return Route.get(ALL, "listQueries")
-        .summary("All queries that are kept, latest first.")
+        .summary("All stored queries, latest first.")
         .answers(200, "QueryList", "The queries, without their plans.")
         .problem(503, UNAVAILABLE)
         .to(this::list);
@@ -141,15 +141,15 @@ public final class QueryRoutes {
 
   private Route showRoute() {
     return one(Route.get(ONE, "getQuery"))
-        .summary("One query, with its plan and what it has counted.")
+        .summary("One query, with its plan and counts.")
         .answers(200, "Query", "The query.")
         .to(ctx -> Json.answer(ctx, 200, QueryJson.full(query(ctx), queries, Access.rights(ctx))));
   }
 
   private Route stopRoute() {
     return one(Route.delete(ONE, "stopQuery"))
-        .summary("Stops a query; what it has seen stays. Repeats change nothing.")
-        .answers(202, "QueryBrief", "It was asked to stop; its state tells when it has.")
+        .summary("Stops a query; its results are kept. Repeats have no effect.")
+        .answers(202, "QueryBrief", "The query is stopping; its state shows when it has ended.")
         .answersNothing(204, "It has ended.")
         .to(this::stop);
   }
@@ -176,14 +176,14 @@ public final class QueryRoutes {
             "query",
             "limit",
             Schemas.integer(1, Results.MOST_ROWS),
-            "Only the latest rows, as many; without it all rows, "
+            "Number of latest rows; default: all rows, "
                 + Results.MOST_ROWS
                 + " or a few more a page.")
         .parameter(
             "query",
             "after",
             Schemas.string(),
-            "Only windows after this entry: last_entry of the page before.")
+            "Only windows after this entry: last_entry of the previous page.")
         .answers(200, "Results", "The rows, in the order of windows.")
         .problem(400, "A parameter is wrong.")
         .to(this::results);
@@ -203,17 +203,17 @@ public final class QueryRoutes {
             "header",
             "Last-Event-ID",
             Schemas.string(),
-            "ID of the last event seen: the stream goes on after it.")
+            "ID of the last event seen: the stream continues after it.")
         .answers(
             200,
             Events.MEDIA_TYPE,
             Route.Content.NO_SCHEMA,
-            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, of `events` a ParserEvents. An ID says how far the client has read both.")
-        .answersNothing(204, "Last-Event-ID is the end's: there is no more.")
+            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, of `events` a ParserEvents. An ID marks how far the client has read.")
+        .answersNothing(204, "Last-Event-ID is that of the last event: the stream has ended.")
         .problem(400, "Last-Event-ID is not an ID of this stream.")
         .problem(
             429,
-            "As many streams are open as this server serves, or to this tenant; Retry-After says when to ask again.")
+            "The server or the tenant has its maximum of open streams; Retry-After says when to try again.")
         .to(this::events);
   }
 
@@ -244,7 +244,7 @@ public final class QueryRoutes {
   }
 
   private static ProblemException unknown(String id) {
-    return Problem.notFound("no query " + id + ": GET " + ALL + " lists those that are kept")
+    return Problem.notFound("no query " + id + ": GET " + ALL + " lists the stored queries")
         .asException();
   }
 }

@@ -35,7 +35,7 @@ public final class ResultMetrics {
     return Route.get("/metrics/results", "getResultMetrics")
         .needs(Role.VIEWER)
         .summary(
-            "Of each processor of the token's running queries the latest window's first rows, as Prometheus reads them.")
+            "The first rows of the latest window of each processor, for the token's running queries, in Prometheus format.")
         .answers(200, RequestBody.TEXT, "PlainText", "The metrics.")
         .problem(503, "Redis does not answer.")
         .to(this::answer);
@@ -54,11 +54,10 @@ public final class ResultMetrics {
   private String text(List<QueryInfo> running) {
     Family values = new Family("tapline_result_value", "A row's value in the latest window");
     Family ends =
-        new Family("tapline_result_window_end_seconds", "When the latest window ended, unix time");
+        new Family("tapline_result_window_end_seconds", "End of the latest window, unix time");
     Family packets =
-        new Family("tapline_result_packets", "Packets that the latest window rests on");
-    Family losses =
-        new Family("tapline_result_dropped", "What was lost of the latest window, by reason");
+        new Family("tapline_result_packets", "Packets that the latest window is based on");
+    Family losses = new Family("tapline_result_dropped", "Losses in the latest window, by reason");
     for (QueryInfo query : running) {
       for (WindowResult window : queries.results().latestWindows(query.id())) {
         String of = labels(query.id(), window);

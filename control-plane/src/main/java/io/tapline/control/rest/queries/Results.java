@@ -59,7 +59,7 @@ final class Results {
           || Integer.parseInt(text) < 1
           || Integer.parseInt(text) > MOST_ROWS) {
         throw Problem.badRequest(
-                "limit=" + text + ": it is a number of rows from 1 to " + MOST_ROWS)
+                "limit=" + text + ": it must be a number of rows from 1 to " + MOST_ROWS)
             .asException();
       }
       return Integer.parseInt(text);

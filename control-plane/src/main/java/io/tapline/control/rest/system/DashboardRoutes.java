@@ -64,7 +64,7 @@ public final class DashboardRoutes {
     Matcher name = FILE.matcher(ctx.pathParam("file"));
     byte[] content = name.matches() ? content("assets/" + name.group()) : null;
     if (content == null) {
-      throw Problem.notFound("the dashboard has no such file: load the page again").asException();
+      throw Problem.notFound("the dashboard has no such file: reload the page").asException();
     }
     protect(ctx);
     ctx.header("Cache-Control", FOREVER);

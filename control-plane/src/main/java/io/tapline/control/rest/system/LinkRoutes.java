@@ -41,7 +41,8 @@ public final class LinkRoutes {
             .parameter("path", "switch", Json.object().put("type", "string"), "Name of the switch.")
             .parameter(
                 "path", "port", Json.object().put("type", "string"), "Port, as taps name it.")
-            .answers(200, "LinkList", "The link; twice if its taps show both sides of its queue.")
+            .answers(
+                200, "LinkList", "The link; two entries if its taps show both sides of its queue.")
             .problem(404, "No query of this token has measured it.")
             .problem(503, UNAVAILABLE)
             .to(this::show));
@@ -83,7 +84,8 @@ public final class LinkRoutes {
       return 0;
     }
     if (!text.matches("0(\\.\\d{1,9})?|1(\\.0{1,9})?|\\.\\d{1,9}")) {
-      throw Problem.badRequest("min_share=" + text + ": it is a share from 0 to 1, such as 0.8")
+      throw Problem.badRequest(
+              "min_share=" + text + ": it must be a share from 0 to 1, such as 0.8")
           .asException();
     }
     return Double.parseDouble(text);

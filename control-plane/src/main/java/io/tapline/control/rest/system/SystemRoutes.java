@@ -46,18 +46,18 @@ public final class SystemRoutes {
             .to(ctx -> Json.answer(ctx, 200, document.get())),
         Route.get("/healthz", "getHealth")
             .open()
-            .summary("Whether the process serves requests.")
-            .answers(200, "Status", "It does.")
+            .summary("Liveness: the process serves requests.")
+            .answers(200, "Status", "Alive.")
             .to(ctx -> Json.answer(ctx, 200, status("up"))),
         Route.get("/readyz", "getReadiness")
             .open()
-            .summary("Whether queries can be taken.")
-            .answers(200, "Status", "They can.")
-            .problem(503, "What queries run on does not answer, or takes no results.")
+            .summary("Readiness: queries can be accepted.")
+            .answers(200, "Status", "Ready.")
+            .problem(503, "A service that queries need does not answer, or accepts no results.")
             .to(this::ready),
         Route.get("/metrics", "getMetrics")
             .needs(Role.ADMIN)
-            .summary("Counters and gauges as Prometheus reads them.")
+            .summary("Counters and gauges in Prometheus format.")
             .answers(200, RequestBody.TEXT, "PlainText", "The metrics.")
             .to(
                 ctx ->
@@ -73,7 +73,7 @@ public final class SystemRoutes {
             .map(service -> named(service.getKey()) + " " + service.getValue())
             .collect(Collectors.joining("; "));
     if (!faults.isEmpty()) {
-      throw Problems.notReady("queries can't be taken: " + faults).asException();
+      throw Problems.notReady("queries can't be accepted: " + faults).asException();
     }
     Json.answer(ctx, 200, status("ready"));
   }

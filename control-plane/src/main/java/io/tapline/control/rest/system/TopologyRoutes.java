@@ -24,8 +24,8 @@ public final class TopologyRoutes {
     return List.of(
         Route.get("/api/v1/topology", "getTopology")
             .needs(Role.ADMIN)
-            .summary("The network: the inventory's, and what the controller knows of its switches.")
-            .answers(200, "Topology", "What there is; parts that nobody knows are left out.")
+            .summary("The network: the inventory's, and the controller's view of its switches.")
+            .answers(200, "Topology", "The network; unknown parts are omitted.")
             .to(this::topology));
   }
 

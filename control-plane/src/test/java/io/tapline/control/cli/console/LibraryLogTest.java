@@ -61,7 +61,7 @@ class LibraryLogTest {
   }
 
   @Test
-  void whatIsAskedForGoesWhereAllElseGoes() {
+  void requestedMessagesGoToTheCommonLog() {
     Configurator.setLevel(NAME, Level.WARN);
     Logger logger = Logger.getLogger(NAME);
     logger.log(java.util.logging.Level.WARNING, "Stream {0}", "Error");

@@ -48,11 +48,11 @@ class WatchFileTest {
   @CsvSource(
       delimiterString = " -> ",
       value = {
-        "filter: a -> it is a list of watches",
-        "[] -> it is a list of watches",
+        "filter: a -> it must be a list of watches",
+        "[] -> it must be a list of watches",
         "[7] -> watch 1 has no keys; expected some of aggregate, every, filter",
         "[{filter: a}, {filtre: b}] -> watch 2: unknown key 'filtre'; expected some of aggregate",
-        "[{every: 10}] -> watch 1, every: 10 is no duration: give it as 1ms",
+        "[{every: 10}] -> watch 1, every: 10 is not a duration: write it as 1ms",
         "[{filter: a} -> watches.yaml:1: ",
       })
   void wrongFilesAreErrors(String yaml, String message) {

@@ -12,7 +12,7 @@ import picocli.CommandLine;
 class CapacityOptionsTest {
   @ParameterizedTest
   @CsvSource({"128, 12", "256, 12", "512, 42", "1024, 100", "4096, 100"})
-  void theHeapSaysHowManyQueriesAServerRuns(long heapMib, int queries) {
+  void theHeapLimitsTheNumberOfQueries(long heapMib, int queries) {
     assertThat(CapacityOptions.usual(heapMib << 20)).isEqualTo(queries);
     assertThat(CapacityOptions.mostThatFit(heapMib << 20)).isGreaterThanOrEqualTo(queries);
   }
@@ -29,7 +29,7 @@ class CapacityOptionsTest {
   }
 
   @Test
-  void whatIsAskedForGoesFirst() {
+  void theOptionTakesPrecedence() {
     assertThat(parsed("--most-queries", "7").mostQueries(false)).isEqualTo(7);
     assertThat(parsed("--most-queries", "20").mostQueries(true)).isEqualTo(20);
     assertThat(parsed().mostQueries(true)).isEqualTo(12);

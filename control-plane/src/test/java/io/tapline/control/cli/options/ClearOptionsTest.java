@@ -68,8 +68,7 @@ class ClearOptionsTest {
         "--agents [::]:8481 --agents-tls-certificate c --agents-tls-key k | agents | --agents-token-file",
         "--openflow-address 0.0.0.0                       | openflow  | --tls openflow",
       })
-  void whatOtherHostsReachIsRefusedInTheClearUnlessThatIsSaid(
-      String line, String service, String right) {
+  void unencryptedPortsForOtherHostsRequireAnOption(String line, String service, String right) {
     String option = line.split(" ")[0];
     assertThatThrownBy(() -> ends(line))
         .isInstanceOf(UsageException.class)
@@ -107,7 +106,7 @@ class ClearOptionsTest {
   }
 
   @Test
-  void whatGoesInTheClearIsSaidOnce() {
+  void unencryptedConnectionsCauseOneWarningEach() {
     Ends ends = ends("--redis redis:6379 --brokers 127.0.0.1:9092 --clear redis,kafka,flink");
     ByteArrayOutputStream said = new ByteArrayOutputStream();
     ends.clear.warn(new Console(new ByteArrayOutputStream(), said, 0, false));

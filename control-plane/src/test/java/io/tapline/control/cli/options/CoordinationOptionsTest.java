@@ -33,10 +33,10 @@ class CoordinationOptionsTest {
         .hasMessageContaining("'cn=a, O=b' is spelled 'CN=a,O=b'");
     assertThatThrownBy(() -> speak(TLS, "--zookeeper=zk1:2281", "--zookeeper-creator=flink"))
         .isInstanceOf(UsageException.class)
-        .hasMessageContaining("'flink' is no subject of a certificate, such as CN=flink");
+        .hasMessageContaining("'flink' is not a subject of a certificate, such as CN=flink");
     assertThatThrownBy(
             () -> speak(Optional.empty(), "--zookeeper=zk1:2281", "--zookeeper-creator=CN=flink"))
         .isInstanceOf(UsageException.class)
-        .hasMessageContaining("goes with --tls zookeeper");
+        .hasMessageContaining("requires --tls zookeeper");
   }
 }

@@ -63,12 +63,12 @@ class HashKeyOptionsTest {
   }
 
   @Test
-  void aFileForEverybodyIsWarnedOf() throws Exception {
+  void aFileThatAllUsersCanReadCausesAWarning() throws Exception {
     Path file = file(DIGITS);
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     read(file);
     assertThat(said.toString(StandardCharsets.UTF_8))
-        .contains("warning: --hash-key-file " + file + ": everybody on this host can read it")
+        .contains("warning: --hash-key-file " + file + ": every user of this host can read it")
         .doesNotContain(DIGITS);
   }
 
@@ -81,7 +81,7 @@ class HashKeyOptionsTest {
     "00112233445566778899aabbccddeeff 0011, it has 4 characters",
     "a b c, the file has 3 words"
   })
-  void aWrongFileIsToldOfWithoutItsText(String text, String why) throws Exception {
+  void anInvalidFileIsReportedWithoutItsContents(String text, String why) throws Exception {
     Path file = file(text);
     assertThatThrownBy(() -> read(file))
         .isInstanceOf(UsageException.class)
@@ -92,14 +92,14 @@ class HashKeyOptionsTest {
   }
 
   @Test
-  void aFileThatIsNotThereIsToldOf() {
+  void aMissingFileIsReported() {
     assertThatThrownBy(() -> read(folder.resolve("none")))
         .isInstanceOf(UsageException.class)
-        .hasMessageContaining("none: can't be read; is it there?");
+        .hasMessageContaining("none: can't be read; does it exist?");
   }
 
   @Test
-  void whatIsWrittenIsItsOwnersAloneAndReadAgain() throws Exception {
+  void theFileIsPrivateToItsOwnerAndCanBeReadAgain() throws Exception {
     HashKeys drawn = HashKeys.drawn();
     Path file = drawn.write(folder.resolve("written"));
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))

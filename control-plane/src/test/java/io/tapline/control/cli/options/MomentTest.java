@@ -28,7 +28,7 @@ class MomentTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "yesterday", "-5m", "5d", "99999999999999999999", "2026-11-22"})
-  void whatIsNoMomentIsNamed(String text) {
+  void invalidTimesAreNamed(String text) {
     assertThatThrownBy(() -> Moment.nanoseconds("--from", text, NOW))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("--from " + text);

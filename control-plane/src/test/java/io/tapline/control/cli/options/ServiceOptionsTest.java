@@ -49,7 +49,7 @@ class ServiceOptionsTest {
   }
 
   @Test
-  void theFileHoldsThePasswordOfTheUser() throws Exception {
+  void theFileContainsTheUsersPassword() throws Exception {
     RedisEndpoint open = RedisEndpoint.open("r", 1);
     assertThat(redis("--redis r:1")).isEqualTo(open);
     assertThat(redis("--redis r:1 --redis-password-file " + password))
@@ -60,16 +60,16 @@ class ServiceOptionsTest {
     Files.setPosixFilePermissions(password, PosixFilePermissions.fromString("rw-r--r--"));
     redis("--redis r:1 --redis-password-file " + password);
     assertThat(said.toString(StandardCharsets.UTF_8))
-        .contains("everybody on this host can read it")
+        .contains("every user of this host can read it")
         .doesNotContain("secret");
   }
 
   @Test
-  void whatIsWrongIsSaidWithoutThePassword() throws Exception {
-    assertWrong("--redis-password-file " + password, "--redis-password-file goes with --redis");
+  void errorsAreReportedWithoutThePassword() throws Exception {
+    assertWrong("--redis-password-file " + password, "--redis-password-file requires --redis");
     assertWrong("--redis r:1 --redis-password-file /missing", "/missing: can't be read");
     Files.writeString(password, "two secrets\n");
-    assertWrong("--redis r:1 --redis-password-file " + password, "must hold one word");
+    assertWrong("--redis r:1 --redis-password-file " + password, "must contain one word");
     assertWrong("--redis r:x", "--redis: redis address 'r:x' is not host:port or unix:/path");
   }
 
@@ -81,7 +81,7 @@ class ServiceOptionsTest {
   }
 
   @Test
-  void whoTakesOverHasToKnowTheSecretOfJobsPasswords() {
+  void aTakeoverRequiresTheSecretOfJobsPasswords() {
     String line =
         "--zookeeper z:1 --brokers k:1 --flink https://f:1 --redis r:1 --redis-password-file "
             + password;

@@ -25,7 +25,7 @@ class QueryResultsCommandTest {
   }
 
   @Test
-  void whereThereIsNothingItSaysWhy() throws Exception {
+  void missingResultsComeWithAReason() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       stored.addFailed("q-1", "the stream job failed: no slot");
       assertThat(results(stored, "q-1"))
@@ -47,7 +47,7 @@ class QueryResultsCommandTest {
   }
 
   @Test
-  void whatAQueryFoundBeforeItFailedIsShown() throws Exception {
+  void resultsOfAFailedQueryAreShown() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       stored.addFailed("q-1", "the stream job failed: no slot");
       stored.window("q-1", 1, 0, 3);

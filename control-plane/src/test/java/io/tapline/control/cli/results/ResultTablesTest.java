@@ -44,7 +44,7 @@ class ResultTablesTest {
   }
 
   @Test
-  void whatHasNoValueIsADashAndUnansweredOnesHaveAColumn() throws Exception {
+  void missingValuesAreDashesAndUnansweredRequestsHaveAColumn() throws Exception {
     String plan =
         """
         {"processors":[{"name":"diff-group","aggregate":"DISTRIBUTION","window":{"slide":"1s"},
@@ -70,7 +70,7 @@ class ResultTablesTest {
   }
 
   @Test
-  void whatAnAggregateShowsBesideItsValueHasColumnsInTheUnitOfTheValues() throws Exception {
+  void detailsOfAnAggregateHaveColumnsInTheUnitOfTheValues() throws Exception {
     String plan =
         """
         {"processors":[{"name":"range","aggregate":"RANGE","window":{"slide":"1s"},

@@ -39,7 +39,8 @@ class TierFindingTest {
     assertThat(finding.path("peer").asText()).isEqualTo("web1");
     assertThat(finding.path("ratio").asDouble()).isEqualTo(6);
     assertThat(finding.path("finding").asText())
-        .contains("to web2 take 6.0 times as long as those to web1", "asks db 4.5 times as often");
+        .contains(
+            "to web2 take 6.0 times as long as those to web1", "connects to db 4.5 times as often");
   }
 
   @Test

@@ -111,7 +111,7 @@ class TokenCommandTest {
   }
 
   @Test
-  void whatIsWrongIsSaidAndChangesNothing() throws Exception {
+  void errorsAreReportedAndChangeNothing() throws Exception {
     assertThat(run("--list").err()).contains("there is no such file");
     assertThat(file).doesNotExist();
     Files.writeString(file, "tokens: what\n");

@@ -124,7 +124,7 @@ class EventHubTest {
   }
 
   @Test
-  void whoTakesOverLogsNothingTwice() throws Exception {
+  void theNextLeaderLogsNothingTwice() throws Exception {
     try (EventHub first = new EventHub(store)) {
       first.open("q-1", false);
       take(first, batch(0, 2));

@@ -67,7 +67,7 @@ class NarrowingTest {
   }
 
   @Test
-  void whatAnEarlierControlPlaneToldSwitchesIsAssumedUntilTheyCopyAll() {
+  void rulesOfAnEarlierControlPlaneAreAssumedUntilSwitchesCopyAll() {
     there = false;
     Narrowing next = new Narrowing(this::narrow, this::mirrored, true);
     assertThat(next.next(1, 1, nowNs)).isEqualTo(1.0 / 64);
@@ -94,7 +94,7 @@ class NarrowingTest {
   }
 
   @Test
-  void switchesThatCantBeToldCostNothing() {
+  void unreachableSwitchesCostNothing() {
     willing = false;
     for (int i = 0; i < 60; i++) {
       assertThat(look(0.01 + 0.01 * i)).isEqualTo(0.01 + 0.01 * i);

@@ -18,7 +18,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void nobodyBeginsWithMoreThanHalfItsEvenShare() {
+  void noPartBeginsWithMoreThanHalfOfItsEvenShare() {
     assertThat(PacketPool.shares(1000, 1)).containsExactly(500L);
     assertThat(PacketPool.shares(1000, 4)).containsExactly(125L, 125L, 125L, 125L);
     assertThat(PacketPool.shares(2, 4)).containsExactly(1L, 1L, 0L, 0L);
@@ -26,7 +26,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void whatALostPartHeldIsTaken() {
+  void theGrantOfALostPartIsUsedUp() {
     PacketPool pool = new PacketPool(10, List.of(10L, 0L), FIRST);
     assertThat(pool.used()).isFalse();
     assertThat(pool.lost(0)).isEmpty();
@@ -34,7 +34,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void aPartThatWantsMoreGetsHalfItsEvenShareOfWhatIsFree() {
+  void aPartThatNeedsMoreGetsHalfOfItsEvenShareOfTheRest() {
     PacketPool pool = pool(4000, 2);
     assertThat(pool.heard(0, new Report(FIRST, 1000, 600, true, false)))
         .containsExactly(new Grant(0, 1500, FIRST + 1));
@@ -42,7 +42,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void wordsBehindAGrantAreAnsweredWithItAgain() {
+  void reportsThatPrecedeAGrantGetItAgain() {
     PacketPool pool = pool(4000, 2);
     Report word = new Report(FIRST, 1000, 600, true, false);
     List<Grant> granted = pool.heard(0, word);
@@ -73,7 +73,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void whatADeadPartHeldIsTakenAndTheRestGoesOn() {
+  void theGrantOfADeadPartIsUsedUpAndTheOthersContinue() {
     PacketPool pool = pool(1000, 2);
     assertThat(pool.lost(0)).isEmpty();
     assertThat(pool.granted(0)).isEqualTo(250);
@@ -239,7 +239,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void neverMoreWhoeverDies() {
+  void neverMoreThanTheLimitAfterAnyFailure() {
     Random random = new Random(11);
     for (int round = 0; round < 300; round++) {
       long limit = limit(random, 1);

@@ -201,7 +201,7 @@ class RemoteMonitorsTest {
   @Test
   void reportsOfAnOlderEpochAreNotTaken() throws Exception {
     start(false);
-    first.events().lost("started anew");
+    first.events().lost("restarted");
     Told again = hosts.next();
     assertThat(again.how()).isEqualTo("move from h1");
     assertThat(again.host()).isEqualTo("h1");
@@ -210,7 +210,7 @@ class RemoteMonitorsTest {
 
     second.events().ended(DONE);
     first.events().ended(DONE);
-    assertThat(monitors.end()).as("the part's new monitor goes on").isNotDone();
+    assertThat(monitors.end()).as("the part's new monitor continues").isNotDone();
     first.events().failed("user", "of the past");
     assertThat(monitors.end()).isNotDone();
     again.events().ended(DONE);
@@ -236,10 +236,10 @@ class RemoteMonitorsTest {
 
   /** An assignment that can't be recorded is not sent; the next loss starts with the same epoch. */
   @Test
-  void whatCannotBeNotedIsNotTold() throws Exception {
+  void assignmentsThatCantBeRecordedAreNotSent() throws Exception {
     start(false);
     network.unwritable = true;
-    first.events().lost("started anew");
+    first.events().lost("restarted");
     assertThat(network.moved.poll(30, TimeUnit.SECONDS)).contains("h1 epoch 2");
     network.unwritable = false;
     first.events().lost("once more");
@@ -250,7 +250,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void whatIsOnItsWayIsAwaitedBeforeHostsEnd() throws Exception {
+  void packetsInFlightAreAwaitedBeforeHostsEnd() throws Exception {
     start(false);
     monitors.stop();
     monitors.stop();
@@ -259,7 +259,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsOnly("end h1", "end h2");
     second.events().ended(DONE);
     // It can't restart after its end.
-    first.events().lost("started anew");
+    first.events().lost("restarted");
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
     assertThat(hosts.told).isEmpty();
   }
@@ -295,7 +295,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsExactly("forget h1", "forget h2");
     assertThat(monitors.killed()).isTrue();
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
-    first.events().lost("started anew");
+    first.events().lost("restarted");
     assertThat(hosts.told).isEmpty();
   }
 

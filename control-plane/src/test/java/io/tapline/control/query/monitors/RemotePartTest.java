@@ -29,7 +29,7 @@ class RemotePartTest {
   }
 
   @Test
-  void aLimitsTimeGoesOnHoweverOftenAPartMoves() {
+  void theTimeOfALimitContinuesWhenAPartMoves() {
     OptionalLong endsAtNs = RemotePart.endsAtNs(NINETY, NOW_NS - MINUTE_NS, NOW_NS);
     RemotePart part = new RemotePart(plan(NINETY), endsAtNs);
     for (int epoch = 2; epoch < 5; epoch++) {
@@ -50,7 +50,7 @@ class RemotePartTest {
   }
 
   @Test
-  void whereNothingBeganOrNothingLimitsNothingChanges() {
+  void withoutABeginningOrADurationTheLimitIsUnchanged() {
     assertThat(RemotePart.endsAtNs(NINETY, 0, NOW_NS)).isEmpty();
     assertThat(moved(new RemotePart(plan(NINETY), OptionalLong.empty())).getLimit())
         .isEqualTo(NINETY);
@@ -59,7 +59,7 @@ class RemotePartTest {
   }
 
   @Test
-  void whatWasGrantedIsSpentWhereItGoesOn() {
+  void aGrantIsSpentOnTheHostThatTakesOver() {
     Limit some = Limit.newBuilder().setPackets(5).setLeased(true).build();
     RemotePart part = new RemotePart(plan(some), OptionalLong.empty());
     assertThat(part.grant(5)).isFalse();

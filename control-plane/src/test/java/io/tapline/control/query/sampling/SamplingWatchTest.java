@@ -89,10 +89,10 @@ class SamplingWatchTest {
   }
 
   /**
-   * Ten batches a second whatever they hold, read as behind a broker's quota: from the tenth second
-   * on what it grants for ten seconds at once, then nothing until that is paid for. While a backlog
-   * of full batches is read, emptier ones behind it must not be taken for full; and a job that
-   * takes nothing for a while must not be taken for one that takes nothing.
+   * Ten batches a second of any size, read as behind a broker's quota: from the tenth second, it
+   * grants ten seconds' worth at once, then nothing until that is used up. While a backlog of full
+   * batches is read, emptier ones behind it must not be assumed to be full, and a job that pauses
+   * must not be assumed to have stopped.
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {
@@ -128,7 +128,7 @@ class SamplingWatchTest {
   }
 
   @Test
-  void whatAJobHasNotBegunToReadIsNoLag() {
+  void batchesThatAJobHasNotBegunToReadAreNotLag() {
     SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
     for (int second = 1; second < 60; second++) {
       watch.take(new State(1_000L * second, 0, 0), 1);

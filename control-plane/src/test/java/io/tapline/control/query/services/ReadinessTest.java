@@ -22,7 +22,7 @@ class ReadinessTest {
   private static final Duration SHORT = Duration.ofMillis(200);
 
   @Test
-  void tellsOfEachServiceWhatIsWrong() {
+  void reportsTheFaultOfEachService() {
     Map<String, Supplier<String>> services = new LinkedHashMap<>();
     services.put("kafka", () -> "");
     services.put("redis", () -> "is full");
@@ -36,13 +36,13 @@ class ReadinessTest {
           .containsExactly(
               Map.entry("kafka", ""),
               Map.entry("redis", "is full"),
-              Map.entry("flink", "does not answer as it should"));
+              Map.entry("flink", "sent an unexpected answer"));
       assertThat(readiness.lastFaults()).isEqualTo(readiness.faults());
     }
   }
 
   @Test
-  void doesNotWaitForOneThatIsSilentNorAsksItTwice() throws Exception {
+  void neitherWaitsForASilentServiceNorAsksItTwice() throws Exception {
     CountDownLatch speak = new CountDownLatch(1);
     AtomicInteger asked = new AtomicInteger();
     Supplier<String> silent =
@@ -77,7 +77,7 @@ class ReadinessTest {
       assertThat(store.fault()).isEmpty();
       admin.configSet("maxmemory", "1");
       assertThat(store.silence()).as("it answers").isEmpty();
-      assertThat(store.fault()).startsWith("takes no results: OOM");
+      assertThat(store.fault()).startsWith("accepts no results: OOM");
       admin.configSet("maxmemory", "0");
       assertThat(store.fault()).isEmpty();
       assertThat(admin.keys("*")).as("nothing that stays").isSubsetOf(QueryStore.PROBE);

@@ -215,7 +215,7 @@ class RedisAccessTest {
   }
 
   @Test
-  void whoTakesOverKnowsThePasswordsOfJobs() throws Exception {
+  void theNextLeaderKnowsThePasswordsOfJobs() throws Exception {
     try (QueryStore first = new QueryStore(redis.control(), KEY);
         QueryStore second = new QueryStore(redis.control(), KEY)) {
       first.access().grant("a-1");

@@ -58,7 +58,7 @@ class TopicKeeperTest {
   }
 
   @Test
-  void aBrokerTellsHowMuchOfItsDiskIsFree() throws Exception {
+  void aBrokerReportsItsFreeDiskSpace() throws Exception {
     assertThat(topics.diskFree()).isGreaterThan(0).isLessThan(1);
   }
 
@@ -100,7 +100,7 @@ class TopicKeeperTest {
   }
 
   @Test
-  void whatAKilledServerLeftGoesAndWhatIsWrittenToStays() throws Exception {
+  void leftoversOfAKilledServerAreRemovedButActiveTopicsStay() throws Exception {
     // Never closed, as if killed.
     TopicKeeper other = keeper(Duration.ZERO, LONG);
     other.create(wanted("tapline.tuples.orphan", 1, true));

@@ -220,7 +220,7 @@ class TopicRightsTest {
   }
 
   @Test
-  void anotherControlPlaneTakesOverAndRemovesWhatNobodyDid() throws Exception {
+  void anotherControlPlaneTakesOverAndRemovesOrphanedRights() throws Exception {
     keeper.create(wanted(A, Set.of("h1", "h2")));
     keeper.create(wanted(B, Set.of("h1")));
     // Simulates a control plane that failed between the topic and its rights.
@@ -252,7 +252,7 @@ class TopicRightsTest {
   }
 
   @Test
-  void aControlPlaneWithoutTheRightToGrantIsToldWhatToDo() throws Exception {
+  void aControlPlaneWithoutTheRightToGrantGetsAdvice() throws Exception {
     KafkaEndpoint weak =
         new KafkaEndpoint(kafka.endpoint().brokers(), TlsFiles.NONE, access.jobLogin("a"));
     keeper.create(wanted(A, Set.of("h1")));

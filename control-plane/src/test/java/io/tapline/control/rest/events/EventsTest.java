@@ -78,7 +78,7 @@ class EventsTest {
   }
 
   @Test
-  void tellsOfWindowsAsTheyComeAndEndsAfterTheFinalState() throws Exception {
+  void reportsWindowsAsTheyArriveAndEndsAfterTheFinalState() throws Exception {
     stored.window("q-1", 1, 0, 3);
     try (BufferedReader stream = stored.rest.events(EVENTS)) {
       Event state = next(stream);
@@ -129,7 +129,7 @@ class EventsTest {
   }
 
   @Test
-  void tellsWhatParsersReportAndGoesOnAfterIt() throws Exception {
+  void reportsEventsOfParsersAndContinuesAfterThem() throws Exception {
     stored.queries().events().open("q-1", false);
     report(0);
     String last;
@@ -161,7 +161,7 @@ class EventsTest {
   }
 
   @Test
-  void anIdThatIsNoneOfOursIsRefused() throws Exception {
+  void aForeignIdIsRejected() throws Exception {
     for (String id : List.of("x", "1-0,", "1-0,x", "1-0,1,2", ",-1")) {
       HttpRequest.Builder request = stored.rest.request(EVENTS).header("Last-Event-ID", id);
       assertThat(stored.rest.send(request).statusCode()).as(id).isEqualTo(400);
@@ -169,7 +169,7 @@ class EventsTest {
   }
 
   @Test
-  void goesOnAfterTheLastEventSeen() throws Exception {
+  void continuesAfterTheLastEventSeen() throws Exception {
     for (int number = 1; number <= 200; number++) {
       stored.window("q-1", number, 0, 1);
     }
@@ -182,7 +182,7 @@ class EventsTest {
   }
 
   @Test
-  void whoHasSeenTheEndIsToldToStopAsking() throws Exception {
+  void clientsThatHaveSeenTheEndGetNoContent() throws Exception {
     stored.state("q-1", "finished");
     HttpRequest.Builder again =
         stored.rest.request(EVENTS).header("Last-Event-ID", EventStreams.END);

@@ -125,7 +125,7 @@ class AccessTest {
   }
 
   @Test
-  void healthIsToldToAll() throws Exception {
+  void healthNeedsNoToken() throws Exception {
     assertThat(get("", "/healthz").statusCode()).isEqualTo(200);
     assertThat(get("", "/readyz").statusCode()).as("Kafka is missing").isEqualTo(503);
   }
@@ -142,13 +142,13 @@ class AccessTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/metrics", "/api/v1/nodes", "/api/v1/topology"})
-  void whatIsOfAllTenantsIsTheAdminsAlone(String path) throws Exception {
+  void onlyAdminsSeeDataOfAllTenants(String path) throws Exception {
     Rest.problem(get(WEB, path), 403, "forbidden");
     assertThat(get(ADMIN, path).statusCode()).isEqualTo(200);
   }
 
   @Test
-  void queriesOfOthersAreAsUnknownAsThoseThatNeverWere() throws Exception {
+  void foreignQueriesLookLikeUnknownOnes() throws Exception {
     for (String id : List.of("db-1", "webx-1", "q-1", "web", "web-", "never-1")) {
       String path = "/api/v1/queries/" + id;
       for (String more : List.of("", "/results", "/events")) {

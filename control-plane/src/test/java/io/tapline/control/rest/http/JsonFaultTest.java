@@ -27,7 +27,7 @@ class JsonFaultTest {
         "{\"a\": 1} x             | 1:10 | nothing more | 'x'",
         "{\"a\": 1, \"a\": 2}     | 1:10 | each name once in an object | '\"'",
       })
-  void saysWhereAndWhatIsExpected(String text, String place, String expected, String found) {
+  void namesThePlaceAndTheExpectedSyntax(String text, String place, String expected, String found) {
     JsonFault fault = JsonFault.find(text).orElseThrow();
     assertThat(fault.line() + ":" + fault.column()).isEqualTo(place);
     assertThat(fault.expected()).isEqualTo(expected);

@@ -48,7 +48,7 @@ class MetricsTest {
   }
 
   @Test
-  void tellsTheLatestWindowOfEachProcessorOfRunningQueries() throws Exception {
+  void showsTheLatestWindowOfEachProcessorOfRunningQueries() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       stored.add("q-1", "running");
       stored.window("q-1", 1, 0, 3);
