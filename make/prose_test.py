@@ -60,6 +60,26 @@ class Faults(unittest.TestCase):
         self.assert_found("README.md", "- a\n  - It goes on\n", 2)
         self.assert_found("README.md", "| a | b |\n|---|---|\n| c | It goes on |\n", 3)
 
+    def test_phrase_in_a_string(self):
+        self.assert_found("a/a.cc", 'int a;\nauto b = "It goes on";\n', 2)
+        self.assert_found("a/A.java", 'String a =\n  """\n  It goes on\n  """;\n', 3)
+        self.assert_found("a/a.ts", "const a = `${b} goes on`;\n", 1)
+        self.assert_found("a/a.py", 'a = f"{b} goes on"\n', 1)
+        self.assert_found("a/a.py", 'a = ("it goes"\n     " on")\n', 1)
+
+    def test_phrase_across_strings(self):
+        self.assert_found("a/a.cc", 'auto a =\n  "it goes "\n  "on";\n', 2)
+        self.assert_found("a/A.java", 'String a = "it goes"\n  + " on";\n', 1)
+        self.assertEqual([], self.faults("a/a.cc", 'f("it goes", "on");\n'))
+
+    def test_a_word_in_a_string_is_not_prose(self):
+        rules = prose.Rules('phrase: \\bnobody\\b -> name who\n')
+        self.assertEqual([], prose.check(rules, {"a/a.py": 'user = "nobody"\n'})[0])
+        self.assertEqual(['a/a.py:1: "nobody": name who'], prose.check(rules, {"a/a.py": 'a = "nobody came"\n'})[0])
+
+    def test_a_string_need_not_be_a_sentence(self):
+        self.assertEqual([], self.faults("a/a.cc", 'auto a = "Whether the monitor runs";\n'))
+
     def test_dangling_sentence(self):
         for word in ("What", "Whether", "Of", "Where", "Who"):
             fault = f'a sentence begins with a dangling "{word}": give it a subject'
@@ -78,11 +98,17 @@ class Faults(unittest.TestCase):
         for text in ("    It goes on.", "```console\nIt goes on.\n```", "`It goes on.`", "[It](goes on)", "<!-- It goes on. -->",
                      "<!-- begin bench -->\nIt goes on.\n<!-- end bench -->", "1. a\n\n       It goes on.\n", "| " + "a" * 130 + " |"):
             self.assertEqual([], self.faults("README.md", text + "\n"), text)
-        self.assertEqual([], self.faults("a/a.cc", 'auto a = "// It goes on.";\n'))
-        self.assertEqual([], self.faults("a/a.py", 'a = "# It goes on."\n'))
+        self.assertEqual([], self.faults("a/a.cc", "goes(on); char goes = 'g'; on();\n"))
+        self.assertEqual([], self.faults("a/a.py", "goes.on(1)\n"))
         self.assertEqual([], self.faults("a/data.txt", "It goes on.\n"))
 
     def test_postponed(self):
+        strings = prose.Rules('phrase: \\bgoes on\\b -> write "continues"\nnot yet, strings: parsers\n')
+        both = {"parsers/a.h": '// It goes on.\nauto a = "It goes on.";\n'}
+        faults, hidden = prose.check(strings, both)
+        self.assertEqual([f"parsers/a.h:1: {GOES_ON}"], faults)
+        self.assertEqual({("strings", "parsers"): [f"parsers/a.h:2: {GOES_ON}"]}, dict(hidden))
+
         files = {"docs/reference/a.md": "It goes on.\n", "parsers/a.h": "// It goes on.\n", "parsers_too.md": "It goes on.\n"}
         faults, hidden = prose.check(RULES, files)
         self.assertEqual([f"parsers_too.md:1: {GOES_ON}"], faults)
