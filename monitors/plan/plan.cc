@@ -100,13 +100,11 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   return {};
 }
 
-bool measures_queues(const std::string& parser) { return make_parser(parser)->schema().queues; }
-
 // Queues, and the flows to report: of parsers of queues alone.
 Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.queues().empty() && !plan.has_reported()) return {};
   for (const std::string& parser : spec->parsers) {
-    if (!measures_queues(parser)) {
+    if (!make_parser(parser)->schema().queues) {
       return Status::invalid("the plan names queues, or flows to report, and its parser '" + parser +
                              "' does not measure queues");
     }

@@ -47,8 +47,7 @@ TEST(TriggerReader, MakesAProgram) {
 
 TEST(TriggerReader, AddressesOfAGroupAreShortenedToNetworks) {
   QuerySpec spec;
-  const std::string trigger =
-      with(R"("when")", R"("networks":[{"field":"src_ip","ipv4":24,"ipv6":64}],"when")");
+  const std::string trigger = with(R"("when")", R"("networks":[{"field":"src_ip","ipv4":24,"ipv6":64}],"when")");
   const Status status = read(plan_with(trigger), &spec);
   ASSERT_TRUE(status.ok()) << status.sentence();
   EXPECT_EQ(spec.triggers->channels()[0].by, trigger::GroupBy::source(24, 64));

@@ -22,7 +22,7 @@ class KeptAlerts {
   // Returns the first alert with a greater number, or nullptr. It is valid until the next change.
   const v1::NodeAlert* next(uint64_t after) const;
 
-  // A client has received the alert: its eviction is no loss.
+  // A client has received the alert: its eviction does not count as a loss.
   void taken(uint64_t number);
 
   // Drops the alerts of a trigger that no longer exists; another of that name counts from 1.

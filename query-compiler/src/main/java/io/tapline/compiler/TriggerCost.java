@@ -3,12 +3,14 @@ package io.tapline.compiler;
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.text.Literals;
 import io.tapline.schema.proto.NetworkLength;
+import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The cost of triggers that a monitor tests on packets, in time of one core. The steps are those of
@@ -24,6 +26,23 @@ final class TriggerCost {
 
   private static final double PARSE_NS = 117;
   private static final double MATCH_NS = 9;
+
+  /** Time to determine the facts about a packet's TCP connection (bench/triggers). */
+  private static final double TCP_NS = 40;
+
+  private static final Set<PacketStep.Measure> FROM_HEADERS =
+      Set.of(
+          PacketStep.Measure.PACKETS,
+          PacketStep.Measure.BYTES,
+          PacketStep.Measure.PAYLOAD_BYTES,
+          PacketStep.Measure.SYN,
+          PacketStep.Measure.SYN_ACK,
+          PacketStep.Measure.FIN,
+          PacketStep.Measure.RST,
+          PacketStep.Measure.MAX_BYTES,
+          PacketStep.Measure.MAX_PAYLOAD_BYTES,
+          PacketStep.Measure.BURST);
+
   private static final double COUNT_GROUP_NS = 27;
   private static final double SWEEP_SET_NS = 90;
   private static final double SWEEP_TRIGGER_NS = 0.7;
@@ -48,16 +67,24 @@ final class TriggerCost {
 
   private final Map<Channel, Integer> channels = new LinkedHashMap<>();
   private final int triggers;
+  private final double matchNs;
 
   /** REQUIRES: at least one trigger. */
   TriggerCost(List<PacketTrigger> triggers) {
     this.triggers = triggers.size();
+    boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
+    this.matchNs = MATCH_NS + (needsTcp ? TCP_NS : 0);
     for (PacketTrigger each : triggers) {
       Channel channel =
           new Channel(
               Durations.toNanos(each.getEvery()), each.getGroupList(), each.getNetworksList());
       channels.merge(channel, 1, Integer::sum);
     }
+  }
+
+  private static boolean needsTcp(PacketTrigger trigger) {
+    return trigger.getWhenList().stream()
+        .anyMatch(step -> step.hasMeasure() && !FROM_HEADERS.contains(step.getMeasure()));
   }
 
   private long grouped() {
@@ -88,7 +115,7 @@ final class TriggerCost {
 
   /** Returns the expected share of a core. */
   double busy(Traffic traffic) {
-    double packetNs = PARSE_NS + MATCH_NS + grouped() * COUNT_GROUP_NS;
+    double packetNs = PARSE_NS + matchNs + grouped() * COUNT_GROUP_NS;
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
@@ -110,7 +137,7 @@ final class TriggerCost {
   /** Returns the cost without any knowledge of the traffic, as text for users. */
   List<String> explain() {
     List<String> parts = new ArrayList<>();
-    parts.add("%.0f ns a packet to parse it, %.0f to match it".formatted(PARSE_NS, MATCH_NS));
+    parts.add("%.0f ns a packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));
     if (grouped() > 0) {
       parts.add(
           "%.0f to count it in %s"
@@ -137,7 +164,7 @@ final class TriggerCost {
             millions(traffic.packetsPerSecond()),
             plural(traffic.groups(), "group a window", "groups a window"),
             share(traffic.packetsPerSecond(), PARSE_NS) * 100,
-            share(traffic.packetsPerSecond(), MATCH_NS) * 100,
+            share(traffic.packetsPerSecond(), matchNs) * 100,
             share(traffic.packetsPerSecond(), grouped() * COUNT_GROUP_NS) * 100,
             sweep(traffic) * 100);
   }

@@ -93,6 +93,15 @@ class PacketConditionTest {
   }
 
   @Test
+  void factsAboutConnectionsCostMore() {
+    String cost = "117 ns a packet to parse it, %d to match it";
+    assertThat(Explain.render(plan("when=\"count(syn) > 5\", every=10ms"), List.of()))
+        .contains(cost.formatted(9));
+    assertThat(Explain.render(plan("when=\"count(retransmitted) > 5\", every=10ms"), List.of()))
+        .contains(cost.formatted(49));
+  }
+
+  @Test
   void otherParsersKeepTheirTriggers() {
     Plan plan =
         Fixtures.compile(

@@ -39,8 +39,8 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   /**
    * Opens the file, or creates it.
    *
-   * @throws IOException with a sentence for users if the file can't be read or written, is no file
-   *     of watches, or belongs to another server that runs
+   * @throws IOException with a sentence for users if the file can't be read or written, is not a
+   *     file of watches, or belongs to another server that runs
    */
   public FileWatchStore(Path file) throws IOException {
     this.file = file;
@@ -81,10 +81,10 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     } catch (NoSuchFileException fresh) {
       return -1;
     } catch (JsonProcessingException e) {
-      throw new IOException(file + " is no file of watches: " + e.getOriginalMessage(), e);
+      throw new IOException(file + " is not a file of watches: " + e.getOriginalMessage(), e);
     }
     if (!json.path("epoch").isIntegralNumber() || !json.path("watches").isArray()) {
-      throw new IOException(file + " is no file of watches: it lacks \"epoch\" or \"watches\"");
+      throw new IOException(file + " is not a file of watches: it lacks \"epoch\" or \"watches\"");
     }
     for (JsonNode each : json.path("watches")) {
       try {

@@ -126,7 +126,7 @@ final class WatchJson {
     for (String prefix : texts(json.path("scope"))) {
       scope.add(
           Scope.prefix(prefix)
-              .orElseThrow(() -> new IllegalArgumentException(prefix + " is no network")));
+              .orElseThrow(() -> new IllegalArgumentException(prefix + " is not a network")));
     }
     Optional<ConditionTree> condition = Optional.empty();
     if (json.has("condition")) {

@@ -188,7 +188,7 @@ public final class QueryService implements AutoCloseable {
     String refusal = placements.reserveCopies(record.id(), copied, Set.of()).refusal();
     if (!refusal.isEmpty()) {
       displaced.put(
-          record.id(), "its queues can't be copied again (%s): submit it anew".formatted(refusal));
+          record.id(), "its queues can't be copied again (%s): resubmit it".formatted(refusal));
     }
   }
 

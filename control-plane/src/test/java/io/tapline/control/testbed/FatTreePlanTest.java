@@ -77,7 +77,9 @@ class FatTreePlanTest {
     assertThatThrownBy(() -> new FatTreePlan("tl", 5, 0)).hasMessageContaining("even k");
     assertThatThrownBy(() -> new FatTreePlan("tl", 4, 0, 300, false))
         .hasMessageContaining("--link-mbit");
-    assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0)).hasMessageContaining("is not a testbed name");
-    assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0)).hasMessageContaining("is not a testbed name");
+    assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0))
+        .hasMessageContaining("is not a testbed name");
+    assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0))
+        .hasMessageContaining("is not a testbed name");
   }
 }

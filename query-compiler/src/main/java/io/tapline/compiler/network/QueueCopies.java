@@ -84,7 +84,7 @@ final class QueueCopies {
 
   /**
    * Returns the nearest host to both ends of the link whose arrivals do not wait in the queue
-   * themselves: its switch is no farther from this end than from the other. Of several, the one
+   * themselves: its switch is at least as near to this end as to the other. Of several, the one
    * that measures fewest queues.
    */
   private String host(Queue queue, Set<String> hosts) {

@@ -61,7 +61,8 @@ public final class WatchRoutes {
         .problem(415, "The body is not JSON.")
         .problem(429, "The tenant has its maximum of watches; Retry-After says when to try again.")
         .problem(
-            503, "The server has no node, there are too many watches, or the watch can't be stored.")
+            503,
+            "The server has no node, there are too many watches, or the watch can't be stored.")
         .to(this::add);
   }
 
