@@ -179,6 +179,12 @@ reference: build ## Write docs/reference/configuration.md anew, from the program
 chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
+# The site of a release is build/docs, built from its tag: the header shows the version in pom.xml.
+.PHONY: docs
+docs: deps ## Build the documentation site in build/docs, and check its links
+	@make/links
+	@make/site/build
+
 .PHONY: sbom
 sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
 	@deploy/sbom
@@ -229,6 +235,7 @@ lint: deps ## Check formatting and lint
 	@$(MVN) spotless:check
 	@bench/mutants/run --check
 	@make/includes
+	@make/links
 	@make/prose
 
 .PHONY: format

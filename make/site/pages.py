@@ -1,0 +1,91 @@
+"""Finds the pages of the site in the repository, and rewrites their links.
+
+The site consists of docs/ and of the pages elsewhere in the repository to which these lead, such as README.md of a component. The latter
+appear under "Repository". A link to a source file, which is no page, becomes its text with the file's path.
+"""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import posixpath
+import re
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = "docs/"
+ELSEWHERE = "repository/"
+PICTURES = (".png", ".svg", ".jpg")
+
+loader = importlib.machinery.SourceFileLoader("links", str(ROOT / "make" / "links"))
+links = importlib.util.module_from_spec(importlib.util.spec_from_loader("links", loader))
+loader.exec_module(links)
+
+LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)")
+
+
+def version():
+    """The version in pom.xml, which is that of the build."""
+    pom = xml.etree.ElementTree.parse(ROOT / "pom.xml").getroot()
+    return pom.find("{*}version").text
+
+
+def site_path(path):
+    """The path on the site of a page or picture of the repository."""
+    return path.removeprefix(DOCS) if path.startswith(DOCS) else ELSEWHERE + path
+
+
+def shown(path):
+    """True for files that are on the site if a page leads to them."""
+    return path.startswith(DOCS) or path.endswith((".md", *PICTURES))
+
+
+def target_of(page, target):
+    """The file in the repository to which a relative link leads, and the anchor. A folder is its README.md, if there is one."""
+    path, anchor = links.resolve(page, target)
+    readme = posixpath.normpath(path + "/README.md")
+    if (ROOT / path).is_dir() and (ROOT / readme).is_file():
+        path = readme
+    return path, anchor
+
+
+def reachable():
+    """The files outside docs/ that are on the site, found by following links from the pages of docs/."""
+    waiting = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / DOCS).rglob("*.md"))]
+    found = set(waiting)
+    while waiting:
+        page = waiting.pop()
+        for link in links.links((ROOT / page).read_text(encoding="utf-8")):
+            path = "" if links.SCHEME.match(link.target) else target_of(page, link.target)[0]
+            if path and path not in found and shown(path) and (ROOT / path).is_file():
+                found.add(path)
+                if path.endswith(".md"):
+                    waiting.append(path)
+    return sorted(path for path in found if not path.startswith(DOCS))
+
+
+def rewrite(page, text):
+    """The page's text with each relative link leading to where its target is on the site."""
+    masked = links.without_code(text)
+    out, end = [], 0
+    for match in LINK.finditer(text):
+        # An image within a link is part of the link's text, and rewritten with it.
+        if not masked[match.start("target"):match.end("target")].strip() or links.SCHEME.match(match["target"]):
+            continue
+        out += [text[end:match.start()], site_link(page, match)]
+        end = match.end()
+    return "".join(out) + text[end:]
+
+
+def site_link(page, match):
+    path, anchor = target_of(page, match["target"])
+    label = LINK.sub(lambda inner: site_link(page, inner), match["text"]) if "](" in match["text"] else match["text"]
+    if not shown(path) or not (ROOT / path).is_file():
+        code = f"`{path}`"
+        return code if label.strip("`") in (path, posixpath.basename(path)) else f"{label} ({code})"
+    relative = posixpath.relpath(site_path(path), posixpath.dirname(site_path(page)) or ".")
+    return f"{match['picture']}[{label}]({relative}{'#' + anchor if anchor else ''})"
+
+
+def repository_path(path):
+    """The path in the repository of a page on the site: the reverse of site_path."""
+    return path.removeprefix(ELSEWHERE) if path.startswith(ELSEWHERE) else DOCS + path

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Tests the documentation site without building it: links are rewritten to where their targets are on the site, and missing terms are found."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+SITE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(SITE))
+import pages
+
+loader = importlib.machinery.SourceFileLoader("build", str(SITE / "build"))
+build = importlib.util.module_from_spec(importlib.util.spec_from_loader("build", loader))
+loader.exec_module(build)
+
+
+class Links(unittest.TestCase):
+    def assert_becomes(self, expected, text, page="docs/how-to/use-the-dashboard.md"):
+        self.assertEqual(expected, pages.rewrite(page, text))
+
+    def test_page_of_docs(self):
+        self.assert_becomes("[a](../reference/rest.md#b)", "[a](../reference/rest.md#b)")
+        self.assert_becomes("[a](use-the-dashboard.md#b)", "[a](#b)")
+
+    def test_page_elsewhere(self):
+        self.assert_becomes("[a](../repository/schema/README.md#b)", "[a](../../schema/README.md#b)")
+        self.assert_becomes("[a](../repository/schema/README.md)", "[a](../../schema)")
+
+    def test_link_from_elsewhere(self):
+        self.assert_becomes("[a](../../reference/rest.md)", "[a](../docs/reference/rest.md)", "schema/README.md")
+        self.assert_becomes("[a](../bench/README.md)", "[a](../bench/README.md)", "schema/README.md")
+
+    def test_source_file_becomes_its_path(self):
+        self.assert_becomes("see the targets (`Makefile`)", "see [the targets](../../Makefile)")
+        self.assert_becomes("`make/links`", "[make/links](../../make/links)")
+
+    def test_picture_in_a_link(self):
+        self.assert_becomes("[![a](dashboard/query.png)](../repository/schema/README.md)", "[![a](dashboard/query.png)](../../schema/README.md)")
+
+    def test_other_hosts_and_code_stay(self):
+        for text in ("[a](https://example.org/)", "`[a](../../schema/README.md)`", "```\n[a](../../Makefile)\n```"):
+            self.assert_becomes(text, text)
+
+    def test_pages_elsewhere_are_found_through_pages_elsewhere(self):
+        found = pages.reachable()
+        self.assertIn("schema/README.md", found)
+        self.assertFalse([path for path in found if path.startswith("docs/")])
+        for path in found:
+            self.assertEqual(path, pages.repository_path(pages.site_path(path)))
+
+
+class Terms(unittest.TestCase):
+    INDEX = {"docs": [{"location": "reference/glossary.html", "title": "Glossary", "text": "lane, zone map"},
+                      {"location": "a.html", "title": "A Lane", "text": "A zone\nmap."}]}
+
+    def test_term_in_titles_and_texts(self):
+        self.assertEqual([], build.missing_terms("- **lane**: a\n- **zone map**: b\n", self.INDEX))
+
+    def test_missing_term(self):
+        self.assertEqual(["zone chart"], build.missing_terms("- **lane**: a\n- **zone chart**: b\n", self.INDEX))
+
+    def test_term_only_in_the_glossary(self):
+        index = {"docs": self.INDEX["docs"][:1]}
+        self.assertEqual(["lane"], build.missing_terms("- **lane**: a\n", index))
+
+
+if __name__ == "__main__":
+    unittest.main()
