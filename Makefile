@@ -181,9 +181,10 @@ chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containe
 
 # The site of a release is build/docs, built from its tag: the header shows the version in pom.xml.
 .PHONY: docs
-docs: deps ## Build the documentation site in build/docs, and check its links
+docs: deps build ## Build the documentation site in build/docs, check its links, and run its commands
 	@make/links
 	@make/site/build
+	@PYTHONDONTWRITEBYTECODE=1 make/blocks
 
 .PHONY: sbom
 sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
@@ -236,6 +237,7 @@ lint: deps ## Check formatting and lint
 	@bench/mutants/run --check
 	@make/includes
 	@make/links
+	@make/blocks --list
 	@make/prose
 
 .PHONY: format
