@@ -51,6 +51,13 @@ class Links(unittest.TestCase):
             self.assertEqual(path, pages.repository_path(pages.site_path(path)))
 
 
+class Loaded(unittest.TestCase):
+    def test_other_hosts(self):
+        for html in ('<script src="https://a.example/b">', '<link rel="stylesheet" href="https://a.example/b">', '<img alt="" src="https://a.example/b">'):
+            self.assertEqual(["https://a.example/b"], build.loaded(html), html)
+        self.assertEqual([], build.loaded('<script src="b.js"></script><a href="https://a.example/b">b</a><img src="c.png">'))
+
+
 class Terms(unittest.TestCase):
     INDEX = {"docs": [{"location": "reference/glossary.html", "title": "Glossary", "text": "lane, zone map"},
                       {"location": "a.html", "title": "A Lane", "text": "A zone\nmap."}]}
