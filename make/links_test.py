@@ -64,9 +64,9 @@ class Faults(unittest.TestCase):
     def test_external_link(self):
         self.assert_found("[a](https://)\n", 1, "no valid host")
         self.assert_found("[a](https://a_b/)\n", 1, "no valid host")
-        self.assert_found("[a](https://a:b/)\n", 1, "is no URL")
+        self.assert_found("[a](https://a:b/)\n", 1, "is not a URL")
         self.assert_found("[a](htp://a/)\n", 1, "has the scheme htp")
-        self.assert_found("[a](mailto:a)\n", 1, "is no e-mail address")
+        self.assert_found("[a](mailto:a)\n", 1, "is not an e-mail address")
 
     def test_right_links(self):
         for text in ("[a](other.md) [b](other.md#a-heading) [c](../a) [d](../a#a) [e](../a/a.cc)", "# P & _Q_ `r(s)`\n\n[a](#p--_q_-rs)",

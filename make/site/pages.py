@@ -1,7 +1,7 @@
 """Finds the pages of the site in the repository, and rewrites their links.
 
 The site consists of docs/ and of the pages elsewhere in the repository to which these lead, such as README.md of a component. The latter
-appear under "Repository". A link to a source file, which is no page, becomes its text with the file's path.
+appear under "Repository". A link to a source file, which is not a page, becomes its text with the file's path.
 """
 
 import importlib.machinery
