@@ -135,6 +135,25 @@ TEST(TriggerParser, FactsAboutConnectionsCountForTheClient) {
   EXPECT_GE(std::stoll(values.at("2 src_ip=10.0.0.1")), 5 * kMs);
 }
 
+// The client acknowledges in the second window what the server sent in the first one: nothing is left unacknowledged.
+TEST(TriggerParser, AnAckCountsForTheConnectionsClient) {
+  Conversation conversation;
+  conversation.handshake().client("GET /").server("HTTP/1.1").client_ack();
+  conversation.wait_ns(50 * kMs).server(std::string(1000, 'y'));
+  conversation.wait_ns(kStart + 130 * kMs - conversation.now_ns()).client_ack();
+  Trigger in_flight = bytes_above(0, GroupBy::source(32, 128), 100 * kMs);
+  in_flight.when = above(value_of(Measure::kInFlightBytes), number(0));
+  Trigger unacked = in_flight;
+  unacked.id = 1;
+  unacked.when = above(value_of(Measure::kUnackedBytes), number(0));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {in_flight, unacked});
+  harness.all(conversation.frames());
+  EXPECT_EQ(windows(harness), Lines{"src_ip=10.0.0.1 1000 100-200"});
+  ASSERT_EQ(harness.tuples().size(), 1u);
+  EXPECT_EQ(harness.tuples()[0]["trigger"], "0");
+}
+
 TEST(TriggerParser, ARatioIsAFraction) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x'));
