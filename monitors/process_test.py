@@ -84,7 +84,8 @@ class FilesTest(MonitorTest):
         """1 kB each 10 ms, and 60 kB at 2.6 s: the seconds are alike, one window is not."""
         times = [i * 0.01 for i in range(300)] + [2.6 + i * 0.0001 for i in range(60)]
         packets = [(1000 + t, tcp_frame(40000, 0x10, 1, b"x" * 946)) for t in sorted(times)]
-        trigger = {"parser": "tcp_pkt_size", "group": ["src_ip"], "condition": {"threshold": 50000}, "every": "0.010s"}
+        when = [{"measure": "BYTES"}, {"constant": 50000}, {"operator": "GREATER"}]
+        trigger = {"parser": "tcp_pkt_size", "group": ["src_ip"], "when": when, "every": "0.010s"}
         plan = self.plan("q", parsers=["tcp_pkt_size", "trigger"], triggers=[trigger])
         with Monitor("--pcap", self.write("steady", pcap(packets)), "--plan", plan) as monitor:
             code, out = monitor.finish()

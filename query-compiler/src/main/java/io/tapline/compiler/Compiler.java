@@ -4,6 +4,7 @@ import com.google.protobuf.util.Durations;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;

@@ -5,7 +5,6 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.schema.proto.Condition;
-import java.math.BigDecimal;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -25,7 +24,6 @@ final class ConditionReader {
           ">=", Condition.Comparison.AT_LEAST,
           "<", Condition.Comparison.BELOW,
           "<=", Condition.Comparison.AT_MOST);
-  private static final String PER_SECOND = "/s";
 
   private ConditionReader() {}
 
@@ -39,7 +37,8 @@ final class ConditionReader {
   /** Reports an error and returns nothing if the word is not a condition. */
   static Optional<Read> read(Ast.Word word, Errors errors) {
     Matcher matcher = CONDITION.matcher(word.text());
-    Optional<Double> threshold = matcher.matches() ? threshold(matcher.group(4)) : Optional.empty();
+    Optional<Double> threshold =
+        matcher.matches() ? Literals.threshold(matcher.group(4)) : Optional.empty();
     if (threshold.isEmpty()) {
       String message = "when= is not a valid condition: %s".formatted(Names.quoted(word.text()));
       errors.type(word.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
@@ -67,19 +66,5 @@ final class ConditionReader {
       errors.type(word.span(), message, "for example \"share(status >= 500) > 0.2\"");
     }
     return parsed;
-  }
-
-  /** Parses a number, a size in bytes or a duration in nanoseconds, each optionally per second. */
-  static Optional<Double> threshold(String text) {
-    String amount =
-        text.endsWith(PER_SECOND) ? text.substring(0, text.length() - PER_SECOND.length()) : text;
-    Optional<BigDecimal> number = Literals.number(amount);
-    if (number.isEmpty()) {
-      number = Literals.durationNs(amount);
-    }
-    if (number.isEmpty()) {
-      number = Literals.sizeBytes(amount);
-    }
-    return number.map(BigDecimal::doubleValue);
   }
 }

@@ -2,6 +2,8 @@ package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.ParserArgumentInfo;
 import io.tapline.compiler.conditions.ConditionPrinter;
+import io.tapline.compiler.packets.GroupWords;
+import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Note;

@@ -5,6 +5,7 @@ import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.access.Scope;
 import io.tapline.compiler.access.TextPolicy;
 import io.tapline.compiler.access.WebhookPolicy;
+import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.text.Names;
 import io.tapline.network.IpPrefix;
 import io.tapline.network.SwitchPorts;

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLParser;
 import io.tapline.compiler.access.AlertTopicPolicy;
 import io.tapline.compiler.access.TextPolicy;
 import io.tapline.compiler.access.WebhookPolicy;
+import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.text.Names;
 import io.tapline.network.IpPrefix;
 import io.tapline.network.SwitchPorts;

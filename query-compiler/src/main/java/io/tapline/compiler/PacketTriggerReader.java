@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.packets.PacketCondition;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.schema.proto.Condition;

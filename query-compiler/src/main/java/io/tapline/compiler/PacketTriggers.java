@@ -4,6 +4,8 @@ import com.google.protobuf.util.Durations;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
 import io.tapline.compiler.conditions.ConditionPrinter;
+import io.tapline.compiler.packets.GroupWords;
+import io.tapline.compiler.packets.PacketCondition;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.conditions.Trees;

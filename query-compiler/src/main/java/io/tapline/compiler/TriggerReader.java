@@ -7,6 +7,7 @@ import io.tapline.compiler.access.WebhookUrl;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Action;
@@ -61,7 +62,7 @@ final class TriggerReader {
         .word("clear")
         .ifPresent(
             word ->
-                ConditionReader.threshold(word.text())
+                Literals.threshold(word.text())
                     .ifPresentOrElse(
                         trigger::setClear,
                         () ->

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.google.protobuf.util.Durations;
-import io.tapline.compiler.TriggerCost.Traffic;
+import io.tapline.compiler.packets.TriggerCost;
+import io.tapline.compiler.packets.TriggerCost.Traffic;
 import io.tapline.compiler.text.ErrorRenderer;
 import io.tapline.compiler.text.Note;
 import io.tapline.compiler.text.QueryError;

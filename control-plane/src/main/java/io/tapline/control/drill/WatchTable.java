@@ -75,11 +75,10 @@ final class WatchTable {
       throws DrillException {
     if (count(owner) >= most) {
       throw new DrillException(
-          Kind.TOO_MANY, "%d watches of %s are as many as there can be".formatted(most, owner));
+          Kind.TOO_MANY, "%s has %d watches, the maximum".formatted(owner, most));
     }
     if (specs().size() == MOST_WATCHES) {
-      throw new DrillException(
-          Kind.BUSY, MOST_WATCHES + " watches are as many as there can be: remove one");
+      throw new DrillException(Kind.BUSY, MOST_WATCHES + " watches are the maximum: remove one");
     }
     WatchRecord watch = WatchRecord.added(newId(), spec, owner, token, WatchService.nowNs());
     try {

@@ -10,6 +10,7 @@ import java.util.regex.Pattern;
 
 /** Parses numbers, durations and sizes as queries write them. */
 public final class Literals {
+  private static final String PER_SECOND = "/s";
   private static final Pattern QUANTITY =
       Pattern.compile("(-?[0-9]{0,18}(?:\\.[0-9]{0,18})?)([A-Za-z]{0,3})");
   private static final Map<String, Long> NANOSECONDS =
@@ -47,6 +48,16 @@ public final class Literals {
   /** Parses a plain number without a unit. */
   public static Optional<BigDecimal> number(String text) {
     return quantity(text).filter(quantity -> quantity.unit().isEmpty()).map(Quantity::number);
+  }
+
+  /** Parses a number, a size in bytes or a duration in nanoseconds, each optionally per second. */
+  public static Optional<Double> threshold(String text) {
+    String amount =
+        text.endsWith(PER_SECOND) ? text.substring(0, text.length() - PER_SECOND.length()) : text;
+    return number(amount)
+        .or(() -> durationNs(amount))
+        .or(() -> sizeBytes(amount))
+        .map(BigDecimal::doubleValue);
   }
 
   /** Parses a duration in nanoseconds, rounded down; units us, ms, s, m, h. */

@@ -1,4 +1,4 @@
-package io.tapline.compiler;
+package io.tapline.compiler.packets;
 
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.text.Ast;
@@ -17,9 +17,9 @@ import java.util.stream.Stream;
  * @param fields words that name fields
  * @param networks prefix lengths of the addresses that are grouped by network
  */
-record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
+public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
   /** The fields that identify a flow; all tuples of a parser have the same protocol. */
-  static final List<String> FLOW = List.of("src_ip", "src_port", "dst_ip", "dst_port");
+  public static final List<String> FLOW = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
   private static final int IPV4_BITS = 32;
   private static final int IPV6_BITS = 128;
@@ -27,7 +27,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
       "src_ip/24 or dst_ip/24; /1 to /32 for IPv4, /33 to /128 for IPv6, /24/64 for both";
 
   /** Reports words that are not groups; for those, the result contains only the field. */
-  static GroupWords read(List<Ast.Word> words, Errors errors) {
+  public static GroupWords read(List<Ast.Word> words, Errors errors) {
     List<Ast.Word> fields = new ArrayList<>();
     List<NetworkLength> networks = new ArrayList<>();
     for (Ast.Word word : words) {
@@ -43,7 +43,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     return new GroupWords(List.copyOf(fields), List.copyOf(networks));
   }
 
-  static boolean isNetwork(Ast.Word word) {
+  public static boolean isNetwork(Ast.Word word) {
     return word.text().contains("/");
   }
 
@@ -91,7 +91,7 @@ record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
   }
 
   /** Returns a key's fields as queries write them, with prefix lengths. */
-  static List<String> text(List<String> key, List<NetworkLength> networks) {
+  public static List<String> text(List<String> key, List<NetworkLength> networks) {
     return key.stream().map(name -> text(name, networks)).toList();
   }
 

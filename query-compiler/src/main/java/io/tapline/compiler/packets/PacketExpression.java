@@ -1,6 +1,6 @@
-package io.tapline.compiler;
+package io.tapline.compiler.packets;
 
-import static io.tapline.compiler.PacketCondition.step;
+import static io.tapline.compiler.packets.PacketCondition.step;
 
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
@@ -199,7 +199,7 @@ final class PacketExpression {
       return inside;
     }
     if (Character.isDigit(token.charAt(0))) {
-      Optional<Double> number = ConditionReader.threshold(token);
+      Optional<Double> number = Literals.threshold(token);
       if (number.isEmpty()) {
         throw new Fault(
             "%s is not a number".formatted(Names.quoted(token)), "a number, size or duration");

@@ -1,7 +1,8 @@
-package io.tapline.compiler;
+package io.tapline.compiler.packets;
 
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.PacketStep;
@@ -20,7 +21,8 @@ import java.util.Optional;
  * @param burstNs length of the spans that bursts are counted in; 0 without bursts
  * @param unit unit of the compared value
  */
-record PacketCondition(List<PacketStep> when, List<PacketStep> clear, long burstNs, String unit) {
+public record PacketCondition(
+    List<PacketStep> when, List<PacketStep> clear, long burstNs, String unit) {
   private static final Map<Condition.Comparison, Operator> OPERATORS =
       Map.of(
           Condition.Comparison.ABOVE, Operator.GREATER,
@@ -29,7 +31,7 @@ record PacketCondition(List<PacketStep> when, List<PacketStep> clear, long burst
           Condition.Comparison.AT_MOST, Operator.LESS_EQUAL);
 
   /** Returns the condition of a trigger that compares a sum of bytes or packets. */
-  static PacketCondition ofSum(Measure measure, Processor trigger) {
+  public static PacketCondition ofSum(Measure measure, Processor trigger) {
     Operator operator = OPERATORS.get(trigger.getCondition().getComparison());
     double threshold = trigger.getCondition().getThreshold();
     double clear = trigger.getTrigger().getClear();
@@ -49,7 +51,7 @@ record PacketCondition(List<PacketStep> when, List<PacketStep> clear, long burst
    *
    * @param windowNs length of the windows
    */
-  static Optional<PacketCondition> read(
+  public static Optional<PacketCondition> read(
       Ast.Word when, Optional<Ast.Word> clear, long windowNs, Errors errors) {
     PacketExpression read;
     try {
@@ -63,7 +65,7 @@ record PacketCondition(List<PacketStep> when, List<PacketStep> clear, long burst
     if (clear.isEmpty()) {
       return Optional.of(new PacketCondition(steps, List.of(), read.burstNs(), read.unit()));
     }
-    Optional<Double> threshold = ConditionReader.threshold(clear.get().text());
+    Optional<Double> threshold = Literals.threshold(clear.get().text());
     if (threshold.isEmpty() || !read.comparesOneNumber()) {
       errors.type(
           clear.get().span(),
@@ -77,7 +79,7 @@ record PacketCondition(List<PacketStep> when, List<PacketStep> clear, long burst
   }
 
   /** Returns true if a group without packets meets it. */
-  boolean isTrueWithoutPackets() {
+  public boolean isTrueWithoutPackets() {
     return PacketExpression.isTrueWithoutPackets(when)
         || !clear.isEmpty() && PacketExpression.isTrueWithoutPackets(clear);
   }

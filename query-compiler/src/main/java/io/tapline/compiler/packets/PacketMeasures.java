@@ -1,8 +1,8 @@
-package io.tapline.compiler;
+package io.tapline.compiler.packets;
 
-import static io.tapline.compiler.PacketCondition.step;
+import static io.tapline.compiler.packets.PacketCondition.step;
 
-import io.tapline.compiler.PacketExpression.Fault;
+import io.tapline.compiler.packets.PacketExpression.Fault;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.schema.proto.PacketStep;

@@ -1,4 +1,4 @@
-package io.tapline.compiler;
+package io.tapline.compiler.packets;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.text.Literals;
@@ -17,12 +17,12 @@ import java.util.Set;
  * the model in parsers/trigger/admission.h, with its estimates; packets that triggers see are also
  * parsed, at the cost that docs/explanation/sizing.md has measured for the cheapest parser.
  */
-final class TriggerCost {
+public final class TriggerCost {
   /** Share of a core that may be used; the rest is a reserve. */
-  static final double MOST_BUSY = 0.8;
+  public static final double MOST_BUSY = 0.8;
 
   /** Maximum number of groups that are counted separately in a window of a channel. */
-  static final long MOST_GROUPS = 1L << 17;
+  public static final long MOST_GROUPS = 1L << 17;
 
   private static final double PARSE_NS = 117;
   private static final double MATCH_NS = 9;
@@ -60,7 +60,7 @@ final class TriggerCost {
    * @param packetsPerSecond packets that a core receives; more than 0
    * @param groups groups in a window of each channel; never more than packets
    */
-  record Traffic(double packetsPerSecond, long groups) {}
+  public record Traffic(double packetsPerSecond, long groups) {}
 
   /** The triggers with the same window and grouping, whose counters are shared. */
   private record Channel(long everyNs, List<String> group, List<NetworkLength> networks) {}
@@ -70,7 +70,7 @@ final class TriggerCost {
   private final double matchNs;
 
   /** REQUIRES: at least one trigger. */
-  TriggerCost(List<PacketTrigger> triggers) {
+  public TriggerCost(List<PacketTrigger> triggers) {
     this.triggers = triggers.size();
     boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
     this.matchNs = MATCH_NS + (needsTcp ? TCP_NS : 0);
@@ -114,13 +114,13 @@ final class TriggerCost {
   }
 
   /** Returns the expected share of a core. */
-  double busy(Traffic traffic) {
+  public double busy(Traffic traffic) {
     double packetNs = PARSE_NS + matchNs + grouped() * COUNT_GROUP_NS;
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
   /** Returns the most packets per second that a core sustains, with as many groups as possible. */
-  double sustained() {
+  public double sustained() {
     double low = 0;
     double high = NS_PER_SECOND;
     for (int i = 0; i < Double.SIZE; i++) {
@@ -135,7 +135,7 @@ final class TriggerCost {
   }
 
   /** Returns the cost without any knowledge of the traffic, as text for users. */
-  List<String> explain() {
+  public List<String> explain() {
     List<String> parts = new ArrayList<>();
     parts.add("%.0f ns a packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));
     if (grouped() > 0) {
@@ -155,7 +155,7 @@ final class TriggerCost {
   }
 
   /** Returns the cost at the expected traffic, as text for users. */
-  String at(Traffic traffic) {
+  public String at(Traffic traffic) {
     return "testing %s on packets, in %s, takes %.0f %% of a core at %s packets/s and %s: parsing %.0f %%, matching %.0f %%, counting groups %.0f %%, sweeping %.0f %%"
         .formatted(
             plural(triggers, "trigger", "triggers"),
