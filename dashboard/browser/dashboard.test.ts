@@ -265,7 +265,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.locator("[data-processor='0'] .key", { hasText: "/ended" }).waitFor();
     await until("the stream has ended", async () => (await page.locator("[data-link=ended]").count()) > 0);
     expect(await page.getByRole("button", { name: "Stop" }).isVisible()).toBe(false);
-    expect(await page.getByText("broke off").isVisible()).toBe(false);
+    expect(await page.getByText("was interrupted").isVisible()).toBe(false);
   });
 
   test("what would turn the order of characters round is shown as an escape, and edited as it is", async () => {
@@ -317,7 +317,7 @@ describe.skipIf(why !== "")("dashboard", () => {
         await each.getByRole("button", { name: "Use token" }).click();
         await each.getByLabel("Token").waitFor({ state: "detached" });
       }
-      await page.getByText("The server does not know this query").waitFor();
+      await page.getByText("The server does not have this query").waitFor();
       for (const each of [page, behind.page]) {
         await each.goto(`${new URL(each.url()).origin}/#/queries`);
         await each.getByText("No queries yet").waitFor();
@@ -332,7 +332,7 @@ describe.skipIf(why !== "")("dashboard", () => {
   test("a token that has expired is asked for again", async () => {
     const token = tapline.replaceToken();
     const bar = page.locator(".link-bar");
-    await bar.getByText("Your token has expired").waitFor();
+    await bar.getByText("The server does not accept your token").waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot("token");
     await bar.getByLabel("Token").fill("of-nobody");

@@ -233,7 +233,7 @@ class AgentsTest {
 
     Cli.Result nobody = drill();
     assertThat(nobody.exitCode()).isEqualTo(1);
-    assertThat(nobody.stderr()).contains("knows no MultiLog node");
+    assertThat(nobody.stderr()).contains("has no MultiLog node");
 
     String metrics = "127.0.0.1:" + Server.freePort();
     Cli.Running busy =

@@ -346,7 +346,7 @@ class SecondUserTest {
           Map<String, JsonNode> nodes = new HashMap<>();
           known(server, "nodes").forEach(node -> nodes.put(node.path("node").asText(), node));
           return nodes.get("own").path("state").asText().equals("up")
-              && nodes.get("strangers").path("error").asText().contains("its own user's processes");
+              && nodes.get("strangers").path("error").asText().contains("processes of its user");
         });
   }
 

@@ -125,7 +125,7 @@ class SecureSwitchTest {
     Await.until("refusals", PATIENCE, () -> refusals() >= 3);
     assertThat(switches()).hasSize(1);
     assertThat(switches().get(0)).endsWith("51");
-    String refused = "the certificate of CN=switch may not speak for datapath 0x52";
+    String refused = "the certificate of CN=switch is not valid for datapath 0x52";
     assertThat(running.get(0).stderr().lines().filter(line -> line.contains(refused)).count())
         .as("not every time")
         .isBetween(1L, refusals() - 1L);
