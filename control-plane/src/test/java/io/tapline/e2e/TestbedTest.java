@@ -244,7 +244,9 @@ class TestbedTest {
     try {
       Cli.Result refused = fabric.testbed("up");
       assertThat(refused.exitCode()).isEqualTo(1);
-      assertThat(refused.stderr()).contains("do not belong to testbed " + fabric.name).contains(device);
+      assertThat(refused.stderr())
+          .contains("do not belong to testbed " + fabric.name)
+          .contains(device);
       fabric.testbed("down").expectSuccess();
       assertThat(Path.of("/sys/class/net", device)).exists();
     } finally {
