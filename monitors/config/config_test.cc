@@ -23,6 +23,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"merge_bound_us", {"1000", "0", "-1"}},
     {"vdev", {"\"\"", "net_null0", ""}},
     {"port", {"\"\"", "0000:03:00.0", ""}},
+    {"marked_copies", {"false", "true", "yes"}},
     {"speed", {"\"max\"", "1x", "2x"}},
     {"busy", {"false", "true", "yes"}},
     {"duplicates", {"\"keep\"", "drop", "copy"}},

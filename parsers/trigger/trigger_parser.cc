@@ -248,8 +248,8 @@ const Schema& TriggerParser::schema() const {
       .main_fields = {"trigger"},
       .value_field = "value",
       .events = true,
-      .example = {"0", "group", "src_ip=127.0.0.1", "11311", "11311", "11311", "1795304162000000000",
-                  "1795304163000000000", "true", "true"},
+      .example = {"0", "group", "src_ip=127.0.0.1", "11311.000000", "11311.000000", "11311.000000",
+                  "1795304162000000000", "1795304163000000000", "true", "true"},
   };
   return schema;
 }
