@@ -8,7 +8,7 @@ from plot import Chart
 
 __all__ = ["Chart", "Row", "Runs", "SCHEDULES", "SMALL", "percent", "steps"]
 
-SCHEDULES = {"round_robin": "round robin", "fifo": "FIFO"}  # of the mirror port
+SCHEDULES = {"round_robin": "round robin", "fifo": "FIFO"}  # schedules of the mirror port
 SMALL = "queue=32768"  # bytes, of the mirror port
 
 @dataclass

@@ -28,7 +28,7 @@ class ClientSamples {
 
   struct Batch {
     SampleBatch tcp;
-    std::array<uint64_t, SampleBatch::kMax> queries;  // of each sample
+    std::array<uint64_t, SampleBatch::kMax> queries;  // by sample
   };
 
   // `window_ns`: as in TcpFlowOptions.

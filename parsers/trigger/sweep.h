@@ -109,7 +109,7 @@ class Sweep {
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
   AlertStates alerts_;
-  uint64_t untracked_ = 0;  // of alerts_, at the end of the last window
+  uint64_t untracked_ = 0;  // alerts_.untracked() at the end of the last window
   uint64_t unwatched_windows_ = 0;
 };
 

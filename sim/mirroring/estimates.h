@@ -25,7 +25,7 @@ struct Estimate {
   int64_t ready_ns = 0;             // when the collector had it
   int64_t from_ns = 0, to_ns = 0;   // on the sender's clock
   rates::Bounded bits_per_second;   // the value is NaN if nothing is known
-  double true_bits_per_second = 0;  // what the sender put on its link between from_ns and to_ns
+  double true_bits_per_second = 0;  // sent on the sender's link between from_ns and to_ns
   rates::Method method = rates::Method::kUnknown;
   // The mirror had dropped a copy before, or never drops one: it was not filling.
   bool steady = false;

@@ -14,7 +14,7 @@ struct Link {
   rates::SequenceTracker tracker;
   rates::LinkShare share;
   rates::LinkSum sum;
-  int64_t least_delay_ns = INT64_MAX;  // of a copy with payload: without a wait
+  int64_t least_delay_ns = INT64_MAX;  // shortest delay of a copy with payload, which did not wait
   int64_t begin_ns = 0;                // end of the previous interval, on the sender's clock
   std::vector<int64_t> waiting_ns;     // when the interval's samples were sent
 };
@@ -120,7 +120,7 @@ class Collector {
   rates::SequenceTracker::Limits tracking_;
   std::vector<Link> links_;
   rates::QueueDelay earlier_delay_;
-  int64_t latest_ns_ = 0;       // of a copy, ...
+  int64_t latest_ns_ = 0;       // time of the latest copy, ...
   int64_t latest_wait_ns_ = 0;  // ... and the latest wait of one with payload
   LinkLoads result_;
 };

@@ -11,7 +11,7 @@ namespace tapline::mirroring {
 struct Originals {
   // From a segment's first transmission to its first arrival at the receiver, retransmission delays included.
   std::vector<double> delays_us;
-  std::vector<double> gigabits_per_second;  // of payload that arrived, by flow and slice
+  std::vector<double> gigabits_per_second;  // payload that arrived, by flow and slice
   double lost = 0;                          // share of packets that never arrived
 };
 

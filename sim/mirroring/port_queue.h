@@ -29,7 +29,7 @@ inline constexpr size_t kAdmissions = 4;
 struct PortAccount {
   uint64_t arrived = 0, sent = 0, pushed_out = 0;
   uint64_t outcomes[kAdmissions] = {};  // by Admission
-  uint64_t largest_bytes = 0;           // of the queue
+  uint64_t largest_bytes = 0;           // maximum length of the queue
 
   uint64_t admitted() const { return outcomes[static_cast<size_t>(Admission::kAdmitted)]; }
   uint64_t dropped() const { return arrived - admitted() + pushed_out; }

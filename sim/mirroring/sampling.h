@@ -18,7 +18,7 @@ struct Sampling {
 };
 
 // Planck section 5.3. Counts the packets with payload whose copies arrived from `from_ns` on. A sender's burst ends
-// where its link is idle.
+// when its link becomes idle.
 Sampling sampling_of(const Observation& seen, int64_t from_ns, uint64_t link_bits_per_second);
 
 // Delay of each copy from `from_ns` on, from the first bit on the sender's link to the last bit at the collector.

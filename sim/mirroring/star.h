@@ -20,19 +20,19 @@ namespace tapline::mirroring {
 
 struct StarOptions {
   uint32_t hosts = 2;
-  uint64_t bits_per_second = 10'000'000'000;  // of all ports
+  uint64_t bits_per_second = 10'000'000'000;  // speed of each port
   // Delay between an application's host and the switch, in either direction: mostly of the host's stack and card. Up to
   // `jitter_ns` more, by host, since equal delays would keep flows in step.
   int64_t host_delay_ns = 45'000;
   int64_t jitter_ns = 15'000;
   int64_t collector_delay_ns = 5'000;
-  uint64_t buffer_bytes = 9'000'000;  // of Broadcom's Trident, as the paper says
+  uint64_t buffer_bytes = 9'000'000;  // Broadcom's Trident, according to the paper
   double alpha = 0.8;                 // so that one congested port takes 4 MB
   bool mirrored = true;
-  Schedule schedule = Schedule::kRoundRobin;  // of the mirror port
+  Schedule schedule = Schedule::kRoundRobin;  // the mirror port's
   uint64_t mirror_limit_bytes = PortQueue<int>::kNoLimit;
   uint32_t window_bytes = 1 << 20;  // maximum that a sender has in flight
-  bool hystart = true;              // of CUBIC, which ends slow start before the first loss
+  bool hystart = true;              // CUBIC's HyStart ends slow start before the first loss
 };
 
 // Ports of the first flow's server, the second's, and so on.

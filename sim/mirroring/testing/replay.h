@@ -11,7 +11,7 @@ namespace tapline::mirroring::testing {
 
 struct ReplayOptions {
   Schedule schedule = Schedule::kRoundRobin;
-  uint64_t bits_per_second = 10'000'000'000;  // of the mirror port and the senders' links
+  uint64_t bits_per_second = 10'000'000'000;  // speed of the mirror port and the senders' links
   uint64_t buffer_bytes = 9'000'000;
   double alpha = 0.8;
   uint64_t limit_bytes = PortQueue<uint32_t>::kNoLimit;
