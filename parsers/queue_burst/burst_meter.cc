@@ -29,6 +29,7 @@ void BurstMeter::burst(const queues::Burst& burst) {
 
 void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
   matcher_.advance(out.now_ns());
+  if (contents_.in_burst() && matcher_.quiet()) contents_.finish();
   for (const Ended& ended : ended_) {
     for (size_t rank = 0; rank < ended.culprits.size(); ++rank) emit(queue, queries, ended, rank, out);
   }

@@ -41,7 +41,9 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
     matcher_.finish();
     contents_.finish();
   }
+  // A burst ends when the queue is empty, also if no packet follows.
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
+  bool pending() const { return !matcher_.idle() || contents_.in_burst(); }
 
  private:
   // A finished burst whose tuples are pending, with the headers of its culprits.

@@ -43,6 +43,15 @@ TEST(QueueBurst, ReportsABusyPeriodWithItsCulprits) {
   EXPECT_NEAR(std::stod(first["share"]) + std::stod(second["share"]), 1, 1e-5);
 }
 
+TEST(QueueBurst, ABurstEndsThoughNoPacketFollows) {
+  Harness harness = harness_of(200'000);
+  const std::vector<Frame> frames = two_flows(12);
+  harness.feed(frames);
+  EXPECT_TRUE(harness.tuples().empty());
+  for (int ms = 1; ms < 10; ++ms) harness.engine().advance(frames.back().time_ns + ms * kNsPerMs);
+  EXPECT_EQ(harness.lines({"rank", "burst_packets", "victims"}), (Lines{"1 12 4", "2 12 4"}));
+}
+
 TEST(QueueBurst, PeriodsWithoutVictimsAreNotReported) {
   Harness harness = harness_of(300'000);
   harness.all(two_flows(12));

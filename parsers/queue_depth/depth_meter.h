@@ -34,6 +34,7 @@ class DepthMeter final : private queues::MatchSink {
   void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
   void finish() { matcher_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
+  bool pending() const { return !matcher_.idle(); }
 
  private:
   // The sums of one interval.

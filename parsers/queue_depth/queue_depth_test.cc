@@ -56,6 +56,22 @@ TEST(QueueDepth, CountsWhatEitherTapDidNotShow) {
   EXPECT_EQ(sum(harness, "never_came"), 9u);
 }
 
+// The last departures wait for their arrivals, and the last arrival is given up, after the interval of the last packet.
+TEST(QueueDepth, ReportsTheLastPacketsThoughNoneFollow) {
+  std::vector<Frame> frames = two_flows(90);
+  std::erase_if(frames, [](const Frame& frame) {
+    const int number = frame.bytes[19];
+    return frame.tap == kDepartures ? number == 90 : number == 88 || number == 89;
+  });
+  Harness harness = harness_of(kNsPerMs);
+  harness.feed(frames);
+  EXPECT_LT(sum(harness, "packets"), 90u);
+  for (int ms = 1; ms < 3000; ++ms) harness.engine().advance(frames.back().time_ns + ms * kNsPerMs);
+  EXPECT_EQ(sum(harness, "packets"), 90u);
+  EXPECT_EQ(sum(harness, "never_came"), 2u);
+  EXPECT_EQ(sum(harness, "lost"), 1u);
+}
+
 // 152 packets arrived at a real queue, which dropped 18.
 TEST(QueueDepth, CountsTheDropsOfARealQueue) {
   Harness harness = harness_of(kNsPerMs);

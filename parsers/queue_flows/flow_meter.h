@@ -38,6 +38,7 @@ class FlowMeter final : private queues::MatchSink {
   void miss(int64_t time_ns) { contents_.miss(time_ns + settings_.max_delay_ns); }
   void finish() { matcher_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
+  bool pending() const { return !matcher_.idle(); }
 
  private:
   struct Flow {

@@ -82,8 +82,9 @@ class QueueContents {
   void lose() { ++burst_.lost; }
   // Packets that are not added may leave until then: marks findings up to that time as cut.
   void miss(int64_t until_ns) { cut_until_ns_ = std::max(cut_until_ns_, until_ns); }
-  // Reports the current burst, if it has victims.
+  // Reports the current burst, if it has victims. REQUIRES: later packets find the queue empty, or none follow.
   void finish();
+  bool in_burst() const { return burst_.packets > 0; }
 
   const FlowTable& flows() const { return flows_; }
   // Keeps a flow's number and sums until released.

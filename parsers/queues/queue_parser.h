@@ -25,6 +25,7 @@ namespace tapline::queues {
 //   void miss(int64_t time_ns);             a packet is in the queue that the taps don't show
 //   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
+//   bool pending() const;                   a later interval has something to report even if no packet follows
 //
 // Queries with the same arguments share their meters, and receive the tuples of the queues whose packets they see. A
 // meter is created with its queue's first packet. Reassembled datagrams are missed: only one tap shows them.
@@ -90,7 +91,7 @@ class QueueParser : public Parser {
     Settings settings;
     FlowKeys keys;
     uint64_t queries;
-    int64_t interval_end_ns = INT64_MAX;  // no packet yet
+    int64_t interval_end_ns = INT64_MAX;  // the maximum: nothing to report before the next packet
     std::vector<std::unique_ptr<Meter>> meters;
     std::vector<uint64_t> seen_by;  // by queue, the queries that have seen packets of it
   };
@@ -139,10 +140,14 @@ class QueueParser : public Parser {
   static int64_t end_of_interval(int64_t time_ns, int64_t every_ns) { return (time_ns / every_ns + 1) * every_ns; }
 
   void close_interval(Group& group, Emitter& out) {
-    group.interval_end_ns = INT64_MAX;
+    bool pending = false;
     for (uint32_t queue = 0; queue < group.meters.size(); ++queue) {
-      if (group.meters[queue]) group.meters[queue]->close_interval(taps_.name(queue), group.seen_by[queue], out);
+      Meter* meter = group.meters[queue].get();
+      if (meter == nullptr) continue;
+      meter->close_interval(taps_.name(queue), group.seen_by[queue], out);
+      pending |= meter->pending();
     }
+    group.interval_end_ns = pending ? end_of_interval(out.now_ns(), group.settings.every_ns) : INT64_MAX;
   }
 
   QueueTaps taps_;

@@ -86,6 +86,10 @@ class TapMatcher {
   void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }
 
   const MatchStatistics& statistics() const { return statistics_; }
+  // Nothing changes before the next packet: no departure waits, and no arrival can still be given up.
+  bool idle() const { return arrivals_.empty() && first_fresh_ == end_fresh_ && first_unsettled_ == end_unsettled_; }
+  // Idle for so long that the taps would have delivered a late packet by now: the queue is empty.
+  bool quiet() const { return idle() && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns; }
   uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have neither left nor been given up
   int64_t offset_ns() const { return options_.offset_ns ? *options_.offset_ns : offset_.offset_ns(); }
   uint64_t memory_bytes() const { return arrivals_.memory_bytes() + waiting_.memory_bytes(); }
