@@ -45,9 +45,11 @@ def seen(tuples):
             for t in tuples]
 
 
-def against_log(folder, tuples):
+def compare_with_log(name, capture, tuples):
     """Compares HTTP/2 without TLS in nginx's log with the tuples: counts by method, path and status."""
-    lines = (folder / "generated" / "extras.nginx_access.log").read_text().splitlines()
+    if name != "generated/h2c.pcap.zst":
+        return []
+    lines = (capture.parent / "extras.nginx_access.log").read_text().splitlines()
     matches = [match for match in map(LOGGED.search, lines) if match]
     # After this many requests without TLS the log continues with those of other captures.
     logged = collections.Counter((m["method"], m["url"], int(m["status"])) for m in matches[:UNENCRYPTED])
@@ -57,24 +59,7 @@ def against_log(folder, tuples):
 
 
 def main():
-    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    table = differences.known(TABLE, 11)
-    found, captures, transactions, wrong = [], 0, 0, []
-    for name, capture, records in oracle.captures_to_compare(folder, "http2_request", table):
-        tuples = oracle.tuples_if_readable(monitor, "http2_request", capture)
-        if tuples is None:
-            continue
-        if name == "generated/h2c.pcap.zst":
-            wrong += against_log(folder, tuples)
-        truth = list(expected(records))
-        found += differences.rows_of(name, truth, seen(tuples))
-        captures += 1
-        transactions += len(truth)
-    wrong += differences.unexplained(found, table)
-    for line in wrong:
-        print(line)
-    print(f"{captures} captures, {transactions} streams, {len(found)} differences")
-    return 1 if wrong or transactions == 0 else 0
+    return differences.compare("http2_request", differences.known(TABLE, 11), expected, seen, check=compare_with_log)
 
 
 if __name__ == "__main__":

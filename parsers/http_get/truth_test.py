@@ -8,11 +8,11 @@ usage: truth_test.py [MONITOR [--print]]      --print writes the differences as 
 """
 
 import collections
-import fnmatch
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "http-differences.md"
@@ -24,11 +24,6 @@ Transaction = collections.namedtuple("Transaction", "connection method host url 
 
 def connection(a, b):
     return " ".join(sorted([a, b]))
-
-
-def endpoint(text):
-    """tshark writes address:port, and IPv6 addresses as the monitor does."""
-    return text
 
 
 def is_interim(response):
@@ -66,52 +61,7 @@ def seen(tuples):
     return [Transaction(ends(t), t["method"], t["host"], t["url"], t["status"]) for t in tuples]
 
 
-def cell(value):
-    """One cell of the table: long values are shortened, Markdown's special characters are escaped."""
-    text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|")
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def differences(capture, truth, ours):
-    """Rows (capture, who has it, connection, method, host, URL, status, times)."""
-    truth, ours = collections.Counter(map(shown, truth)), collections.Counter(map(shown, ours))
-    rows = []
-    for who, more, fewer in (("tshark", truth, ours), ("ours", ours, truth)):
-        for key, times in sorted((more - fewer).items()):
-            rows.append((capture, who, *key, str(times)))
-    return rows
-
-
-def shown(t):
-    return (t.connection, cell(t.method), cell(t.host), cell(t.url), str(t.status))
-
-
-def table_rows():
-    """Rows of the documented table, (capture, who, connection, method, host, URL, status, times) -> reason.
-
-    Each cell but the first and the last may be a pattern (*); times is then the sum over all that match."""
-    rows = {}
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
-        cells = [c.replace("\0", "\\|") for c in cells]
-        if line.startswith("| `") and len(cells) == 9:
-            rows[tuple(cells[:8])] = cells[8]
-    return rows
-
-
-def match(found, known):
-    """Differences that no row explains, and rows that match fewer differences than their count."""
-    unknown, left = [], {row: int(row[7]) for row in known}
-    for difference in found:
-        row = next((r for r in known if all(map(fnmatch.fnmatchcase, difference[:7], r[:7]))), None)
-        if row is None:
-            unknown.append(difference)
-        else:
-            left[row] -= int(difference[7])
-    return unknown, [row for row, times in left.items() if times != 0]
-
-
-def compared_captures(folder):
+def compared_captures(folder, _parser, _table):
     for area in ("http", "ipv6", "vlan-tunnel"):
         for capture in sorted((folder / area).iterdir()):
             truth = folder / "truth" / area / (capture.name + ".jsonl")
@@ -128,29 +78,7 @@ def outermost_layers(records):
 
 
 def main():
-    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    found, captures, transactions = [], 0, 0
-    for name, capture, records in compared_captures(folder):
-        truth = expected(records)
-        found += differences(name, truth, seen(oracle.tuples(monitor, "http_get", capture)))
-        captures += 1
-        transactions += len(truth)
-    if "--print" in sys.argv:
-        for row in found:
-            print("| `" + row[0] + "` | " + " | ".join(row[1:]) + " |  |")
-        return 0
-    known = table_rows()
-    unknown, stale = match(found, known)
-    unexplained = [row for row, reason in known.items() if not reason]
-    for title, rows in (("not in the table", unknown), ("in the table, but not that often", stale),
-                        ("without a reason", unexplained)):
-        for row in rows:
-            print(f"{title}: {' | '.join(row)}")
-    print(f"{captures} captures, {transactions} transactions, {len(found)} differences, {len(known)} in the table")
-    if captures == 0 or transactions == 0:
-        print("nothing was compared")
-        return 1
-    return 1 if unknown or stale or unexplained else 0
+    return differences.compare("http_get", differences.known(TABLE, 9), expected, seen, compared_captures)
 
 
 if __name__ == "__main__":

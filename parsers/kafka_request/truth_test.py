@@ -37,22 +37,7 @@ def seen(tuples):
 
 
 def main():
-    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    table = differences.known(TABLE, 10)
-    found, captures, transactions = [], 0, 0
-    for name, capture, records in oracle.captures_to_compare(folder, "kafka_request", table):
-        tuples = oracle.tuples_if_readable(monitor, "kafka_request", capture)
-        if tuples is None:
-            continue
-        truth = list(expected(records))
-        found += differences.rows_of(name, truth, seen(tuples))
-        captures += 1
-        transactions += len(truth)
-    wrong = differences.unexplained(found, table)
-    for line in wrong:
-        print(line)
-    print(f"{captures} captures, {transactions} requests, {len(found)} differences")
-    return 1 if wrong or transactions == 0 else 0
+    return differences.compare("kafka_request", differences.known(TABLE, 10), expected, seen)
 
 
 if __name__ == "__main__":

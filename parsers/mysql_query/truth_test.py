@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "mysql-differences.md"
@@ -31,28 +32,9 @@ COMMANDS = {1: "quit", 2: "init_db", 3: "query", 4: "field_list", 9: "statistics
 WITH_MYSQL = {"evasion/arkime__no-syn-ack.pcap", "generated/mysql_mix.pcap.zst", "generated/three_tier.pcap.zst",
               "tcp/pcpp__one_tcp_stream_fin_rst_close_packet.pcap"}
 
-Difference = collections.namedtuple("Difference", "capture who kind statement times")
-
 
 def zst_text(path):
     return subprocess.run(["zstd", "-dc", "--long=27", str(path)], capture_output=True, check=True).stdout.decode(errors="replace")
-
-
-def cell(value):
-    """One cell of the table: long values are shortened, Markdown's special characters are escaped."""
-    text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def differences(capture, other, theirs, ours):
-    """The (kind, statement) that one has more often than the other."""
-    result = []
-    for who, more, fewer in ((other, theirs, ours), ("ours", ours, theirs)):
-        shown = collections.Counter()
-        for (kind, statement), times in (more - fewer).items():
-            shown[kind, cell(statement)] += times
-        result += [Difference(capture, who, kind, statement, str(times)) for (kind, statement), times in sorted(shown.items())]
-    return result
 
 
 # The server's log
@@ -88,7 +70,7 @@ def compare_with_log(folder, tuples):
     ours = collections.Counter(comparable(LOGGED[t["kind"]], t["statement"]) for t in tuples if t["kind"] in LOGGED)
     print(f"mysql_mix: {sum(log.values())} entries of the general log, {log_total(log, 'Execute')} executes; "
           f"{sum(ours.values())} of ours, {log_total(ours, 'Execute')} executes")
-    return differences("generated/mysql_mix.pcap.zst", "log", log, ours)
+    return differences.rows_of("generated/mysql_mix.pcap.zst", log.elements(), ours.elements(), "log")
 
 
 def log_total(counter, command):
@@ -108,16 +90,16 @@ def compare_with_clients(folder, tuples):
         operation = json.loads(line)
         queue = ours[operation["cport"]]
         if not queue:
-            print(f"not told: {operation}")
+            print(f"not reported: {operation}")
             wrong += 1
             continue
         seen = queue.pop(0)
         operations += 1
         if not same_operation(operation, seen):
-            print(f"told otherwise: {operation} {seen}")
+            print(f"reported differently: {operation} {seen}")
             wrong += 1
     left = sum(map(len, ours.values()))
-    print(f"mysql_mix: {operations} operations that clients logged, {wrong} told otherwise, {left} told beyond them")
+    print(f"mysql_mix: {operations} operations that clients logged, {wrong} reported differently, {left} reported in addition")
     return wrong + left
 
 
@@ -147,7 +129,7 @@ def compare_times(records, tuples):
             theirs[command["src"], COMMANDS.get(command["command"]), round(float(record["time_since_request"]) * 1e6)] += 1
     ours = collections.Counter((f"{t['src_ip']}:{t['src_port']}", t["kind"], t["first_byte_ns"] // 1000) for t in tuples)
     other = theirs - ours
-    print(f"mysql_mix: {sum(theirs.values())} times of tshark, {sum(other.values())} otherwise")
+    print(f"mysql_mix: {sum(theirs.values())} times of tshark, {sum(other.values())} different")
     for key in list(other)[:5]:
         print(f"    {key}")
     return sum(other.values()), sum(theirs.values())
@@ -160,12 +142,12 @@ def tshark_commands(records):
             commands["connect", ""] += 1
         elif record["kind"] == "mysql_cmd":
             kind = COMMANDS.get(record["command"], f"command {record['command']}")
-            commands[kind, cell(record.get("query") or "") if kind in ("query", "prepare") else ""] += 1
+            commands[kind, differences.cell(record.get("query") or "") if kind in ("query", "prepare") else ""] += 1
     return commands
 
 
 def our_commands(tuples):
-    return collections.Counter((t["kind"], cell(t["statement"]) if t["kind"] in ("query", "prepare") else "") for t in tuples if t["kind"])
+    return collections.Counter((t["kind"], differences.cell(t["statement"]) if t["kind"] in ("query", "prepare") else "") for t in tuples if t["kind"])
 
 
 def truth_of(folder, capture):
@@ -177,49 +159,11 @@ def compare_with_tshark(folder, monitor):
     captures = sorted(f"mysql/{path.name}" for path in (folder / "mysql").iterdir()) + ["generated/three_tier.pcap.zst"]
     for capture in captures:
         theirs = tshark_commands(truth_of(folder, capture))
-        found += differences(capture, "tshark", theirs, our_commands(oracle.tuples(monitor, "mysql_query", folder / capture)))
+        ours = our_commands(oracle.tuples(monitor, "mysql_query", folder / capture))
+        found += differences.rows_of(capture, theirs.elements(), ours.elements())
         total += sum(theirs.values())
     print(f"{len(captures)} captures, {total} commands that tshark sees, {len(found)} differences")
     return found
-
-
-# The table
-
-def table_rows():
-    """Rows of the documented table -> reason."""
-    rows = {}
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
-        cells = [c.replace("\0", "\\|") for c in cells]
-        if line.startswith("| `") and len(cells) == 6:
-            rows[Difference(*cells[:5])] = cells[5]
-    return rows
-
-
-def check_table(found):
-    known = table_rows()
-    faults = [("not in the table", row) for row in found if row not in known]
-    faults += [("in the table, but not so", row) for row in known if row not in found]
-    faults += [("without a reason", row) for row, reason in known.items() if not reason]
-    for title, row in faults:
-        print(f"{title}: {' | '.join(row)}")
-    print(f"{len(found)} differences, {len(known)} in the table")
-    return len(faults)
-
-
-def check_silence(folder, monitor):
-    """Checks captures that tshark takes for MySQL wrongly; silence_test.py covers those in which it sees none."""
-    noisy, captures = 0, 0
-    for name, capture, _ in oracle.captures_to_compare(folder, "mysql_query"):
-        if name.startswith("mysql/") or name in WITH_MYSQL:
-            continue
-        captures += 1
-        tuples = oracle.tuples_if_readable(monitor, "mysql_query", capture)
-        if tuples:
-            noisy += 1
-            print(f"{name}: {len(tuples)} tuples without any MySQL")
-    print(f"{captures} captures in which tshark finds MySQL, {noisy} with tuples")
-    return noisy
 
 
 def main():
@@ -227,15 +171,11 @@ def main():
     generated = folder / "generated"
     tuples = oracle.tuples(monitor, "mysql_query", generated / "mysql_mix.pcap.zst")
     found = compare_with_log(generated, tuples) + compare_with_tshark(folder, monitor)
-    if "--print" in sys.argv:
-        for row in found:
-            print("| `" + row[0] + "` | " + " | ".join(row[1:]) + " |  |")
-        return 0
-    faults = compare_with_clients(generated, tuples)
+    faults = differences.faults_of(found, differences.known(TABLE, 6))
+    faults += compare_with_clients(generated, tuples)
     otherwise, times = compare_times(truth_of(folder, "generated/mysql_mix.pcap.zst"), tuples)
     faults += otherwise > times / 1000 or times < 70_000
-    faults += check_table(found)
-    faults += check_silence(folder, monitor)
+    faults += oracle.noisy_captures(folder, monitor, "mysql_query", lambda name: name.startswith("mysql/") or name in WITH_MYSQL)
     return 1 if faults else 0
 
 

@@ -24,6 +24,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "testing"))
+import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "postgres-differences.md"
@@ -34,8 +35,6 @@ NANOSECONDS = 0xA1B23C4D  # the magic number of a capture with nanosecond times
 WITH_POSTGRES = {"http/packetbeat__http_10_connection_close.pcap", "malformed/ndpi__ossfuzz_seed_fake_traces_2.pcapng"}
 LOGGED = {"query": "statement", "execute": "execute"}
 
-Difference = collections.namedtuple("Difference", "capture who statement times")
-
 
 def compare_with_log(monitor):
     """Faults: statements logged but not reported, or vice versa, or reported as faster than the server was."""
@@ -45,19 +44,19 @@ def compare_with_log(monitor):
     for entry in entries:
         if "ms" in entry:
             durations[entry["port"], entry["statement"]].append(entry["ms"])
-    ours, quicker = collections.Counter(), 0
+    ours, faster = collections.Counter(), 0
     for t in oracle.tuples(monitor, "postgres_query", HERE / "captures" / "mixed.pcap.zst"):
         if t["kind"] not in LOGGED or t["status"] == "skipped":
             continue
         kind = "error" if t["status"] == "error" else LOGGED[t["kind"]]
         ours[t["src_port"], kind, t["statement"], t["sqlstate"]] += 1
         if kind != "error" and durations[t["src_port"], t["statement"]]:
-            quicker += t["response_time_ns"] < durations[t["src_port"], t["statement"]].pop(0) * 1e6 - 100_000
+            faster += t["response_time_ns"] < durations[t["src_port"], t["statement"]].pop(0) * 1e6 - 100_000
     for title, keys in (("logged only", theirs - ours), ("ours only", ours - theirs)):
         for key in keys:
             print(f"{title}: {key}")
-    print(f"mixed: {sum(theirs.values())} statements logged, {sum(ours.values())} told, {quicker} as quicker than the server was")
-    return sum((theirs - ours).values()) + sum((ours - theirs).values()) + quicker + (len(entries) == 0)
+    print(f"mixed: {sum(theirs.values())} statements logged, {sum(ours.values())} reported, {faster} as faster than the server was")
+    return sum((theirs - ours).values()) + sum((ours - theirs).values()) + faster + (len(entries) == 0)
 
 
 def records(capture):
@@ -100,26 +99,26 @@ def pairs_of(monitor, capture, packets_of):
     return pairs
 
 
-def is_same(told, true):
+def is_same(ours, true):
     """The text of a prepared statement may have been lost, and a cut response has fewer rows."""
-    text_fits = told[1] == true[1] or (told[1] == "" and told[0] == "execute")
-    return told[0] == true[0] and text_fits and (told[2] == true[2] or (told[3] and told[2] < true[2]))
+    text_fits = ours[1] == true[1] or (ours[1] == "" and ours[0] == "execute")
+    return ours[0] == true[0] and text_fits and (ours[2] == true[2] or (ours[3] and ours[2] < true[2]))
 
 
-def is_rest_of(heads, told, whole):
+def is_rest_of(heads, ours, whole):
     """A response marked as cut, its first packet lost: the request is right, and the response belongs to it."""
-    return heads and told[3] and any(request == heads[0] and response < heads[1] and is_same(told, true)
+    return heads and ours[3] and any(request == heads[0] and response < heads[1] and is_same(ours, true)
                                      for (request, response), pairs in whole.items() for true in pairs)
 
 
-def judge(told, whole, numbers):
+def judge(ours, whole, numbers):
     """(pairs whose heads are present, right ones; the same if one packet has several requests; wrong ones)."""
     there, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
     asked = collections.Counter(heads[0] for heads, pairs in whole.items() for _ in pairs)
     for heads, pairs in whole.items():
         if not there.issuperset(heads):
             continue
-        left = list(told.get(heads, []))
+        left = list(ours.get(heads, []))
         for true in pairs:
             right = next((t for t in left if is_same(t, true)), None)
             if right is not None:
@@ -127,7 +126,7 @@ def judge(told, whole, numbers):
             of = alone if asked[heads[0]] == 1 else piped
             of[0] += 1
             of[1] += right is not None
-    for heads, pairs in told.items():
+    for heads, pairs in ours.items():
         left = list(whole.get(heads, []))
         for t in pairs:
             true = next((true for true in left if is_same(t, true)), None)
@@ -163,53 +162,18 @@ def compare_degraded(monitor):
     return faults
 
 
-def cell(value):
-    text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def compare_with_tshark(folder, monitor):
     found, total = [], 0
     captures = sorted((folder / "postgres").iterdir())
     for capture in captures:
         truth = oracle.json_lines(folder / "truth" / "postgres" / (capture.name + ".jsonl"))
-        theirs = collections.Counter(cell(r["query"].rstrip("\0")) for r in truth if r["kind"] == "pgsql" and r.get("query") is not None)
-        ours = collections.Counter(cell(t["statement"]) for t in oracle.tuples(monitor, "postgres_query", capture)
-                                   if t["kind"] in ("query", "prepare", "execute") and t["statement"])
-        total += sum(theirs.values())
-        for who, more, fewer in (("tshark", theirs, ours), ("ours", ours, theirs)):
-            found += [Difference("postgres/" + capture.name, who, s, str(times)) for s, times in sorted((more - fewer).items())]
+        theirs = [(r["query"].rstrip("\0"),) for r in truth if r["kind"] == "pgsql" and r.get("query") is not None]
+        ours = [(t["statement"],) for t in oracle.tuples(monitor, "postgres_query", capture)
+                if t["kind"] in ("query", "prepare", "execute") and t["statement"]]
+        total += len(theirs)
+        found += differences.rows_of("postgres/" + capture.name, theirs, ours)
     print(f"{len(captures)} captures, {total} statements that tshark sees, {len(found)} differences")
     return found
-
-
-def check_table(found):
-    known = {}
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
-        if line.startswith("| `") and len(cells) == 5:
-            known[Difference(*(c.replace("\0", "\\|") for c in cells[:4]))] = cells[4]
-    faults = [("not in the table", row) for row in found if row not in known]
-    faults += [("in the table, but not so", row) for row in known if row not in found]
-    faults += [("without a reason", row) for row, reason in known.items() if not reason]
-    for title, row in faults:
-        print(f"{title}: {' | '.join(row)}")
-    return len(faults)
-
-
-def check_silence(folder, monitor):
-    """Checks captures that tshark takes for PostgreSQL wrongly; silence_test.py covers those in which it sees none."""
-    noisy, captures = 0, 0
-    for name, capture, _ in oracle.captures_to_compare(folder, "postgres_query"):
-        if name.startswith("postgres/") or name in WITH_POSTGRES:
-            continue
-        captures += 1
-        tuples = oracle.tuples_if_readable(monitor, "postgres_query", capture)
-        if tuples:
-            noisy += 1
-            print(f"{name}: {len(tuples)} tuples without any PostgreSQL")
-    print(f"{captures} captures in which tshark finds PostgreSQL, {noisy} with tuples")
-    return noisy
 
 
 def main():
@@ -219,11 +183,9 @@ def main():
         return 1
     folder = oracle.captures_or_skip()
     found = compare_with_tshark(folder, monitor)
-    if "--print" in sys.argv:
-        for row in found:
-            print("| `" + row[0] + "` | " + " | ".join(row[1:]) + " |  |")
-        return 0
-    return 1 if check_table(found) + check_silence(folder, monitor) else 0
+    faults = differences.faults_of(found, differences.known(TABLE, 5))
+    faults += oracle.noisy_captures(folder, monitor, "postgres_query", lambda name: name.startswith("postgres/") or name in WITH_POSTGRES)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -1,22 +1,25 @@
-"""Tables of known differences in docs/reference: each difference must be a row with its reason, and every row must
-still differ."""
+"""Compares a parser with recorded truth. Tables of docs/reference list the known differences: each difference must be
+a row with its reason, and every row must still differ."""
 
 import collections
 import fnmatch
+import sys
+
+import oracle
 
 
 def cell(value):
     """One cell: long values are shortened, Markdown's special characters are escaped."""
-    text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|")
+    text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def rows_of(capture, truth, ours):
+def rows_of(capture, truth, ours, source="tshark"):
     """Rows (capture, who has it, the item's cells, times) of items that only one of two lists has; an item is a
-    tuple."""
+    tuple. `source` names the truth."""
     shown = lambda items: collections.Counter(tuple(map(cell, item)) for item in items)
     truth, ours = shown(truth), shown(ours)
-    return [(capture, who, *item, str(times)) for who, more, fewer in (("tshark", truth, ours), ("ours", ours, truth))
+    return [(capture, who, *item, str(times)) for who, more, fewer in ((source, truth, ours), ("ours", ours, truth))
             for item, times in sorted((more - fewer).items())]
 
 
@@ -32,16 +35,57 @@ def known(table, columns):
     return rows
 
 
+def markdown(difference):
+    """A difference as a row of its table, without a reason."""
+    return "| `" + difference[0] + "` | " + " | ".join(difference[1:]) + " | |"
+
+
 def unexplained(found, rows):
     """Error lines: differences without a row, rows that do not differ that often, rows without a reason. Each cell of a
     row may be a pattern (*); its times are the sum over all that match."""
     wrong, left = [], {row: int(row[-1]) for row in rows}
     for difference in found:
-        row = next((r for r in rows if all(map(fnmatch.fnmatchcase, difference[:-1], r[:-1]))), None)
+        row = next((r for r in rows if difference[:-1] == r[:-1]), None)
+        row = row or next((r for r in rows if all(map(fnmatch.fnmatchcase, difference[:-1], r[:-1]))), None)
         if row is None:
-            wrong.append("not in the table: | `" + difference[0] + "` | " + " | ".join(difference[1:]) + " | |")
+            wrong.append("not in the table: " + markdown(difference))
         else:
             left[row] -= int(difference[-1])
     wrong += [f"in the table, but not that often: {' | '.join(row)}" for row, times in left.items() if times != 0]
     wrong += [f"without a reason: {' | '.join(row)}" for row, reason in rows.items() if not reason]
     return wrong
+
+
+def faults_of(found, rows):
+    """Prints what unexplained() finds, and returns its number. With --print, prints the differences as rows of the table
+    and ends the program."""
+    if "--print" in sys.argv:
+        print("\n".join(map(markdown, found)))
+        sys.exit(0)
+    wrong = unexplained(found, rows)
+    for line in wrong:
+        print(line)
+    print(f"{len(found)} differences, {len(rows)} rows in the table")
+    return len(wrong)
+
+
+def compare(parser, table, expected, seen, captures=oracle.captures_to_compare, check=lambda name, capture, tuples: []):
+    """Compares a parser's tuples with the truth of each capture, and returns the exit status of the test.
+
+    `expected` returns the items of a truth's records, `seen` those of tuples; `table` are the rows of known().
+    `captures` chooses them (folder, parser, table); `check` returns the error lines of another comparison."""
+    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    found, wrong, compared, items = [], [], 0, 0
+    for name, capture, records in captures(folder, parser, table):
+        tuples = oracle.tuples_if_readable(monitor, parser, capture)
+        if tuples is None:
+            continue
+        truth = list(expected(records))
+        found += rows_of(name, truth, seen(tuples))
+        wrong += check(name, capture, tuples)
+        compared += 1
+        items += len(truth)
+    for line in wrong:
+        print(line)
+    print(f"{parser}: {compared} captures, {items} items of the truth")
+    return 1 if faults_of(found, table) or wrong or items == 0 else 0

@@ -124,3 +124,16 @@ def tuples_if_readable(monitor, parser, capture):
         if "exited with 1: " in str(error) and "error: " in str(error):
             return None
         raise
+
+
+def noisy_captures(folder, monitor, parser, has_protocol):
+    """The number of captures that tshark takes for the parser's protocol wrongly, and for which the parser emits tuples.
+    `has_protocol` is true for the names of those that contain it. silence_test.py covers captures in which tshark sees
+    none."""
+    noisy = 0
+    for name, capture, _ in captures_to_compare(folder, parser):
+        tuples_of_it = [] if has_protocol(name) else tuples_if_readable(monitor, parser, capture)
+        if tuples_of_it:
+            noisy += 1
+            print(f"{name}: {len(tuples_of_it)} tuples of {parser}, whose protocol it does not contain")
+    return noisy

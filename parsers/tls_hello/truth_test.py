@@ -108,31 +108,24 @@ def wrong_fingerprints(captures, ours):
 
 
 def main():
-    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    table = differences.known(TABLE, 9)
-    found, wrong, captures, connections = [], [], 0, 0
     ours, with_tls = collections.defaultdict(set), []
-    for name, capture, records in oracle.captures_to_compare(folder, "tls_hello", table):
-        tuples = oracle.tuples_if_readable(monitor, "tls_hello", capture)
-        if tuples is None:
-            continue
-        truth = list(expected(records))
-        found += differences.rows_of(name, truth, seen(tuples))
-        captures += 1
-        connections += len(truth)
+
+    def check(name, capture, tuples):
         fingerprints = collections.Counter(t["ja4"] for t in tuples)
-        if name in PUBLISHED and fingerprints != PUBLISHED[name]:
-            wrong.append(f"{name}: {dict(fingerprints)}, published {PUBLISHED[name]}")
         if name.startswith("tls/"):
             with_tls.append(capture)
             for t, item in zip(tuples, seen(tuples)):
                 ours[item[:2]].add(t["ja4"])
-    fingerprints_wrong, compared = wrong_fingerprints(with_tls, ours)
-    wrong += fingerprints_wrong + differences.unexplained(found, table)
+        if name not in PUBLISHED or fingerprints == PUBLISHED[name]:
+            return []
+        return [f"{name}: {dict(fingerprints)}, published {PUBLISHED[name]}"]
+
+    status = differences.compare("tls_hello", differences.known(TABLE, 9), expected, seen, check=check)
+    wrong, compared = wrong_fingerprints(with_tls, ours)
     for line in wrong:
         print(line)
-    print(f"{captures} captures, {connections} connections with a hello, {len(found)} differences, {compared} JA4 by tshark's fields")
-    return 1 if wrong or connections == 0 else 0
+    print(f"{compared} JA4 by tshark's fields")
+    return 1 if wrong else status
 
 
 if __name__ == "__main__":
