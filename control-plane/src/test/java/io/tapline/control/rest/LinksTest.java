@@ -1,13 +1,12 @@
 package io.tapline.control.rest;
 
+import static io.tapline.control.rest.TwoTeams.ADMIN;
+import static io.tapline.control.rest.TwoTeams.WEB;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.control.access.Token;
-import io.tapline.control.access.TokenFile;
 import io.tapline.control.cli.Main;
 import io.tapline.control.cli.console.Console;
-import io.tapline.control.drill.DrillService;
 import java.io.ByteArrayOutputStream;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
@@ -29,8 +28,6 @@ import redis.clients.jedis.StreamEntryID;
 
 /** Loads of links, from windows that the test writes to a real Redis. */
 class LinksTest {
-  private static final String ADMIN = Token.newSecret();
-  private static final String WEB = Token.newSecret();
   private static final String LINKS = "/api/v1/links";
   private static final String INVENTORY =
       """
@@ -46,19 +43,7 @@ class LinksTest {
 
   @BeforeAll
   static void start() throws Exception {
-    Path file = folder.resolve("tokens.yaml");
-    Files.writeString(
-        file,
-        "tokens:\n"
-            + "  - {tenant: ops, role: admin, sha256: %s}\n".formatted(Token.hash(ADMIN))
-            + "  - {tenant: web, role: viewer, subnets: [10.0.2.0/24], sha256: %s}\n"
-                .formatted(Token.hash(WEB)));
-    stored =
-        new StoredQueries(
-            null,
-            INVENTORY,
-            RestOptions.loopback(0).with(new TokenFile(file)),
-            new DrillService(List.of()));
+    stored = new StoredQueries(null, INVENTORY, TwoTeams.options(folder, "viewer"));
     add("ops-1", "running", "MAX share switch,port", "AVG bits_per_second switch,port");
     window("ops-1", 1, 0, row("leaf1", "2", "0.25"), row("leaf1", "10", "0.75"));
     window("ops-1", 2, 0, row("leaf1", "2", "0.5"), row("leaf1", "10", "null"));

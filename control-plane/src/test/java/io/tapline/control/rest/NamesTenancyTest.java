@@ -1,16 +1,15 @@
 package io.tapline.control.rest;
 
+import static io.tapline.control.rest.TwoTeams.ADMIN;
+import static io.tapline.control.rest.TwoTeams.WEB;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.control.access.Token;
-import io.tapline.control.access.TokenFile;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAddress;
 import io.tapline.control.query.monitors.Source;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
@@ -26,8 +25,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * queries. Kafka is not running.
  */
 class NamesTenancyTest {
-  private static final String ADMIN = Token.newSecret();
-  private static final String WEB = Token.newSecret();
   private static final String INVENTORY =
       """
       hosts:
@@ -51,13 +48,6 @@ class NamesTenancyTest {
 
   @BeforeAll
   static void start() throws Exception {
-    Path file = folder.resolve("tokens.yaml");
-    Files.writeString(
-        file,
-        "tokens:\n"
-            + "  - {tenant: ops, role: admin, sha256: %s}\n".formatted(Token.hash(ADMIN))
-            + "  - {tenant: web, role: analyst, subnets: [10.0.2.0/24], sha256: %s}\n"
-                .formatted(Token.hash(WEB)));
     drill =
         new DrillService(
             List.of(
@@ -73,9 +63,7 @@ class NamesTenancyTest {
                   default -> List.of();
                 });
     Source source = Source.files(List.of(Path.of("some.pcap")), "max");
-    stored =
-        new StoredQueries(
-            source, INVENTORY, RestOptions.loopback(0).with(new TokenFile(file)), drill);
+    stored = new StoredQueries(source, INVENTORY, TwoTeams.options(folder, "analyst"), drill);
   }
 
   @AfterAll

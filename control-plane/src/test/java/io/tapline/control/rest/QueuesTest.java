@@ -1,13 +1,11 @@
 package io.tapline.control.rest;
 
+import static io.tapline.control.rest.TwoTeams.ADMIN;
+import static io.tapline.control.rest.TwoTeams.WEB;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.control.access.Token;
-import io.tapline.control.access.TokenFile;
-import io.tapline.control.drill.DrillService;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +21,6 @@ import redis.clients.jedis.StreamEntryID;
 
 /** Bursts of queues, from logs of events that the test writes to a real Redis. */
 class QueuesTest {
-  private static final String ADMIN = Token.newSecret();
-  private static final String WEB = Token.newSecret();
   private static final String QUEUES = "/api/v1/queues";
   private static final String INVENTORY =
       """
@@ -40,19 +36,7 @@ class QueuesTest {
 
   @BeforeAll
   static void start() throws Exception {
-    Path file = folder.resolve("tokens.yaml");
-    Files.writeString(
-        file,
-        "tokens:\n"
-            + "  - {tenant: ops, role: admin, sha256: %s}\n".formatted(Token.hash(ADMIN))
-            + "  - {tenant: web, role: viewer, subnets: [10.0.2.0/24], sha256: %s}\n"
-                .formatted(Token.hash(WEB)));
-    stored =
-        new StoredQueries(
-            null,
-            INVENTORY,
-            RestOptions.loopback(0).with(new TokenFile(file)),
-            new DrillService(List.of()));
+    stored = new StoredQueries(null, INVENTORY, TwoTeams.options(folder, "viewer"));
     add("ops-1", "");
     log("ops-1", 1, burst("leaf1:2", 10, 3), burst("leaf1:leaf2", 20, 4));
     log("ops-1", 2, burst("leaf2:2", 30, 5));

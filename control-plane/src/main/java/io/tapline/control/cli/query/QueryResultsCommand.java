@@ -5,12 +5,10 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import io.tapline.control.cli.client.ApiClient;
 import io.tapline.control.cli.client.ServerOption;
 import io.tapline.control.cli.console.Console;
-import io.tapline.control.cli.options.Installation;
 import io.tapline.control.cli.results.HostNames;
 import io.tapline.control.cli.results.ResultTables;
 import io.tapline.control.cli.results.WindowPrinter;
 import io.tapline.control.query.WindowResult;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import picocli.CommandLine.Command;
@@ -30,11 +28,7 @@ final class QueryResultsCommand implements Callable<Integer> {
 
   @Mixin private ServerOption server;
 
-  @Option(
-      names = "--inventory",
-      paramLabel = "FILE",
-      description = "YAML file with the names of hosts to show.")
-  private Path inventoryFile;
+  @Mixin private HostNamesOption hosts;
 
   @Option(names = "--json", description = "Print result rows as JSON lines.")
   private boolean json;
@@ -45,7 +39,7 @@ final class QueryResultsCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    HostNames names = HostNames.beside(Installation.inventory(inventoryFile));
+    HostNames names = hosts.names();
     ApiClient client = server.client();
     JsonNode query = client.get(ApiClient.query(id, ""));
     JsonNode plan = query.path("plan");

@@ -5,12 +5,10 @@ import io.tapline.control.cli.client.ApiClient;
 import io.tapline.control.cli.client.QueryFollower;
 import io.tapline.control.cli.client.ServerOption;
 import io.tapline.control.cli.console.Console;
-import io.tapline.control.cli.options.Installation;
 import io.tapline.control.cli.results.EventPrinter;
 import io.tapline.control.cli.results.HostNames;
 import io.tapline.control.cli.results.ResultTables;
 import io.tapline.control.cli.results.WindowPrinter;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -29,11 +27,7 @@ final class QueryWatchCommand implements Callable<Integer> {
 
   @Mixin private ServerOption server;
 
-  @Option(
-      names = "--inventory",
-      paramLabel = "FILE",
-      description = "YAML file with the names of hosts to show.")
-  private Path inventoryFile;
+  @Mixin private HostNamesOption hosts;
 
   @Option(names = "--json", description = "Print result rows and events as JSON lines.")
   private boolean json;
@@ -44,7 +38,7 @@ final class QueryWatchCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    HostNames names = HostNames.beside(Installation.inventory(inventoryFile));
+    HostNames names = hosts.names();
     ApiClient client = server.client();
     JsonNode query = client.get(ApiClient.query(id, ""));
     WindowPrinter printer =
