@@ -76,5 +76,32 @@ class Faults(unittest.TestCase):
         self.assertRegex(fault, "^folders include each other: a/[xy] <- a/[xy] <- a/[xy]$")
 
 
+class Drawing(unittest.TestCase):
+    def uses(self, cpp, java=""):
+        tables = {"C++": includes.Table(cpp), "Java": includes.Table(java)}
+        return includes.components.uses({language: (table.rules, table.everywhere) for language, table in tables.items()})
+
+    def test_folders_and_packages_belong_to_components(self):
+        found = self.uses("everywhere: parsers/api\nparsers/api:\nparsers/icmp: schema\n", "control.rest: compiler.text control\n")
+        self.assertEqual({("", "schema"): set(), ("C++", "parsers/api"): set(), ("C++", "parsers"): {("C++", "parsers/api"), ("", "schema")},
+                          ("Java", "control-plane"): {("Java", "query-compiler")}}, found)
+
+    def test_an_arrow_that_follows_from_others_is_left_out(self):
+        arrows = includes.components.arrows(self.uses("a: b c\nb: c\nc:\n"))
+        self.assertEqual([(("C++", "a"), ("C++", "b")), (("C++", "b"), ("C++", "c"))], arrows)
+
+    def test_components_that_use_each_other_are_a_fault(self):
+        with self.assertRaises(includes.graphlib.CycleError):
+            includes.components.arrows(self.uses("a/x: b\nb: a/y\na/y:\n"))
+
+    def test_a_component_without_a_place_is_a_fault(self):
+        faults = includes.components.faults(self.uses("newcomer:\n"))
+        self.assertEqual("make/components.py: PLACES has no line for newcomer (C++)", faults[0])
+
+    def test_a_place_without_a_component_is_a_fault(self):
+        faults = includes.components.faults(self.uses("monitors:\n"))
+        self.assertIn("make/components.py: PLACES has a line for multilog (C++), which no table names", faults)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,131 @@
+"""Draws the components of the code and their dependencies as SVG, from the tables in make/includes.txt and make/packages.txt.
+
+A component is a folder at the top of the repository. `parsers/api` is drawn separately, since every folder may include it. An arrow leads to
+a component that another may use; arrows that follow from two others are left out. The arrows come from the tables, and the places of the
+boxes from PLACES, which has a line for each component.
+"""
+
+import graphlib
+import html
+from dataclasses import dataclass
+
+PICTURE = "docs/explanation/architecture.svg"
+# Java packages whose component has another name.
+MODULES = {"compiler": "query-compiler", "sdn": "sdn-app", "flink": "flink-jobs", "control": "control-plane"}
+SEPARATE = "parsers/api"
+SHARED = "schema"
+WIDTH, ROW, TOP, HEIGHT, MARGIN = 900, 72, 30, 44, 14
+
+
+@dataclass(frozen=True)
+class Place:
+    left: int
+    width: int
+    row: int
+    task: str
+
+
+PLACES = {
+    ("C++", "monitors"): Place(4, 304, 1, "packets → tuples, live and from captures"),
+    ("C++", "parsers"): Place(4, 144, 2, "protocols, triggers"),
+    ("C++", "multilog"): Place(164, 144, 2, "headers kept on hosts"),
+    ("C++", "conditions"): Place(4, 304, 3, "filters, as vector code"),
+    ("C++", "packet_io"): Place(4, 220, 4, "DPDK, capture files"),
+    ("C++", "parsers/api"): Place(4, 220, 5, "headers of a packet"),
+    ("Java", "bench"): Place(360, 536, 0, "comparisons with baselines"),
+    ("Java", "control-plane"): Place(360, 536, 1, "server, REST, command line"),
+    ("Java", "sim"): Place(360, 124, 2, "simulations"),
+    ("Java", "query-compiler"): Place(500, 250, 2, "query → plan"),
+    ("Java", "sdn-app"): Place(766, 130, 2, "OpenFlow controller"),
+    ("Java", "flink-jobs"): Place(360, 108, 3, "tuples → windows"),
+    ("Java", "conditions"): Place(360, 124, 4, "filters"),
+    ("Java", "aggregates"): Place(500, 117, 4, "sums, ranks"),
+    ("Java", "placement"): Place(633, 117, 4, "host selection"),
+    ("Java", "network"): Place(360, 536, 5, "inventory, topology, mirror rules"),
+    ("", SHARED): Place(4, 892, 6, "tuple batches, plans, agents, Redis keys: where the languages meet"),
+}
+STYLE = """<style>
+  rect { fill: #f3f6fb; stroke: #5b7083; rx: 6px }
+  text { fill: #16232f; text-anchor: middle }
+  .name { font-weight: 600 }
+  .task { font-size: 12px; fill: #4a5c6b }
+  path { fill: none; stroke: #5b7083; stroke-width: 1.4; marker-end: url(#head) }
+  #head path { fill: #5b7083; stroke: none; marker-end: none }
+  @media (prefers-color-scheme: dark) {
+    rect { fill: #1c2733; stroke: #8fa3b5 }
+    text { fill: #e8eef4 }
+    .task { fill: #b1c0cd }
+    path { stroke: #8fa3b5 }
+    #head path { fill: #8fa3b5 }
+  }
+</style>
+<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>"""
+
+
+def component(language, folder):
+    """The component of a folder or package in a table."""
+    if folder == SEPARATE:
+        return language, folder
+    name = folder.replace(".", "/").split("/")[0]
+    return ("", SHARED) if name == SHARED else (language, MODULES.get(name, name))
+
+
+def uses(tables):
+    """The components that each component may use, from {language: (rules, everywhere)}."""
+    found = {("", SHARED): set()}
+    for language, (rules, everywhere) in tables.items():
+        for folder, allowed in rules.items():
+            own = component(language, folder)
+            others = {component(language, each) for each in [*allowed, *everywhere]}
+            found.setdefault(own, set()).update(others - {own})
+    return found
+
+
+def arrows(found):
+    """The pairs (component, used) that do not follow from two or more others. Raises CycleError if components use each other."""
+    reached = {}
+    for each in graphlib.TopologicalSorter(found).static_order():
+        reached[each] = set(found.get(each, ())).union(*(reached[used] for used in found.get(each, ())))
+    return sorted((each, used) for each, others in found.items() for used in others
+                  if not any(used in reached[other] for other in others - {used}))
+
+
+def name(each):
+    language, folder = each
+    return f"{folder} ({language})" if language else folder
+
+
+def faults(found):
+    """The components that lack a place in the drawing, or have one without need, as messages."""
+    missing = [f"make/components.py: PLACES has no line for {name(each)}" for each in sorted(set(found) - set(PLACES))]
+    return missing + [f"make/components.py: PLACES has a line for {name(each)}, which no table names" for each in sorted(set(PLACES) - set(found))]
+
+
+def arrow(place, used):
+    """A line from the bottom of one box to the top of another, as vertical as their places allow."""
+    def within(x, box):
+        return max(box.left + MARGIN, min(x, box.left + box.width - MARGIN))
+
+    begin = within(used.left + used.width // 2, place)
+    return f'<path d="M{begin} {TOP + place.row * ROW + HEIGHT}L{within(begin, used)} {TOP + used.row * ROW}"/>'
+
+
+def box(each, place):
+    left, top = place.left, TOP + place.row * ROW
+    middle = left + place.width // 2
+    return (f'<rect x="{left}" y="{top}" width="{place.width}" height="{HEIGHT}"/><text class="name" x="{middle}" y="{top + 18}">'
+            f'{each[1]}</text><text class="task" x="{middle}" y="{top + 35}">{html.escape(place.task)}</text>')
+
+
+def svg(found):
+    """The drawing. REQUIRES: faults(found) is empty."""
+    drawn = arrows(found)
+    described = "; ".join(f"{name(each)} uses {', '.join(name(used) for user, used in drawn if user == each)}"
+                          for each in sorted({user for user, _ in drawn}))
+    height = TOP + 6 * ROW + HEIGHT + 4
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="14" role="img" '
+        f'aria-label="{described}.">', "<!-- Written by make/includes. -->", STYLE,
+        f'<text x="156" y="{TOP + ROW - 10}">C++</text><text x="628" y="18">Java</text>',
+        *(arrow(PLACES[each], PLACES[used]) for each, used in drawn),
+        *(box(each, place) for each, place in PLACES.items()), "</svg>"]) + "\n"
