@@ -186,6 +186,11 @@ docs: deps build ## Build the documentation site in build/docs, check its links,
 	@make/site/build
 	@PYTHONDONTWRITEBYTECODE=1 make/blocks
 
+# ONLY=NAME,… for figures that take longer, ONLY=all for all; WRITE=1 replaces the committed ones.
+.PHONY: figures
+figures: deps build ## Regenerate the figures of docs/ that take minutes, and show differences from the committed ones
+	@make/figures $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
+
 .PHONY: sbom
 sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
 	@deploy/sbom
@@ -236,6 +241,7 @@ lint: deps ## Check formatting and lint
 	@$(MVN) spotless:check
 	@bench/mutants/run --check
 	@make/includes
+	@make/figures --check
 	@make/links
 	@make/blocks --list
 	@make/prose
