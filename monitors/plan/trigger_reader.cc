@@ -133,6 +133,7 @@ Status read(const v1::PacketTrigger& given, trigger::Trigger* read) {
   read->after = std::max(given.after(), 1u);
   read->cooldown_ns = ns_of(given.cooldown());
   read->burst_ns = ns_of(given.burst());
+  read->window_ns = ns_of(given.window());
   return read_every(given, &read->every_ns);
 }
 

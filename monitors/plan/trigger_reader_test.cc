@@ -45,6 +45,16 @@ TEST(TriggerReader, MakesAProgram) {
   EXPECT_EQ(spec.triggers->compiled(0).id, 3u);
 }
 
+TEST(TriggerReader, WindowsMayOverlap) {
+  QuerySpec spec;
+  const std::string trigger = with(R"("when")", R"("window":"0.050s","when")");
+  ASSERT_TRUE(read(plan_with(trigger), &spec).ok());
+  EXPECT_EQ(spec.triggers->channels()[0].every_ns, 10'000'000);
+  EXPECT_EQ(spec.triggers->channels()[0].window_ns, 50'000'000);
+  EXPECT_NE(error_of(plan_with(with(R"("when")", R"("window":"0.025s","when")"))).find("not a multiple"),
+            std::string::npos);
+}
+
 TEST(TriggerReader, AddressesOfAGroupAreShortenedToNetworks) {
   QuerySpec spec;
   const std::string trigger = with(R"("when")", R"("networks":[{"field":"src_ip","ipv4":24,"ipv6":64}],"when")");

@@ -6,11 +6,15 @@
 namespace tapline::trigger {
 namespace {
 
+// For each window, so once every channel.every_ns.
 double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
-  const double packets = traffic.packets_per_second * static_cast<double>(channel.window_ns) * 1e-9;
-  if (channel.grouped) return std::min(traffic.groups, packets) * model.sweep_group;
+  const double packets = traffic.packets_per_second * static_cast<double>(channel.every_ns) * 1e-9;
+  const double panes = channel.panes();
+  if (channel.grouped) {
+    return std::min(traffic.groups, packets) * (panes * model.sweep_group + (panes - 1) * model.find_group);
+  }
   const double sets = std::min(traffic.match_sets, packets);
-  return sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) +
+  return panes * sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) +
          channel.bits() * model.test_trigger;
 }
 
@@ -24,7 +28,7 @@ ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffi
   if (program.needs_tcp()) cost.tcp = cores_per_ns * model.tcp;
   for (const Channel& channel : program.channels()) {
     if (channel.grouped) cost.groups += cores_per_ns * model.count_group;
-    cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.window_ns);
+    cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.every_ns);
   }
   return cost;
 }

@@ -10,7 +10,7 @@ namespace tapline::trigger {
 // The expected load of a lane.
 struct ExpectedTraffic {
   double packets_per_second = 0;
-  // In a window of each channel; either is at most the number of packets.
+  // In a pane of each channel; either is at most the number of packets.
   double match_sets = 0;
   double triggers_per_set = 0;
   double groups = 0;
@@ -26,7 +26,8 @@ struct CostModel {
   double sweep_set = 90;       // a touched cell in a window
   double sweep_trigger = 0.7;  // each of its triggers
   double test_trigger = 0.35;  // each trigger of the channel
-  double sweep_group = 30;     // a group in a window
+  double sweep_group = 30;     // a group in a pane of a window
+  double find_group = 20;      // a group in an earlier pane
   double max_busy = 0.8;       // share of a core; the rest is a reserve
 };
 

@@ -6,11 +6,12 @@ namespace tapline::trigger {
 namespace {
 
 std::shared_ptr<const Program> program_of(size_t triggers, int64_t every_ns, const GroupBy& group,
-                                          Measure measure = Measure::kBytes) {
+                                          Measure measure = Measure::kBytes, int64_t panes = 1) {
   std::vector<Trigger> all(triggers);
   for (size_t i = 0; i < triggers; ++i) {
     all[i].id = i;
     all[i].every_ns = every_ns;
+    all[i].window_ns = panes * every_ns;
     all[i].group = group;
     all[i].when = above(value_of(measure), number(1000));
   }
@@ -42,6 +43,17 @@ TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {
   const auto program = program_of(1, 10 * kMs, GroupBy::flow());
   const ExpectedTraffic slow = {.packets_per_second = 1000, .groups = 1e9};
   EXPECT_LT(expected_cost(*program, slow, {}).sum(), 0.001);
+}
+
+TEST(AdmissionTest, EachPaneOfAWindowIsSwept) {
+  const CostModel model = {.sweep_group = 100, .find_group = 50};
+  const ExpectedTraffic traffic = {.packets_per_second = 1e7, .match_sets = 1000, .groups = 1000};
+  const auto sweep = [&](const GroupBy& group, int64_t panes) {
+    return expected_cost(*program_of(1, 10 * kMs, group, Measure::kBytes, panes), traffic, model).sweep;
+  };
+  EXPECT_DOUBLE_EQ(sweep(GroupBy::flow(), 1), 0.01);
+  EXPECT_DOUBLE_EQ(sweep(GroupBy::flow(), 4), 0.055);
+  EXPECT_DOUBLE_EQ(sweep({}, 5) - sweep({}, 1), 4 * 0.009);
 }
 
 TEST(AdmissionTest, RefusesWithTheFigures) {

@@ -15,7 +15,7 @@ bool AlertStates::was_in_force(const Key& key, int64_t end_ns) const {
   return found != states_.end() && found->second.in_force && found->second.met_until_ns == end_ns;
 }
 
-bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t start_ns, int64_t end_ns) {
+bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns) {
   auto found = states_.find(key);
   if (found == states_.end()) {
     if (states_.size() == most_) {
@@ -25,7 +25,7 @@ bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t
     found = states_.emplace(key, State{}).first;
   }
   State& state = found->second;
-  if (state.met_until_ns != start_ns) {
+  if (state.met_until_ns != last_end_ns) {
     state.in_a_row = 0;
     state.in_force = false;
   }

@@ -33,8 +33,9 @@ class AlertStates {
   // True if the alert was in force in the window that ended at this time.
   bool was_in_force(const Key& key, int64_t end_ns) const;
   // The condition is met in this window: `when`, or `clear` for an alert that was in force in the window before.
-  // Returns true if the alert is in force in it. REQUIRES: windows come in order, each at most once.
-  bool meet(const Key& key, const Program::Compiled& trigger, int64_t start_ns, int64_t end_ns);
+  // Returns true if the alert is in force in it. `last_end_ns` is the end of the window before it. REQUIRES: windows
+  // come in order, each at most once.
+  bool meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns);
 
   // Forgets states that no longer matter after the window that ended at this time. begin_forgetting() once, then
   // forget() with up to `work` steps until it returns true.

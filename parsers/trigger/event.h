@@ -29,7 +29,8 @@ struct Event {
   uint64_t lost_packets = 0;  // in this window, by all lanes
 };
 
-// A swept window of a channel. packets + lost_packets is the number of packets that lanes received in it.
+// A swept window of a channel. Counts of packets and groups are those of its latest pane: packets + lost_packets is the
+// number of packets that lanes received since the window before it ended.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;

@@ -1,9 +1,18 @@
 #include "parsers/trigger/gather.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace tapline::trigger {
+namespace {
+
+// The panes of a window have at most eight times the memory of a single one.
+uint32_t groups_of_pane(uint32_t max_groups, uint32_t panes) {
+  return std::min(max_groups, std::bit_floor(std::max(8 * max_groups / panes, 1u)));
+}
+
+}  // namespace
 
 Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options)
     : program_(program),
@@ -12,8 +21,10 @@ Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOp
       spare_sets_(std::make_unique<MatchSets>(program, options.cache_lines)) {
   const auto& channels = program.channels();
   for (uint32_t channel = 0; channel < channels.size(); ++channel) {
-    rings_.push_back(std::make_unique<WindowRing>(channels[channel], options.windows, sets_->max_cells(channel),
-                                                  options.max_groups));
+    const uint32_t panes = channels[channel].panes();
+    rings_.push_back(std::make_unique<WindowRing>(channels[channel], options.windows + panes - 1,
+                                                  sets_->max_cells(channel),
+                                                  groups_of_pane(options.max_groups, panes)));
     Open& open = open_.emplace_back();
     open.channel = &channels[channel];
     if (channels[channel].grouped) open.groups.resize(kBurst);
@@ -112,19 +123,20 @@ void Gather::count_groups(Open* open) {
 void Gather::advance(int64_t time_ns) {
   const bool all_end =
       std::all_of(open_.begin(), open_.end(), [&](const Open& open) { return time_ns >= open.end_ns; });
-  if (all_end && sets_->is_nearly_full()) renew_sets();
+  const bool renewed = all_end && sets_->is_nearly_full() && renew_sets();
   border_ns_ = INT64_MAX;
   for (uint32_t channel = 0; channel < open_.size(); ++channel) {
     if (time_ns >= open_[channel].end_ns) open_next(&open_[channel], rings_[channel].get(), time_ns);
     border_ns_ = std::min(border_ns_, open_[channel].end_ns);
+    if (renewed) open_[channel].last_with_spare_sets = rings_[channel]->closed();
   }
 }
 
 void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
-  const int64_t start_ns = time_ns - time_ns % open->channel->window_ns;
+  const int64_t start_ns = time_ns - time_ns % open->channel->every_ns;
   if (open->end_ns == INT64_MIN) ring->set_started(time_ns);
   if (open->window != nullptr && open->window->packets + open->window->lost_packets > 0) ring->close();
-  open->end_ns = start_ns + open->channel->window_ns;
+  open->end_ns = start_ns + open->channel->every_ns;
   open->window = ring->free_window();
   if (open->window != nullptr && open->blind_from_ns != kSighted) report_blind(open, ring, start_ns);
   if (open->window == nullptr) {
@@ -140,19 +152,21 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
 }
 
 // All windows end, so the next ones can count in other cells. Sets that few packets still need are dropped, too.
-void Gather::renew_sets() {
-  if (spare_ != Spare::kReady) return;
+bool Gather::renew_sets() {
+  if (spare_ != Spare::kReady) return false;
   std::swap(sets_, spare_sets_);
   spare_ = Spare::kReferred;
   ++renewals_;
+  return true;
 }
 
 void Gather::tidy_spare_sets() {
   constexpr uint32_t kStepsPerBurst = 2;  // 8 KiB
   if (spare_ == Spare::kReferred) {
-    const bool released =
-        std::all_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring->all_released(); });
-    if (released) spare_ = Spare::kClearing;
+    for (uint32_t channel = 0; channel < open_.size(); ++channel) {
+      if (rings_[channel]->released() < open_[channel].last_with_spare_sets) return;
+    }
+    spare_ = Spare::kClearing;
     return;
   }
   uint32_t work = kStepsPerBurst;

@@ -15,10 +15,12 @@ namespace tapline::trigger {
 
 struct GatherOptions {
   uint32_t cache_lines = 1 << 16;  // lines of 64 bytes, for four combinations of classes each; a power of two
-  // Counters of groups in a window, for each channel with groups; a power of two. A counter takes 128 to 320 bytes,
+  // Counters of groups in a pane, for each channel with groups; a power of two, at most 2^24. If a window has more than
+  // eight panes, each has fewer, so that the window has at most eight times as many. A counter takes 128 to 320 bytes,
   // plus 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
-  // For each channel. Two are enough for a lane that sweeps its windows itself; a separate thread needs some time.
+  // For each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps its
+  // windows itself; a separate thread needs some time.
   uint32_t windows = 2;
 };
 
@@ -68,8 +70,9 @@ class Gather {
     const Channel* channel;
     Window* window = nullptr;  // null while counting has no window
     int64_t end_ns = INT64_MIN;
-    int64_t blind_from_ns = kSighted;  // start of the current period without a window
-    uint64_t lost_packets = 0;         // since then
+    int64_t blind_from_ns = kSighted;   // start of the current period without a window
+    uint64_t lost_packets = 0;          // since then
+    uint64_t last_with_spare_sets = 0;  // number of closed windows when the sets were renewed
     uint32_t pending = 0;
     std::vector<Pending> groups;
   };
@@ -78,7 +81,7 @@ class Gather {
 
   void count_burst(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void open_next(Open* open, WindowRing* ring, int64_t time_ns);
-  void renew_sets();
+  bool renew_sets();
   void tidy_spare_sets();
   void report_blind(Open* open, WindowRing* ring, int64_t until_ns);
   [[gnu::always_inline]] void prefetch_counter(uint16_t set) const;

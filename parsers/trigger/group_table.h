@@ -47,7 +47,10 @@ class GroupTable {
     uint32_t cell;
     uint32_t next;    // the same group's next counter; 0 = none
     uint32_t bucket;  // set in the first counter of a group; kNoBucket in the others
-    uint32_t unused;
+    // Set after the window is closed, in the first counter of a group, if windows have several panes.
+    bool has_newer : 1;       // a later pane of the lane has the group
+    uint32_t panes_back : 7;  // distance to the latest earlier pane that has the group; 0 = none
+    uint32_t older : 24;      // the group's number there
     uint64_t* counter() { return reinterpret_cast<uint64_t*>(this + 1); }
     const uint64_t* counter() const { return reinterpret_cast<const uint64_t*>(this + 1); }
     bool is_first() const { return bucket != kNoBucket; }
@@ -92,15 +95,15 @@ class GroupTable {
     return made->counter();
   }
 
-  // The group's first entry, or null.
-  const Entry* find(const GroupKey& key, uint64_t hash) const {
+  // The number of the group's first entry, or 0.
+  uint32_t find(const GroupKey& key, uint64_t hash) const {
     uint32_t place;
-    return find_place(key, hash, &place);
+    return find_place(key, hash, &place) == nullptr ? 0 : (buckets() + place)->number;
   }
 
   uint32_t size() const { return size_; }
   // REQUIRES: number from 1 to size().
-  const Entry& entry(uint32_t number) const { return at(number); }
+  Entry& entry(uint32_t number) const { return at(number); }
 
   // Forgets up to `entries` entries, the last ones first. REQUIRES: no find() before all are forgotten.
   void forget(uint32_t entries) {
@@ -141,6 +144,8 @@ class GroupTable {
     made.key = key;
     made.cell = cell;
     made.next = 0;
+    made.has_newer = false;
+    made.panes_back = 0;
     std::memset(made.counter(), 0, stride_ - sizeof(Entry));
     return &made;
   }

@@ -17,6 +17,26 @@ bool has_wrong_prefix(const std::vector<Prefix>& list) {
   return std::any_of(list.begin(), list.end(), [](const Prefix& prefix) { return prefix.bits > 128; });
 }
 
+int64_t window_ns_of(const Trigger& trigger) { return trigger.window_ns == 0 ? trigger.every_ns : trigger.window_ns; }
+
+// Returns an empty string if the trigger's windows can be divided into panes.
+std::string fault_of_panes(const Trigger& trigger, const Program::Compiled& compiled) {
+  const int64_t window_ns = window_ns_of(trigger);
+  if (window_ns < trigger.every_ns || window_ns % trigger.every_ns != 0) {
+    return "its window is not a multiple of the time between two windows.";
+  }
+  if (window_ns / trigger.every_ns > Program::kMaxPanes) {
+    return "its window is longer than " + std::to_string(Program::kMaxPanes) + " times the time between two windows.";
+  }
+  if (window_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
+  if (window_ns == trigger.every_ns) return "";
+  if (compiled.uses(Measure::kBurst)) return "bursts are not counted in windows that overlap.";
+  if (compiled.uses(Measure::kInFlightBytes) || compiled.uses(Measure::kUnackedBytes)) {
+    return "bytes in flight are not counted in windows that overlap.";
+  }
+  return "";
+}
+
 // Returns an empty string if the trigger is valid.
 std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) {
   const GroupBy& by = trigger.group;
@@ -26,6 +46,7 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   }
   if (trigger.every_ns < Program::kMinWindowNs) return "its window is shorter than a millisecond.";
   if (trigger.every_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
+  if (const std::string fault = fault_of_panes(trigger, compiled); !fault.empty()) return fault;
   if (compiled.uses(Measure::kBurst) &&
       (trigger.burst_ns < 8 || trigger.burst_ns % 8 != 0 || trigger.burst_ns > trigger.every_ns)) {
     return "the span of a burst must be a multiple of 8 ns within the window.";
@@ -125,7 +146,8 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
   }
   for (*channel = 0; *channel < channels_.size(); ++*channel) {
     Channel& each = channels_[*channel];
-    if (each.by != trigger.group || each.window_ns != trigger.every_ns || each.burst_bin_ns != bin_ns) continue;
+    if (each.by != trigger.group || each.every_ns != trigger.every_ns || each.burst_bin_ns != bin_ns) continue;
+    if (each.window_ns != window_ns_of(trigger)) continue;
     each.lines = std::max(each.lines, compiled.lines());
     return "";
   }
@@ -137,7 +159,8 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
   added.by = trigger.group;
   added.keys = GroupKeys(trigger.group);
   added.grouped = trigger.group != GroupBy{};
-  added.window_ns = trigger.every_ns;
+  added.every_ns = trigger.every_ns;
+  added.window_ns = window_ns_of(trigger);
   added.lines = compiled.lines();
   added.burst_bin_ns = bin_ns;
   added.singly = bursts;

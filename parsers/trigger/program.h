@@ -33,7 +33,8 @@ struct Channel {
   GroupBy by;
   GroupKeys keys;
   bool grouped = false;
-  int64_t window_ns = 0;
+  int64_t every_ns = 0;   // packets are counted in panes of this length
+  int64_t window_ns = 0;  // several panes
   int lines = 1;
   int64_t burst_bin_ns = 0;
   // Bursts of two match sets do not add up to their union's, so each trigger counts separately.
@@ -41,6 +42,7 @@ struct Channel {
   uint32_t first_word = 0;
   uint32_t words = 0;
 
+  uint32_t panes() const { return static_cast<uint32_t>(window_ns / every_ns); }
   uint32_t first_bit() const { return first_word * 64; }
   uint32_t bits() const { return words * 64; }
 };
@@ -54,6 +56,7 @@ class Program {
   static constexpr size_t kMaxValues = 32'768;
   static constexpr int64_t kMinWindowNs = 1'000'000;
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
+  static constexpr int64_t kMaxPanes = 100;  // in a window
 
   // Returns null, and sets *error, if a trigger is invalid or the triggers exceed a bound.
   static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error);

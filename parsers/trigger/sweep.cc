@@ -25,7 +25,7 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
       totals_(channel_.bits() * words_),
       events_(channel_.bits()),
       alerts_(hasher, options.max_alert_states) {
-  for (Gather* lane : lanes) parts_.push_back({nullptr, &lane->ring(channel), nullptr});
+  for (Gather* lane : lanes) lanes_.push_back(&lane->ring(channel));
   touched_.reserve(channel_.bits());
   reported_.reserve(channel_.bits());
   for (uint32_t bit = channel_.first_bit(); bit < channel_.first_bit() + channel_.bits(); ++bit) {
@@ -35,8 +35,10 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
 
 bool Sweep::has_work() const {
   if (phase_ != Phase::kWait) return true;
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [](const Part& part) { return part.ring->oldest_closed() != nullptr; });
+  return std::any_of(lanes_.begin(), lanes_.end(), [this](const WindowRing* lane) {
+    const Window* newest = lane->newest_closed();
+    return newest != nullptr && newest->end_ns > swept_until_ns_;
+  });
 }
 
 uint32_t Sweep::run(uint32_t work) {
@@ -57,6 +59,8 @@ uint32_t Sweep::run(uint32_t work) {
 // Returns true if the phase is done.
 bool Sweep::step(uint32_t* work) {
   switch (phase_) {
+    case Phase::kLinks:
+      return !channel_.grouped || channel_.panes() == 1 || link_groups(work);
     case Phase::kCells:
       return add_cells(work);
     case Phase::kGroups:
@@ -72,31 +76,32 @@ bool Sweep::step(uint32_t* work) {
 
 bool Sweep::begin() {
   int64_t passed_ns = INT64_MAX;
-  for (const Part& part : parts_) passed_ns = std::min(passed_ns, part.ring->passed_ns());
+  for (const WindowRing* lane : lanes_) passed_ns = std::min(passed_ns, lane->passed_ns());
   if (passed_ns == WindowRing::kNever) return false;
   if (swept_until_ns_ == WindowRing::kNever) {
     int64_t started_ns = INT64_MAX;
-    for (const Part& part : parts_) started_ns = std::min(started_ns, part.ring->started_ns());
-    swept_until_ns_ = started_ns - started_ns % channel_.window_ns;
+    for (const WindowRing* lane : lanes_) started_ns = std::min(started_ns, lane->started_ns());
+    swept_until_ns_ = started_ns - started_ns % channel_.every_ns;
   }
   return find_next(passed_ns);
 }
 
-// Windows without packets matter only to triggers that are true for them.
+// Windows without packets matter only to triggers that are true for them. A closed pane that is still needed has
+// packets of the next window.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
-  for (const Part& part : parts_) {
-    const Window* oldest = part.ring->oldest_closed();
+  for (const WindowRing* lane : lanes_) {
+    const Window* oldest = lane->oldest_closed();
     if (oldest == nullptr) continue;
-    const int64_t span_ns = options_.max_empty_windows * channel_.window_ns;
+    const int64_t span_ns = options_.max_empty_windows * channel_.every_ns;
     const int64_t from_ns = oldest->end_ns - std::min(oldest->end_ns - oldest->start_ns, span_ns);
     next_ns = std::min(next_ns, std::max(from_ns, swept_until_ns_));
   }
-  const int64_t empty = (next_ns - swept_until_ns_) / channel_.window_ns;
+  const int64_t empty = (next_ns - swept_until_ns_) / channel_.every_ns;
   if (empty > 0 && !true_when_empty_.empty()) {
     const int64_t skipped = std::max<int64_t>(0, empty - options_.max_empty_windows);
     unwatched_windows_ += static_cast<uint64_t>(skipped);
-    next_ns = swept_until_ns_ + skipped * channel_.window_ns;
+    next_ns = swept_until_ns_ + skipped * channel_.every_ns;
   }
   if (next_ns >= passed_ns) {
     swept_until_ns_ = std::max(swept_until_ns_, passed_ns);
@@ -106,35 +111,75 @@ bool Sweep::find_next(int64_t passed_ns) {
   return true;
 }
 
-void Sweep::start(int64_t start_ns) {
-  start_ns_ = start_ns;
-  report_ = {.channel = channel_number_, .start_ns = start_ns, .end_ns = end_ns()};
-  for (Part& part : parts_) {
-    Window* oldest = part.ring->oldest_closed();
-    part.window = oldest != nullptr && oldest->start_ns <= start_ns ? oldest : nullptr;
-    report_.partial = report_.partial || part.ring->started_ns() > start_ns;
-    if (part.window == nullptr) continue;
-    part.sets = part.window->sets;
-    report_.partial = report_.partial || part.window->blind;
-    report_.packets += part.window->packets;
-    if (part.window->end_ns <= end_ns()) report_.lost_packets += part.window->lost_packets;
-    if (channel_.grouped) report_.groups += part.window->groups()->size();
-  }
+void Sweep::start(int64_t latest_pane_ns) {
+  start_ns_ = latest_pane_ns + channel_.every_ns - channel_.window_ns;
+  report_ = {.channel = channel_number_, .start_ns = start_ns_, .end_ns = end_ns()};
+  lost_packets_ = 0;
+  parts_.clear();
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) start_lane(lane);
   part_ = place_ = 0;
   has_rest_ = false;
   std::fill(std::begin(rest_), std::end(rest_), 0);
-  phase_ = Phase::kCells;
+  phase_ = Phase::kLinks;
+}
+
+// A blind window, which may be longer than a pane, has its losses in the last pane that it overlaps.
+void Sweep::start_lane(size_t lane) {
+  report_.partial = report_.partial || lanes_[lane]->started_ns() > start_ns_;
+  for (size_t pane = 0;; ++pane) {
+    Window* window = lanes_[lane]->closed_window(pane);
+    if (window == nullptr || window->start_ns >= end_ns()) return;
+    parts_.push_back({lane, pane, window, window->sets});
+    report_.partial = report_.partial || window->blind;
+    const uint64_t lost = window->end_ns <= end_ns() ? window->lost_packets : 0;
+    lost_packets_ += lost;
+    if (window->end_ns > latest_pane_ns()) report_.lost_packets += lost;
+    if (!is_latest(parts_.back())) continue;
+    report_.packets += window->packets;
+    if (channel_.grouped) report_.groups += window->groups()->size();
+  }
+}
+
+bool Sweep::link_groups(uint32_t* work) {
+  for (; part_ < parts_.size(); ++part_, place_ = 0) {
+    const Part& part = parts_[part_];
+    if (!is_latest(part) || part.earlier == 0) continue;
+    const GroupTable& groups = *part.window->groups();
+    for (; place_ < groups.size(); ++place_) {
+      if (*work == 0) return false;
+      GroupTable::Entry& entry = groups.entry(place_ + 1);
+      *work = less(*work, 1 + (entry.is_first() ? link_group(part_, &entry) : 0));
+    }
+  }
+  return true;
+}
+
+// Returns the number of panes that it searched.
+uint32_t Sweep::link_group(size_t part, GroupTable::Entry* group) {
+  const uint64_t hash = hasher_(group->key);
+  const auto panes = static_cast<uint32_t>(parts_[part].earlier);
+  for (uint32_t back = 1; back <= panes; ++back) {
+    const GroupTable& groups = *parts_[part - back].window->groups();
+    const uint32_t older = groups.find(group->key, hash);
+    if (older == 0) continue;
+    groups.entry(older).has_newer = true;
+    group->panes_back = static_cast<uint8_t>(back & 0x7f);
+    group->older = older & 0xffffff;
+    return back;
+  }
+  return panes;
 }
 
 bool Sweep::add_cells(uint32_t* work) {
   for (; part_ < parts_.size(); ++part_, place_ = 0) {
     const Part& part = parts_[part_];
-    if (part.window == nullptr) continue;
     const auto cells = part.window->touched_cells();
     for (; place_ < cells.size(); ++place_) {
       if (*work == 0) return false;
       const Cell& cell = part.sets->cell(channel_number_, cells[place_]);
-      add_cell(*part.sets, cell, part.window->counter_of(cells[place_]));
+      const uint64_t* counter = part.window->counter_of(cells[place_]);
+      add_cell(*part.sets, cell, counter);
+      if (channel_.grouped && is_latest(part)) report_.rest_packets += counter[word_of(Measure::kPackets)];
       *work = less(*work, 1 + cell.trigger_count / kTriggersPerStep);
     }
   }
@@ -150,7 +195,6 @@ void Sweep::add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* co
   if (channel_.grouped) {
     has_rest_ = true;
     merge(rest_, counter, channel_.lines);
-    report_.rest_packets += counter[word_of(Measure::kPackets)];
   }
   for (const Program::Word& word : sets.words_of(cell)) {
     for (const uint32_t bit : SetBits(word.bits)) {
@@ -163,38 +207,57 @@ void Sweep::add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* co
 
 bool Sweep::test_groups(uint32_t* work) {
   for (; part_ < parts_.size(); ++part_, place_ = 0) {
-    if (parts_[part_].window == nullptr) continue;
     const GroupTable& groups = *parts_[part_].window->groups();
     for (; place_ < groups.size(); ++place_) {
       if (*work == 0) return false;
       --*work;
       const GroupTable::Entry& entry = groups.entry(place_ + 1);
-      if (entry.is_first()) test_group(part_, entry, work);
+      if (entry.is_first() && !entry.has_newer) test_group(part_, entry, work);
     }
   }
   return true;
 }
 
-void Sweep::collect(const Part& part, const GroupTable::Entry* entry) {
-  const GroupTable& groups = *part.window->groups();
-  for (; entry != nullptr; entry = entry->next == 0 ? nullptr : &groups.entry(entry->next)) {
-    counted_.push_back({part.sets, &part.sets->cell(channel_number_, entry->cell), entry->counter(),
-                        part.window->counter_of(entry->cell)});
+// Collects the group's counters in this part, and in earlier panes of its lane.
+void Sweep::collect(size_t part, const GroupTable::Entry* first) {
+  while (true) {
+    const Part& from = parts_[part];
+    const GroupTable& groups = *from.window->groups();
+    for (const GroupTable::Entry* entry = first;; entry = &groups.entry(entry->next)) {
+      counted_.push_back({from.sets, &from.sets->cell(channel_number_, entry->cell), entry->counter(),
+                          from.window->counter_of(entry->cell)});
+      if (entry->next == 0) break;
+    }
+    if (first->panes_back == 0 || first->panes_back > from.earlier) return;
+    part -= first->panes_back;
+    first = &parts_[part].window->groups()->entry(first->older);
   }
 }
 
-void Sweep::test_group(size_t first_part, const GroupTable::Entry& first, uint32_t* work) {
-  counted_.clear();
-  collect(parts_[first_part], &first);
-  if (parts_.size() > 1) {
-    const uint64_t hash = hasher_(first.key);
-    for (size_t part = 0; part < parts_.size(); ++part) {
-      if (part == first_part || parts_[part].window == nullptr) continue;
-      const GroupTable::Entry* other = parts_[part].window->groups()->find(first.key, hash);
-      if (other != nullptr && part < first_part) return;  // tested with that part
-      collect(parts_[part], other);
-    }
+// Collects the group's counters in other lanes. Returns false if it is tested with an earlier lane.
+bool Sweep::collect_other_lanes(size_t lane, const GroupKey& key) {
+  const uint64_t hash = hasher_(key);
+  size_t found_in = lane;
+  for (size_t part = parts_.size(); part-- > 0;) {
+    if (parts_[part].lane == found_in || parts_[part].lane == lane) continue;
+    const GroupTable& groups = *parts_[part].window->groups();
+    const uint32_t number = groups.find(key, hash);
+    if (number == 0) continue;
+    found_in = parts_[part].lane;
+    if (found_in < lane) return false;
+    collect(part, &groups.entry(number));
   }
+  return true;
+}
+
+void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* work) {
+  counted_.clear();
+  collect(part, &first);
+  if (lanes_.size() > 1) {
+    *work = less(*work, static_cast<uint32_t>(parts_.size()));
+    if (!collect_other_lanes(parts_[part].lane, first.key)) return;
+  }
+  *work = less(*work, static_cast<uint32_t>(counted_.size()) - 1);
   // No trigger of the group counts more than the sum of all its counters.
   Counts all;
   const uint64_t* bound = counted_[0].counter;
@@ -205,7 +268,8 @@ void Sweep::test_group(size_t first_part, const GroupTable::Entry& first, uint32
     bound = all.high.data();
   }
   for (size_t i = 0; i < counted_.size(); ++i) {
-    if (!counted_[i].cell->may_hold(bound)) continue;
+    const bool repeated = i > 0 && counted_[i].cell == counted_[i - 1].cell;
+    if (repeated || !counted_[i].cell->may_hold(bound)) continue;
     for (const Program::Word& word : counted_[i].sets->words_of(*counted_[i].cell)) {
       for (const uint32_t bit : SetBits(word.bits)) {
         if (!is_in_earlier(i, word.index * 64 + bit)) test_group_trigger(word.index * 64 + bit, first.key);
@@ -284,12 +348,12 @@ void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const Gr
 bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
   const Program::Compiled& trigger = program_.compiled(bit);
   const AlertStates::Key key = {bit, event->scope, event->group};
-  const bool clears = trigger.clear && alerts_.was_in_force(key, start_ns_);
+  const bool clears = trigger.clear && alerts_.was_in_force(key, last_end_ns());
   const Condition& condition = clears ? *trigger.clear : trigger.condition;
   event->verdict = condition.test(counts, &event->value);
   if (event->verdict == Verdict::kFalse || (report_.partial && !condition.rises())) return false;
-  if (report_.lost_packets > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
-  return !trigger.has_state() || alerts_.meet(key, trigger, start_ns_, end_ns());
+  if (lost_packets_ > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
+  return !trigger.has_state() || alerts_.meet(key, trigger, last_end_ns(), end_ns());
 }
 
 void Sweep::report(uint32_t bit, Event* event) {
@@ -305,19 +369,17 @@ void Sweep::report(uint32_t bit, Event* event) {
   event->window_start_ns = start_ns_;
   event->window_end_ns = end_ns();
   event->partial = report_.partial;
-  event->lost_packets = report_.lost_packets;
+  event->lost_packets = lost_packets_;
   sink_->on_event(*event);
 }
 
+// Releases what the next window does not need.
 bool Sweep::clear(uint32_t* work) {
   for (; part_ < parts_.size(); ++part_) {
-    Part& part = parts_[part_];
-    if (part.window == nullptr) continue;
-    if (part.window->end_ns <= end_ns()) {
-      if (!part.window->clear(work)) return false;
-      part.ring->release();
-    }
-    part.window = nullptr;
+    const Part& part = parts_[part_];
+    if (part.window->end_ns > start_ns_ + channel_.every_ns) continue;
+    if (!part.window->clear(work)) return false;
+    lanes_[part.lane]->release();
   }
   return true;
 }

@@ -23,13 +23,22 @@ struct SweepOptions {
 // Tests the triggers of one channel on each window that all lanes have passed. It works in small steps, so that it can
 // run between a lane's bursts:
 //
-//   wait ──▶ cells: counters are added to their triggers ──▶ groups: each is tested ──▶ triggers: each is tested
-//    ▲                                                                                              │
-//    └── forget: alerts that have ended ◀── clear: touched memory is zeroed ◀───────────────────────┘
+//   wait ──▶ links: groups of the latest pane are found in earlier ones
+//    ▲          │
+//    │          └──▶ cells: counters are added to their triggers ──▶ groups: each is tested ──▶ triggers: each is
+//    tested │                                                                                              │ └──
+//    forget: alerts that have ended ◀── clear: touched memory is zeroed ◀───────────────────────┘
 //
 // The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both.
 // Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
 // tables of all lanes.
+//
+// Windows that overlap are divided into panes, each counted once and kept until no window needs it. A window's counts
+// are the sums over its panes. Each pane's groups refer to the same groups in the lane's earlier panes:
+//
+//   pane 1   pane 2   pane 3 (latest)
+//     a ◀──────────────── a           a group is tested where it has no newer counter, with all that follow
+//     b ◀────── b
 class Sweep {
  public:
   // REQUIRES: all lanes run the program, and outlive the sweep with it.
@@ -45,12 +54,13 @@ class Sweep {
   uint64_t unwatched_windows() const { return unwatched_windows_; }
 
  private:
-  enum class Phase : uint8_t { kWait, kCells, kGroups, kTriggers, kClear, kForget };
-  // A lane's share of the window. Null if it had no packets in it.
+  enum class Phase : uint8_t { kWait, kLinks, kCells, kGroups, kTriggers, kClear, kForget };
+  // A lane's pane of the window.
   struct Part {
-    const MatchSets* sets;
-    WindowRing* ring;
+    size_t lane;
+    size_t earlier;  // parts before it of the same lane
     Window* window;
+    const MatchSets* sets;
   };
   // A group's counter, and its cell.
   struct Counted {
@@ -62,16 +72,20 @@ class Sweep {
 
   bool begin();
   bool find_next(int64_t passed_ns);
-  void start(int64_t start_ns);
+  void start(int64_t latest_pane_ns);
+  void start_lane(size_t lane);
   bool step(uint32_t* work);
+  bool link_groups(uint32_t* work);
+  uint32_t link_group(size_t part, GroupTable::Entry* group);
   bool add_cells(uint32_t* work);
   void add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* counter);
   bool test_groups(uint32_t* work);
-  void test_group(size_t first_part, const GroupTable::Entry& first, uint32_t* work);
+  void test_group(size_t part, const GroupTable::Entry& first, uint32_t* work);
+  bool collect_other_lanes(size_t lane, const GroupKey& key);
   bool is_in_earlier(size_t counted, uint32_t bit) const;
   template <typename IsPart>
   void add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const;
-  void collect(const Part& part, const GroupTable::Entry* entry);
+  void collect(size_t part, const GroupTable::Entry* first);
   void test_group_trigger(uint32_t bit, const GroupKey& key);
   bool test_triggers(uint32_t* work);
   void test_trigger(uint32_t bit);
@@ -83,6 +97,10 @@ class Sweep {
 
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
   int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
+  int64_t latest_pane_ns() const { return end_ns() - channel_.every_ns; }
+  // The window before it ended then.
+  int64_t last_end_ns() const { return latest_pane_ns(); }
+  bool is_latest(const Part& part) const { return part.window->start_ns >= latest_pane_ns(); }
 
   const Program& program_;
   const GroupHasher& hasher_;
@@ -91,13 +109,15 @@ class Sweep {
   SweepOptions options_;
   EventSink* sink_;
   size_t words_;  // per counter
-  std::vector<Part> parts_;
+  std::vector<WindowRing*> lanes_;
+  std::vector<Part> parts_;                // of the current window, by lane and time
   std::vector<uint32_t> true_when_empty_;  // bits
 
   Phase phase_ = Phase::kWait;
   int64_t swept_until_ns_ = WindowRing::kNever;
   int64_t start_ns_ = 0;
-  size_t part_ = 0;  // position within the phase
+  uint64_t lost_packets_ = 0;  // in the window
+  size_t part_ = 0;            // position within the phase
   uint32_t place_ = 0;
   WindowReport report_;
   // Without groups: each trigger's counts. With groups: the packets counted without their group.

@@ -95,6 +95,52 @@ TEST(TriggerEngineTest, SilenceIsReportedInEachWholeWindow) {
   EXPECT_EQ(run.engine->stats().unwatched_windows, 360'000u - 5 - 5);
 }
 
+// A kilobyte every 10 ms: the first windows are partial, and what one source sent counts in three windows.
+TEST(TriggerEngineTest, WindowsThatOverlapCountAPacketInEach) {
+  Trigger few = trigger_of(1, below(value_of(Measure::kPackets), number(4)));
+  Trigger much = trigger_of(2, above(value_of(Measure::kBytes), number(1'500)), GroupBy::source(32, 128));
+  few.window_ns = much.window_ns = 30 * kMs;
+  EngineRun run({few, much});
+  for (int64_t i = 0; i < 10; ++i) {
+    run.send(packet(kStart + i * 10 * kMs + kMs, 100));
+    if (i == 4) run.send(packet(kStart + i * 10 * kMs + 2 * kMs, 1500, "10.0.9.9"));
+    if (i == 6) run.send(packet(kStart + i * 10 * kMs + 2 * kMs, 1, "10.0.9.9"));
+  }
+  run.engine->advance(kStart + 200 * kMs);
+  std::map<uint64_t, std::vector<std::pair<int64_t, double>>> events;
+  for (const Event& event : run.recorder.events) {
+    EXPECT_EQ(event.window_end_ns - event.window_start_ns, 30 * kMs);
+    events[event.trigger].emplace_back((event.window_start_ns - kStart) / kMs, event.value.low);
+  }
+  using Windows = std::vector<std::pair<int64_t, double>>;
+  EXPECT_EQ(events[2], (Windows{{40, 1'501}})) << "the only window with both of its packets";
+  ASSERT_GT(events[1].size(), 5u);
+  events[1].resize(5);
+  EXPECT_EQ(events[1], (Windows{{10, 3}, {70, 3}, {80, 2}, {90, 1}, {100, 0}}));
+}
+
+// A pane's memory is used again once no window needs it, and a group is found in panes that are far apart.
+TEST(TriggerEngineTest, PanesAreReleased) {
+  Trigger trigger = trigger_of(1, above(value_of(Measure::kPackets), number(1)), GroupBy::source(32, 128));
+  trigger.every_ns = kMs;
+  trigger.window_ns = Program::kMaxPanes * kMs;
+  EngineRun run({trigger}, {.steps_per_burst = 1000});
+  constexpr int64_t kPanes = 1000;
+  for (int64_t pane = 0; pane < kPanes; ++pane) {
+    run.send(packet(kStart + pane * kMs, 100, "10.0." + std::to_string(pane % 7) + "." + std::to_string(pane % 99)));
+  }
+  run.engine->advance(kStart + 2 * kPanes * kMs);
+  // A source comes back after 7 * 99 panes.
+  EXPECT_EQ(run.recorder.events.size(), 0u);
+  EXPECT_EQ(run.engine->stats().late_sweeps, 0u);
+  for (int64_t pane = 0; pane < kPanes; ++pane) {
+    run.send(packet(kStart + (2 * kPanes + pane) * kMs, 100, "10.0.0." + std::to_string(pane % 99)));
+  }
+  run.engine->advance(kStart + 4 * kPanes * kMs);
+  // A window that ends with the 100th pane or a later one has that pane's source twice.
+  EXPECT_EQ(run.recorder.events.size(), static_cast<size_t>(kPanes - 99));
+}
+
 TEST(TriggerEngineTest, LossesMakeAbsenceUncertain) {
   EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2))),
                  trigger_of(2, above(value_of(Measure::kPackets), number(0)))});

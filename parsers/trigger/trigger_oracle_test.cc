@@ -132,6 +132,23 @@ TEST(TriggerOracle, AlertsBeginAndEndAsTheModels) {
   EXPECT_GT(events, 100u) << "the test tests little";
 }
 
+TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
+  size_t overlapping = 0;
+  for (uint32_t seed = 0; seed < seeds(300) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 1 + seed % 60, .alerts = seed % 2 == 0, .panes = true});
+    const Recorder recorder = record(input, small_options(), seed);
+    expect_equal(input, recorder);
+    expect_every_packet_counted(recorder, input);
+    const auto& events = recorder.events;
+    overlapping += static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const Event& event) {
+      const Trigger& trigger = input.triggers[event.trigger - 1000];
+      return event.window_end_ns - event.window_start_ns > trigger.every_ns;
+    }));
+  }
+  EXPECT_GT(overlapping, 100u) << "the test tests little";
+}
+
 // Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
 // must be reported within its bounds.
 TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
@@ -161,7 +178,7 @@ TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
   size_t in_rest = 0, certain = 0;
   for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    const Input input = random_input(seed, {.triggers = 40});
+    const Input input = random_input(seed, {.triggers = 40, .panes = seed % 2 == 0});
     const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
     TriggerOptions options = small_options();
     options.gather.max_groups = 1u << seed % 6;

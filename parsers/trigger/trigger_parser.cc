@@ -78,7 +78,7 @@ class QueryTriggers final : public trigger::EventSink {
     passed_ns_ = time_ns;
   }
 
-  // Reports all windows with packets; those that have not ended are partial.
+  // Reports the windows that have begun to count their latest packets; those that have not ended are partial.
   void end(Emitter& out) {
     flush(out);
     if (latest_ns_ == INT64_MIN) return;
@@ -91,8 +91,9 @@ class QueryTriggers final : public trigger::EventSink {
     int64_t due_ns = INT64_MAX;
     if (latest_ns_ == INT64_MIN) return due_ns;
     for (const trigger::Channel& channel : program().channels()) {
-      const int64_t end_ns = (latest_ns_ / channel.window_ns + 1) * channel.window_ns;
-      if (end_ns > passed_ns_) due_ns = std::min(due_ns, end_ns);
+      const int64_t every_ns = channel.every_ns;
+      const int64_t end_ns = (std::max(latest_ns_, passed_ns_) / every_ns + 1) * every_ns;
+      if (end_ns - channel.window_ns <= latest_ns_) due_ns = std::min(due_ns, end_ns);
     }
     return due_ns;
   }
@@ -102,8 +103,9 @@ class QueryTriggers final : public trigger::EventSink {
   }
 
   void on_event(const Event& event) override {
-    const GroupBy& by = program().channels()[event.channel].by;
-    const GroupText group(by, event.group);
+    const trigger::Channel& channel = program().channels()[event.channel];
+    if (event.window_end_ns - channel.every_ns > ended_ns_) return;
+    const GroupText group(channel.by, event.group);
     const bool told_apart = event.scope == EventScope::kGroup;
     const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
     TupleHeader header;

@@ -225,6 +225,30 @@ TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {
   EXPECT_EQ(harness.tuples()[1]["incomplete"], "false");
 }
 
+// Windows of 30 ms that end every 10 ms: 1 kB counts in three of them, and no packet is needed to end them. At the end
+// of the query only the window with its last packets is reported.
+TEST(TriggerParser, WindowsThatOverlapEndWithoutPackets) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x'));
+  Trigger trigger = bytes_above(900);
+  trigger.window_ns = 30 * kMs;
+  Harness harness(Lines{"trigger"});
+  set(&harness, {trigger});
+  harness.feed(conversation.frames());
+  for (int64_t ms = 4; ms <= 100; ++ms) harness.engine().advance(kStart + ms * kMs);
+  const std::string group = "src_ip=10.0.0.1 " + std::to_string(1'000 + 4 * 54);
+  EXPECT_EQ(windows(harness), (Lines{group + " -20-10", group + " -10-20", group + " 0-30"}));
+  ASSERT_EQ(harness.tuples().size(), 3u);
+  EXPECT_EQ(harness.tuples()[0]["incomplete"], "true");
+  EXPECT_EQ(harness.tuples()[2]["incomplete"], "false");
+
+  Harness ended(Lines{"trigger"});
+  set(&ended, {trigger});
+  ended.feed(conversation.frames());
+  ended.engine().end_queries(0b01);
+  EXPECT_EQ(windows(ended), Lines{group + " -20-10"});
+}
+
 TEST(TriggerParser, AQueryWithoutTriggersHasNoEvents) {
   Harness harness(Lines{"trigger"});
   set(&harness, {bytes_above(10)}, 5);

@@ -16,8 +16,8 @@ namespace tapline::trigger {
 
 class MatchSets;
 
-// The counts of one lane for one channel in one window. Untouched cells and groups cost nothing when they are counted,
-// swept or cleared.
+// The counts of one lane for one channel in one window, or in one of its panes if windows overlap. Untouched cells and
+// groups cost nothing when they are counted, swept or cleared.
 class Window {
  public:
   Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups)
@@ -76,8 +76,8 @@ class Window {
   std::optional<GroupTable> groups_;
 };
 
-// A lane's windows of one channel: one that is open, and those that are closed and not yet swept. One thread counts and
-// closes, one sweeps and releases.
+// A lane's windows of one channel (its panes, if windows overlap): one that is open, and those that are closed and
+// still needed by a sweep. One thread counts and closes, one sweeps and releases.
 //
 // A close publishes all counts (release, read by acquire); a release returns the memory the same way.
 class WindowRing {
@@ -102,10 +102,9 @@ class WindowRing {
     const uint64_t used = closed_.load(std::memory_order_relaxed) + 1 - released_.load(std::memory_order_acquire);
     return used < windows_.size();
   }
-  // All closed windows have been swept, and are no longer referenced.
-  bool all_released() const {
-    return released_.load(std::memory_order_acquire) == closed_.load(std::memory_order_relaxed);
-  }
+  uint64_t closed() const { return closed_.load(std::memory_order_relaxed); }
+  // The number of closed windows, from the first one on, that are no longer needed or referenced.
+  uint64_t released() const { return released_.load(std::memory_order_acquire); }
   // Closes the window that free_window() returned.
   void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   // Counting began. Call it before set_passed().
@@ -118,10 +117,16 @@ class WindowRing {
   // kNever: counting has not begun.
   int64_t passed_ns() const { return passed_ns_.load(std::memory_order_acquire); }
   int64_t started_ns() const { return started_ns_.load(std::memory_order_relaxed); }
+  // The closed window that follows the `skipped` oldest ones, or null.
+  Window* closed_window(uint64_t skipped) const {
+    const uint64_t number = released_.load(std::memory_order_relaxed) + skipped;
+    return number < closed_.load(std::memory_order_acquire) ? at(number) : nullptr;
+  }
   // Null if there is none.
-  Window* oldest_closed() const {
-    const uint64_t released = released_.load(std::memory_order_relaxed);
-    return released < closed_.load(std::memory_order_acquire) ? at(released) : nullptr;
+  Window* oldest_closed() const { return closed_window(0); }
+  Window* newest_closed() const {
+    const uint64_t closed = closed_.load(std::memory_order_acquire);
+    return released_.load(std::memory_order_relaxed) < closed ? at(closed - 1) : nullptr;
   }
   // REQUIRES: the oldest closed window is cleared.
   void release() { released_.store(released_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }

@@ -174,20 +174,26 @@ std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, st
   for (const Trigger& trigger : triggers) {
     std::map<int64_t, std::map<ModelKey, Counted>> windows;
     const int64_t every_ns = trigger.every_ns;
-    const int64_t first_ns = samples[0].time_ns / every_ns * every_ns;
+    const int64_t window_ns = trigger.window_ns == 0 ? every_ns : trigger.window_ns;
+    // The first window that ends after a time.
+    const auto first_after = [&](int64_t time_ns) { return (time_ns / every_ns + 1) * every_ns - window_ns; };
     if (trigger.group == GroupBy{}) {
-      for (int64_t start = first_ns; start + every_ns <= until_ns; start += every_ns) windows[start][ModelKey{}];
+      for (int64_t start = first_after(samples[0].time_ns); start + window_ns <= until_ns; start += every_ns) {
+        windows[start][ModelKey{}];
+      }
     }
     int64_t now_ns = 0;
     for (size_t i = 0; i < samples.size(); ++i) {
       now_ns = std::max(now_ns, samples[i].time_ns);
       if (!trigger.filter.matches(samples[i])) continue;
-      add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns,
-          &windows[now_ns / every_ns * every_ns][group_of(trigger.group, samples[i])]);
+      const ModelKey group = group_of(trigger.group, samples[i]);
+      for (int64_t start = first_after(now_ns); start <= now_ns; start += every_ns) {
+        add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns, &windows[start][group]);
+      }
     }
     std::map<ModelKey, Alert> alerts;
     for (const auto& [start, groups] : windows) {
-      if (start + every_ns > until_ns) continue;
+      if (start + window_ns > until_ns) continue;
       for (const auto& [key, counted] : groups) {
         double value = 0;
         if (alerts[key].is_in_force(trigger, counted, start, samples[0].time_ns > start, &value)) {

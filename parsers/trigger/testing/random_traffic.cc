@@ -15,6 +15,7 @@ RandomTraffic::RandomTraffic(uint32_t seed, const RandomOptions& options)
     : random_(seed), options_(options), first_group_(below(4)) {
   static constexpr int64_t kEvery[] = {kMs, 2 * kMs, 10 * kMs, 20 * kMs};
   for (int64_t& every_ns : every_ns_) every_ns = kEvery[below(options.bursts ? 3 : 4)];
+  for (int64_t& panes : panes_) panes = 2 + below(6);
 }
 
 IpAddress RandomTraffic::address() {
@@ -117,7 +118,9 @@ std::vector<Trigger> RandomTraffic::triggers() {
     trigger.id = 1000 + i;
     trigger.filter = filter();
     trigger.group = i % 2 == 0 ? GroupBy{} : group();
-    trigger.every_ns = every_ns_[below(2)];
+    const uint32_t window = below(2);
+    trigger.every_ns = every_ns_[window];
+    if (options_.panes && one_in(2)) trigger.window_ns = trigger.every_ns * panes_[window];
     trigger.burst_ns = options_.bursts ? 400'000 : 0;
     trigger.when = condition(trigger.group == GroupBy{});
     if (options_.alerts) {

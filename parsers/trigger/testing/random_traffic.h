@@ -16,6 +16,7 @@ struct RandomOptions {
   int64_t duration_ns = 40'000'000;
   bool bursts = false;
   bool alerts = false;  // with `clear`, `after` and `cooldown`
+  bool panes = false;   // half of the windows overlap
 };
 
 class RandomTraffic {
@@ -42,6 +43,7 @@ class RandomTraffic {
   RandomOptions options_;
   uint32_t first_group_;  // a program has triggers of two kinds of groups, and two windows
   int64_t every_ns_[2];
+  int64_t panes_[2];  // of windows that overlap
 };
 
 }  // namespace tapline::trigger::testing

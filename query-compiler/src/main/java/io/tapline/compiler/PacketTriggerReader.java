@@ -63,10 +63,10 @@ final class PacketTriggerReader {
       errors.conflict(
           arguments.processor().span(),
           "the monitor can't test this trigger on packets: " + obstacle.get(),
-          "group= of addresses and ports, w= as long as every=, SAMPLE *");
+          "group= of addresses and ports, w= a multiple of every=, SAMPLE *");
       return;
     }
-    long windowNs = Durations.toNanos(trigger.getWindow().getSlide());
+    long windowNs = Durations.toNanos(trigger.getWindow().getSize());
     read(arguments, windowNs, errors)
         .filter(condition -> isTestable(condition, trigger, arguments))
         .ifPresent(
@@ -83,6 +83,15 @@ final class PacketTriggerReader {
 
   private boolean isTestable(
       PacketCondition condition, Processor.Builder trigger, Arguments arguments) {
+    Optional<String> unsummed =
+        PacketTriggers.overlaps(trigger.getWindow()) ? condition.unsummed() : Optional.empty();
+    if (unsummed.isPresent()) {
+      errors.conflict(
+          arguments.span("when"),
+          "windows that overlap have no " + unsummed.get(),
+          "w= as long as every=, or another value");
+      return false;
+    }
     boolean unlisted = trigger.getKeyCount() > 0 && condition.isTrueWithoutPackets();
     if (unlisted) {
       errors.conflict(

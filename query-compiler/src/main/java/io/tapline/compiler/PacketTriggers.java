@@ -52,6 +52,9 @@ final class PacketTriggers {
           .setThreshold(-Double.MAX_VALUE)
           .build();
 
+  /** Maximum length of a window, as a multiple of {@code every}. */
+  private static final int MOST_PANES = 100;
+
   /** Fields of a tuple that packets also have. */
   private static final Set<String> FIELDS = Set.of("src_ip", "src_port", "dst_ip", "dst_port");
 
@@ -70,7 +73,12 @@ final class PacketTriggers {
   /** The triggers that the monitor tests, and the processors of the stream job. */
   record Split(List<PacketTrigger> triggers, List<Processor> processors) {}
 
-  /** Returns true if the windows are shorter than the tuples' interval. */
+  /** Returns true if a window is longer than the time between the ends of two. */
+  static boolean overlaps(Window window) {
+    return !window.getSize().equals(window.getSlide());
+  }
+
+  /** Returns true if windows end more often than the parser emits tuples. */
   static boolean needsPackets(Processor processor, ParserInfo parser) {
     return processor.hasTrigger()
         && Durations.toNanos(processor.getWindow().getSlide()) < parser.intervalNs();
@@ -119,14 +127,25 @@ final class PacketTriggers {
   Optional<String> obstacleToCounting(Processor trigger) {
     if (trigger.hasJoin() || !FIELDS.containsAll(trigger.getKeyList())) {
       return Optional.of("packets are grouped by addresses and ports only");
-    } else if (!trigger.getWindow().getSize().equals(trigger.getWindow().getSlide())) {
-      return Optional.of("w= is longer than every=");
+    } else if (windowObstacle(trigger.getWindow()).isPresent()) {
+      return windowObstacle(trigger.getWindow());
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
       return Optional.of("flows may be left out (SAMPLE * keeps all)");
     } else if (!fits(where(trigger.getParser()))) {
       return Optional.of("WHERE must join comparisons of addresses and ports by AND");
     } else if (!fits(trigger.getValue().getOnly())) {
       return Optional.of("only= must join comparisons of addresses and ports by AND");
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<String> windowObstacle(Window window) {
+    long everyNs = Durations.toNanos(window.getSlide());
+    long sizeNs = Durations.toNanos(window.getSize());
+    if (sizeNs % everyNs != 0) {
+      return Optional.of("w= is not a multiple of every=");
+    } else if (sizeNs / everyNs > MOST_PANES) {
+      return Optional.of("w= is longer than %d times every=".formatted(MOST_PANES));
     }
     return Optional.empty();
   }
@@ -154,6 +173,9 @@ final class PacketTriggers {
             .setAfter(trigger.getTrigger().getAfter())
             .setEvery(trigger.getWindow().getSlide())
             .addAllNetworks(trigger.getNetworksList());
+    if (overlaps(trigger.getWindow())) {
+      packets.setWindow(trigger.getWindow().getSize());
+    }
     if (trigger.getTrigger().hasCooldown()) {
       packets.setCooldown(trigger.getTrigger().getCooldown());
     }
@@ -293,16 +315,29 @@ final class PacketTriggers {
   private String place(Plan plan, int index, Processor processor) {
     for (PacketTrigger trigger : plan.getTriggersList()) {
       if (trigger.getProcessor() == index) {
-        String window = Literals.durationText(trigger.getEvery());
-        return MEASURES.containsKey(trigger.getParser())
-            ? "in the monitor, on packets%s, since windows of %s are shorter than the interval of %s"
-                .formatted(narrowed(trigger), window, trigger.getParser())
-            : "in the monitor, on packets%s, in windows of %s".formatted(narrowed(trigger), window);
+        String where = "in the monitor, on packets%s, ".formatted(narrowed(trigger));
+        return where + reason(trigger);
       }
     }
     String why =
         obstacle(processor).orElse("its windows are not shorter than the tuples' interval");
     return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), why);
+  }
+
+  private static String reason(PacketTrigger trigger) {
+    String every = Literals.durationText(trigger.getEvery());
+    boolean emitted = MEASURES.containsKey(trigger.getParser());
+    if (trigger.hasWindow()) {
+      String windows = Literals.durationText(trigger.getWindow()) + " every " + every;
+      return emitted
+          ? "in windows of %s, since every= is shorter than the interval of %s"
+              .formatted(windows, trigger.getParser())
+          : "in windows of " + windows;
+    }
+    return emitted
+        ? "since windows of %s are shorter than the interval of %s"
+            .formatted(every, trigger.getParser())
+        : "in windows of " + every;
   }
 
   private static String narrowed(PacketTrigger trigger) {

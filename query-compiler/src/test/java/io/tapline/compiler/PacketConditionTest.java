@@ -93,6 +93,21 @@ class PacketConditionTest {
   }
 
   @Test
+  void ratesAreThoseOfTheWholeWindow() {
+    PacketTrigger trigger = plan("when=\"rate > 100\", every=10ms, w=100ms").getTriggers(0);
+    assertThat(PacketTriggersTest.text(trigger.getWhenList()))
+        .isEqualTo("PACKETS 0.1 DIVIDE 100.0 GREATER");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @ValueSource(
+      strings = {"burst(bytes, 100us) > 60KB", "sum(unacked_bytes) / sum(in_flight_bytes) > 0.5"})
+  void whatCannotBeAddedUpHasNoWindowsThatOverlap(String when) {
+    assertThat(Fixtures.errors(query("when=\"%s\", every=10ms, w=20ms".formatted(when))))
+        .contains("windows that overlap have no ");
+  }
+
+  @Test
   void factsAboutConnectionsCostMore() {
     String cost = "117 ns a packet to parse it, %d to match it";
     assertThat(Explain.render(plan("when=\"count(syn) > 5\", every=10ms"), List.of()))
@@ -141,7 +156,7 @@ class PacketConditionTest {
         "when=\"count > 5\", clear=-1, group=src_ip | groups without packets meet it",
         "when=\"count > 5 and count(syn) > 3\", clear=2 | clear replaces the number",
         "when=\"count > 5\", clear=x | clear",
-        "when=\"count > 5\", w=20ms | w= is longer",
+        "when=\"count > 5\", w=25ms | w= is not a multiple of every=",
         "when=\"count > 5\", group=flow_hash | addresses and ports",
         "when=\"count > 5\", only=\"bytes > 5\" | only= must join comparisons",
       })

@@ -91,6 +91,26 @@ class PacketTriggersTest {
   }
 
   @Test
+  void windowsMayOverlap() {
+    Plan plan =
+        plan(
+            "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS "
+                + SHORT.replace("every=10ms", "every=10ms, w=1s"));
+    PacketTrigger trigger = plan.getTriggers(0);
+    assertThat(Durations.toMillis(trigger.getEvery())).isEqualTo(10);
+    assertThat(Durations.toMillis(trigger.getWindow())).isEqualTo(1000);
+    assertThat(Durations.toMillis(plan.getProcessors(0).getWindow().getSize())).isEqualTo(10);
+    assertThat(Explain.render(plan, List.of()))
+        .contains(
+            "in windows of 1s every 10ms, since every= is shorter than the interval of"
+                + " tcp_pkt_size")
+        .contains("50 for each further every= of a longer window");
+    assertThat(
+            plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT).getTriggers(0).hasWindow())
+        .isFalse();
+  }
+
+  @Test
   void windowsThatTuplesFillStayInTheJob() {
     Plan plan = plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT.replace("10ms", "1s"));
     assertThat(plan.getTriggersList()).isEmpty();
@@ -128,7 +148,8 @@ class PacketTriggersTest {
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) >= 0\", every=10ms | is true without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", clear=-1, every=10ms | is true without packets",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", group=flow_hash, every=10ms | addresses and ports",
-        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=20ms | w= is longer",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=25ms | w= is not a multiple of every=",
+        "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=1010ms | w= is longer than 100 times every=",
         "tcp_pkt_size | SAMPLE 0.5 | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",
         "tcp_pkt_size | SAMPLE auto | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",
         "http_get | SAMPLE * | when=\"count > 3\", every=1ms | every=1ms is out of range",

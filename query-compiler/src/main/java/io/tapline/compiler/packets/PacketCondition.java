@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The condition of a trigger that the monitor tests on packets, in postfix order.
@@ -29,6 +30,12 @@ public record PacketCondition(
           Condition.Comparison.AT_LEAST, Operator.GREATER_EQUAL,
           Condition.Comparison.BELOW, Operator.LESS,
           Condition.Comparison.AT_MOST, Operator.LESS_EQUAL);
+
+  private static final Map<Measure, String> UNSUMMED =
+      Map.of(
+          Measure.BURST, "burst(bytes)",
+          Measure.IN_FLIGHT_BYTES, "sum(in_flight_bytes)",
+          Measure.UNACKED_BYTES, "sum(unacked_bytes)");
 
   /** Returns the condition of a trigger that compares a sum of bytes or packets. */
   public static PacketCondition ofSum(Measure measure, Processor trigger) {
@@ -82,6 +89,16 @@ public record PacketCondition(
   public boolean isTrueWithoutPackets() {
     return PacketExpression.isTrueWithoutPackets(when)
         || !clear.isEmpty() && PacketExpression.isTrueWithoutPackets(clear);
+  }
+
+  /**
+   * Returns the name of a value that can't be added up over the parts of a window, if it has one.
+   */
+  public Optional<String> unsummed() {
+    return Stream.concat(when.stream(), clear.stream())
+        .filter(PacketStep::hasMeasure)
+        .flatMap(step -> Optional.ofNullable(UNSUMMED.get(step.getMeasure())).stream())
+        .findFirst();
   }
 
   static PacketStep step(Measure measure) {

@@ -6,6 +6,7 @@ import io.tapline.schema.proto.NetworkLength;
 import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -49,6 +50,9 @@ public final class TriggerCost {
   private static final double TEST_TRIGGER_NS = 0.35;
   private static final double SWEEP_GROUP_NS = 30;
 
+  /** Time to find a group in an earlier pane of a window that overlaps others. */
+  private static final double FIND_GROUP_NS = 20;
+
   /** Maximum number of match sets of a lane. */
   private static final double MOST_SETS = 65_000;
 
@@ -63,7 +67,31 @@ public final class TriggerCost {
   public record Traffic(double packetsPerSecond, long groups) {}
 
   /** The triggers with the same window and grouping, whose counters are shared. */
-  private record Channel(long everyNs, List<String> group, List<NetworkLength> networks) {}
+  private record Channel(
+      long everyNs, long windowNs, List<String> group, List<NetworkLength> networks) {
+    static Channel of(PacketTrigger trigger) {
+      long everyNs = Durations.toNanos(trigger.getEvery());
+      long windowNs = trigger.hasWindow() ? Durations.toNanos(trigger.getWindow()) : everyNs;
+      return new Channel(everyNs, windowNs, trigger.getGroupList(), trigger.getNetworksList());
+    }
+
+    /** Returns the number of parts of a window that are counted separately. */
+    long panes() {
+      return windowNs / everyNs;
+    }
+
+    /** Returns true if groups are found in earlier panes. */
+    boolean finds() {
+      return panes() > 1 && !group.isEmpty();
+    }
+
+    String text() {
+      String every = Literals.durationText(Durations.fromNanos(everyNs));
+      return panes() == 1
+          ? every
+          : "%s every %s".formatted(Literals.durationText(Durations.fromNanos(windowNs)), every);
+    }
+  }
 
   private final Map<Channel, Integer> channels = new LinkedHashMap<>();
   private final int triggers;
@@ -75,10 +103,7 @@ public final class TriggerCost {
     boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
     this.matchNs = MATCH_NS + (needsTcp ? TCP_NS : 0);
     for (PacketTrigger each : triggers) {
-      Channel channel =
-          new Channel(
-              Durations.toNanos(each.getEvery()), each.getGroupList(), each.getNetworksList());
-      channels.merge(channel, 1, Integer::sum);
+      channels.merge(Channel.of(each), 1, Integer::sum);
     }
   }
 
@@ -98,19 +123,20 @@ public final class TriggerCost {
   private double sweep(Traffic traffic) {
     double share = 0;
     for (Map.Entry<Channel, Integer> each : channels.entrySet()) {
-      double windowNs = each.getKey().everyNs();
-      double packets = traffic.packetsPerSecond() * windowNs / NS_PER_SECOND;
-      share += sweepNs(each.getKey(), each.getValue(), packets, traffic.groups()) / windowNs;
+      double everyNs = each.getKey().everyNs();
+      double packets = traffic.packetsPerSecond() * everyNs / NS_PER_SECOND;
+      share += sweepNs(each.getKey(), each.getValue(), packets, traffic.groups()) / everyNs;
     }
     return share;
   }
 
   private static double sweepNs(Channel channel, int triggers, double packets, long groups) {
+    long panes = channel.panes();
     if (!channel.group().isEmpty()) {
-      return Math.min(groups, packets) * SWEEP_GROUP_NS;
+      return Math.min(groups, packets) * (panes * SWEEP_GROUP_NS + (panes - 1) * FIND_GROUP_NS);
     }
     double sets = Math.min(Math.min(Math.pow(2, triggers), MOST_SETS), packets);
-    return sets * (SWEEP_SET_NS + triggers * SWEEP_TRIGGER_NS) + triggers * TEST_TRIGGER_NS;
+    return panes * sets * (SWEEP_SET_NS + triggers * SWEEP_TRIGGER_NS) + triggers * TEST_TRIGGER_NS;
   }
 
   /** Returns the expected share of a core. */
@@ -146,6 +172,11 @@ public final class TriggerCost {
                   plural(grouped(), "kind of groups", "kinds of groups")));
       parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP_NS));
     }
+    if (channels.keySet().stream().anyMatch(Channel::finds)) {
+      parts.add(
+          "%.0f for each further every= of a longer window"
+              .formatted(SWEEP_GROUP_NS + FIND_GROUP_NS));
+    }
     return List.of(
         "%s in %s: %s"
             .formatted(
@@ -172,10 +203,9 @@ public final class TriggerCost {
   private String windows() {
     List<String> lengths =
         channels.keySet().stream()
-            .map(Channel::everyNs)
+            .sorted(Comparator.comparing(Channel::everyNs).thenComparing(Channel::windowNs))
+            .map(Channel::text)
             .distinct()
-            .sorted()
-            .map(ns -> Literals.durationText(Durations.fromNanos(ns)))
             .toList();
     return "windows of " + String.join(", ", lengths);
   }
