@@ -65,7 +65,7 @@ class Faults(unittest.TestCase):
         self.assert_found("<!-- run, numbers within 10 % -->", "$ echo a 100\na 80", "the page shows 'a 80'")
         self.assert_found("<!-- run, numbers within 10 % -->", "$ echo a 100\nb 100", "the page shows 'b 100'")
 
-    def test_right_blocks(self):
+    def test_valid_blocks(self):
         self.assert_right("<!-- run -->", "$ echo a\na\n$ echo \\\n  b\nb")
         self.assert_right("<!-- run -->", "$ seq 9\n1\n…\n5\n…")
         self.assert_right("<!-- run, numbers within 10 % -->", "$ echo 'a  1,050 b'\na 1,000 b")

@@ -33,7 +33,7 @@ RIGHT = {
 
 
 class Code(unittest.TestCase):
-    def test_it_follows_the_table(self):
+    def test_sources_follow_the_table(self):
         run = subprocess.run([MAKE / "includes"], capture_output=True, text=True, check=False)
         self.assertEqual("", run.stdout + run.stderr)
         self.assertEqual(0, run.returncode)
@@ -60,11 +60,11 @@ class Faults(unittest.TestCase):
         self.assertEqual(["multilog/node/node.cc: make/includes.txt has no line for multilog/node"],
                          self.faults(files={"multilog/node/node.cc": ""}))
 
-    def test_what_is_for_tests(self):
+    def test_include_that_is_only_for_tests(self):
         self.assertEqual(["monitors/lane/lane.h:4: includes monitors/testing/frames.h, which is for tests"],
                          self.faults(files={"monitors/lane/lane.h": '#include "monitors/testing/frames.h"\n'}))
 
-    def test_a_line_of_the_table_that_is_not_needed(self):
+    def test_an_unnecessary_line_of_the_table(self):
         files = {path: text for path, text in RIGHT.items() if path != "monitors/lane/lane.h"}
         self.assertEqual(["make/includes.txt: monitors/lane may include parsers/engine, but does not"],
                          includes.check(TABLE, files))

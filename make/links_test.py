@@ -15,7 +15,7 @@ loader.exec_module(links)
 
 
 class Project(unittest.TestCase):
-    def test_every_link_is_right(self):
+    def test_every_link_is_valid(self):
         run = subprocess.run([MAKE / "links"], capture_output=True, text=True, check=False)
         self.assertEqual("", run.stdout + run.stderr)
         self.assertEqual(0, run.returncode)
@@ -68,7 +68,7 @@ class Faults(unittest.TestCase):
         self.assert_found("[a](htp://a/)\n", 1, "has the scheme htp")
         self.assert_found("[a](mailto:a)\n", 1, "is not an e-mail address")
 
-    def test_right_links(self):
+    def test_valid_links(self):
         for text in ("[a](other.md) [b](other.md#a-heading) [c](../a) [d](../a#a) [e](../a/a.cc)", "# P & _Q_ `r(s)`\n\n[a](#p--_q_-rs)",
                      "# P\n\n# P\n\n[a](#p-1)", '<a id="x"></a>[a](#x)', "[a](https://example.org/b_(c)?d=e#f) [g](mailto:a@example.org)"):
             self.assertEqual([], self.faults(text + "\n"), text)

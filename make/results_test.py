@@ -70,7 +70,7 @@ class ResultsTest(unittest.TestCase):
         os.utime(self.folder / "report.xml", (1, 1))
         self.assertEqual(results.read([self.folder], since=2).passed, 0)
 
-    def test_ten_are_the_slowest(self):
+    def test_ten_slowest_are_listed(self):
         found = results.Results(seconds={str(number): number for number in range(30)})
         self.assertEqual([line.split()[-1] for line in results.slowest(found)], [str(number) for number in range(29, 19, -1)])
 

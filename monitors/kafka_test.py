@@ -51,12 +51,12 @@ class KafkaTest(unittest.TestCase):
         return Traffic(self.link, rate=RATE, **settings)
 
     def await_more(self, monitor, packets):
-        """Returns once so many more packets were received than now."""
+        """Returns once this many more packets have been received."""
         now = max([event["packets"] for event in monitor.events if event["event"] == "progress"], default=0)
         monitor.await_event("progress", lambda event: event["packets"] >= now + packets)
 
     def end(self, monitor, traffic):
-        """The accounting once everything sent was received."""
+        """Returns the accounting once everything sent has been received."""
         sent = traffic.stop()["sent"]
         monitor.await_event("progress", lambda event: event["packets"] == sent)
         self.assertEqual(monitor.terminate()[0], 0)
@@ -100,7 +100,7 @@ class KafkaTest(unittest.TestCase):
 
 
 class KafkaLoginTest(unittest.TestCase):
-    """A broker that asks who a monitor is, and what it may do."""
+    """A broker that authenticates and authorizes monitors."""
 
     @classmethod
     def setUpClass(cls):
@@ -126,12 +126,12 @@ class KafkaLoginTest(unittest.TestCase):
             [MONITOR, "--pcap", CAPTURE, "--plan", self.plan, "--output", "kafka", "--brokers",
              self.broker.login_address, "--broker-login-file", login], capture_output=True, text=True, timeout=60)
 
-    def test_a_user_that_may_write(self):
+    def test_a_user_with_the_right_to_write(self):
         done = self.run_as("writer", AuthorizingBroker.PASSWORDS["writer"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(audit(self.broker.address, "tapline.tuples.q")["rows"], 0)
 
-    def test_one_that_may_not_is_named_with_the_topic(self):
+    def test_a_user_without_the_right_is_named_with_the_topic(self):
         done = self.run_as("stranger", AuthorizingBroker.PASSWORDS["stranger"])
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "does not let User:stranger write (topic tapline.tuples.q|any topic)")

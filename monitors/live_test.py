@@ -63,7 +63,7 @@ class LiveTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def sending(self, frames, device="va"):
-        """The same while the body runs; all is sent when it is left."""
+        """Does the same while the body runs; everything has been sent when the body is left."""
         child = os.fork()
         if child == 0:
             code = 1
@@ -150,7 +150,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertEqual(json.loads(out)["bytes"], len(frame))
 
-    def test_what_the_kernel_drops_is_counted(self):
+    def test_packets_dropped_by_the_kernel_are_counted(self):
         count = 20000
         with self.monitor("--parser", "tcp_flow_key", "--output", "null") as monitor:
             monitor.await_event("ready")
@@ -166,7 +166,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(accounting["queries"]["local"]["packets_in"], count)
         self.assertTrue(balanced(accounting), accounting)
 
-    def test_packets_have_the_time_at_which_they_came(self):
+    def test_packets_have_their_arrival_times(self):
         count, pause = 4, 0.2
 
         def slowly():
@@ -206,7 +206,7 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("query_added", lambda event: event["query"] == "stays")
             for i in range(rounds):
                 parser = ("http_get", "tcp_conn_time", "tcp_flow_key")[i % 3]
-                # A third of the packets come while the query begins, a third while it runs, a third while it ends.
+                # A third of the packets arrive while the query starts, a third while it runs, a third while it ends.
                 third = packets // 3
                 frames = [tcp_frame(10000 + j) for j in range(third)]
                 with self.sending(frames):
@@ -259,7 +259,7 @@ class LiveTest(unittest.TestCase):
                 self.assertGreaterEqual(counts["packets_in"], packets // 3)
             self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 
-    def test_what_came_is_told_and_what_never_did_is_a_loss_of_the_queries_that_run(self):
+    def test_copies_that_never_arrived_are_losses_of_the_running_queries(self):
         with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
             monitor.await_event("ready")
             plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}]}
@@ -288,7 +288,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual((counts["packets_in"], counts["packets_out"]), (142, 100))
         self.assertTrue(balanced(monitor.event("end")["accounting"]))
 
-    def test_a_leased_limit_takes_what_it_is_granted_and_asks_for_more(self):
+    def test_a_leased_limit_uses_its_grant_and_requests_more(self):
         with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
             monitor.await_event("ready")
             plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}],
@@ -393,11 +393,11 @@ class LiveTest(unittest.TestCase):
                 self.assertEqual(accounting["packets_received"], count)
                 query = accounting["queries"]["local"]
                 self.assertEqual(query["packets_out"], count)
-                # Of each connection its SYN and that it was open at the end, and its only packet.
+                # For each connection: its SYN, its state at the end (open), and its only packet.
                 self.assertEqual(query["tuples_in"], 3 * count)
                 self.assertTrue(balanced(accounting), accounting)
 
-    def test_what_comes_while_nobody_listens_is_counted(self):
+    def test_packets_without_a_query_are_counted(self):
         """A plug-in crashes; packets come before the monitor listens again."""
         plugin = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
         with self.monitor("--parser", "marker,tcp_flow_key", "--output", "null", "--plugin", plugin) as monitor:

@@ -67,7 +67,7 @@ class MetricsTest(unittest.TestCase):
         self.assertAlmostEqual(figures["data_reduction_ratio"][""],
                                figures["bytes_total"]['stage="received"'] / figures["batch_bytes_total"][""], places=3)
 
-    def test_the_same_figures_as_tuples(self):
+    def test_figures_equal_those_of_tuples(self):
         with Monitor("--pcap", self.capture, "--speed", "1x", "--parser", "monitor_stats,tcp_pkt_size") as monitor:
             monitor.await_event("progress", lambda event: event["packets"] == PACKETS)
             code, out = monitor.terminate()
@@ -79,7 +79,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(received, sorted(received))
         self.assertGreater(received[-1], 0)
 
-    def test_an_address_that_can_not_be_had(self):
+    def test_an_unavailable_address(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
@@ -88,7 +88,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn(f"--metrics {address}: can't listen there", error)
 
-    def test_over_tls_for_who_has_the_token(self):
+    def test_over_tls_for_holders_of_the_token(self):
         port = free_port()
         flags, context, token = make_tls(self.folder.name)
         url = f"https://127.0.0.1:{port}/metrics"
@@ -103,7 +103,7 @@ class MetricsTest(unittest.TestCase):
             refused.exception.close()
             self.assertEqual(monitor.terminate()[0], 0)
 
-    def test_nothing_goes_beyond_loopback_in_the_clear(self):
+    def test_no_clear_text_beyond_loopback(self):
         arguments = ["--pcap", self.capture, "--parser", "tcp_pkt_size", "--output", "null", "--metrics", f"0.0.0.0:{free_port()}"]
         code, _, error = run(*arguments)
         self.assertEqual(code, 2)

@@ -97,7 +97,7 @@ class PluginsTest(unittest.TestCase):
             self.assertEqual(mine["dropped"]["flows"]["plugin_left_out"], 50)
             self.assertLess(max(number(t["text"]) for t in tuples if t["kind"] == "packet"), 1000)
 
-    def test_crashing_once_is_forgiven(self):
+    def test_crashing_once_is_tolerated(self):
         mine, tuples = self.check_restarts({500: b"CRASH"}, "SIGSEGV", restarts=1)
         self.assertNotIn("plugin_left_out", mine["dropped"]["flows"])
         self.assertEqual(max(number(t["text"]) for t in tuples if t["kind"] == "packet"), PACKETS - 1)
@@ -141,7 +141,7 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual(accounting["packets_received"], 20)
         self.assertIn("outside of all plug-ins", monitor.event("warning")["message"])
 
-    def test_a_port_that_does_not_tell_what_was_missed(self):
+    def test_a_port_that_does_not_report_its_losses(self):
         with Monitor("--vdev", "net_null0,no-rx=1", "--hugepages", "never", "--memory-mib", "128", "--supervise", "always",
                      "--parser", "sample", "--output", "null") as monitor:
             monitor.await_event("ready")
@@ -161,7 +161,7 @@ class PluginsTest(unittest.TestCase):
         self.assertTrue(balanced(accounting), accounting)
         self.assertEqual(accounting["queries"]["mine"]["dropped"]["packets"], {"monitor_restarted": 1})
 
-    def test_signals_and_what_is_left(self):
+    def test_signals_end_the_worker(self):
         path = self.write("slow", capture({}, 2, step_s=1000))
         for number, expected in ((signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)):
             with self.monitor(path, "--speed", "1x") as monitor:
@@ -182,7 +182,7 @@ class PluginsTest(unittest.TestCase):
                 self.assertEqual(len(children_of(monitor.process.pid)), processes)
                 self.assertEqual(monitor.terminate()[0], 0)
 
-    def test_what_is_no_plugin_is_refused(self):
+    def test_invalid_plugins_are_rejected(self):
         path = self.write("c", capture({}, 3))
         for name, *words in (("nowhere.so", "no such file"), ("marker_of_another_version.so", "version 2"),
                              ("marker_without_entry.so", "tapline_plugin_entry"), ("http_get_again.so", "'http_get' already"),

@@ -62,7 +62,7 @@ class FilesTest(MonitorTest):
         self.assertEqual(code, 0)
         self.assertEqual([json.loads(line)["src_port"] for line in out.splitlines()], [1, 2, 3])
 
-    def test_speed_of_the_packets(self):
+    def test_capture_speed(self):
         path = self.write("slow", pcap([(1000, tcp_frame(1)), (1000.4, tcp_frame(2))]))
         start = time.monotonic()
         code, _, err = run("--pcap", path, "--parser", "tcp_flow_key", "--speed", "1x")
@@ -81,7 +81,7 @@ class FilesTest(MonitorTest):
         self.assertEqual(set(named), {"few", "short", "all"})
 
     def test_a_trigger_on_packets(self):
-        """1 kB each 10 ms, and 60 kB at 2.6 s: the seconds are alike, one window is not."""
+        """1 kB every 10 ms, and 60 kB at 2.6 s: all seconds are equal, but one window differs."""
         times = [i * 0.01 for i in range(300)] + [2.6 + i * 0.0001 for i in range(60)]
         packets = [(1000 + t, tcp_frame(40000, 0x10, 1, b"x" * 946)) for t in sorted(times)]
         when = [{"measure": "BYTES"}, {"constant": 50000}, {"operator": "GREATER"}]
@@ -118,21 +118,21 @@ class HashKeysTest(MonitorTest):
         tuple_ = json.loads(out)
         return tuple_["flow_id"].split("-")[0], tuple_["host"]
 
-    def test_monitors_of_a_key_agree(self):
+    def test_monitors_with_the_same_key_agree(self):
         flow, text = self.hashed(self.KEY)
         self.assertEqual(self.hashed(self.KEY + "\n", monitor="another"), (flow, text))
         self.assertRegex(text, "^[0-9a-f]{16}$")
 
-    def test_those_of_another_do_not(self):
+    def test_monitors_with_different_keys_do_not_agree(self):
         one, other = self.hashed(self.KEY), self.hashed(self.OTHER)
         self.assertNotEqual(one[0], other[0])
         self.assertNotEqual(one[1], other[1])
 
-    def test_a_key_of_texts_changes_no_flow(self):
+    def test_a_key_for_strings_changes_no_flow(self):
         self.assertEqual(self.hashed(f"{self.KEY}\n{self.OTHER}\n"),
                          (self.hashed(self.KEY)[0], self.hashed(self.OTHER)[1]))
 
-    def test_a_wrong_file_is_told_of_without_its_text(self):
+    def test_an_invalid_file_is_reported_without_its_text(self):
         for keys, why in (("", "has 0 words"), (self.KEY[:-1], "has 31 characters"), ("x" + self.KEY[1:], "not all of its 32")):
             path = self.write("hash.key", keys)
             for action in ([], ["--check"]):
@@ -163,7 +163,7 @@ class WrongInputTest(MonitorTest):
     def test_truncated_within_the_first_packet(self):
         self.wrong_file(pcap([(1, tcp_frame(1))])[:-3], "ends too early")
 
-    def test_truncated_later_is_a_warning_that_is_counted(self):
+    def test_truncated_later_is_a_warning_and_counted(self):
         path = self.write("cut", pcap([(1, tcp_frame(1)), (2, tcp_frame(2))])[:-3])
         with Monitor("--pcap", path, "--parser", "tcp_conn_time") as monitor:
             code, out = monitor.finish()
@@ -182,7 +182,7 @@ class WrongInputTest(MonitorTest):
             os.chmod(self.directory.name, 0o755)
         self.assert_fails(1, "no permission", arguments=["--pcap", path, "--parser", "http_get"], **as_nobody(self))
 
-    def test_broker_that_is_not_there(self):
+    def test_unreachable_broker(self):
         start = time.monotonic()
         arguments = ["--pcap", self.syns(), "--parser", "tcp_conn_time", "--output", "kafka"]
         self.assert_fails(1, "127.0.0.1:1 can't be reached within 1 s",
@@ -197,7 +197,7 @@ class WrongInputTest(MonitorTest):
         self.assertEqual(done.stderr.decode().count("error:"), 1)
         self.assertIn(b"No space left on device", done.stderr)
 
-    def test_reader_that_went(self):
+    def test_reader_that_closed_the_pipe(self):
         with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
             monitor.process.stdout.close()
             monitor.process.stdout = None
@@ -251,7 +251,7 @@ class PortsTest(MonitorTest):
             self.assertIn("hugepages", monitor.event("warning")["message"])
             self.assertEqual(monitor.terminate()[0], 0)
 
-    def test_without_hugepages_on_purpose(self):
+    def test_hugepages_disabled(self):
         with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--parser", "tcp_conn_time") as monitor:
             monitor.await_event("ready")
             self.assertEqual(monitor.terminate()[0], 0)
@@ -273,11 +273,11 @@ class PortsTest(MonitorTest):
         self.assertGreater(accounting["undecodable"]["not_ip"], 0)
         self.assertTrue(balanced(accounting), accounting)
 
-    def test_an_idle_limit_ends(self):
+    def test_a_limit_on_an_idle_link_ends(self):
         with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--plan", self.plan("q", limit={"duration": "0.3s"})) as monitor:
             self.assertEqual(monitor.finish()[0], 0)
 
-    def test_idle_costs_next_to_nothing(self):
+    def test_idle_uses_almost_no_cpu(self):
         used = {}
         for mode in ([], ["--busy"]):
             with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--parser", "tcp_conn_time", *mode) as monitor:
@@ -303,7 +303,7 @@ class SignalsTest(MonitorTest):
 
     def test_a_second_signal_ends_at_once(self):
         with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
-            # No process reads its output, so it blocks while writing.
+            # Nothing reads its output, so it blocks while writing.
             monitor.await_event("progress")
             monitor.process.terminate()
             time.sleep(0.2)
@@ -313,7 +313,7 @@ class SignalsTest(MonitorTest):
 
 
 class InfoTest(MonitorTest):
-    def test_dump_reads_back(self):
+    def test_dump_can_be_read_back(self):
         arguments = ["--pcap", "a.pcap", "--parser", "http_get,tcp_conn_time", "--busy", "--queue-mib", "7"]
         code, first, _ = run(*arguments, "--dump")
         self.assertEqual(code, 0)

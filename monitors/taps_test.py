@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two taps of one port, before and after a queue: each packet counts once, whichever way the taps come to the monitor."""
+"""Two taps of one port, before and after a queue: each packet counts once, whether the taps are files, interfaces of one file, or links."""
 import json
 import os
 import pathlib
@@ -21,7 +21,7 @@ class TapsTest(unittest.TestCase):
     def setUpClass(cls):
         catalogue = json.loads(run("--list-parsers")[1])
         parsers = catalogue["parsers"] if isinstance(catalogue, dict) else catalogue
-        # Those are left out that report the monitor's own figures, and what each tap shows.
+        # Omits parsers that report the monitor's own figures, or the traffic of each tap.
         cls.parsers = ",".join(parser["name"] for parser in parsers
                                if parser["name"] != "monitor_stats" and not parser["all_traffic"])
 
@@ -79,7 +79,7 @@ class TapsTest(unittest.TestCase):
             with self.subTest(name):
                 self.check(CAPTURES / f"{name}.pcap.zst")
 
-    def test_figures_are_those_of_the_capture(self):
+    def test_figures_match_the_capture(self):
         """capinfos counts the packets of both taps; tshark those of TCP, with their bytes, at each."""
         if not has_wireshark():
             self.skipTest("needs tshark and capinfos")
@@ -95,7 +95,7 @@ class TapsTest(unittest.TestCase):
                 sizes = [json.loads(each) for each in tuples]
                 self.assertEqual((sum(t["packets"] for t in sizes), sum(t["bytes"] for t in sizes)), totals["in"])
 
-    def test_a_parser_that_asks_gets_every_view(self):
+    def test_a_parser_can_request_every_view(self):
         arrivals = packets_of(SMALL / "http_small.pcap.zst")
         departures = departures_of(arrivals)
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
@@ -184,7 +184,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(sum(row["client_packets"] for row in rows["udp_flow"]), 152)
         self.assertEqual(accounting["queries"]["local"]["packets_in"], 152)
 
-    def test_parsers_of_queues_leave_other_results_alone(self):
+    def test_parsers_of_queues_do_not_affect_other_results(self):
         arrivals = packets_of(SMALL / "http_small.pcap.zst")
         departures = departures_of(arrivals)
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
@@ -225,7 +225,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(account["packets_in"], 40)
         self.assertLess(len(few), len(alone))
 
-    def test_all_flows_are_measured_and_some_are_reported(self):
+    def test_all_flows_are_measured_and_selected_ones_reported(self):
         taps = [f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst" for side in ("arrivals", "departures")]
         alone, _ = self.measure(*taps)
         flows = {each["src_port"] for each in alone if each["parser"] == "queue_flows"}
@@ -270,7 +270,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual([tap["tap"] for tap in accounting["taps"]], [one, two])
         self.assertEqual([tap["passed"] for tap in accounting["taps"]], [10, 10])
 
-    def test_wrong_taps(self):
+    def test_invalid_taps(self):
         path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
         for arguments, words in (
                 (["--tap", f"sw1:2:in={path}"], "'in' is not a side of a queue"),

@@ -39,7 +39,7 @@ void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Sna
 }
 
 // Reads one writer's state from its buckets, and adds the ranges of time that they don't cover to `rest`. Returns false
-// if the ring turned meanwhile.
+// if the ring advanced meanwhile.
 bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
                                uint64_t high, std::vector<uint64_t>* state,
                                std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {

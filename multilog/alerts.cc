@@ -1,4 +1,4 @@
-// Triggers: the thread that evaluates them, the times they ask for, and the alerts they raise.
+// Triggers: the thread that evaluates them, the times at which they are due, and the alerts they raise.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +13,7 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Zone maps show which segments may hold such a time; those that span `time` are searched, unless they are archived.
+// Zone maps show which segments may contain such a time; those that span `time` are searched, unless they are archived.
 uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {

@@ -1,5 +1,5 @@
-// Threads against threads, for ThreadSanitizer and for the listed outcomes. Rows carry their writer and number, so that
-// each reader can tell a prefix when it sees one.
+// Threads against threads, for ThreadSanitizer and for the listed outcomes. Rows carry their writer and number, which
+// lets each reader verify that it sees a prefix.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -41,7 +41,7 @@ void append_numbered(Writer* writer, uint64_t* next, uint64_t count) {
   EXPECT_EQ(result.dropped, 0u);
 }
 
-// Everything that one snapshot shows must be the same rows: raw, by filter, by index, by aggregate.
+// All views of one snapshot must show the same rows: raw, by filter, by index, by aggregate.
 void check_snapshot(const MultiLog& log) {
   const Snapshot snapshot = log.take_snapshot();
   uint64_t expected_quarter = 0;
@@ -62,7 +62,7 @@ void check_snapshot(const MultiLog& log) {
     for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
       for (size_t i = 0; i < rows.size(); ++i, ++count) {
         const PaperRow row = row_at(rows[i]);
-        // In order, without holes, and whole.
+        // Rows are in order, without gaps, and complete.
         EXPECT_EQ(row.seq, next[row.ack]);
         EXPECT_EQ(std::memcmp(rows[i] + 34, numbered_row(row.ack, row.seq).rest, 20), 0);
         next[row.ack] += spec.expression == "ack < 100" ? 1 : 4;
@@ -122,8 +122,8 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
   EXPECT_GT(log->trigger_statistics().alerts, 0u);
 }
 
-// Two writers append a row each; two readers read twice. Whatever a reader saw, it still sees; and no other outcomes
-// exist.
+// Two writers append a row each; two readers read twice. A reader continues to see all rows that it has seen; no other
+// outcomes exist.
 TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   const auto log = opened(size_t{8} << 20, false, 64);
   Writer *a = *log->add_writer(), *b = *log->add_writer();
@@ -156,7 +156,7 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
 }
 
 // A reader that sees a posting counted also finds it written, even while the writer is slow with a batch.
-TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
+TEST(Concurrency, OffsetsAreWrittenBeforeTheyAreCounted) {
   constexpr uint32_t kBatch = 512;
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
     std::vector<uint8_t> arena(size_t{1} << 20);
@@ -179,7 +179,7 @@ TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
 }
 
 // A writer stopped in the middle of an append: here inside the filter's user function, after rows and before the tail.
-TEST(Concurrency, AStoppedWriterStallsNobody) {
+TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   std::atomic<bool> stopped{false}, go_on{false};
   Options options(paper_schema());
   options.segment_rows = 1024;
@@ -211,8 +211,8 @@ TEST(Concurrency, AStoppedWriterStallsNobody) {
   const Snapshot snapshot = log->take_snapshot();
   EXPECT_EQ(snapshot.views()[0].tail, 5u);
   EXPECT_EQ(snapshot.views()[1].tail, 3000u);
-  // The aggregate's bucket is just being changed: readers fold the prefix themselves. (go_on would let them pass the
-  // row 7.)
+  // The aggregate's bucket is just being changed: readers fold the prefix themselves. (With go_on they would see row 7,
+  // too.)
   const auto value = log->read_aggregate("n", snapshot);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(static_cast<uint64_t>(value->values[0].whole), 3005u);
@@ -256,7 +256,7 @@ TEST(Concurrency, IdleThreadsSleepUntilThereIsWork) {
   ASSERT_TRUE(
       log->add_aggregate({.name = "sum", .filter = "", .function = {.function = "SUM", .field = "bytes"}}).ok());
   ASSERT_TRUE(log->add_trigger({.name = "any", .aggregate = "sum", .condition = "SUM > 0"}).ok());
-  // Until memory is full and the oldest rows go.
+  // Appends until memory is full and the oldest rows are evicted.
   for (uint64_t number = 0; log->statistics().removed == 0; ++number) {
     const PaperRow row = numbered_row(0, number);
     writer->append(bytes_of(&row), 1);
@@ -265,7 +265,7 @@ TEST(Concurrency, IdleThreadsSleepUntilThereIsWork) {
   EXPECT_GT(log->statistics().wakeups, 0u);
 }
 
-TEST(Freezing, ExpiryIsToldByUnfreeze) {
+TEST(Freezing, UnfreezeReportsAnExpiry) {
   const auto log = opened(size_t{8} << 20, false);
   Writer* writer = *log->add_writer();
   uint64_t next = 0;

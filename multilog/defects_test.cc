@@ -37,7 +37,7 @@ class Defects : public testing::Test {
     EXPECT_TRUE(cursor.ok()) << cursor.status().to_string();
     size_t count = 0;
     for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
-      // Each row is one that was written, not what lay in freed memory.
+      // Each row must be one that was written, rather than freed memory.
       for (const uint8_t* row : rows) EXPECT_EQ(std::memcmp(row + 34, make_paper_row(row_at(row).seq, 0).rest, 8), 0);
       count += rows.size();
     }
@@ -94,7 +94,7 @@ TEST_F(Defects, ATriggersWindowIsNotItsPeriod) {
       log_->add_trigger(
               {.name = "t", .aggregate = "sum", .condition = "SUM >= 1000", .window_ns = 10 * kMs, .period_ns = kMs})
           .ok());
-  // 100 a millisecond: no millisecond has 1000, but ten of them have.
+  // 100 per millisecond: no millisecond has 1000, but every ten have.
   for (uint64_t ms = 100; ms < 109; ++ms) {
     append(ms * kMs);
     log_->evaluate_triggers(ms * kMs);
@@ -134,21 +134,21 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   alerts = log_->take_alerts();
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 7 * kMs);
-  // A newer row may come before it is evaluated.
+  // A newer row may arrive before the evaluation.
   append(10010 * kMs, 1);
   append(10005 * kMs, 600);
   log_->evaluate_triggers(6 * kMs);
   alerts = log_->take_alerts();
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 10005 * kMs);
-  // And one row from the dawn of time does not keep the engine from finding the next.
+  // A row with a very old timestamp must not prevent the engine from finding the next.
   append(0, 1);
   append(5000 * kMs, 700);
   log_->evaluate_triggers(8 * kMs);
   ASSERT_EQ(log_->take_alerts().size(), 1u);
 }
 
-// A late row counts in every window that it lies in, also in those that end after its own bucket.
+// A late row counts in every window that contains it, including those that end after its bucket.
 TEST_F(Defects, ALateRowAlertsInWindowsThatEndBehindIt) {
   ASSERT_TRUE(add_sum("sum").ok());
   ASSERT_TRUE(
@@ -202,7 +202,7 @@ TEST_F(Defects, CooldownIsInEventTime) {
   EXPECT_EQ(log_->trigger_statistics().suppressed, 22u);
 }
 
-TEST_F(Defects, AFilterThatDoesNotParseIsAnError) {
+TEST_F(Defects, AnInvalidFilterIsAnError) {
   const Status status = log_->add_filter("web", "dst_port == 80 &&");
   EXPECT_EQ(status.code(), Code::kInvalid);
   EXPECT_EQ(status.position(), 17u);
@@ -229,7 +229,7 @@ TEST_F(Defects, AverageWorks) {
 }
 
 // Segments outside a query's time are skipped; those that only touch it are not.
-TEST_F(Defects, TimesAreBoundsOfRowsNotOfSegments) {
+TEST_F(Defects, TimeRangesSelectRowsInsteadOfSegments) {
   for (uint64_t i = 0; i < 3 * 1024; ++i) append(kMs * (i + 1));
   const auto rows_of = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {
     return count({.expression = expression, .filter = "", .within = {}, .time_low = low, .time_high = high});
@@ -242,7 +242,7 @@ TEST_F(Defects, TimesAreBoundsOfRowsNotOfSegments) {
   EXPECT_EQ(rows_of(last + " || " + first), 2u);
 }
 
-TEST_F(Defects, AnIndexAddedLaterKnowsEarlierRows) {
+TEST_F(Defects, AnIndexAddedLaterCoversEarlierRows) {
   for (int i = 0; i < 3000; ++i) append(kMs * i, 100, i % 3 == 0 ? 443 : 80);
   EXPECT_EQ(count({.expression = "dst_port == 443"}), 1000u);
   ASSERT_TRUE(log_->add_index("dst_port").ok());

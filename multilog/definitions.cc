@@ -101,7 +101,7 @@ Status MultiLogImpl::add_filter_locked(const std::string& name, Result<Expressio
   filter->name = name;
   filter->everything = compiled->root().kind == Node::Kind::kTrue;
   filter->expression = std::move(*compiled);
-  // Postings are kept by id modulo kMaxFilters: no two filters may share a slot at the same time.
+  // Postings are kept by id modulo kMaxFilters: two filters must never share a slot at the same time.
   while (std::any_of(filters_.begin(), filters_.end(),
                      [&](const auto& f) { return f->id % kMaxFilters == filter->id % kMaxFilters; }))
     filter->id = next_id_++;

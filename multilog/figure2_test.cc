@@ -72,7 +72,8 @@ class Network {
     }
   }
 
-  // 2 s of packets every 100 us in turn; dropped packets are sent again 5 ms after the flow's last packet of that time.
+  // 2 s of packets every 100 us in turn; dropped packets are retransmitted 5 ms after the flow's last packet of the
+  // burst.
   void run() {
     std::mt19937 random(3);
     for (uint64_t at = 0; at < 2000 * kMs; at += 100000) {
@@ -139,7 +140,7 @@ class Network {
       lost_.erase(lost_.begin());
     }
     if (!lost_.empty() && lost_.front().flow == flow && lost_.front().at > at) {
-      // A sender waits after a loss, which makes a retransmission late after the greatest number.
+      // A sender waits after a loss, so a retransmission arrives late after the greatest sequence number.
       return;
     }
     append(at, flow, seq);
@@ -158,7 +159,7 @@ class Network {
 };
 
 class Figure2 : public testing::TestWithParam<Scenario> {};
-TEST_P(Figure2, IsToldApart) {
+TEST_P(Figure2, DistinguishesTheThreeCauses) {
   Network network(GetParam());
   network.run();
   EXPECT_EQ(network.diagnose(), GetParam());
@@ -204,14 +205,14 @@ TEST_F(Aggregates, SketchesMergeOverWritersAndBuckets) {
   EXPECT_EQ(sizes->names, (std::vector<std::string>{"P50", "P99"}));
   EXPECT_NEAR((*sizes)["P50"].as_double(), 500, 500 * 0.016);
   EXPECT_NEAR((*sizes)["P99"].as_double(), 990, 990 * 0.016);
-  // Ad hoc, and over part of the time, whose buckets have gone: the same functions from the rows.
+  // Ad-hoc aggregates over a time whose buckets were evicted are computed from the rows by the same functions.
   EXPECT_NEAR(
       log_->aggregate({.expression = "flow < 100"}, {.function = "DISTINCT", .field = "flow"})->values[0].as_double(),
       100, 5);
   EXPECT_NEAR(log_->read_aggregate("flows", 0, 999 * 10000)->values[0].as_double(), 1000, 70);
 }
 
-TEST_F(Aggregates, QuantileCountersHoldTheirValues) {
+TEST_F(Aggregates, QuantileCountersContainTheirValues) {
   for (uint64_t value :
        {uint64_t{0}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{1000}, uint64_t{1} << 40, ~uint64_t{0}}) {
     const uint32_t counter = QuantileSketch::counter_of(value);
@@ -251,7 +252,7 @@ TEST_F(Aggregates, AFilterComparesWithTheGroupOfItsRow) {
   ASSERT_TRUE(log_->add_filter("again", "seq <= SEQ").ok());
   EXPECT_EQ(log_->remove_aggregate("last").code(), Code::kInUse);
   for (uint32_t i = 0; i < 50; ++i) append(0, i, i % 5, 10 + i, 1);
-  append(0, 51, 0, 20, 1);  // flow 0 is at 55: again
+  append(0, 51, 0, 20, 1);  // flow 0 is at 55: retransmitted
   append(0, 52, 9, 3, 1);   // flow 9 is new: nothing to compare with
   EXPECT_EQ(log_->query({.filter = "again"})->next().size(), 1u);
 }

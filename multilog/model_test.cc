@@ -80,7 +80,7 @@ class Model {
     const std::lock_guard lock(mutex_);
     writers_[writer].resize(rows);
   }
-  // Rows from `from` to below `tails`, that hold, within the time.
+  // Rows from `from` to below `tails` that satisfy the condition within the time range.
   std::vector<ModelRow> rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
                              const std::map<uint32_t, uint64_t>& from = {}) {
     const std::lock_guard lock(mutex_);
@@ -123,7 +123,7 @@ class Schedule {
     log_ = std::move(*opened);
     for (int i = 0; i < 3; ++i) writers_.push_back(*log_->add_writer());
     published_.resize(writers_.size());
-    // Over all rows, so that there is always one.
+    // An aggregate over all rows always exists.
     EXPECT_TRUE(
         log_->add_aggregate({.name = "all", .function = {.function = "PROBE"}, .bucket_ns = 50000, .buckets = 16})
             .ok());
@@ -174,7 +174,7 @@ class Schedule {
     probe.merge = [this](Cells into, Cells from) {
       into.set(0, into.get(0) + from.get(0));
       if (!reading_ || random_() % 8 != 0) return;
-      // The ring of buckets turns while it is being read.
+      // The ring of buckets advances while it is being read.
       reading_ = false;
       append(0);
       reading_ = true;
@@ -183,7 +183,7 @@ class Schedule {
     return probe;
   }
 
-  // Within Append, at the row with this number. Rows are published in pieces that end where segments do.
+  // Calls back within Append, at the row with this number. Rows are published in pieces that end where segments do.
   void interrupt(uint64_t number) {
     appending_ = false;
     interrupted_ = true;
@@ -314,7 +314,7 @@ class Schedule {
       const auto value = log_->read_aggregate("a" + name, snapshot, low, high);
       reading_ = false;
       ASSERT_TRUE(value.ok());
-      // Rows for which memory had no room count in earlier aggregates, but in no recount.
+      // Rows that found no memory are counted by existing aggregates, but not by a recount from the rows.
       bool all_there = true;
       for (const Snapshot::View& view : snapshot.views())
         all_there = all_there && view.first <= known.from.at(view.log->number());
@@ -356,7 +356,7 @@ class Schedule {
   std::map<std::string, Known> filters_;
   std::vector<Snapshot> held_;
   uint64_t time_ = 1000000, next_ = 0, names_ = 0, frozen_ = 0;
-  // Rows of each writer that readers must see, if nothing is frozen.
+  // Number of each writer's rows that readers must see if nothing is frozen.
   std::vector<uint64_t> published_;
   bool appending_ = false, interrupted_ = false, reading_ = false;
   uint32_t appender_ = 0;
@@ -366,7 +366,7 @@ class Schedule {
 
 class ModelTest : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(ModelTest, AnswersAsTheModelDoes) {
+TEST_P(ModelTest, AgreesWithTheModel) {
   Schedule schedule(GetParam());
   for (int step = 0; step < 250 && !testing::Test::HasFatalFailure(); ++step) schedule.step();
   EXPECT_GT(schedule.probes(), 10u);

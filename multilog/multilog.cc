@@ -26,7 +26,7 @@ Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
   if (options.segment_rows < 64 || options.segment_rows > kMaxSegmentRows || options.segment_rows % 64 != 0)
     return Status(Code::kInvalid, "segment_rows must be a multiple of 64 from 64 to 65536");
   for (const Field& field : options.schema.fields()) {
-    // Their bytes are outside the row.
+    // The bytes of strings would be stored outside the row.
     if (field.spec.type == FieldType::kText)
       return Status(Code::kInvalid, "field " + field.spec.name + " is a string, which can't be stored");
   }

@@ -74,8 +74,8 @@ struct QuerySpec {
   std::vector<std::string> within = {};
   // A further condition, as a tree; none: all.
   Tree condition = {};
-  // The rows that the asker may see, if not all: must hold too, and `condition` may then name no aggregates, whose
-  // values are of rows beyond it.
+  // The scope of the caller, as a further condition; none: all rows. With a scope, `condition` must not name
+  // aggregates, whose values include rows outside of it.
   Tree scope = {};
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
 };
@@ -103,7 +103,7 @@ class Writer {
  public:
   // Appends rows packed back to back, of schema.row_bytes() each.
   AppendResult append(const uint8_t* rows, uint64_t count) { return log_->append(rows, count); }
-  // The number of rows this writer ever appended, which is the position of the next.
+  // The total number of rows that this writer has appended, which is the position of the next one.
   uint64_t tail() const { return log_->tail(); }
   uint64_t dropped() const { return log_->dropped(); }
   uint32_t number() const { return log_->number(); }
@@ -191,7 +191,7 @@ class MultiLog {
 
   struct Statistics {
     uint64_t appended = 0, dropped = 0;
-    uint64_t removed = 0;  // rows that left by retention or for lack of memory
+    uint64_t removed = 0;  // rows evicted by retention or for lack of memory
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
     // Timed wakeups of the trigger thread; late ones came more than 100 us after their time.
     uint64_t late_wakeups = 0, wakeups = 0;

@@ -52,7 +52,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) 
   const auto& [expression, stored, residual] = *selection;
   Expression::Values values;
   if (expression->depends_on_aggregate()) {
-    // Compares with the current values, over all writers.
+    // Filters compare with the current values, over all writers.
     auto now = std::make_shared<std::map<std::pair<uint32_t, uint32_t>, Number>>();
     for (const AggregateRef& reference : expression->aggregates()) {
       for (const auto& aggregate : aggregates_) {
@@ -77,7 +77,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) 
   } else if (stored != nullptr && !stored->everything) {
     (*plan)->stored = stored;
     (*plan)->residual = residual;
-    // The rows that such a filter selected depend on when they came, so only its postings know them.
+    // The rows that such a filter selected depend on their time of arrival, so only its postings have them.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }
   return plan;

@@ -1,4 +1,4 @@
-// Filters that are sets of keys, many at once: what the dispatch by key finds, against each filter on each row.
+// Filters that are sets of keys, many at once: compares the dispatch by key with each filter on each row.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -23,7 +23,7 @@ Schema set_schema() {
                         {.name = "path", .type = FieldType::kU32, .elements = kHops, .optional = true}});
 }
 
-// Few values, so that sets overlap, rows are in several, and one is in a list twice.
+// There are few values, so sets overlap, rows are in several sets, and one value is listed twice.
 std::vector<uint8_t> make_row(const Schema& schema, uint64_t time, std::mt19937* random) {
   RowBuilder row(schema);
   row.set("t", time).set("port", (*random)() % 40).set("protocol", (*random)() % 4).set("flow", (*random)() % 30);
@@ -70,7 +70,7 @@ TEST(Sets, IsSet) {
   EXPECT_FALSE(is_set("path not contains 7"));
 }
 
-TEST(Sets, EveryExpressionThatHoldsIsACandidate) {
+TEST(Sets, EverySatisfiedExpressionIsACandidate) {
   const Schema schema = set_schema();
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
@@ -92,8 +92,8 @@ TEST(Sets, EveryExpressionThatHoldsIsACandidate) {
   }
 }
 
-// Uses pieces of any size, which takes every path through filtering; checks kept and counted rows.
-TEST(Sets, FiltersKeepAndCountWhatHolds) {
+// Uses pieces of every size, which covers all paths through filtering; checks kept and counted rows.
+TEST(Sets, FiltersKeepAndCountMatchingRows) {
   std::mt19937 random(2);
   for (const uint64_t piece : {1, 7, 9, 32, 63, 64, 65, 200, 1024}) {
     Options options(set_schema());

@@ -2,9 +2,8 @@
 // the tails one after the other does.
 //
 // Each writer makes a chain of marks: the next one, on another log, only after the one before has become visible, as a
-// packet is sent on only after another has been received. A snapshot is right if, of each chain, it holds just the
-// marks up to some one. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (2,000); a million
-// in `make soak`.
+// packet is sent on only after another has been received. A snapshot is correct if it contains a prefix of each chain.
+// Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (2,000); a million in `make soak`.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +28,7 @@ uint64_t snapshots() {
   return text == nullptr ? 2'000 : std::strtoull(text, nullptr, 10);
 }
 
-// Which log the n-th mark of a chain is on.
+// Returns the log of the n-th mark of a chain.
 uint32_t log_of(uint32_t chain, uint64_t mark) {
   uint64_t x = (mark + 1) * 0x9e3779b97f4a7c15 + chain * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 30)) * 0x94d049bb133111eb;
@@ -69,7 +68,7 @@ class Nodes {
     return tails;
   }
 
-  // One read tail after the other.
+  // Reads the tails one after the other.
   std::vector<std::vector<uint64_t>> naive(std::mt19937* random) {
     std::vector<std::vector<uint64_t>> tails(kLogs);
     for (uint32_t i = 0; i < kLogs; ++i) {
@@ -80,8 +79,7 @@ class Nodes {
     return tails;
   }
 
-  // Returns true if, for each chain, the tails hold just its marks up to some one. Marks that were found right are not
-  // checked again.
+  // Returns true if the tails contain a prefix of each chain. Marks that were found correct are not checked again.
   bool is_atomic(const std::vector<std::vector<uint64_t>>& tails) {
     for (uint32_t chain = 0; chain < kChains; ++chain) {
       uint64_t marks = 0;
@@ -143,7 +141,7 @@ TEST(Snapshots, NoEffectWithoutItsCause) {
   std::mt19937 random(7);
   const uint64_t wanted = snapshots();
   for (uint64_t i = 0; i < wanted; ++i) ASSERT_TRUE(nodes.is_atomic(nodes.snapshot(&random))) << "snapshot " << i;
-  EXPECT_GT(nodes.marks(), wanted / 4) << "the writers got on meanwhile";
+  EXPECT_GT(nodes.marks(), wanted / 4) << "the writers made progress meanwhile";
 }
 
 // The check above can fail: if tails are read one after the other, some show an effect without its cause.
@@ -155,8 +153,8 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   EXPECT_GT(wrong, 0u);
 }
 
-// A coordinator whose freeze was over before it came back must learn so: rows may have become visible meanwhile.
-TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
+// A coordinator whose freeze expired before its return must be notified: rows may have become visible meanwhile.
+TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
   options.background_threads = false;
   const auto log = std::move(*MultiLog::open(std::move(options)));
@@ -176,7 +174,8 @@ TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
   EXPECT_FALSE(*log->unfreeze(kept.id));
   EXPECT_EQ(visible(), 2u);
 
-  // Only Unfreeze notices that the first is over; a reader notices the second, and another's Freeze the third.
+  // Only Unfreeze detects the end of the first freeze; a reader detects that of the second, and another Freeze that of
+  // the third.
   const FreezeToken unnoticed = *log->freeze(1);
   wait();
   EXPECT_FALSE(*log->unfreeze(unnoticed.id));
@@ -184,7 +183,7 @@ TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
   const FreezeToken expired = *log->freeze(1);
   append(3);
   const int64_t patience_end_ns = monotonic_ns() + 10'000'000'000;
-  while (visible() < 3) ASSERT_LT(monotonic_ns(), patience_end_ns) << "it holds readers for ever";
+  while (visible() < 3) ASSERT_LT(monotonic_ns(), patience_end_ns) << "it blocks readers forever";
   EXPECT_FALSE(*log->unfreeze(expired.id));
 
   const FreezeToken replaced = *log->freeze(1);

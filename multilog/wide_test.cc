@@ -1,4 +1,4 @@
-// Fields of over 8 bytes: IPv6 addresses that are indexed, grouped by and counted, compared with a plain scan of every
+// Compares fields of over 8 bytes (IPv6 addresses that are indexed, grouped and counted) with a plain scan of every
 // row.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Row {
   uint16_t bytes = 0;
 };
 
-// A few networks that differ in either half, a few hosts in each.
+// A few networks that differ in either half, with a few hosts in each.
 Address make_address(std::mt19937& random) {
   Address address("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\0", 16);
   address[5] = static_cast<char>(random() % 3);
@@ -155,7 +155,7 @@ class Wide : public testing::Test {
   std::vector<Row> rows_;
 };
 
-TEST_F(Wide, IndexesAnswerAsRowsDo) {
+TEST_F(Wide, IndexesAgreeWithRows) {
   open();
   append(3000);
   compare_many(40);

@@ -45,7 +45,7 @@ class OneFigure final : public StatisticsSource {
   }
 };
 
-// All TCP packets of a client in a second.
+// Selects all TCP packets of a client in a second.
 std::shared_ptr<const trigger::Program> a_trigger() {
   trigger::Trigger trigger;
   trigger.filter.protocol = protocol::kTcp;
@@ -71,7 +71,7 @@ std::vector<testing::Frame> frames_of(const std::string& capture) {
   return frames;
 }
 
-// The own values of each tuple, by parser.
+// The values of each tuple, by parser, without the common columns.
 std::map<std::string, Lines> tuples_of_committed_captures() {
   const OneFigure figure;
   std::map<std::string, Lines> lines;
@@ -124,7 +124,7 @@ TEST(Examples, FieldsAreDescribedAndAmountsHaveUnits) {
   }
 }
 
-TEST(Examples, TextsSayOfWhichKindTheyAre) {
+TEST(Examples, StringsDeclareTheirKind) {
   for (const std::string& name : parser_names()) {
     const Schema schema = make_parser(name)->schema();
     for (const Field& field : schema.fields) {

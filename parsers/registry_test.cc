@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(Registry, NamesAreTheSchemasAndUnique) {
+TEST(Registry, NamesAreUniqueAndThoseOfTheSchemas) {
   std::set<std::string> names;
   for (const std::string& name : parser_names()) {
     EXPECT_EQ(make_parser(name)->schema().name, name);
@@ -19,14 +19,14 @@ TEST(Registry, NamesAreTheSchemasAndUnique) {
   EXPECT_TRUE(names.contains("http_get"));
 }
 
-TEST(Registry, DashesAreUnderscores) {
+TEST(Registry, DashesAreEquivalentToUnderscores) {
   ASSERT_NE(make_parser("tcp-conn_time"), nullptr);
   EXPECT_EQ(make_parser("tcp-conn_time")->schema().name, "tcp_conn_time");
   EXPECT_EQ(make_parser("nothing"), nullptr);
   EXPECT_EQ(make_parser("tcp_conn"), nullptr);
 }
 
-TEST(Registry, ParsersAreAddedOnce) {
+TEST(Registry, ParsersAreRegisteredOnce) {
   const auto make = [] {
     return packet_parser({.name = "added", .main_fields = {"dst_ip"}}, [](const Packet&, Emitter&) {});
   };
@@ -87,7 +87,7 @@ TEST(Registry, CommonFieldsComeFirst) {
   }
 }
 
-TEST(Registry, CatalogueIsAsUsersReadIt) {
+TEST(Registry, TheCatalogueIsReadable) {
   const Json parsers = Json::parse(catalogue_json())["parsers"];
   const auto http = std::find_if(parsers.begin(), parsers.end(), [](const Json& p) { return p["name"] == "http_get"; });
   ASSERT_NE(http, parsers.end());

@@ -152,7 +152,7 @@ TEST_P(Unanswered, NotIfTheAnswerWasLost) {
   expect_no_answer(run, "false");
 }
 
-TEST_P(Unanswered, IsFalseOfWhatWasAnswered) {
+TEST_P(Unanswered, IsFalseForAnsweredRequests) {
   Harness run({GetParam().parser});
   run.all(spoken(GetParam()).server(GetParam().answer).client_ack().close().frames());
   ASSERT_FALSE(run.tuples().empty());
@@ -190,7 +190,7 @@ struct DatagramRow {
 
 class UnansweredDatagrams : public ::testing::TestWithParam<DatagramRow> {};
 
-TEST_P(UnansweredDatagrams, TheSilentServerAndTheEndOfTheCapture) {
+TEST_P(UnansweredDatagrams, ASilentServerAndTheEndOfTheCapture) {
   const DatagramRow& row = GetParam();
   Harness run({row.parser});
   run.all({row.ask(1000 * kSecond, 1), row.ask(1000 * kSecond + 2 * row.patience_ns, 2)});
@@ -202,7 +202,7 @@ TEST_P(UnansweredDatagrams, TheSilentServerAndTheEndOfTheCapture) {
   expect_no_answer(run, "false");
 }
 
-TEST_P(UnansweredDatagrams, AreReportedWhileTheCaptureGoesOn) {
+TEST_P(UnansweredDatagrams, AreReportedDuringTheCapture) {
   const DatagramRow& row = GetParam();
   Harness run({row.parser});
   run.feed({row.ask(1000 * kSecond, 1)});
@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(Parsers, UnansweredDatagrams,
                                            DatagramRow{"icmp", echo, 10 * kSecond}),
                          [](const auto& info) { return info.param.parser; });
 
-TEST(UnansweredTable, HasEveryParserOfTransactions) {
+TEST(UnansweredTable, ListsEveryParserOfTransactions) {
   std::set<std::string> tested = {"dns_query", "icmp"};
   for (const Row& row : tcp_rows()) tested.insert(row.parser);
   for (const std::string& name : parser_names()) {

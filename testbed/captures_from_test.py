@@ -65,22 +65,22 @@ class CapturesFromTest(unittest.TestCase):
     def test_a_file_of_the_work_tree(self):
         self.assert_copied("old.pcap", b"first")
 
-    def test_a_file_that_has_changed_since_comes_from_its_commit(self):
+    def test_a_changed_file_comes_from_its_commit(self):
         self.write("old.pcap", b"second")
         self.assert_copied("old.pcap", b"first")
 
     def test_a_gzipped_file_is_unpacked(self):
         self.assert_copied("packed.pcap.gz", b"packed")
 
-    def test_packets_in_text_become_a_capture(self):
+    def test_text_packets_become_a_capture(self):
         self.assert_copied("dump.txt", DUMPED)
 
-    def test_another_file_of_that_name_is_missing_and_not_copied(self):
+    def test_a_different_file_of_that_name_is_missing(self):
         there, copied, missing = self.assemble("old.pcap", "http/a.pcap", b"third")
         self.assertEqual((there.total(), copied.total(), list(missing)), (0, 0, ["someone/project"]))
         self.assertFalse((self.into / "http" / "a.pcap").exists())
 
-    def test_what_is_there_is_left_and_what_is_damaged_is_mended(self):
+    def test_existing_files_are_kept_and_damaged_ones_replaced(self):
         self.assert_copied("old.pcap", b"first")
         self.assertEqual(self.assemble("old.pcap", "http/a.pcap", b"first")[0].total(), 1)
         (self.into / "http" / "a.pcap").write_bytes(b"damaged")
@@ -93,7 +93,7 @@ class CapturesFromTest(unittest.TestCase):
             captures_from.report(captures, *captures_from.assemble(captures, [], self.into))
         self.assertIn("     0      0       1  a/b, for example x/y.pcap of commit 0123", printed.getvalue())
 
-    def test_the_list_is_whole(self):
+    def test_the_list_is_complete(self):
         captures = captures_from.read_list(captures_from.LIST.read_text().splitlines())
         files = [capture.file for capture in captures]
         self.assertEqual(len(files), len(set(files)))

@@ -69,7 +69,7 @@ class SuperviseTest(unittest.TestCase):
         os.kill(process["pid"], signal.SIGKILL)
         self.until("it is dead", lambda: not self.runs(process))
 
-    def test_what_is_killed_comes_back_and_the_others_stay(self):
+    def test_a_killed_daemon_is_restarted(self):
         self.supervise({"name": "a", "command": ["sleep", "1000"]}, {"name": "b", "command": ["sleep", "1000"]})
         first, other = self.until_runs("a"), self.until_runs("b")
         self.kill(first)
@@ -79,13 +79,13 @@ class SuperviseTest(unittest.TestCase):
         self.until_runs("a", 2)
         self.assertEqual(self.process("b"), other)
 
-    def test_what_can_not_be_started_is_tried_again_and_the_others_run(self):
+    def test_a_failed_start_is_retried(self):
         self.supervise({"name": "none", "command": [str(self.folder / "none")]}, {"name": "b", "command": ["sleep", "1000"]})
         self.until_runs("b")
         self.until("it is tried", lambda: self.process("none")["restarts"] > 1)
         self.assertIsNone(self.process("none")["pid"])
 
-    def test_a_daemon_that_detaches_is_known_by_its_pid_file(self):
+    def test_a_detached_daemon_is_found_by_its_pid_file(self):
         script = "sleep 1000 & echo $! > " + str(self.folder / "d.pid")
         self.supervise({"name": "d", "command": ["sh", "-c", script], "pid_file": "d.pid"})
         first = self.until_runs("d")
@@ -93,7 +93,7 @@ class SuperviseTest(unittest.TestCase):
         self.kill(first)
         self.assertNotEqual(self.until_runs("d", 1)["pid"], first["pid"])
 
-    def test_another_supervisor_takes_over_what_runs(self):
+    def test_another_supervisor_takes_over_running_daemons(self):
         daemons = [{"name": "a", "command": ["sleep", "1000"]}]
         self.supervise(*daemons)
         running = self.until_runs("a")
@@ -106,7 +106,7 @@ class SuperviseTest(unittest.TestCase):
         self.kill(running)
         self.until_runs("a", 1)
 
-    def test_a_process_that_has_the_number_of_one_of_ours_is_not_taken_for_it(self):
+    def test_a_reused_pid_is_detected(self):
         self.addCleanup(lambda: (stranger.kill(), stranger.wait()))
         stranger = subprocess.Popen(["sleep", "1000"])
         note = [{"name": "a", "pid": stranger.pid, "started": 1, "restarts": 4}]
@@ -115,14 +115,14 @@ class SuperviseTest(unittest.TestCase):
         self.until("it has a new process", lambda: self.process("a")["pid"] not in (stranger.pid, None))
         self.assertIsNone(stranger.poll())
 
-    def test_asked_to_end_it_leaves_the_daemons(self):
+    def test_stopping_keeps_the_daemons(self):
         self.supervise({"name": "a", "command": ["sleep", "1000"]})
         running = self.until_runs("a")
         self.supervisor.terminate()
         self.assertEqual(self.supervisor.wait(PATIENCE_S), 0)
         self.assertTrue(self.runs(running))
 
-    def test_it_ends_when_its_folder_has_gone(self):
+    def test_it_ends_when_its_folder_is_removed(self):
         self.supervise({"name": "a", "command": ["sleep", "1000"]})
         running = self.until_runs("a")
         (self.folder / "processes.json").unlink()

@@ -34,7 +34,7 @@ class FiguresTest(unittest.TestCase):
         for chart in figures.charts(runs).values():
           xml.etree.ElementTree.fromstring(chart.svg())
 
-  def test_a_missed_bar_shows(self):
+  def test_missed_target_is_marked(self):
     self.assertEqual(Row("a", "1", "2", "<= 1", False).cells(), ["a", "1", "2", "<= 1", "**missed**"])
     self.assertEqual(Row("a", "1", "2").cells(), ["a", "1", "2", "", ""])
 

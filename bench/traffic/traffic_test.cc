@@ -32,7 +32,7 @@ Seen make(Traffic* traffic, int packets) {
   return seen;
 }
 
-TEST(TrafficTest, KnowsWhatItSentAndLost) {
+TEST(TrafficTest, CountsSentAndLostPackets) {
   Traffic traffic({.flows = 1000, .flood = 0.2, .churn = 0.2, .loss = 0.1, .seed = 7});
   make(&traffic, 50'000);
   const Counts& counts = traffic.counts();
@@ -52,7 +52,7 @@ TEST(TrafficTest, KeptFlowsStayInUse) {
   EXPECT_EQ(again.syns, 0u);
 }
 
-TEST(TrafficTest, IsTheSameForTheSameSeed) {
+TEST(TrafficTest, SameSeedGivesTheSameTraffic) {
   Traffic one({.flows = 100, .seed = 3}), other({.flows = 100, .seed = 3});
   for (int i = 0; i < 5000; ++i) {
     uint8_t a[kMostFrameBytes], b[kMostFrameBytes];

@@ -67,7 +67,7 @@ class Expressions : public testing::Test {
   }
 };
 
-TEST_F(Expressions, EveryElementOfTable2) {
+TEST_F(Expressions, AcceptEveryExampleOfTable2) {
   row_.set("srcIP", 0x0a010302)
       .set("dstIP", 0xc0a80001)
       .set("dstPort", 80)
@@ -143,7 +143,7 @@ TEST_F(Expressions, AMissingFieldSatisfiesNoComparison) {
   EXPECT_TRUE(matches("queue_depth > 5 && has(queue_depth) && queue_depth - ipTTL == 10"));
 }
 
-TEST_F(Expressions, ErrorsSayWhatAndWhere) {
+TEST_F(Expressions, ErrorsHaveAReasonAndAPosition) {
   EXPECT_EQ(error_of("dstPrt == 80"), "invalid at 0: unknown field 'dstPrt'");
   EXPECT_EQ(error_of("dstPort == 70000"), "invalid at 11: out of range for a field of type u16");
   EXPECT_EQ(error_of("dstPort == -1"), "invalid at 12: out of range for a field of type u16");
@@ -167,7 +167,7 @@ TEST_F(Expressions, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(error_of("tag == \"hello"), "invalid at 7: the quoted string has no closing quote");
 }
 
-TEST_F(Expressions, HugeAndDeepOnesAreRefused) {
+TEST_F(Expressions, HugeAndDeeplyNestedOnesAreRejected) {
   std::string nested = "ipTTL < 3";
   nested.insert(0, 100, '(').append(100, ')');
   EXPECT_EQ(error_of(nested), "invalid at 100: nested too deeply");

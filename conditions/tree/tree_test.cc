@@ -63,7 +63,7 @@ TEST(Trees, TheCanonicalTextMeansTheSame) {
   }
 }
 
-TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
+TEST(Trees, TreesOfOtherProgramsAreValidated) {
   const Schema schema = test_schema();
   const auto error = [&](const Tree& tree) { return Expression::compile(tree, schema).status().to_string(); };
   EXPECT_EQ(error(postfix({constant, constant})), "invalid at 0: the condition is not a tree: a node has no parent");
@@ -103,7 +103,7 @@ TEST(Trees, ATreeOfAnotherProgramIsCheckedFirst) {
 }
 
 // Corrupt trees are refused or evaluated, but harm nothing.
-TEST(Trees, RandomNodesAreRefusedOrEvaluated) {
+TEST(Trees, RandomNodesAreRejectedOrEvaluated) {
   const Schema schema = test_schema();
   const RowBuilder row(schema);
   std::mt19937 random(3);
@@ -124,7 +124,7 @@ TEST(Trees, RandomNodesAreRefusedOrEvaluated) {
   EXPECT_GT(compiled, 1000);
 }
 
-TEST(Trees, AllOfNoTreesIsEverything) {
+TEST(Trees, AnEmptyConjunctionIsTrue) {
   const Schema schema = test_schema();
   const Tree one = tree_of("bytes == 1", schema), two = tree_of("delta == 2 || delta == 3", schema);
   EXPECT_EQ(conjunction({}).nodes_size(), 0);

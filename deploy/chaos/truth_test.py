@@ -27,18 +27,18 @@ class TruthTest(unittest.TestCase):
             self.assertEqual(self.what(whole), [])
             self.assertEqual(missing(whole, self.ANSWERED), [])
 
-    def test_more_is_wrong(self):
+    def test_an_excess_is_wrong(self):
         self.assertEqual(self.what([window(10, {"/a": 2})]), [("/a", "counted 2 times")])
         self.assertEqual(self.what([window(10, ["/b"]), window(11, ["/b"])]), [("/b", "counted 2 times")])
         self.assertEqual(self.what([window(10, ["/x"])]), [("/x", "counted, but never requested")])
         self.assertEqual(self.what([window(12, ["/a"])]), [("/a", "counted in a window in which it was not in progress")])
         self.assertEqual(self.what([window(10, ["/a"]), window(10, ["/b"])]), [("", "the window came 2 times")])
 
-    def test_one_that_was_not_answered_may_be_counted_once(self):
+    def test_an_unanswered_request_may_be_counted_once(self):
         self.assertEqual(self.what([window(10, ["/open"])]), [])
         self.assertEqual(self.what([window(10, ["/open"]), window(11, ["/open"])]), [("/open", "counted 2 times")])
 
-    def test_whose_answer_was_lost_is_counted_late_and_told_of(self):
+    def test_a_request_without_an_answer_is_counted_late_and_reported(self):
         late = window(60, ["/a"])._replace(partial=["/a"])
         self.assertEqual(self.what([late]), [])
         self.assertEqual(self.what([window(60, ["/a"])]), [("/a", "counted in a window in which it was not in progress")])
@@ -48,10 +48,10 @@ class TruthTest(unittest.TestCase):
         self.assertEqual([told for _, told in missing([window(10, []), late], answered)], [{}])
         self.assertEqual([told for _, told in missing([window(10, [], dropped={"kernel_missed": 5}), late], answered)], [{"kernel_missed": 5}])
 
-    def test_half_a_transaction_and_the_shoppers_requests_have_no_number(self):
+    def test_half_a_transaction_and_requests_of_shoppers_have_no_number(self):
         self.assertEqual(self.what([window(10, {"": 3, "/shop/a": 7})]), [])
 
-    def test_missing_has_to_be_told_by_its_own_window(self):
+    def test_missing_requests_must_be_reported_by_their_window(self):
         found = missing([window(10, ["/a"]), window(11, ["/b"])], self.ANSWERED)
         self.assertEqual([(request.url, told) for request, told in found], [("/c", {})])
         found = missing([window(10, ["/a"], dropped={"monitor_replaced": 1}), window(11, ["/b"])], self.ANSWERED)
@@ -61,12 +61,12 @@ class TruthTest(unittest.TestCase):
         found = missing([window(12, [], silent=["monitor-1"])], requests(c=(12.5, 12.6)))
         self.assertEqual(found[0][1], {"silent": 1})
 
-    def test_a_number_of_losses_explains_no_more_than_that(self):
+    def test_losses_explain_no_more_than_their_number(self):
         answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(10.5, 10.6))
         found = missing([window(10, [], dropped={"queue_full": 2})], answered)
         self.assertEqual([bool(told) for _, told in found], [True, True, False])
 
-    def test_what_never_came_from_a_switch_is_told_when_it_is_known(self):
+    def test_copies_that_a_switch_never_sent_are_reported_once_known(self):
         answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(60.5, 60.6))
         found = missing([window(10, []), window(15, [], dropped={"mirror_lost": 9}), window(60, [])], answered)
         self.assertEqual([told for _, told in found], [{"mirror_lost": 9}, {"mirror_lost": 9}, {}])
@@ -79,7 +79,7 @@ class TruthTest(unittest.TestCase):
     def test_within(self):
         self.assertEqual(set(within(self.ANSWERED, 10.5, 12)), {"/b"})
 
-    def test_client_notes_what_it_is_told(self):
+    def test_client_records_the_answers(self):
         client = Client.__new__(Client)
         client.name, client.web, client.answered, client.begun = "chaos-web-1", "web-1", {}, -1
         for line in ("0 begins", "0 10.5 10.6 200", "1 begins", "1 10.7 18.7 000", "2 begins"):

@@ -189,7 +189,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
             took.append(time.monotonic() - began)
         self.assertLess(sorted(took)[len(took) // 2], 0.1)
 
-    async def test_holds_all_streams_and_stays_healthy(self):
+    async def test_keeps_all_streams_and_stays_healthy(self):
         self.assertEqual(await self.open_streams(STREAMS_PER_ADDRESS, "127.0.0.1"), [200] * STREAMS_PER_ADDRESS)
         self.assert_problem(await self.get(EVENTS), 429, "too-many-event-streams", EVENTS)
         rest = STREAMS - STREAMS_PER_ADDRESS
@@ -211,14 +211,14 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         for _, writer in idle:
             writer.transport.abort()
 
-    async def test_one_address_has_its_part_of_requests(self):
+    async def test_one_address_has_its_share_of_requests(self):
         waiting = await self.ask_slowly("127.0.0.1")
         self.assert_problem(await self.get("/api/v1/queries"), 429, "too-many-requests")
         self.assertEqual((await self.get("/api/v1/queries", address="127.0.0.4")).status, 200)
         self.release()
         await asyncio.gather(*waiting)
 
-    async def test_whoever_is_refused_keeps_no_place(self):
+    async def test_rejected_clients_occupy_no_slot(self):
         # An endless body must not delay the refusal.
         request = f"GET {EVENTS} HTTP/1.1\r\nHost: front\r\nAuthorization: Bearer none\r\nContent-Length: 100000\r\n\r\nx"
         for _ in range(STREAMS_PER_ADDRESS + 1):
@@ -258,7 +258,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         chunked = f"{post}Transfer-Encoding: chunked\r\n\r\n{most + 1:x}\r\n{'x' * (most + 1)}\r\n0\r\n\r\n"
         self.assert_problem(await self.ask(chunked), 413, "content-too-large", "/api/v1/queries")
 
-    async def test_leads_to_the_leader_and_says_who_asks(self):
+    async def test_forwards_to_the_leader_with_the_client_address(self):
         read = json.loads((await self.get("/api/v1/queries", "X-Forwarded-For: 1.2.3.4\r\n", address="127.0.0.4")).body)
         self.assertEqual((read["name"], read["from"]), ("control-1", "127.0.0.4"))
         request = "POST /api/v1/queries HTTP/1.1\r\nHost: front\r\nX-Forwarded-For: 1.2.3.4\r\nContent-Length: 2\r\n\r\n{}"
@@ -274,7 +274,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
             self.assertLess(time.monotonic(), deadline)
             await asyncio.sleep(0.1)
 
-    async def test_speaks_modern_ciphers_alone(self):
+    async def test_accepts_only_modern_ciphers(self):
         def accepted(*options):
             return subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{self.front.port}", *options], input=b"",
                                   capture_output=True).returncode == 0
@@ -288,7 +288,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
             if not re.fullmatch(r"ECDHE-ECDSA-(AES\d+-GCM-SHA\d+|CHACHA20-POLY1305)", suite):
                 self.assertFalse(accepted("-tls1_2", "-cipher", suite + ":@SECLEVEL=0"), suite)
 
-    async def test_boards_are_only_where_they_run(self):
+    async def test_boards_are_served_only_where_they_run(self):
         login = f"Authorization: Bearer {OPERATOR}\r\n"
         self.assert_problem(await self.get("/grafana/"), 404, "not-found", "/grafana/")
         self.assert_problem(await self.get("/prometheus/", login), 404, "not-found", "/prometheus/")

@@ -32,18 +32,18 @@ class Links(unittest.TestCase):
         self.assert_becomes("[a](../../reference/rest.md)", "[a](../docs/reference/rest.md)", "schema/README.md")
         self.assert_becomes("[a](../bench/README.md)", "[a](../bench/README.md)", "schema/README.md")
 
-    def test_source_file_becomes_its_path(self):
+    def test_link_to_a_source_file_becomes_its_path(self):
         self.assert_becomes("see the targets (`Makefile`)", "see [the targets](../../Makefile)")
         self.assert_becomes("`make/links`", "[make/links](../../make/links)")
 
     def test_picture_in_a_link(self):
         self.assert_becomes("[![a](dashboard/query.png)](../repository/schema/README.md)", "[![a](dashboard/query.png)](../../schema/README.md)")
 
-    def test_other_hosts_and_code_stay(self):
+    def test_external_links_and_code_are_kept(self):
         for text in ("[a](https://example.org/)", "`[a](../../schema/README.md)`", "```\n[a](../../Makefile)\n```"):
             self.assert_becomes(text, text)
 
-    def test_pages_elsewhere_are_found_through_pages_elsewhere(self):
+    def test_linked_pages_are_found_recursively(self):
         found = pages.reachable()
         self.assertIn("schema/README.md", found)
         self.assertFalse([path for path in found if path.startswith("docs/")])

@@ -25,7 +25,7 @@ constexpr seconds kFirstWord{5};
 // The time that a starting control plane may take.
 constexpr seconds kPatience{10};
 constexpr milliseconds kMostMonitorPause{10'000};
-// A monitor that ran for this long did not die from the way it was started.
+// A monitor that ran for this long did not die from its start options.
 constexpr seconds kHealthy{30};
 // The time that queries may take to flush when the agent ends.
 constexpr seconds kMostEnding{15};
@@ -214,7 +214,7 @@ void Agent::read_monitor(Time now) {
   const bool lives = monitor_->read(&events);
   for (const v1::MonitorStatus& event : events) {
     assignments_.monitor_said(event);
-    // One that finds no room is missing from the numbers.
+    // A gap in the numbers reveals an event without room.
     if (event.has_events()) events_.add(event.events());
     if (event.has_error()) monitor_failure_ = event.error();
     if (!event.has_ready()) continue;

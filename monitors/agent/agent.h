@@ -64,7 +64,7 @@ class Agent {
   std::map<std::string, std::string> not_taken_;
   bool reported_alone_ = false;
   Time next_attempt_{};
-  // The lease is broken if no message comes until the first; all queries end if there is no lease until the second.
+  // The lease is broken if no message arrives before the first; all queries end if there is no lease before the second.
   Time lease_until_{};
   Time grace_until_ = Time::max();
   v1::Welcome deployment_;

@@ -15,7 +15,7 @@ AgentConfig config_with(std::vector<std::string> control_plane) {
   return config;
 }
 
-TEST(AgentConfigTest, AControlPlaneBeyondLoopbackWantsTlsOrAWord) {
+TEST(AgentConfigTest, AControlPlaneBeyondLoopbackRequiresTlsOrClear) {
   EXPECT_TRUE(validate(config_with({"127.0.0.1:8481", "[::1]:8482"})).ok());
   AgentConfig config = config_with({"127.0.0.1:8481", "10.0.0.1:8481"});
   const Status refused = validate(config);
@@ -75,7 +75,7 @@ TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
       << "the token must not be sent in the clear";
 }
 
-TEST(AgentConfigTest, SoDoBrokersThatItNames) {
+TEST(AgentConfigTest, BrokersBeyondLoopbackRequireTlsOrClear) {
   AgentConfig config = config_with({"127.0.0.1:8481"});
   EXPECT_TRUE(check_brokers(config, "127.0.0.1:9092").ok());
   EXPECT_NE(check_brokers(config, "127.0.0.1:9092,k:1").message().find("k:1"), std::string::npos);
@@ -93,7 +93,7 @@ bool has(const AgentConfig& config, const std::string& flag, const std::string& 
   return std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end();
 }
 
-TEST(AgentConfigTest, TheMonitorIsToldSo) {
+TEST(AgentConfigTest, TheMonitorGetsTheSameSettings) {
   AgentConfig config = config_with({"127.0.0.1:8481"});
   EXPECT_FALSE(has(config, "--clear", "kafka"));
   config.clear = {"control-plane", "kafka"};
@@ -101,13 +101,13 @@ TEST(AgentConfigTest, TheMonitorIsToldSo) {
   EXPECT_FALSE(has(config, "--clear", "control-plane")) << "a monitor knows none";
 }
 
-TEST(AgentConfigTest, AndWhereItsLoginIsIfItHasOne) {
+TEST(AgentConfigTest, TheMonitorGetsTheFileOfItsLogin) {
   AgentConfig config = config_with({"127.0.0.1:8481"});
   EXPECT_TRUE(has(config, "--broker-login-file", "/proc/self/fd/4", true));
   EXPECT_FALSE(has(config, "--broker-login-file", "/proc/self/fd/4", false));
 }
 
-TEST(AgentConfigTest, AndWhereToServeMetricsToWhom) {
+TEST(AgentConfigTest, TheMonitorGetsTheSettingsOfItsMetrics) {
   AgentConfig config = config_with({"127.0.0.1:8481"});
   config.metrics.address = "10.0.0.1:7402";
   EXPECT_NE(validate(config).message().find("--metrics-certificate"), std::string::npos);

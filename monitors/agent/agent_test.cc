@@ -1,5 +1,5 @@
-// The agent's output while no control plane accepts its host, and what it reports of a monitor to control planes of
-// this version and the one before.
+// The agent's output while no control plane accepts its host, and its reports about a monitor to control planes of this
+// version and the previous one.
 #include "monitors/agent/agent.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ std::string says(const std::string& interface, const std::string& text, std::chr
   return all;
 }
 
-TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
+TEST(AgentTest, ReportsOnceThatNoControlPlaneAcceptsItsHost) {
   // Some more attempts follow it.
   const std::string said = says("lo", kNotTaken, std::chrono::seconds(3));
   const size_t first = said.find(kNotTaken);
@@ -68,7 +68,7 @@ TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
   EXPECT_EQ(said.find("interface"), std::string::npos) << said;
 }
 
-TEST(AgentTest, SaysThatItsInterfaceIsNotThere) {
+TEST(AgentTest, ReportsAMissingInterface) {
   constexpr char kMissing[] = "there is no interface 'nosuch0' on this host";
   const std::string said = says("nosuch0", kMissing, std::chrono::milliseconds(0));
   EXPECT_NE(said.find(kMissing), std::string::npos) << said;
@@ -171,7 +171,7 @@ class AgentAndMonitorTest : public testing::Test {
   const std::string folder_ = std::filesystem::temp_directory_path() / ("tapline-agent-" + std::to_string(getpid()));
 };
 
-TEST_F(AgentAndMonitorTest, EventsAreMessagesForThisVersionAndJsonForTheOneBefore) {
+TEST_F(AgentAndMonitorTest, EventsAreMessagesForThisVersionAndJsonForThePreviousOne) {
   for (const uint32_t protocol : {1, 0}) {
     with(protocol, {kReady, kTakeCommand, kAdded, kTakeCommand, kEnded, kStay}, [&](ControlPlane* control_plane) {
       const v1::MonitorStatus added = control_plane->next();
@@ -191,7 +191,7 @@ TEST_F(AgentAndMonitorTest, AMonitorThatIsKilledIsReplacedAndItsQueryContinues) 
   });
 }
 
-TEST_F(AgentAndMonitorTest, AMonitorThatDoesNotStartRefusesTheQueryInItsWords) {
+TEST_F(AgentAndMonitorTest, AMonitorThatDoesNotStartRejectsTheQueryWithItsMessage) {
   // error {message: "no eth9", kind: "user"}
   with(1, {"printf '\\072\\017\\012\\007no eth9\\022\\004user' >&0\n", "exit 1\n"}, [](ControlPlane* control_plane) {
     EXPECT_EQ(control_plane->next().error().message(), "no eth9");

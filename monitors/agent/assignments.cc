@@ -33,7 +33,7 @@ v1::MonitorStatus refused_event(const std::string& query, const std::string& why
   return event;
 }
 
-// Name of the query that an event is about; empty: of none.
+// Name of the query that an event concerns; empty for none.
 const std::string& query_of(const v1::MonitorStatus& event) {
   static const std::string none;
   switch (event.event_case()) {

@@ -34,7 +34,7 @@ class Assignments {
   // Returns false, and does nothing, for a term below the highest seen.
   bool execute(const v1::AgentCommand& command);
 
-  // The monitor takes commands, no longer takes any, or is gone.
+  // The monitor accepts commands, no longer accepts any, or has ended.
   void monitor_ready();
   void monitor_stopping() { monitor_ready_ = false; }
   void monitor_gone(const std::string& why);

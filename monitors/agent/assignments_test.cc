@@ -113,7 +113,7 @@ struct AssignmentsTest : testing::Test {
   }
 };
 
-TEST_F(AssignmentsTest, AQueryWaitsForTheMonitorAndGoesThroughItsLife) {
+TEST_F(AssignmentsTest, AQueryWaitsForTheMonitorAndPassesThroughAllStates) {
   EXPECT_TRUE(assignments.execute(assignment("q", 1)));
   EXPECT_TRUE(assignments.needs_monitor());
   EXPECT_EQ(to_monitor(), Lines{});
@@ -130,20 +130,20 @@ TEST_F(AssignmentsTest, AQueryWaitsForTheMonitorAndGoesThroughItsLife) {
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
-TEST_F(AssignmentsTest, AnEndIsRememberedUntilItWasHeard) {
+TEST_F(AssignmentsTest, AnEndIsRememberedUntilItIsAcknowledged) {
   running("q");
   assignments.monitor_said(ended("q"));
   EXPECT_EQ(state_of("q"), v1::Assignment::ENDED);
   reported();
   assignments.execute(assignment("q", 1));
-  EXPECT_EQ(reported(), Lines{"ended q"}) << "a control plane that did not hear of it wants it to run";
+  EXPECT_EQ(reported(), Lines{"ended q"}) << "a control plane that was not notified requests it again";
   EXPECT_EQ(to_monitor(), Lines{});
   assignments.execute(end("q"));
   EXPECT_TRUE(assignments.list().empty());
   EXPECT_EQ(reported(), Lines{});
 }
 
-TEST_F(AssignmentsTest, ALowerTermIsNotObeyed) {
+TEST_F(AssignmentsTest, CommandsOfALowerTermAreIgnored) {
   EXPECT_TRUE(assignments.execute(assignment("q", 1, 7)));
   EXPECT_FALSE(assignments.execute(end("q", 6)));
   EXPECT_FALSE(assignments.execute(assignment("r", 1, 6)));
@@ -152,7 +152,7 @@ TEST_F(AssignmentsTest, ALowerTermIsNotObeyed) {
   EXPECT_TRUE(assignments.execute(assignment("r", 1, 7)));
 }
 
-TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceThatHasEnded) {
+TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceItHasEnded) {
   running("q", 1);
   assignments.execute(assignment("q", 2));
   EXPECT_EQ(to_monitor(), Lines{"abandon q"}) << "its stream continues";
@@ -173,7 +173,7 @@ TEST_F(AssignmentsTest, TheSameOrALowerEpochChangesNothing) {
   EXPECT_EQ(assignments.list().at(0).epoch(), 3u);
 }
 
-TEST_F(AssignmentsTest, AMonitorThatDiesGetsItsQueriesAgainAndLosesThoseThatWereEnding) {
+TEST_F(AssignmentsTest, ARestartedMonitorGetsItsQueriesAgainExceptEndingOnes) {
   running("a");
   running("b");
   assignments.execute(end("b"));
@@ -195,7 +195,7 @@ v1::AgentCommand credit(uint64_t packets, uint64_t version) {
   return command;
 }
 
-TEST_F(AssignmentsTest, AMonitorGetsWhatWasGrantedAndNeverWhatAnEarlierOneMayHaveTaken) {
+TEST_F(AssignmentsTest, ARestartedMonitorGetsOnlyTheUnusedPartOfAGrant) {
   v1::AgentCommand assign = assignment("q", 1);
   assign.mutable_assign()->mutable_plan()->mutable_limit()->set_packets(10);
   assign.mutable_assign()->mutable_plan()->mutable_limit()->set_leased(true);
@@ -212,7 +212,7 @@ TEST_F(AssignmentsTest, AMonitorGetsWhatWasGrantedAndNeverWhatAnEarlierOneMayHav
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 packets 45 spent 30"});
 }
 
-TEST_F(AssignmentsTest, AMonitorThatIsStartedAnewKnowsWhatThePipelineTakesFromTheBeginning) {
+TEST_F(AssignmentsTest, ARestartedMonitorGetsTheLatestRateLimit) {
   v1::AgentCommand assign = assignment("q", 1), limit;
   assign.mutable_assign()->mutable_plan()->mutable_sampling()->set_mode(v1::Sampling::AUTO);
   limit.set_term(1);
@@ -228,14 +228,14 @@ TEST_F(AssignmentsTest, AMonitorThatIsStartedAnewKnowsWhatThePipelineTakesFromTh
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 limit 0.250000"});
 }
 
-TEST_F(AssignmentsTest, EachMonitorHearsThatSwitchesCopyWhatItsQueryWants) {
+TEST_F(AssignmentsTest, EachMonitorLearnsThatSwitchesCopyForItsQuery) {
   v1::AgentCommand mirrored;
   mirrored.set_term(1);
   mirrored.mutable_mirrored()->set_query("q");
   mirrored.mutable_mirrored()->set_epoch(2);
   running("q");
   assignments.execute(mirrored);
-  EXPECT_EQ(to_monitor(), Lines{}) << "another assignment is meant";
+  EXPECT_EQ(to_monitor(), Lines{}) << "for another assignment";
   mirrored.mutable_mirrored()->set_epoch(1);
   assignments.execute(mirrored);
   EXPECT_EQ(to_monitor(), Lines{"mirrored q"});
@@ -244,7 +244,7 @@ TEST_F(AssignmentsTest, EachMonitorHearsThatSwitchesCopyWhatItsQueryWants) {
   EXPECT_EQ(to_monitor(), (Lines{"assign q 1", "mirrored q"}));
 }
 
-TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPlane) {
+TEST_F(AssignmentsTest, LostCopiesAreForTheMonitorAndReceivedOnesForTheControlPlane) {
   v1::AgentCommand lost;
   lost.set_term(1);
   lost.mutable_copies_lost()->set_incarnation(7);
@@ -260,7 +260,7 @@ TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPla
   EXPECT_EQ(reported(), Lines{"copies 80"});
 }
 
-TEST_F(AssignmentsTest, AControlPlaneOfTheVersionBeforeSendsPlansAsJson) {
+TEST_F(AssignmentsTest, AControlPlaneOfThePreviousVersionSendsPlansAsJson) {
   assignments.monitor_ready();
   v1::AgentCommand assign = assignment("q", 1);
   assign.mutable_assign()->clear_plan();
@@ -273,7 +273,7 @@ TEST_F(AssignmentsTest, AControlPlaneOfTheVersionBeforeSendsPlansAsJson) {
 }
 
 // The bytes are those that the control plane of the previous version wrote and read.
-TEST_F(AssignmentsTest, TheFieldsOfTheVersionBeforeKeepTheirPlacesOnTheWire) {
+TEST_F(AssignmentsTest, FieldsOfThePreviousVersionKeepTheirNumbers) {
   v1::AssignCommand command;
   ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));
   EXPECT_EQ(command.plan_json(), "{}");
@@ -285,7 +285,7 @@ TEST_F(AssignmentsTest, TheFieldsOfTheVersionBeforeKeepTheirPlacesOnTheWire) {
   EXPECT_EQ(status.SerializeAsString(), std::string("\x0a\x02{}\x10\x07", 6));
 }
 
-TEST_F(AssignmentsTest, QueriesThatNoMonitorHasRunAreRefusedIfNoneStarts) {
+TEST_F(AssignmentsTest, NewQueriesAreRejectedIfNoMonitorStarts) {
   assignments.execute(assignment("new", 1));
   assignments.execute(assignment("moved", 2));
   v1::MonitorStatus::Failure failure;
@@ -294,7 +294,7 @@ TEST_F(AssignmentsTest, QueriesThatNoMonitorHasRunAreRefusedIfNoneStarts) {
   assignments.monitor_gone("exit code 1");
   assignments.monitor_failed(failure);
   EXPECT_EQ(reported(), (Lines{"monitor ended: exit code 1", "refused new: there is no interface 'eth9'"}));
-  EXPECT_EQ(state_of("moved"), v1::Assignment::STARTING) << "its results so far are worth a wait";
+  EXPECT_EQ(state_of("moved"), v1::Assignment::STARTING) << "its results so far are kept";
   EXPECT_EQ(assignments.list().size(), 1u);
 }
 
@@ -305,7 +305,7 @@ TEST_F(AssignmentsTest, AQueryThatRanWaitsForAMonitorThatStarts) {
   EXPECT_EQ(state_of("q"), v1::Assignment::STARTING);
 }
 
-TEST_F(AssignmentsTest, WhatIsEndedBeforeAMonitorIsThereWasNeverThere) {
+TEST_F(AssignmentsTest, AQueryThatEndsBeforeAMonitorStartsNeverRan) {
   assignments.execute(assignment("q", 1));
   assignments.execute(end("q"));
   EXPECT_EQ(reported(), Lines{"lost q"});
@@ -314,7 +314,7 @@ TEST_F(AssignmentsTest, WhatIsEndedBeforeAMonitorIsThereWasNeverThere) {
   EXPECT_EQ(reported(), Lines{"lost unknown"});
 }
 
-TEST_F(AssignmentsTest, WhatIsAbandonedCountsAsLostHoweverWellItEnds) {
+TEST_F(AssignmentsTest, AbandonedQueriesCountAsLostEvenIfTheyFinish) {
   running("q");
   running("r");
   v1::AgentCommand command = end("q");
@@ -329,7 +329,7 @@ TEST_F(AssignmentsTest, WhatIsAbandonedCountsAsLostHoweverWellItEnds) {
   EXPECT_EQ(reported(), Lines{"lost r"});
 }
 
-TEST_F(AssignmentsTest, ARefusedQueryIsGone) {
+TEST_F(AssignmentsTest, ARejectedQueryIsForgotten) {
   assignments.monitor_ready();
   assignments.execute(assignment("q", 1));
   assignments.monitor_said(refused("q", "no"));
@@ -337,7 +337,7 @@ TEST_F(AssignmentsTest, ARefusedQueryIsGone) {
   EXPECT_TRUE(assignments.list().empty());
 }
 
-TEST_F(AssignmentsTest, APlanThatCantBeReadOrSentIsRefused) {
+TEST_F(AssignmentsTest, AnUnreadableOrUnsendablePlanIsRejected) {
   assignments.monitor_ready();
   v1::AgentCommand no_json = assignment("q", 1);
   no_json.mutable_assign()->clear_plan();
@@ -354,7 +354,7 @@ TEST_F(AssignmentsTest, APlanThatCantBeReadOrSentIsRefused) {
   }
 }
 
-TEST_F(AssignmentsTest, AMonitorThatEndsTakesNothingNew) {
+TEST_F(AssignmentsTest, AnEndingMonitorGetsNoQueries) {
   running("q");
   assignments.monitor_stopping();
   assignments.execute(assignment("r", 1));
@@ -364,7 +364,7 @@ TEST_F(AssignmentsTest, AMonitorThatEndsTakesNothingNew) {
   EXPECT_EQ(to_monitor().size(), 2u);
 }
 
-TEST_F(AssignmentsTest, EndedOnesAreBounded) {
+TEST_F(AssignmentsTest, EndedQueriesAreBounded) {
   for (size_t i = 0; i < Assignments::kMostEnded + 10; i++) {
     assignments.execute(assignment("q" + std::to_string(i), 1));
   }

@@ -44,7 +44,7 @@ TEST(EventOutbox, EachBatchIsSentOnceOnALease) {
   EXPECT_EQ(sent_of(&outbox), (Sent{"a 4"}));
 }
 
-TEST(EventOutbox, AnotherControlPlaneGetsWhatWasNotAcknowledged) {
+TEST(EventOutbox, AnotherControlPlaneGetsUnacknowledgedEvents) {
   EventOutbox outbox;
   for (uint64_t first : {0, 2, 4}) outbox.add(batch_of("a", 1, first, 2));
   sent_of(&outbox);
@@ -57,7 +57,7 @@ TEST(EventOutbox, AnotherControlPlaneGetsWhatWasNotAcknowledged) {
   EXPECT_EQ(outbox.bytes(), 0u);
 }
 
-TEST(EventOutbox, OnlyAWindowIsUnderWay) {
+TEST(EventOutbox, UnacknowledgedBatchesAreLimitedByAWindow) {
   EventOutbox outbox;
   const int events = 1000;
   for (uint64_t first = 0; first < 200'000; first += events) outbox.add(batch_of("a", 1, first, events));
@@ -84,7 +84,7 @@ TEST(EventOutbox, QueriesTakeTurns) {
   EXPECT_EQ(sent_of(&outbox), (Sent{"quiet 0", "busy " + std::to_string(window * events)}));
 }
 
-TEST(EventOutbox, AcknowledgementsAreOfOneLifeOfTheMonitor) {
+TEST(EventOutbox, AcknowledgementsBelongToOneIncarnationOfTheMonitor) {
   EventOutbox outbox;
   outbox.add(batch_of("a", 1, 7, 1));
   outbox.add(batch_of("a", 2, 0, 1));
@@ -113,7 +113,7 @@ TEST(EventOutbox, IsBounded) {
   EXPECT_TRUE(outbox.add(batch_of("a", 1, first, events)));
 }
 
-TEST(EventOutbox, HowManyEventsFoundNoRoomIsSentWithoutAnotherOne) {
+TEST(EventOutbox, TheNumberOfDroppedEventsIsSentWithoutAnotherEvent) {
   EventOutbox outbox;
   uint64_t first = 0;
   const int events = 1000;

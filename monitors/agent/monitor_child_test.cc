@@ -63,7 +63,7 @@ class MonitorChildTest : public ::testing::Test {
     return events;
   }
 
-  // Returns the lines that the monitor wrote down.
+  // Returns the lines that the monitor wrote.
   std::vector<std::string> lines_of_log() {
     const auto events = events_until(start().get(), "the monitor ended with exit code 0");
     EXPECT_EQ(events.size(), 1u);
@@ -90,8 +90,8 @@ TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
   EXPECT_EQ(lines[1], secrets());
 }
 
-// The descriptors of an agent that has just lost a lease, or has plenty of them.
-TEST_F(MonitorChildTest, WhicheverDescriptorsAreFree) {
+// The free descriptors of an agent that has just lost a lease, or that has many open files.
+TEST_F(MonitorChildTest, WorksWithAnyFreeDescriptors) {
   std::vector<int> held;
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(lines_of_log().back(), secrets()) << held.size() << " more descriptors";
@@ -100,12 +100,12 @@ TEST_F(MonitorChildTest, WhicheverDescriptorsAreFree) {
   for (const int descriptor : held) close(descriptor);
 }
 
-TEST_F(MonitorChildTest, AMonitorThatIsKilledIsGone) {
+TEST_F(MonitorChildTest, AKilledMonitorIsReaped) {
   install("#!/bin/sh\nkill -9 $$\n");
   EXPECT_TRUE(events_until(start().get(), "the monitor was killed by signal 9").empty());
 }
 
-TEST_F(MonitorChildTest, AMonitorWhoseEventsCantBeReadOrWereLostIsReplaced) {
+TEST_F(MonitorChildTest, AMonitorIsReplacedIfItsEventsAreUnreadableOrLost) {
   install("#!/bin/sh\nprintf '\\377\\377' >&0\nexec sleep 60\n");
   events_until(start().get(), "the monitor sent an invalid event");
   // events_lost {events: 3}
@@ -122,7 +122,7 @@ TEST_F(MonitorChildTest, AMonitorThatDoesNotReadItsCommandsIsReplaced) {
   events_until(child.get(), "the monitor stopped reading its commands");
 }
 
-TEST_F(MonitorChildTest, TheMonitorReachesTheEndOfItsInputWithItsAgent) {
+TEST_F(MonitorChildTest, TheMonitorReadsEndOfFileWhenItsAgentEnds) {
   const std::string ended = folder_ + "/ended";
   // dd returns at the end of its input.
   install("#!/bin/sh\nprintf '\\032\\000' >&0\ndd bs=1000 count=1 of=/dev/null 2>/dev/null\ntouch " + ended + "\n");

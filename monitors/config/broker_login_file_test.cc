@@ -29,7 +29,7 @@ TEST_F(BrokerLoginFileTest, WithoutAFileThereIsNoLogin) {
   EXPECT_EQ(login_, BrokerLogin());
 }
 
-TEST_F(BrokerLoginFileTest, WhatIsWrongIsSaidWithoutTheText) {
+TEST_F(BrokerLoginFileTest, ErrorsDoNotContainTheText) {
   for (const char* wrong : {"", "secret", ":secret", "secret:", "a:secret b"}) {
     const Status status = read_broker_login(file(wrong), &login_);
     EXPECT_NE(status.message().find("USER:PASSWORD"), std::string::npos) << wrong;

@@ -107,7 +107,7 @@ TEST(ConfigTest, EveryKeyFromYamlAndFromItsFlag) {
   }
 }
 
-TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
+TEST(ConfigTest, InvalidValuesAreNamedWithTheirLine) {
   for (const auto& [name, expected] : kCases) {
     if (*expected.wrong == '\0') continue;
     MonitorConfig config;
@@ -119,7 +119,7 @@ TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
   }
 }
 
-TEST(ConfigTest, DumpReadsBack) {
+TEST(ConfigTest, DumpCanBeReadBack) {
   MonitorConfig all;
   for (const auto& [name, expected] : kCases) ASSERT_EQ(table_of(&all).find(name)->set(expected.other), "");
   all.pcap = {"a: b.pcap", "c,\"d\".pcap", "- x", "#y"};
@@ -146,7 +146,7 @@ TEST(ConfigTest, UnknownAndRepeatedKeysAndOtherText) {
   EXPECT_TRUE(parse_yaml("", "f.yaml", table_of(&config)).ok());
 }
 
-TEST(ConfigTest, FlagsOverrideTheFileWhereverItStands) {
+TEST(ConfigTest, FlagsOverrideTheFileInAnyOrder) {
   TempDir dir;
   std::string text = "output: null\nparser: [http_get, tcp_conn_time]\nspeed: 1x\n";
   std::string path = dir.write("f.yaml", Bytes(text.begin(), text.end()));
@@ -167,7 +167,7 @@ TEST(ConfigTest, ListsFromFlags) {
   EXPECT_TRUE(line.config.busy);
 }
 
-TEST(ConfigTest, CommasInParenthesesSeparateNoValues) {
+TEST(ConfigTest, CommasInParenthesesDoNotSeparateValues) {
   CommandLine line;
   ASSERT_TRUE(from_flags({"--parser", "a(x=1,y=2),b", "--parser", "c(z=3", "--parser", "d),e,"}, &line).ok());
   EXPECT_EQ(line.config.parser, (std::vector<std::string>{"a(x=1,y=2)", "b", "c(z=3", "d)", "e"}));
@@ -176,7 +176,7 @@ TEST(ConfigTest, CommasInParenthesesSeparateNoValues) {
   EXPECT_EQ(config.parser, (std::vector<std::string>{"a(x=1,y=2)", "b"}));
 }
 
-TEST(ConfigTest, WrongFlags) {
+TEST(ConfigTest, InvalidFlags) {
   CommandLine line;
   EXPECT_NE(from_flags({"--intreface", "x"}, &line).message().find("did you mean 'interface'"), std::string::npos);
   EXPECT_FALSE(from_flags({"file.pcap"}, &line).ok());
@@ -233,7 +233,7 @@ TEST(ConfigTest, TapsAreFilesOrInterfaces) {
             "--tap: the tap 'sw1:2:in=m0': 'in' is not a side of a queue: use arrivals or departures");
 }
 
-TEST(ConfigTest, TapsHaveTheOrderInWhichTheyAreNamed) {
+TEST(ConfigTest, TapsKeepTheirOrder) {
   InputConfig input;
   input.pcap = {"a", "b"};
   input.tap = {"sw1=c.pcap", "sw0=d.pcap"};
@@ -244,7 +244,7 @@ TEST(ConfigTest, TapsHaveTheOrderInWhichTheyAreNamed) {
   EXPECT_TRUE(interfaces_of(input).empty());
 }
 
-TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {
+TEST(ConfigTest, MetricsBeyondLoopbackRequireTlsAndATokenOrClear) {
   const MetricsConfig near{"127.0.0.1:7402", "", "", ""}, far{"10.0.0.1:7402", "", "", ""};
   EXPECT_TRUE(validate_metrics({}, {}).ok());
   EXPECT_TRUE(validate_metrics(near, {}).ok());
@@ -255,7 +255,7 @@ TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {
       validate_metrics(far, {"kafka"}).message(),
       "--metrics 10.0.0.1:7402: the address is not on loopback; it requires --metrics-certificate FILE, --metrics-key "
       "FILE and --metrics-token-file FILE; in a trusted network, --clear metrics permits it in the clear");
-  EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "anybody would be answered";
+  EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "any client would be answered";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "a token in the clear";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);

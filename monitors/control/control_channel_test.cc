@@ -109,7 +109,7 @@ struct ControlChannelTest : testing::Test {
   std::atomic<bool> stop{false};
 };
 
-TEST_F(ControlChannelTest, MessagesAreObeyedAndAnswered) {
+TEST_F(ControlChannelTest, CommandsAreExecutedAndAnswered) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   MessageSocket agent(ends[1]);
@@ -121,7 +121,7 @@ TEST_F(ControlChannelTest, MessagesAreObeyedAndAnswered) {
   EXPECT_EQ(notes.all(), kAll);
 }
 
-TEST_F(ControlChannelTest, APacketThatCantBeReadIsRefusedAndTheNextOneIsObeyed) {
+TEST_F(ControlChannelTest, AnUnreadablePacketIsRejectedAndTheNextOneIsExecuted) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   MessageSocket agent(ends[1]);
@@ -158,7 +158,7 @@ TEST_F(ControlChannelTest, EventsAreForwardedBetweenCommands) {
   EXPECT_EQ(notes.forwarded, 10'000);
 }
 
-TEST_F(ControlChannelTest, WithoutItsAgentTheMonitorAbandonsAllAndEnds) {
+TEST_F(ControlChannelTest, WithoutItsAgentTheMonitorAbandonsAllQueriesAndEnds) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   close(std::exchange(ends[1], -1));
@@ -173,7 +173,7 @@ struct LinesTest : ControlChannelTest {
   }
 };
 
-TEST_F(LinesTest, LinesOfJsonAreTheSameCommands) {
+TEST_F(LinesTest, LinesOfJsonAreEquivalentCommands) {
   MessageReporter reporter(-1, Reporter::Format::kJson);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   write(R"({"assign":{"plan":{"query":"q"}}}
@@ -195,7 +195,7 @@ no JSON
   EXPECT_EQ(notes.all(), expected);
 }
 
-TEST_F(LinesTest, ALineWithoutAnEndIsTheEnd) {
+TEST_F(LinesTest, AnUnterminatedLineEndsTheInput) {
   MessageReporter reporter(-1, Reporter::Format::kJson);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   const std::string piece(10'000, 'x');

@@ -36,7 +36,7 @@ TEST_F(MessageReporterTest, EventsAreMessages) {
   EXPECT_EQ(got.query_refused().kind(), "resources");
 }
 
-TEST_F(MessageReporterTest, AnAgentThatDoesNotReadHearsHowManyEventsItLost) {
+TEST_F(MessageReporterTest, ASlowAgentLearnsTheNumberOfLostEvents) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   MessageSocket agent(ends[1]);
   const uint64_t reported = 2000;
@@ -47,7 +47,7 @@ TEST_F(MessageReporterTest, AnAgentThatDoesNotReadHearsHowManyEventsItLost) {
   }
   uint64_t read = 0, lost = 0;
   v1::MonitorStatus got;
-  // The queue moves on with each report.
+  // Each report also sends queued messages.
   for (int turn = 0; turn < 2000 && lost == 0; turn++) {
     while (agent.receive(&got) == Received::kMessage) {
       read += got.has_warning();
@@ -56,14 +56,14 @@ TEST_F(MessageReporterTest, AnAgentThatDoesNotReadHearsHowManyEventsItLost) {
     reporter.progress(reported, 0, std::nullopt);
   }
   EXPECT_GT(lost, 0u);
-  EXPECT_EQ(read + lost, reported) << "progress is replaced by the next one and counts as neither";
+  EXPECT_EQ(read + lost, reported) << "progress is superseded by the next report, so it is neither queued nor lost";
   reporter.query_added("q");
   bool added = false;
   while (agent.receive(&got) == Received::kMessage) added |= got.has_query_added();
   EXPECT_TRUE(added) << "it reads again";
 }
 
-TEST_F(MessageReporterTest, AnAgentThatIsGoneHarmsNobody) {
+TEST_F(MessageReporterTest, ADisconnectedAgentIsHarmless) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   close(std::exchange(ends[1], -1));
   for (int i = 0; i < 1000; i++) reporter.warning(std::string(10'000, 'x'));

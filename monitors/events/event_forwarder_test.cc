@@ -85,7 +85,7 @@ TEST_F(EventForwarderTest, EventsAreNumberedByQuery) {
   EXPECT_EQ(batches_.back().first(), 2u);
 }
 
-TEST_F(EventForwarderTest, SentIsReceivedAndMissing) {
+TEST_F(EventForwarderTest, SentEqualsReceivedPlusMissing) {
   constexpr uint64_t kSent = 1000;
   for (uint64_t i = 0; i < kSent; ++i) {
     push(i % 3 == 0 ? &one_ : &other_, 0, i);
@@ -116,7 +116,7 @@ TEST_F(EventForwarderTest, LossesAreReportedWithoutAnotherEvent) {
   EXPECT_EQ(batches_.size(), 1u) << "a loss is reported once";
 }
 
-TEST_F(EventForwarderTest, ASlotThatIsReusedBeginsAtZero) {
+TEST_F(EventForwarderTest, AReusedSlotStartsAtZero) {
   push(&one_, 0, 1);
   forwarder_.end_query(0);
   ASSERT_TRUE(batches_.back().last());

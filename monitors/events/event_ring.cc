@@ -17,7 +17,7 @@ size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 }  // namespace
 
-// Followed by its values, then by the bytes of their strings.
+// A record's header, followed by its values, then by the bytes of their strings.
 struct EventRing::Record {
   uint64_t bytes;  // with all that follows, aligned
   uint32_t query;
@@ -29,7 +29,7 @@ struct EventRing::Record {
 
 namespace {
 
-// A value at rest: of a string the length, since its bytes lie elsewhere.
+// A stored value: for a string its length, since the bytes are stored separately.
 struct StoredValue {
   uint8_t type;
   uint8_t present;

@@ -20,7 +20,7 @@ TupleHeader header_at(int64_t time_ns) {
   return header;
 }
 
-TEST(EventRing, EventsComeOutAsTheyWentIn) {
+TEST(EventRing, EventsKeepTheirOrder) {
   EventBell bell;
   EventRing ring(kBytes, &bell);
   const Value values[] = {Value::u64(7),         Value::i64(-7),      Value::f64(0.5),
@@ -47,7 +47,7 @@ TEST(EventRing, EventsComeOutAsTheyWentIn) {
   EXPECT_FALSE(ring.front(&event));
 }
 
-TEST(EventRing, WhatFindsNoRoomIsCountedForItsQuery) {
+TEST(EventRing, EventsWithoutRoomAreCountedForTheirQuery) {
   EventBell bell;
   EventRing ring(kBytes, &bell);
   const std::string longest(kBytes / 8, 'x');

@@ -261,7 +261,7 @@ const std::vector<std::vector<WorkerLayout>> kLayouts = {
     {{{"http_get"}, 2}, {{"tcp_conn_time"}, 1}, {{"tcp_pkt_size"}, 2}},
 };
 
-TEST(DispatchTest, WhateverTheThreadsTheTuplesAreTheSame) {
+TEST(DispatchTest, TuplesDoNotDependOnTheNumberOfThreads) {
   const auto packets = traffic(60, 8);
   TestSource file(packets, false);
   Rig reference(queries());
@@ -278,7 +278,7 @@ TEST(DispatchTest, WhateverTheThreadsTheTuplesAreTheSame) {
   }
 }
 
-TEST(DispatchTest, EachLaneOfAQueryEndsAndSaysHowManyThereAre) {
+TEST(DispatchTest, EachLaneOfAQueryEndsAndReportsTheNumberOfLanes) {
   TestSource source(traffic(20, 3), true);
   Rig rig(queries());
   rig.run(source, kLayouts[2]);
@@ -297,7 +297,7 @@ TEST(DispatchTest, EachLaneOfAQueryEndsAndSaysHowManyThereAre) {
   EXPECT_EQ(lanes["size"], 2u);
 }
 
-TEST(DispatchTest, EachLaneSaysSinceWhenTheCaptureIsWatched) {
+TEST(DispatchTest, EachLaneReportsTheStartOfTheWatch) {
   const auto packets = traffic(20, 3);
   TestSource source(packets, true);
   Rig rig(queries());
@@ -308,7 +308,7 @@ TEST(DispatchTest, EachLaneSaysSinceWhenTheCaptureIsWatched) {
   }
 }
 
-TEST(DispatchTest, RepeatedViewsGoToTheWorkersThatAsk) {
+TEST(DispatchTest, RepeatedViewsGoToWorkersThatRequestThem) {
   const auto arrivals = traffic(20, 3);
   std::vector<Timed> packets;
   for (const Timed& packet : arrivals) {
@@ -329,7 +329,7 @@ TEST(DispatchTest, RepeatedViewsGoToTheWorkersThatAsk) {
   }
 }
 
-TEST(DispatchTest, ALiveCaptureDropsWhatTheRingsCantTakeAndCountsIt) {
+TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   TestSource source(traffic(200, 40), true);
   source.stay_live = true;
   Rig rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});

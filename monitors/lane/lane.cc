@@ -313,7 +313,7 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
   if (!duplicates_->is_copy(packet)) return false;
   ++accounting_.lost[index_of(Drop::kDuplicate)];
   ++taps_[packet.tap].lost[index_of(Drop::kDuplicate)];
-  // The query of a fragment is unknown, and its datagram counts once.
+  // The query of a fragment is unknown, and its datagram is counted only once.
   if (outcome == DecodeOutcome::kOk) gate_.refuse(packet, Drop::kDuplicate);
   return true;
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = LaneCommand::Kind;
 
-TEST(LaneInboxTest, CommandsComeInTheOrderOfPosting) {
+TEST(LaneInboxTest, CommandsArriveInTheOrderOfPosting) {
   LaneInbox inbox;
   LaneCommand first(Kind::kAdd, 1), second(Kind::kEnd, 1), third(Kind::kAdd, 2);
   for (LaneCommand* command : {&first, &second, &third}) inbox.post(command);
@@ -23,7 +23,7 @@ TEST(LaneInboxTest, CommandsComeInTheOrderOfPosting) {
 }
 
 // Under ThreadSanitizer, too. A poster frees its command as soon as it is answered.
-TEST(LaneInboxTest, EachPosterIsAnsweredOnceAndItsOwnCommandsStayInOrder) {
+TEST(LaneInboxTest, EachPosterIsAnsweredOnceAndInOrder) {
   constexpr uint32_t kPosters = 3, kCommands = 300;
   LaneInbox inbox;
   std::vector<std::thread> posters;

@@ -218,7 +218,7 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
 
 // A monitor that was paused finds a full queue, perhaps with a hole in it; the packets that did not fit came after
 // those, and before the current ones.
-TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
+TEST_F(LaneTest, LossesAreReportedBetweenEarlierAndLaterPackets) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets; ++i) {
     const int64_t time_ns = kStart + i * kSecond / 16 + (i > 3 ? 3 * kSecond : 0);
@@ -246,7 +246,7 @@ TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
   expect_batches_add_up();
 }
 
-TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
+TEST_F(LaneTest, TheGreatestTimeIsHandled) {
   auto packets = connection(kStart, 40000);
   packets.push_back({kLatestTimeNs, tcp_frame({})});
   ListSource source(packets);
@@ -255,7 +255,7 @@ TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
 }
 
 // Every packet twice is every packet once, and the copies are counted for the queries that would have had them.
-TEST_F(LaneTest, DuplicatesAreDroppedIfAsked) {
+TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
   queries_ = {query("web", 80), query("db", 3306)};
   std::vector<ListSource::Timed> packets;
   for (const auto& packet : connection(kStart, 40000, 80)) packets.insert(packets.end(), 2, packet);
@@ -329,14 +329,14 @@ TEST_F(LaneTest, TheEndOfTheSourceEndsEveryQuery) {
   EXPECT_EQ(end_of("q")->watermark_ns(), kStart + 4'000'000);
 }
 
-TEST_F(LaneTest, NoPacketAtAll) {
+TEST_F(LaneTest, ACaptureWithoutPackets) {
   ListSource source({});
   ASSERT_TRUE(Run(source).ok());
   ASSERT_NE(end_of("q"), nullptr);
   EXPECT_EQ(end_of("q")->sequence(), 0u);
 }
 
-TEST_F(LaneTest, APacketLimitEndsItsQueryAloneAndFlushesItsOpenConnections) {
+TEST_F(LaneTest, APacketLimitEndsOnlyItsQueryAndFlushesItsOpenConnections) {
   queries_ = {query("few"), query("all")};
   queries_[0].limit_packets = 3;
   auto packets = connection(kStart, 40000);
@@ -362,7 +362,7 @@ TEST_F(LaneTest, WhenAllQueriesHaveEndedTheLaneEnds) {
   EXPECT_NE(end_of("q"), nullptr);
 }
 
-TEST_F(LaneTest, ADurationCountsFromTheFirstPacketWhoeverWantedIt) {
+TEST_F(LaneTest, ADurationStartsWithTheFirstPacketOfAnyQuery) {
   queries_ = {query("web", 80)};
   queries_[0].limit_duration_ns = 2 * kSecond;
   std::vector<ListSource::Timed> packets = {{kStart, arp_frame()}};
@@ -383,7 +383,7 @@ TEST_F(LaneTest, ADurationEndsOnAnIdleLink) {
   EXPECT_NE(end_of("q"), nullptr);
 }
 
-TEST_F(LaneTest, ACaptureIsWatchedFromItsFirstPacketWhoeverWantsIt) {
+TEST_F(LaneTest, ACaptureIsWatchedFromTheFirstPacketOfAnyQuery) {
   queries_.push_back(query("other", 81));
   auto packets = connection(kStart + 7, 40000);
   for (auto& packet : connection(kStart + 3 * kSecond, 40001, 81)) packets.push_back(packet);
@@ -392,7 +392,7 @@ TEST_F(LaneTest, ACaptureIsWatchedFromItsFirstPacketWhoeverWantsIt) {
   EXPECT_EQ(watched_since(), std::vector<int64_t>{kStart + 7});
 }
 
-TEST_F(LaneTest, ALinkIsWatchedFromTheLanesBeginning) {
+TEST_F(LaneTest, ALinkIsWatchedFromTheStartOfTheLane) {
   ListSource source(connection(kStart, 40000));
   source.is_live = true;
   source.stop = &stop_;
@@ -412,7 +412,7 @@ TEST_F(LaneTest, CopiesThatNoSwitchHasConfirmedAreNotWatched) {
   EXPECT_EQ(watched_since(), std::vector<int64_t>{TupleOutput::kNotWatched});
 }
 
-TEST_F(LaneTest, CopiesAreWatchedFromTheirFirstConfirmationOn) {
+TEST_F(LaneTest, CopiesAreWatchedFromTheirFirstConfirmation) {
   queries_[0].copies_unconfirmed = true;
   for (int i = 0; i < 2; ++i) commands_.emplace_back(LaneCommand::Kind::kMirrored, 0u);
   ListSource source(connection(kStart, 40000));
@@ -436,7 +436,7 @@ TEST_F(LaneTest, StoppingFlushes) {
   EXPECT_NE(end_of("q"), nullptr);
 }
 
-TEST_F(LaneTest, AFailedSourceIsAnErrorAndNoEnd) {
+TEST_F(LaneTest, AFailedSourceIsAnErrorInsteadOfAnEnd) {
   ListSource source({});
   source.failure = Status::invalid("broken");
   EXPECT_EQ(Run(source).message(), "broken");
@@ -452,7 +452,7 @@ std::vector<ListSource::Timed> two_views(std::vector<ListSource::Timed> packets)
   return packets;
 }
 
-TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
+TEST_F(LaneTest, APacketSeenByTwoTapsCountsOnce) {
   const auto once = connection(kStart, 40000);
   queries_ = {query("few"), query("all")};
   queries_[0].limit_packets = 3;
@@ -474,7 +474,7 @@ TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
   expect_batches_add_up();
 }
 
-TEST_F(LaneTest, AParserThatAsksGetsEveryView) {
+TEST_F(LaneTest, AParserCanRequestEveryView) {
   queries_ = {query("both")};
   queries_[0].parsers = {"tcp_conn_time", "views"};
   options_.taps = 2;
@@ -500,7 +500,7 @@ TEST_F(LaneTest, ViewsGoToTheQueryThatWantsThePacket) {
   EXPECT_EQ(rows("other"), 0u);
 }
 
-TEST_F(LaneTest, WithoutKnownPlacesEveryTapCounts) {
+TEST_F(LaneTest, WithoutKnownTapsEveryTapCounts) {
   options_.taps = 2;
   ListSource source(two_views(connection(kStart, 40000)));
   ASSERT_TRUE(Run(source).ok());
@@ -559,7 +559,7 @@ TEST_F(LaneTest, PacketsForgottenEarlyAreReported) {
   EXPECT_GE(lane_accounting_.forgotten_views, counted_twice);
 }
 
-TEST_F(LaneTest, BurstsMakeNoDifference) {
+TEST_F(LaneTest, ResultsDoNotDependOnBursts) {
   auto packets = connection(kStart, 40000);
   for (auto& packet : connection(kStart + kSecond, 40001)) packets.push_back(packet);
   queries_ = {query("few"), query("all")};

@@ -27,7 +27,7 @@ void add_all(const std::vector<QuerySpec>& queries, QueryGate* gate, PacketCredi
   }
 }
 
-TEST(QueryGateTest, EachQueryGetsWhatItWants) {
+TEST(QueryGateTest, EachQueryGetsItsPackets) {
   std::vector<QuerySpec> queries = {{.match = to_port(80)}, {.match = to_port(443)}, {}};
   QueryAccounts accounts(3);
   PacketCredits credits;
@@ -98,7 +98,7 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
 }
 
 // Switches match zeros in the far port's bits: no flow that is kept may lack one.
-TEST(QueryGateTest, ByPortARateKeepsOnlyFlowsThatSwitchesCopyAtIt) {
+TEST(QueryGateTest, ByPortARateKeepsOnlyTheFlowsThatSwitchesCopy) {
   std::vector<QuerySpec> queries = {{.match = to_port(80), .sampled_by_port = true}};
   QueryAccounts accounts(1);
   PacketCredits credits;
@@ -137,7 +137,7 @@ TEST(QueryGateTest, ByPortALowerRateKeepsASubset) {
   }
 }
 
-TEST(QueryGateTest, NobodyWantsIt) {
+TEST(QueryGateTest, UnwantedPacketsAreSkipped) {
   std::vector<QuerySpec> queries = {{.match = to_port(80)}};
   QueryAccounts accounts(1);
   PacketCredits credits;
@@ -206,7 +206,7 @@ TEST(QueryGateTest, NeverMorePacketsThanTheLimit) {
   EXPECT_EQ(gate.satisfied(), 0u);
 }
 
-TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndTellsWhatItMissed) {
+TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndReportsSkippedPackets) {
   std::vector<QuerySpec> queries = {{.limit_packets = 3, .limit_leased = true}};
   QueryAccounts accounts(1);
   PacketCredits credits;

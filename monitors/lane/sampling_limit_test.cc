@@ -24,12 +24,12 @@ class SamplingLimitTest : public testing::Test {
   uint64_t refused_ = 0;
 };
 
-TEST_F(SamplingLimitTest, IsOneWhileThereIsRoom) {
+TEST_F(SamplingLimitTest, IsOneWhileTheQueueHasRoom) {
   run_for(60'000, 0.4);
   EXPECT_EQ(limit_.rate(), 1);
 }
 
-TEST_F(SamplingLimitTest, HalvesOnceItHasBeenFullForAWhile) {
+TEST_F(SamplingLimitTest, HalvesOnceTheQueueHasBeenFullForAWhile) {
   run_for(400, 0.9);
   EXPECT_EQ(limit_.rate(), 1) << "a burst does not limit the rate";
   run_for(100, 0.1);
@@ -43,12 +43,12 @@ TEST_F(SamplingLimitTest, HalvesOnceItHasBeenFullForAWhile) {
   EXPECT_EQ(limit_.rate(), 0.25);
 }
 
-TEST_F(SamplingLimitTest, FallsToTheLowestAndNoFurther) {
+TEST_F(SamplingLimitTest, FallsToTheMinimum) {
   run_for(60'000, 1.1);
   EXPECT_EQ(limit_.rate(), SamplingLimit::kLowest);
 }
 
-TEST_F(SamplingLimitTest, RefusalsCountWhateverTheFill) {
+TEST_F(SamplingLimitTest, RejectionsCountAtAnyFillLevel) {
   for (int i = 0; i < 7; ++i) limit_.observe(now_ns_ += 100 * kMs, 0.0, ++refused_);
   EXPECT_EQ(limit_.rate(), 0.5);
 }
@@ -73,7 +73,7 @@ TEST_F(SamplingLimitTest, StaysBetweenEmptyAndFull) {
 }
 
 // An output that takes a tenth of the load at rate 1, with room for two seconds of it.
-TEST_F(SamplingLimitTest, SettlesBelowWhatCanBeTaken) {
+TEST_F(SamplingLimitTest, SettlesBelowTheSustainableRate) {
   double queued = 0;
   int refused_late = 0, steps_late = 0;
   std::vector<double> rates;

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-TEST(SpscRingTest, WrapsAroundAndSaysHowMuchThereIs) {
+TEST(SpscRingTest, WrapsAroundAndReportsItsFill) {
   SpscRing<int> ring(4);
   int next_in = 0, next_out = 0;
   for (int round = 0; round < 10; ++round) {
@@ -32,7 +32,7 @@ TEST(SpscRingTest, WrapsAroundAndSaysHowMuchThereIs) {
   EXPECT_EQ(next_in, next_out);
 }
 
-TEST(SpscRingTest, WhatIsReadableLiesInOnePiece) {
+TEST(SpscRingTest, ReadableElementsAreContiguous) {
   SpscRing<int> ring(8);
   for (int i = 0; i < 6; ++i) ring.push(i);
   ring.publish();
@@ -51,7 +51,7 @@ TEST(SpscRingTest, WhatIsReadableLiesInOnePiece) {
 }
 
 // Under ThreadSanitizer, too: the entries themselves are not atomic.
-TEST(SpscRingTest, EverythingOnceAndInOrderBetweenTwoThreads) {
+TEST(SpscRingTest, TwoThreadsSeeEverythingOnceAndInOrder) {
   constexpr uint32_t kEntries = 300'000;
   SpscRing<uint32_t> ring(64);
   std::thread producer([&] {

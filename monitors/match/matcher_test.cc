@@ -36,7 +36,7 @@ TEST(AddressPatternTest, PrefixesOfBothFamilies) {
   EXPECT_FALSE(pattern("2001:db8::/33").covers(ip("2001:db8:8000::1"), 80));
 }
 
-TEST(AddressPatternTest, WholeFamiliesAreNotEachOther) {
+TEST(AddressPatternTest, WholeFamiliesAreDistinct) {
   EXPECT_TRUE(pattern("0.0.0.0/0").covers(ip("1.2.3.4"), 1));
   EXPECT_FALSE(pattern("0.0.0.0/0").covers(ip("::1"), 1));
   EXPECT_TRUE(pattern("::/0").covers(ip("2001:db8::1"), 1));
@@ -50,7 +50,7 @@ TEST(AddressPatternTest, Ports) {
   EXPECT_FALSE(pattern("", 80).covers(ip("1.2.3.4"), 81));
 }
 
-TEST(AddressPatternTest, WhatIsNoAddress) {
+TEST(AddressPatternTest, InvalidAddresses) {
   for (const char* text : {"h1", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8x", "::/129", "*"}) {
     EXPECT_FALSE(AddressPattern::parse(text, 0)) << text;
   }
@@ -71,7 +71,7 @@ TEST(AddressPatternTest, AgreesWithBitByBitComparison) {
   }
 }
 
-TEST(ConnectionMatchTest, EmptyIsEverythingWithoutAHint) {
+TEST(ConnectionMatchTest, EmptyMatchesEverythingWithoutAHint) {
   auto answer = ConnectionMatch().ask(between("1.1.1.1", 5, "2.2.2.2", 80));
   EXPECT_TRUE(answer.wanted);
   EXPECT_EQ(answer.to_side, ToSide::kUnknown);
@@ -98,7 +98,7 @@ TEST(ConnectionMatchTest, OneListAlone) {
   EXPECT_FALSE(to.ask(between("2.2.2.2", 81, "10.0.0.1", 5)).wanted);
 }
 
-TEST(ConnectionMatchTest, FittingBothWaysGivesNoHint) {
+TEST(ConnectionMatchTest, MatchingBothWaysGivesNoHint) {
   ConnectionMatch match({}, {pattern("", 80)});
   auto answer = match.ask(between("10.0.0.1", 80, "10.0.0.2", 80));
   EXPECT_TRUE(answer.wanted);
@@ -129,7 +129,7 @@ TEST(ConnectionMatchTest, VlansAndTenants) {
   EXPECT_FALSE(all.wants_all());
 }
 
-TEST(ConnectionMatchTest, WhatAnotherHasIsLeftOutWhicheverWayRound) {
+TEST(ConnectionMatchTest, FlowsOfOtherMonitorsAreLeftOutInBothDirections) {
   ConnectionMatch match({}, {pattern("10.1.0.2", 0)});
   match.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));
   EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
@@ -148,7 +148,7 @@ TEST(ConnectionMatchTest, AnyOfSeveral) {
   EXPECT_FALSE(match.ask(between("1.1.1.1", 5, "10.0.0.1", 3306)).wanted);
 }
 
-TEST(ConnectionMatchTest, QueuesRestrictItToTheirTaps) {
+TEST(ConnectionMatchTest, QueuesRestrictTheMatchToTheirTaps) {
   ConnectionMatch match;
   EXPECT_TRUE(match.wants_all());
   match.restrict_to_queues(uint64_t{1} << 63, 1);
@@ -172,7 +172,7 @@ TEST(ConnectionMatchTest, WithoutQueuesTheFirstViewCounts) {
   EXPECT_FALSE(ConnectionMatch().counts(packet));
 }
 
-TEST(ConnectionMatchTest, WantsFlowsInEitherDirection) {
+TEST(ConnectionMatchTest, SelectsFlowsInEitherDirection) {
   const ConnectionMatch match({pattern("10.0.0.0/8")}, {pattern("192.168.0.0/16", 80)});
   const IpAddress client = ip("10.1.1.1"), server = ip("192.168.1.1");
   EXPECT_TRUE(match.wants_flow({client, 4000}, {server, 80}));

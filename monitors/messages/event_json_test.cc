@@ -5,7 +5,7 @@
 namespace tapline {
 namespace {
 
-TEST(EventJsonTest, NamesTheEventAndHoldsItsFields) {
+TEST(EventJsonTest, NamesTheEventAndHasItsFields) {
   v1::MonitorStatus status;
   status.mutable_ready();
   EXPECT_EQ(event_json(status), R"({"event":"ready"})");
@@ -23,7 +23,7 @@ TEST(EventJsonTest, NumbersAreExactAndZeroIsWritten) {
   EXPECT_EQ(event_json(status), R"({"event":"copies","incarnation":18446744073709551615,"packets":0,"until_ns":-1})");
 }
 
-TEST(EventJsonTest, WhatIsAbsentIsLeftOut) {
+TEST(EventJsonTest, AbsentFieldsAreOmitted) {
   v1::MonitorStatus status;
   status.mutable_progress()->set_packets(7);
   EXPECT_EQ(event_json(status), R"({"event":"progress","packets":7,"bytes":0})");
@@ -53,7 +53,7 @@ TEST(EventJsonTest, ListsAreArrays) {
   EXPECT_NE(event_json(status).find(R"("lost":{}},{"tap":"eth0")"), std::string::npos);
 }
 
-TEST(EventJsonTest, WhatAnOlderPeerReportedStaysAsItIs) {
+TEST(EventJsonTest, EventsOfOlderPeersAreKeptUnchanged) {
   v1::MonitorStatus status;
   status.set_json(R"({"event":"ready"})");
   EXPECT_EQ(event_json(status), R"({"event":"ready"})");

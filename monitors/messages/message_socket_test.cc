@@ -44,14 +44,14 @@ TEST_F(MessageSocketTest, APacketIsAMessage) {
   EXPECT_FALSE(other.has_unsent());
 }
 
-TEST_F(MessageSocketTest, APipeIsNone) {
+TEST_F(MessageSocketTest, APipeIsRejected) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   EXPECT_FALSE(MessageSocket::is(pipe_ends[0]));
   for (const int end : pipe_ends) close(end);
 }
 
-TEST_F(MessageSocketTest, TheLongestMessageFitsAndALongerOneIsRefusedByBothSides) {
+TEST_F(MessageSocketTest, TheLongestMessageFitsAndALongerOneIsRejectedByBothSides) {
   MessageSocket one(ends[0]), other(ends[1]);
   v1::MonitorStatus longest = warning(std::string(MessageSocket::kMaxMessageBytes - 16, 'x')), got;
   while (longest.ByteSizeLong() < MessageSocket::kMaxMessageBytes) *longest.mutable_warning()->mutable_message() += 'x';
@@ -67,7 +67,7 @@ TEST_F(MessageSocketTest, TheLongestMessageFitsAndALongerOneIsRefusedByBothSides
   EXPECT_EQ(other.receive(&got), Received::kMessage) << "the next packet is not affected";
 }
 
-TEST_F(MessageSocketTest, APacketThatIsNoMessageIsSkipped) {
+TEST_F(MessageSocketTest, AnInvalidPacketIsSkipped) {
   MessageSocket one(ends[0]), other(ends[1]);
   const std::string raw = "\xff\xff\xff";
   ASSERT_EQ(send(ends[0], raw.data(), raw.size(), 0), static_cast<ssize_t>(raw.size()));
@@ -77,7 +77,7 @@ TEST_F(MessageSocketTest, APacketThatIsNoMessageIsSkipped) {
   EXPECT_EQ(other.receive(&got), Received::kMessage);
 }
 
-TEST_F(MessageSocketTest, WhatAPeerDoesNotReadWaitsInABoundedQueueAndKeepsItsOrder) {
+TEST_F(MessageSocketTest, UnreadMessagesWaitInABoundedQueueAndKeepTheirOrder) {
   MessageSocket one(ends[0]), other(ends[1]);
   const std::string padding(10'000, 'x');
   size_t sent = 0;

@@ -104,7 +104,7 @@ class RandomRows {
   uint64_t spread_;
 };
 
-TEST(BatchBuilderTest, RandomTuplesComeBackAsTheyWere) {
+TEST(BatchBuilderTest, RandomTuplesAreDecodedUnchanged) {
   BatchBuilder builder(all_types(), 4096);
   for (uint32_t seed = 0; seed < 200; ++seed) {
     RandomRows random(seed);
@@ -211,7 +211,7 @@ TEST(BatchBuilderTest, ColumnsAreAsNarrowAsTheirRange) {
   EXPECT_EQ(batch.columns(11).width(), 1u);
 }
 
-TEST(BatchBuilderTest, DictionariesHoldNothingTwice) {
+TEST(BatchBuilderTest, DictionariesHaveNoDuplicates) {
   BatchBuilder builder(all_types(), 4096);
   for (int i = 0; i < 1000; ++i) {
     Row row = {};

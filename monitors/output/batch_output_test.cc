@@ -112,7 +112,7 @@ class BatchOutputTest : public testing::Test {
   std::unique_ptr<BatchOutput> output_;
 };
 
-TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
+TEST_F(BatchOutputTest, QueriesWithShortIntervalsAreSentMoreOften) {
   const Schema rates = {.name = "numbers", .fields = {{"number", FieldType::kU64}}, .interval_ns = int64_t{20'000'000}};
   queries_ = {{.name = "slow", .parsers = {"letters"}}, {.name = "fast", .parsers = {"numbers"}}};
   schemas_ = {&letters(), &rates};
@@ -130,7 +130,7 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
     output_->tick(now_ns, now_ns);
   }
   EXPECT_EQ(sent_of(0), 1);
-  // Two with rows and, once there are none, watermarks as often.
+  // Two batches with rows and, once there are no rows, watermarks at the same interval.
   EXPECT_EQ(sent_of(1), 5);
   EXPECT_EQ(rows(1), 50u);
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
@@ -157,7 +157,7 @@ TEST_F(BatchOutputTest, AQueryGetsTheFlowsThatItReports) {
   EXPECT_EQ(rows(1), 3u);
 }
 
-TEST_F(BatchOutputTest, AnArgumentSaysHowOftenBatchesAreSent) {
+TEST_F(BatchOutputTest, AnArgumentSetsTheSendingInterval) {
   const Schema chosen = {.name = "numbers",
                          .fields = {{"number", FieldType::kU64}},
                          .interval_ns = int64_t{1'000'000'000},
@@ -193,7 +193,7 @@ ParserFilter at_least_two() {
 }
 
 // Consumers of the stream also know the condition, and account for the tuples that they filter out.
-TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionLeaveAsEvents) {
+TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionAreEmitted) {
   queries_[0].filters.push_back(at_least_two());
   EventBell bell;
   EventRing ring(1 << 12, &bell);
@@ -214,11 +214,11 @@ TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionLeaveAsEvents) {
 }
 
 // Another thread prepares a slot for another query: from its end until it is added again, nothing is sent for it.
-TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
+TEST_F(BatchOutputTest, APreparedSlotSendsNothingUntilItIsAdded) {
   open({.heartbeat_after_ns = 0});
   accounts_[1].packets_in = accounts_[1].packets_out = 3;
   output_->end_query(1, 5);
-  EXPECT_FALSE(output_->done(1)) << "its end is on the way";
+  EXPECT_FALSE(output_->done(1)) << "its end is not acknowledged yet";
   for (size_t i = 0; i < sent_.size(); ++i) sink_->tell(i, true);
   ASSERT_TRUE(output_->done(1));
   ASSERT_TRUE(output_->prepare(1).ok());
@@ -254,7 +254,7 @@ struct Reader {
 
 // Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. Whatever the mix, every
 // packet and tuple is reported to readers once.
-TEST_F(BatchOutputTest, TheNextProcessPaysWhatADeadOneOwed) {
+TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const auto ledger = std::make_unique<BatchLedger>();
@@ -344,7 +344,7 @@ TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
   EXPECT_TRUE(accounts_[0].balanced());
 }
 
-TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutGoNoFurther) {
+TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutAreDropped) {
   queries_[0].sampled_by_port = true;
   queries_[0].match = ConnectionMatch({}, {*AddressPattern::parse("", 80)});
   open();
@@ -366,7 +366,7 @@ TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutGoNoFurther) {
   EXPECT_TRUE(accounts_[0].balanced());
 }
 
-TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyOnceItIsOver) {
+TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyAtItsEnd) {
   open();
   sink_->full = true;
   emit_number(1, 1);
@@ -380,7 +380,7 @@ TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyOnceItIsOver) {
   EXPECT_EQ(rows(0), 1u);
 }
 
-TEST_F(BatchOutputTest, TellsHowFarTheSinkIsBehind) {
+TEST_F(BatchOutputTest, ReportsTheLagOfTheSink) {
   open();
   EXPECT_EQ(output_->stats().fill, 0);
   sink_->full = true;
@@ -390,7 +390,7 @@ TEST_F(BatchOutputTest, TellsHowFarTheSinkIsBehind) {
   EXPECT_EQ(output_->stats().refused, 2u) << "one of each query";
 }
 
-TEST_F(BatchOutputTest, AFullBuilderFlushesItsQueryUpToTheTupleThatDidNotFit) {
+TEST_F(BatchOutputTest, AFullBuilderFlushesItsQueryUpToTheRejectedTuple) {
   BatchOutputOptions options;
   options.max_rows = 2;
   open(options);
@@ -428,7 +428,7 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
 }
 
 // Another process takes over q0: its stream has not ended, and everything that was seen of it here has been sent.
-TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutSayingThatItHasEnded) {
+TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutAnEnd) {
   const std::atomic<uint64_t> abandoned = 1;
   queries_[0].monitor = "part";
   open({.abandoned = &abandoned});
@@ -461,7 +461,7 @@ TEST_F(BatchOutputTest, AnIdleQuerySendsHeartbeatsAsTimePasses) {
   EXPECT_EQ(sent_.size(), 4u);
 }
 
-TEST_F(BatchOutputTest, EveryBatchSaysSinceWhenItsQueryIsWatched) {
+TEST_F(BatchOutputTest, EveryBatchHasTheStartOfTheWatch) {
   open({.flush_after_ns = 0});
   output_->set_watched_since(1, 40);
   emit_number(50, 0b11);
@@ -477,7 +477,7 @@ TEST_F(BatchOutputTest, EveryBatchSaysSinceWhenItsQueryIsWatched) {
 }
 
 // Readers take the values that such a batch lacks from the dead process's own batches.
-TEST_F(BatchOutputTest, WhoPaysADeadProcesssDebtsDoesNotSayWhatThatWatched) {
+TEST_F(BatchOutputTest, ReportingLossesOfADeadProcessDoesNotExtendItsWatch) {
   const auto ledger = std::make_unique<BatchLedger>();
   open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});
   output_->set_watched_since(0, 40);
@@ -493,13 +493,13 @@ TEST_F(BatchOutputTest, WhoPaysADeadProcesssDebtsDoesNotSayWhatThatWatched) {
   }
 }
 
-TEST_F(BatchOutputTest, NothingIsSaidBeforeTimeIsKnown) {
+TEST_F(BatchOutputTest, NothingIsSentBeforeTimeIsKnown) {
   open();
   output_->tick(1000 * kMs, INT64_MIN);
   EXPECT_TRUE(sent_.empty());
 }
 
-TEST_F(BatchOutputTest, WhatAFullQueueCostsIsCarriedByTheNextBatch) {
+TEST_F(BatchOutputTest, TheNextBatchReportsTheLossesOfAFullQueue) {
   open();
   accounts_[0].packets_in = accounts_[0].packets_out = 7;
   sink_->full = true;
@@ -531,7 +531,7 @@ TEST_F(BatchOutputTest, FilesWaitForRoom) {
   EXPECT_EQ(rows(0), 1u);
 }
 
-TEST_F(BatchOutputTest, TheEndOfAQueryWaitsForRoomInsteadOfBeingDropped) {
+TEST_F(BatchOutputTest, TheEndOfAQueryIsNeverDropped) {
   open();
   sink_->full = true;
   output_->end_query(0, 5);
@@ -571,7 +571,7 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
 }
 
 // Whatever happens to batches: the tuples that arrived and those reported lost add up to the emitted ones.
-TEST_F(BatchOutputTest, TheIdentityHoldsUnderRandomTrouble) {
+TEST_F(BatchOutputTest, AccountsBalanceUnderRandomFailures) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     sent_.clear();
     accounts_.assign(2, {});

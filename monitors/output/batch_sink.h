@@ -24,7 +24,7 @@ class BatchSink {
   };
 
   virtual ~BatchSink() = default;
-  // Returns within a bounded time. `listener` outlives the sink's use.
+  // Returns within a bounded time. `listener` must outlive the use of the sink.
   virtual Status start(DeliveryListener* listener) = 0;
   // Prepares for the query's batches. Any thread, after start().
   virtual Status prepare(uint32_t query) = 0;

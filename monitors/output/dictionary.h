@@ -15,7 +15,7 @@ class Dictionary {
  public:
   explicit Dictionary(uint32_t max_entries);
 
-  // REQUIRES: fewer than max_entries distinct strings since clear(), or this is one of them.
+  // REQUIRES: fewer than max_entries distinct strings since clear(), or this string is one of them.
   uint32_t index_of(std::string_view text) {
     // Methods, hosts and flags mostly repeat: comparing with the latest costs less than hashing.
     if (latest_ < ends_.size() && entry(latest_) == text) return latest_;

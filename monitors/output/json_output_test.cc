@@ -27,7 +27,7 @@ TEST(JsonTextTest, Escapes) {
   EXPECT_EQ(quoted(std::string_view("\n\r\t\0\x1f\x7f", 6)), "\"\\n\\r\\t\\u0000\\u001f\x7f\"");
 }
 
-TEST(JsonTextTest, Utf8IsKeptAndAnythingElseReplaced) {
+TEST(JsonTextTest, Utf8IsKeptAndInvalidBytesAreReplaced) {
   EXPECT_EQ(quoted("é€😀"), "\"é€😀\"");
   EXPECT_EQ(quoted("\xff"), "\"\xef\xbf\xbd\"");
   EXPECT_EQ(quoted("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "overlong";
@@ -113,7 +113,7 @@ class JsonOutputTest : public testing::Test {
   int pipe_[2];
 };
 
-TEST_F(JsonOutputTest, ALineATuple) {
+TEST_F(JsonOutputTest, EachTupleIsALine) {
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   emit(output, 1);
   ASSERT_TRUE(output.finish().ok());
@@ -126,7 +126,7 @@ TEST_F(JsonOutputTest, ALineATuple) {
 }
 
 // Each query gets the text as it wants it.
-TEST_F(JsonOutputTest, TextsAreAsEachQueryWantsThem) {
+TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
   queries_.push_back({.name = "q1", .shapes = {{"p", "url", TextForm::kHash}}});
   JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false, nullptr, HashKey{1, 2});
   for (uint32_t query : {0u, 1u}) ASSERT_TRUE(output.prepare(query).ok());
@@ -171,7 +171,7 @@ TEST_F(JsonOutputTest, LinesAppearAfterATenthOfASecond) {
   EXPECT_NE(text(), "");
 }
 
-TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
+TEST_F(JsonOutputTest, AReaderThatClosedThePipeIsAnError) {
   std::signal(SIGPIPE, SIG_IGN);
   close(pipe_[0]);
   pipe_[0] = open("/dev/null", O_RDONLY);
@@ -215,7 +215,7 @@ TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
   EXPECT_TRUE(accounts_[0].balanced());
 }
 
-TEST_F(JsonOutputTest, ALiveReaderThatWentIsAnError) {
+TEST_F(JsonOutputTest, ALiveReaderThatClosedThePipeIsAnError) {
   std::signal(SIGPIPE, SIG_IGN);
   JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
   close(pipe_[0]);

@@ -25,7 +25,7 @@ std::vector<std::string> values_of(const std::string& text) {
 
 using Values = std::vector<std::string>;
 
-TEST(ParserCall, ANameAloneHasTheDefaults) {
+TEST(ParserCall, ANameAloneUsesTheDefaults) {
   EXPECT_EQ(values_of("queue"), (Values{"1000000000", "1000", "0.01", "false", "both"}));
 }
 
@@ -36,7 +36,7 @@ TEST(ParserCall, ValuesAreWrittenAsInQueries) {
   EXPECT_EQ(values_of("queue(every=10s,room_size=5)"), (Values{"10000000000", "5", "0.01", "false", "both"}));
 }
 
-TEST(ParserCall, WrongValuesAreRefusedWithWhatIsExpected) {
+TEST(ParserCall, InvalidValuesAreRejectedWithTheExpectedForm) {
   for (const char* every : {"99us", "10001ms", "100.5us", "1h", "1", "0s", "-1ms", "1.ns", "1..5ms", ".ms", "ms",
                             "fast", "99999999999999999999999s", "1e3us"}) {
     EXPECT_EQ(values_of("queue(every=" + std::string(every) + ")"),
@@ -51,7 +51,7 @@ TEST(ParserCall, WrongValuesAreRefusedWithWhatIsExpected) {
   EXPECT_NE(values_of("queue(room_size=1.5)").at(0).find("can't be '1.5'"), std::string::npos);
 }
 
-TEST(ParserCall, WrongArgumentsAreNamed) {
+TEST(ParserCall, InvalidArgumentsAreNamed) {
   EXPECT_EQ(values_of("queue(evry=1ms)"),
             Values{"parser 'queue': there is no argument 'evry'; did you mean 'every'?; --list-parsers shows all"});
   EXPECT_EQ(values_of("queue(every=1ms,EVERY=2ms)"), Values{"parser 'queue': argument 'EVERY' is given twice"});
@@ -75,7 +75,7 @@ TEST(ParserCall, QueriesWithoutPlansTakeArguments) {
   EXPECT_EQ(spec.arguments[1].values, (Values{"0", "0", "0", "1000000000"}));
 }
 
-TEST(ParserCall, WrongParsersOfQueriesAreNamed) {
+TEST(ParserCall, InvalidParsersOfQueriesAreNamed) {
   const auto error_of = [](const std::vector<std::string>& parsers) {
     QuerySpec spec;
     return query_of_parsers(parsers, &spec).message();
@@ -87,7 +87,7 @@ TEST(ParserCall, WrongParsersOfQueriesAreNamed) {
             std::string::npos);
 }
 
-TEST(ParserCall, DurationsAreWrittenInTheLargestUnit) {
+TEST(ParserCall, DurationsUseTheLargestUnit) {
   EXPECT_EQ(duration_text(0), "0s");
   EXPECT_EQ(duration_text(999), "999ns");
   EXPECT_EQ(duration_text(100'000), "100us");

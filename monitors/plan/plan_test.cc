@@ -78,7 +78,7 @@ TEST(PlanTest, ArgumentsOfParsers) {
   EXPECT_EQ(given.arguments[0].values, (std::vector<std::string>{"10"}));
 }
 
-TEST(PlanTest, WrongArgumentsAreRefused) {
+TEST(PlanTest, InvalidArgumentsAreRejected) {
   const auto message = [](const std::string& argument) {
     QuerySpec spec;
     return parse(plan_of_marked(argument), &spec).message();
@@ -90,7 +90,7 @@ TEST(PlanTest, WrongArgumentsAreRefused) {
             "marked_packet: argument 'dscp' can't be '64': it is a whole number, 0 to 63");
 }
 
-TEST(PlanTest, WhatAnotherMonitorHas) {
+TEST(PlanTest, FlowsOfAnotherMonitor) {
   QuerySpec spec;
   const std::string theirs = R"({"to":[{"prefix":"10.1.2.3/32"}])";
   Status status = parse(plan_with(R"(,"match":{"to":[{"port":80}],"except":)" + theirs + "}}"), &spec);
@@ -105,7 +105,7 @@ TEST(PlanTest, WhatAnotherMonitorHas) {
   EXPECT_FALSE(status.ok());
 }
 
-TEST(PlanTest, APartThatWasPlacedAnewKeepsItsName) {
+TEST(PlanTest, AReplacedPartKeepsItsName) {
   QuerySpec spec;
   const std::string plan =
       R"({"format":1,"query":"q1","epoch":2,"parsers":["http_get"],"monitors":[{"id":"other","host":"local-0","partition":3}]})";
@@ -114,7 +114,7 @@ TEST(PlanTest, APartThatWasPlacedAnewKeepsItsName) {
   EXPECT_EQ(spec.partition, 3u);
 }
 
-TEST(PlanTest, CopiesOfSwitchesAreToBeConfirmed) {
+TEST(PlanTest, CopiesOfSwitchesRequireConfirmation) {
   QuerySpec spec, mirrored;
   ASSERT_TRUE(parse(plan_with(""), &spec).ok());
   EXPECT_FALSE(spec.copies_unconfirmed);
@@ -131,7 +131,7 @@ TEST(PlanTest, SamplingModes) {
 }
 
 // Estimates of rates are invalid for a sample of the flows.
-TEST(PlanTest, ParsersThatHaveToSeeAllTrafficAreNotSampled) {
+TEST(PlanTest, ParsersThatMustSeeAllTrafficAreNotSampled) {
   const auto plan = [](const std::string& sampling) {
     return R"({"format":1,"query":"q1","parsers":["link_load"],"monitors":[{"id":"local-0"}],"sampling":)" + sampling +
            "}";
@@ -161,7 +161,7 @@ QuerySpec loads(const std::string& query, const std::string& every_ns) {
   return spec;
 }
 
-TEST(PlanTest, QueriesOfAMonitorShareAParsersInterval) {
+TEST(PlanTest, QueriesOfAMonitorShareTheIntervalOfAParser) {
   const QuerySpec slow = loads("q1", "1000000000"), fast = loads("q2", "1000000"), odd = loads("q3", "101000");
   EXPECT_TRUE(check_intervals(fast, fast).ok());
   EXPECT_EQ(check_intervals(fast, slow).message(),
@@ -183,7 +183,7 @@ TEST(PlanTest, IntervalsOutOfBoundsAreRefused) {
   }
 }
 
-TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
+TEST(PlanTest, TheLatestRateLimitOfThePipeline) {
   QuerySpec spec;
   ASSERT_TRUE(parse(plan_with(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
   EXPECT_EQ(spec.sampling_rate, 1.0);
@@ -194,7 +194,7 @@ TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
   EXPECT_FALSE(spec.sampled_by_port);
 }
 
-TEST(PlanTest, ShapesOfTexts) {
+TEST(PlanTest, FormsOfStrings) {
   const auto with = [](const std::string& parser, const std::string& field, const std::string& form) {
     return plan_with(R"(,"shapes":[{"parser":")" + parser + R"(","field":")" + field + R"(","form":)" + form + "}]");
   };
@@ -212,7 +212,7 @@ TEST(PlanTest, ShapesOfTexts) {
   EXPECT_FALSE(parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
 }
 
-TEST(PlanTest, ALeasedLimitMayBeginWithNothing) {
+TEST(PlanTest, ALeasedLimitMayStartAtZero) {
   QuerySpec spec;
   ASSERT_TRUE(parse(plan_with(R"(,"limit":{"leased":true})"), &spec).ok());
   EXPECT_EQ(spec.limit_packets, 0u);
@@ -233,7 +233,7 @@ struct Wrong {
   std::string message;
 };
 
-TEST(PlanTest, WhatIsWrongIsNamed) {
+TEST(PlanTest, ErrorsAreNamed) {
   const Wrong wrongs[] = {
       {"{", "plan.json: is not a plan"},
       {plan_with(R"(,"colour":"red")"), "colour"},
@@ -284,7 +284,7 @@ TEST(PlanTest, MissingFile) {
   EXPECT_NE(load_plan("/nowhere/plan.json", &plan).message().find("/nowhere/plan.json"), std::string::npos);
 }
 
-TEST(PlanTest, QueryOfParsersWantsEverythingOnce) {
+TEST(PlanTest, AQueryOfParsersSelectsEverythingOnce) {
   QuerySpec spec;
   ASSERT_TRUE(query_of_parsers({"http-get", "http_get"}, &spec).ok());
   EXPECT_EQ(spec.parsers, std::vector<std::string>{"http_get"});
@@ -292,7 +292,7 @@ TEST(PlanTest, QueryOfParsersWantsEverythingOnce) {
   EXPECT_FALSE(query_of_parsers({"nothing"}, &spec).ok());
 }
 
-TEST(PlanTest, ParsersOfQueuesNeedBothSidesOfOne) {
+TEST(PlanTest, ParsersOfQueuesNeedBothSides) {
   QuerySpec spec;
   ASSERT_TRUE(query_of_parsers({"tcp_pkt_size", "queue_flows"}, &spec).ok());
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
@@ -338,7 +338,7 @@ TEST(PlanTest, QueuesRestrictTheQueryToTheirTaps) {
   EXPECT_FALSE(spec.match.wants_all());
 }
 
-TEST(PlanTest, MarkedCopiesAreForQueriesOfTheirQueueAlone) {
+TEST(PlanTest, MarkedCopiesBelongToQueriesOfTheirQueue) {
   MonitorTaps taps({{.source = "mirror0"}}, true);
   const auto bind = [&](const std::string& queues, QuerySpec* spec) {
     Status status = read(queue_plan(R"("queue_flows")", R"(,"queues":[)" + queues + "]"), spec);
@@ -386,7 +386,7 @@ TEST(PlanTest, MarkedCopiesAreForQueriesOfTheirQueueAlone) {
   EXPECT_NE(MonitorTaps({{.source = "mirror0"}}).bind(&refused).message().find("--marked-copies"), std::string::npos);
 }
 
-TEST(PlanTest, AQueueWithATapMissingIsRefused) {
+TEST(PlanTest, AQueueWithoutATapIsRejected) {
   const Tap arrivals = {"sw1", "2", TapSide::kArrivals, "m0", false};
   const Tap departures = {"sw1", "3", TapSide::kDepartures, "m1", false};
   const auto message = [&](const std::string& port) {
@@ -424,7 +424,7 @@ TEST(PlanTest, ParsersOfQueuesReportSomeFlows) {
   EXPECT_TRUE(spec.reports(header)) << "in the other direction";
 }
 
-TEST(PlanTest, OnlyParsersOfQueuesHaveQueues) {
+TEST(PlanTest, OnlyParsersOfQueuesAcceptQueues) {
   const auto message = [](const std::string& parsers, const std::string& more) {
     QuerySpec spec;
     return read(queue_plan(parsers, more), &spec).message();
@@ -447,7 +447,7 @@ TEST(PlanTest, QueuesAreNotSampled) {
   EXPECT_FALSE(parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
 }
 
-TEST(PlanTest, AQueueHasOneThread) {
+TEST(PlanTest, AQueueIsMeasuredByOneThread) {
   ThreadLayout layout;
   const std::vector<std::string> parsers = {"queue_flows"};
   ASSERT_TRUE(parse_workers(std::vector<std::string>{"queue_flows=2"}, &layout).ok());

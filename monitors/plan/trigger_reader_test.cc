@@ -34,7 +34,7 @@ std::string with(std::string from, std::string to) {
   return trigger.replace(trigger.find(from), from.size(), to);
 }
 
-TEST(TriggerReader, MakesAProgram) {
+TEST(TriggerReader, BuildsAProgram) {
   QuerySpec spec;
   const Status status = read(plan_with(kTrigger), &spec);
   ASSERT_TRUE(status.ok()) << status.sentence();
@@ -63,7 +63,7 @@ TEST(TriggerReader, AddressesOfAGroupAreShortenedToNetworks) {
   EXPECT_EQ(spec.triggers->channels()[0].by, trigger::GroupBy::source(24, 64));
 }
 
-TEST(TriggerReader, WrongNetworksAreNamed) {
+TEST(TriggerReader, InvalidNetworksAreNamed) {
   const auto error_with = [](const std::string& networks) {
     return error_of(plan_with(with(R"("when")", R"("networks":[)" + networks + R"(],"when")")));
   };
@@ -88,7 +88,7 @@ constexpr const char* kExpression =
         "clear":[{"measure":"BURST"},{"constant":5},{"operator":"GREATER"}],"after":3,"cooldown":"2s","burst":"0.0001s",
         "every":"0.010s"})";
 
-TEST(TriggerReader, AnExpressionIsRead) {
+TEST(TriggerReader, AnExpressionIsParsed) {
   QuerySpec spec;
   const Status status = read(plan_with(kExpression, R"(["packets","trigger"])"), &spec);
   ASSERT_TRUE(status.ok()) << status.sentence();
@@ -103,7 +103,7 @@ TEST(TriggerReader, AnExpressionIsRead) {
   EXPECT_TRUE(spec.triggers->needs_tcp());
 }
 
-TEST(TriggerReader, WrongStepsAreNamed) {
+TEST(TriggerReader, InvalidStepsAreNamed) {
   const auto error_with = [](const std::string& steps) {
     return error_of(plan_with(R"({"processor":1,"parser":"packets","every":"0.010s","when":[)" + steps + "]}",
                               R"(["packets","trigger"])"));
@@ -124,7 +124,7 @@ TEST(TriggerReader, APlanWithoutTriggersHasNoProgram) {
   EXPECT_EQ(spec.triggers, nullptr);
 }
 
-TEST(TriggerReader, WhatIsWrongIsNamed) {
+TEST(TriggerReader, ErrorsAreNamed) {
   const auto names = [](const std::string& json, const std::string& what) {
     const std::string error = error_of(json);
     EXPECT_NE(error.find(what), std::string::npos) << error;

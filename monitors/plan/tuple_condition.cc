@@ -11,7 +11,7 @@
 namespace tapline {
 namespace {
 
-// The place of each in common_fields().
+// Index of each field in common_fields().
 enum Common : uint32_t { kTime, kFlowHash, kFlowIncarnation, kClientKnownBy, kSrcIp, kSrcPort, kDstIp, kDstPort };
 constexpr size_t kCommon = 8;
 

@@ -15,8 +15,8 @@ namespace tapline {
 // Immutable: any thread may evaluate it.
 class TupleCondition {
  public:
-  // Fields of the tree are the parser's own or common_fields(). Errors are kInvalid: a field that there is not, or a
-  // value of another type.
+  // Fields of the tree are the parser's own or common_fields(). Errors are kInvalid: an unknown field, or a value of
+  // another type.
   static Result<TupleCondition> make(const v1::ConditionTree& tree, const Schema& schema);
 
   // True if the tuple meets it; a comparison with an absent value is unknown, which selects nothing. `values` are those

@@ -85,7 +85,7 @@ TEST_F(TupleConditionTest, CommonFields) {
   EXPECT_TRUE(holds("time_ns >= 1700000000000000000 && time_ns < 1700000000000000001"));
 }
 
-TEST_F(TupleConditionTest, WhatIsAbsentIsUnknown) {
+TEST_F(TupleConditionTest, AbsentValuesAreUnknown) {
   const Value none = Value::absent(FieldType::kString);
   EXPECT_FALSE(holds("host == \"www\"", none));
   EXPECT_FALSE(holds("host != \"www\"", none));
@@ -95,7 +95,7 @@ TEST_F(TupleConditionTest, WhatIsAbsentIsUnknown) {
   EXPECT_TRUE(holds("host == \"www\" || status == 500", none));
 }
 
-TEST_F(TupleConditionTest, WithoutNodesEverythingMeetsIt) {
+TEST_F(TupleConditionTest, AnEmptyTreeAcceptsEverything) {
   const auto condition = TupleCondition::make({}, requests());
   ASSERT_TRUE(condition.ok());
   EXPECT_TRUE(condition->holds(header_, {}));

@@ -62,12 +62,12 @@ TEST(TextShape, ListsAndRowsAreOne) {
   }
 }
 
-TEST(TextShape, CommentsGo) {
+TEST(TextShape, CommentsAreRemoved) {
   EXPECT_EQ(sql("SELECT /* user=17 */ a -- secret\nFROM t # more"), "SELECT a FROM t");
   EXPECT_EQ(sql("/* trace:17 */ SELECT 1"), "SELECT ?");
 }
 
-TEST(TextShape, WhatHasNoEndIsNotTold) {
+TEST(TextShape, UnterminatedLiteralsAreHidden) {
   EXPECT_EQ(sql("SELECT 'secret"), "SELECT ?");
   EXPECT_EQ(sql("SELECT \"secret\\"), "SELECT ?");
   EXPECT_EQ(sql("SELECT $$secret"), "SELECT ?");
@@ -75,7 +75,7 @@ TEST(TextShape, WhatHasNoEndIsNotTold) {
   EXPECT_EQ(sql("SELECT `name"), "SELECT `name");
 }
 
-TEST(TextShape, EveryStatementCutAnywhereTellsNoLiteral) {
+TEST(TextShape, TruncatedStatementsRevealNoLiteral) {
   const std::string statement =
       "INSERT INTO t (a, b) VALUES ('sEcReT', \"sEcReT\", N'sEcReT'), (/*sEcReT*/ $q$sEcReT$q$, 1) -- sEcReT\n";
   for (size_t length = 0; length <= statement.size(); ++length) {

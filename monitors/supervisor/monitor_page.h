@@ -81,7 +81,7 @@ struct MonitorPage {
   enum class Phase : uint32_t { kStarting, kRunning, kFinished };
 
   std::atomic<Phase> phase{Phase::kStarting};
-  // The number of the current worker, from 1.
+  // The number of the current worker, counted from 1.
   uint32_t worker = 0;
   // 1 + the plug-in in which a thread received a signal; 0: none.
   std::atomic<uint32_t> culprit{0};

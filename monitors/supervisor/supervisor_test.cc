@@ -44,7 +44,7 @@ Outcome supervise(const std::function<int(MonitorPage*)>& work) {
   for (std::string line; std::getline(lines, line);) {
     outcome.warnings.push_back(nlohmann::json::parse(line)["message"]);
   }
-  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a worker was left behind";
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a worker still runs";
   return outcome;
 }
 
@@ -72,7 +72,7 @@ TEST(Supervisor, ReturnsWhatTheWorkReturns) {
   EXPECT_TRUE(outcome.warnings.empty());
 }
 
-TEST(Supervisor, APluginThatCrashesTwiceIsLeftOutAndNamed) {
+TEST(Supervisor, APluginThatCrashesTwiceIsDisabledAndNamed) {
   const std::function<void()> ways[] = {[] { raise(SIGSEGV); }, [] { std::abort(); }, [] { _exit(0); }};
   for (const auto& way : ways) {
     const Outcome outcome = supervise_within(way);
@@ -85,7 +85,7 @@ TEST(Supervisor, APluginThatCrashesTwiceIsLeftOutAndNamed) {
   }
 }
 
-TEST(Supervisor, APluginThatHangsTwiceIsLeftOut) {
+TEST(Supervisor, APluginThatHangsTwiceIsDisabled) {
   const std::function<void()> ways[] = {[] {
                                           for (volatile bool forever = true; forever;) {
                                           }
@@ -135,7 +135,7 @@ TEST(Supervisor, StoppedIsNotHanging) {
   EXPECT_TRUE(outcome.warnings.empty());
 }
 
-TEST(Supervisor, GivesUpOnDeathsThatNoPluginExplains) {
+TEST(Supervisor, GivesUpOnCrashesThatNoPluginExplains) {
   const Outcome outcome = supervise([](MonitorPage* page) {
     be_lane(page);
     raise(SIGKILL);
@@ -146,7 +146,7 @@ TEST(Supervisor, GivesUpOnDeathsThatNoPluginExplains) {
   EXPECT_EQ(outcome.warnings.size(), 5u);
 }
 
-TEST(Supervisor, HandsASignalOnOnce) {
+TEST(Supervisor, ForwardsASignalOnce) {
   signal(SIGALRM, [](int) { stop.store(true); });
   alarm(1);
   const Outcome outcome = supervise([](MonitorPage* page) {
@@ -160,7 +160,7 @@ TEST(Supervisor, HandsASignalOnOnce) {
   EXPECT_EQ(outcome.exit_code, 0);
 }
 
-TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
+TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   const MonitorPagePointer page = map_monitor_page();
   LanePage& lane = page->lanes[0];
   UnitPage& unit = page->units[0];
@@ -207,7 +207,7 @@ TEST(Settle, WhatWasUnderWayIsLostAndTheAccountsBalance) {
 
 // Two batches were sent and not acknowledged, tuples wait, and packets were counted since: together the debts report
 // everything that arrived batches did not.
-TEST(Settle, DebtsSayWhatNoBatchHasSaid) {
+TEST(Settle, UnreportedLossesAreReported) {
   const MonitorPagePointer page = map_monitor_page();
   BatchLedger& ledger = page->units[0].ledger;
   page->lanes[0].thread_id.store(1);

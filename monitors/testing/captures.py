@@ -1,4 +1,4 @@
-"""Captures for tests: packets read from files, what leaves a queue, files of several taps, and what tshark says of them. Standard library only."""
+"""Captures for tests: packets read from files, departures from a queue, files of several taps, and tshark's analysis of them. Standard library only."""
 import collections
 import shutil
 import struct

@@ -27,7 +27,7 @@ def pcap(packets, link_type=1):
 
 
 def make_tls(folder):
-    """A certificate of 127.0.0.1, its key and a token for who reads metrics: flags of a program, and the scraper's context and header."""
+    """A certificate for 127.0.0.1, its key and a token for scrapers: a program's flags, and the scraper's context and header."""
     own, key, token = (os.path.join(folder, name) for name in ("own.pem", "own.key", "token"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                     "/CN=own", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", own], check=True, capture_output=True)

@@ -10,12 +10,12 @@ DEADLINE_S = 60
 
 
 def device(folder, role):
-    """The two ends of one link; the monitor is the server and must be there first."""
+    """The two ends of one link; the monitor is the server and must be started first."""
     return f"net_memif0,role={role},id=0,bsize=2048,rsize=12,socket={os.path.join(folder, 'link')},socket-abstract=no"
 
 
 class Traffic:
-    """Settings are those of traffic_generator. `last` is what it said last."""
+    """Settings are those of traffic_generator. `last` is its latest output."""
 
     def __init__(self, folder, **settings):
         arguments = [f"{name}={value}" for name, value in settings.items()]
@@ -33,7 +33,7 @@ class Traffic:
                 self.done.set()
 
     def stop(self):
-        """No more packets: what was sent in all. The link stays up until the context ends."""
+        """Stops sending; returns the totals of the sent packets. The link stays up until the context ends."""
         self.process.send_signal(signal.SIGTERM)
         assert self.done.wait(DEADLINE_S), f"the generator is stuck after {self.last}"
         return self.last
@@ -60,7 +60,7 @@ def create_topic(brokers, topic, partitions=1):
 
 
 def differences(query, found):
-    """Returns the differences between a monitor's account of a query and its topic; empty if all is well."""
+    """Returns the differences between a monitor's account of a query and its topic; empty if there are none."""
     dropped = {reason: count for unit in query["dropped"].values() for reason, count in unit.items()}
     expected = {"rows": query["tuples_out"], "tuples_in": query["tuples_in"], "packets_in": query["packets_in"],
                 "packets_out": query["packets_out"], "bytes_in": query["bytes_in"], "dropped": dropped, "gaps": 0,

@@ -87,7 +87,7 @@ bool Buckets::take_touched(uint64_t* low, uint64_t* high) {
   const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
   const uint64_t least = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
   if (above == 0 && least == ~uint64_t{0}) return false;
-  // One of the two was taken before the writer wrote it, so only the other is known.
+  // One of the two values was taken before the writer wrote it, so only the other is valid.
   *high = above == 0 ? least : above - 1;
   *low = std::min(least, *high);
   return true;

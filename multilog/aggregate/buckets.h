@@ -38,13 +38,13 @@ class Buckets {
   };
   // Returns false if the writer was changing the slot at each of a few attempts. Slot slots() is the evicted one.
   bool read(uint32_t slot, Copy* copy) const;
-  // The version without the state. For a slot that is being changed, the version it will have.
+  // Returns the version without the state; for a slot that is being changed, its coming version.
   uint64_t version(uint32_t slot) const { return word(slot, kVersion); }
 
   uint32_t slots() const { return slots_; }
   uint32_t slot_of(uint64_t bucket) const { return static_cast<uint32_t>(bucket % slots_); }
   uint64_t width_ns() const { return width_ns_; }
-  // The greatest bucket that was folded into, plus 1; 0 if there is none.
+  // Returns the greatest bucket with rows, plus 1; 0 if there is none.
   uint64_t newest() const { return newest_.load(std::memory_order_acquire); }
   // Rows so late that their bucket had left the ring: folded into the evicted state.
   uint64_t late_rows() const { return late_rows_.load(std::memory_order_relaxed); }

@@ -20,7 +20,7 @@ void set_whole(Cells state, size_t i, __int128 value) {
 double get_real(Cells state, size_t i) { return std::bit_cast<double>(state.get(i)); }
 void set_real(Cells state, size_t i, double value) { state.set(i, std::bit_cast<uint64_t>(value)); }
 
-// A function of a single column. Rows that lack it, or hold no number in it, don't count.
+// A function of a single column. Rows without a number in this column don't count.
 class ColumnFunction : public AggregateFunction {
  public:
   ColumnFunction(const Schema& schema, const Column& column)
@@ -123,7 +123,7 @@ class Average final : public Sum {
   }
 };
 
-// | count | least or greatest key |
+// | count | smallest or greatest key |
 class Extreme final : public ColumnFunction {
  public:
   Extreme(const Schema& schema, const Column& column, bool least) : ColumnFunction(schema, column), least_(least) {}

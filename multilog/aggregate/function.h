@@ -43,7 +43,7 @@ class AggregateFunction {
   virtual std::vector<std::string> output_names() const = 0;
   virtual void add(Cells state, RowPointers rows) const = 0;
   virtual void merge(Cells into, Cells from) const = 0;
-  // Numbers are missing if the state holds nothing (an average of no rows).
+  // Numbers are missing if the state is empty (an average of no rows).
   virtual std::vector<Number> outputs(Cells state) const = 0;
 };
 
@@ -115,7 +115,7 @@ class GroupedFunction final : public AggregateFunction {
   // Covers all parts of 4 fields of the greatest width.
   static constexpr size_t kMaxKeys = 32;
   bool keys_of(const uint8_t* row, uint64_t* keys) const;
-  // The state of the group: an existing one, a new one, or that of the rest.
+  // Returns the state of the group: an existing one, a new one, or that of the rest.
   Cells state_for(Cells state, const uint64_t* keys) const;
   bool find(Cells state, const uint64_t* keys, size_t* slot) const;
 

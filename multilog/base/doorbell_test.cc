@@ -13,14 +13,14 @@ constexpr int64_t kLongNs = 60000000000;
 
 int64_t in(int64_t ns) { return monotonic_ns() + ns; }
 
-TEST(Doorbell, WaitsForItsTimeWhereNobodyRings) {
+TEST(Doorbell, WaitsUntilItsDeadlineIfItIsNotRung) {
   Doorbell bell;
   const int64_t until = in(2000000);
   EXPECT_FALSE(bell.wait_until(until));
   EXPECT_GE(monotonic_ns(), until);
 }
 
-TEST(Doorbell, ARingBeforeTheWaitIsHeardOnce) {
+TEST(Doorbell, ARingBeforeTheWaitIsReceivedOnce) {
   Doorbell bell;
   bell.ring();
   bell.ring();
@@ -28,7 +28,8 @@ TEST(Doorbell, ARingBeforeTheWaitIsHeardOnce) {
   EXPECT_FALSE(bell.wait_until(in(1000000)));
 }
 
-// Two threads pass a plain number back and forth: each wait must hear its ring, and see what was written before it.
+// Two threads pass a plain number back and forth: each wait must receive its ring, and see everything written before
+// it.
 TEST(Doorbell, NoRingIsLostBetweenThreads) {
   constexpr int kTurns = 20000;
   Doorbell ping, pong;

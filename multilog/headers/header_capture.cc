@@ -64,7 +64,7 @@ void HeaderCapture::run(PacketSource* source, const std::atomic<bool>* stop) {
     if (got.ended) break;
     const int64_t pause_ns = pacer.after_poll(got.packets, monotonic_ns());
     if (got.packets > 0) continue;
-    // A row waits for its batch to fill only while packets come.
+    // A row waits for its batch to fill only while packets arrive.
     flush();
     sleep_for(pause_ns);
   }
@@ -96,7 +96,8 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   if (++rows_ == rings_[ring_]->shape().batch_rows) flush();
 }
 
-// Returns the row's place, where the writer will read it. Rings take turns, but one whose writer is behind is skipped.
+// Returns the location of a row, from which the writer reads it. Rings take turns, but one whose writer is behind is
+// skipped.
 uint8_t* HeaderCapture::next_row() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {
     batch_ = rings_[ring_]->reserve();

@@ -173,7 +173,7 @@ TEST(HeaderCapture, SpraysBatchesOverRings) {
   EXPECT_EQ(ports.size(), 40u);
 }
 
-TEST(HeaderCapture, WhatNobodyTakesIsCounted) {
+TEST(HeaderCapture, RowsWithoutRoomAreCounted) {
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 40; ++i) frames.push_back(syn(1000 + i));
   const Captured captured(frames, {}, 2, {.batch_rows = 4, .batches = 2});
@@ -182,7 +182,7 @@ TEST(HeaderCapture, WhatNobodyTakesIsCounted) {
   EXPECT_TRUE(captured.balanced());
 }
 
-TEST(HeaderCapture, FilterAndSamplingAndWhatIsNoPacket) {
+TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 400; ++i) frames.push_back(syn(1000 + i));
   Frame arp = syn(1);
@@ -204,7 +204,7 @@ TEST(HeaderCapture, FilterAndSamplingAndWhatIsNoPacket) {
   EXPECT_EQ(again.rows, captured.rows);
 }
 
-TEST(HeaderCapture, AWrongFilterIsAnErrorWithItsPlace) {
+TEST(HeaderCapture, AnInvalidFilterIsAnErrorWithItsPosition) {
   const HeaderLayout layout(0);
   const auto made = HeaderCapture::make({.filter = "src_port == "}, &layout, {});
   ASSERT_FALSE(made.ok());
@@ -244,7 +244,7 @@ struct Unfollowed {
 };
 
 // A user who may see only the tunnel's ends must not be able to read in `frame` which hosts use the tunnel.
-TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
+TEST(HeaderCapture, ContentsOfUnsupportedTunnelsAreNotKept) {
   const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kIcmp, Bytes(24, 'x'));
   const Bytes inner6 = ip_v6("2001:0:9::7", "2001:0:9::6", protocol::kTcp, Bytes(24, 0));
   Bytes arp = {0, 1, 8, 0, 6, 4, 0, 1};
@@ -277,7 +277,7 @@ TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
   }
 }
 
-TEST(HeaderCapture, WhatIsFollowedOrNoTunnelIsKept) {
+TEST(HeaderCapture, ContentsOfDecodedPacketsAreKept) {
   const Bytes segment = testing::tcp_segment({.flags = tcp_flag::kAck, .payload = "hello, world....."});
   const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kTcp, segment);
   const Bytes part = ip_v4("192.0.2.1", "192.0.2.2", protocol::kTcp, segment + Bytes(3, 0));
@@ -354,7 +354,7 @@ TEST_P(TapNamesTest, EachTapIsAnInterfaceOfPcapng) {
   EXPECT_NE(third, std::string::npos);
 }
 
-TEST_P(TapNamesTest, AreFieldsThatFiltersKnow) {
+TEST_P(TapNamesTest, AreFieldsInFilters) {
   const auto first = row_of(0), second = row_of(1), third = row_of(2);
   EXPECT_TRUE(matches("switch == \"sw1\" && port == \"2\" && side == \"arrivals\"", first));
   EXPECT_FALSE(matches("switch == \"sw2\"", first));
@@ -365,7 +365,7 @@ TEST_P(TapNamesTest, AreFieldsThatFiltersKnow) {
   EXPECT_TRUE(matches("src_port == 40000", third));
 }
 
-TEST_P(TapNamesTest, AreNotThereUnlessWanted) {
+TEST_P(TapNamesTest, AreAbsentByDefault) {
   const HeaderLayout plain(64, GetParam());
   EXPECT_EQ(plain.schema().find("switch"), nullptr);
   EXPECT_EQ(layout_.row_bytes(), plain.row_bytes() + 2 * Tap::kMostNameBytes + 10);

@@ -73,7 +73,7 @@ class FeedReader {
   RowRing* ring(uint32_t number) { return rings_[number].get(); }
   // The monitors' counts since the rings were made.
   CaptureTotals totals() const;
-  // Rows taken by earlier nodes.
+  // Number of rows taken by earlier nodes.
   uint64_t taken_before() const { return taken_before_; }
   Status change(const CaptureSettings& capture);
 

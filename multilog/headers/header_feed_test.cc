@@ -41,7 +41,7 @@ class HeaderFeedTest : public ::testing::Test {
       capture->take({&raw, 1});
     }
   }
-  // Takes all waiting rows, as a node's writers do.
+  // Takes all waiting rows, like a node's writers.
   static uint64_t take_all(FeedReader* reader, uint32_t rings = 2) {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < rings; ++i) {
@@ -76,7 +76,7 @@ TEST_F(HeaderFeedTest, EveryPacketIsARowOrCounted) {
   EXPECT_EQ(reader->totals().dropped, (std::map<std::string, uint64_t>{{"filtered", 1000}, {"node_absent", 7}}));
 }
 
-TEST_F(HeaderFeedTest, WhatAMonitorThatDiedHadInHandIsCounted) {
+TEST_F(HeaderFeedTest, PacketsInProgressInADeadMonitorAreCounted) {
   const auto reader = open();
   auto writer = join();
   take(writer->capture(0), 1000);  // 3 batches of 256 are committed
@@ -90,17 +90,17 @@ TEST_F(HeaderFeedTest, WhatAMonitorThatDiedHadInHandIsCounted) {
   EXPECT_EQ(take_all(reader.get()), 10u);
   writer.reset();
   join();
-  EXPECT_EQ(dropped_of(reader->totals()), 232u) << "nothing was in hand the second time";
+  EXPECT_EQ(dropped_of(reader->totals()), 232u) << "nothing was in progress the second time";
 }
 
-TEST_F(HeaderFeedTest, ANodeThatDiedTakesOnlyWhatItHadTaken) {
+TEST_F(HeaderFeedTest, ADeadNodeLosesOnlyTheRowsThatItHadTaken) {
   auto reader = open();
   const auto writer = join();
   take(writer->capture(0), 1000);
   writer->capture(0)->flush();
   uint32_t first = 0;
   ASSERT_NE(reader->ring(0)->front(&first), nullptr);
-  reader->ring(0)->take();  // and dies before the batch is popped
+  reader->ring(0)->take();  // and ends before the batch is popped
   reader.reset();
   reader = open();
   EXPECT_EQ(reader->taken_before(), first);
@@ -112,7 +112,7 @@ TEST_F(HeaderFeedTest, ANodeThatDiedTakesOnlyWhatItHadTaken) {
   EXPECT_EQ(dropped_of(reader->totals()), 0u);
 }
 
-TEST_F(HeaderFeedTest, ANodeThatIsNotThereCostsRowsOnceTheRingsAreFull) {
+TEST_F(HeaderFeedTest, AMissingNodeCausesDropsOnceTheRingsAreFull) {
   auto reader = open();
   const auto writer = join();
   reader.reset();
@@ -123,14 +123,14 @@ TEST_F(HeaderFeedTest, ANodeThatIsNotThereCostsRowsOnceTheRingsAreFull) {
   EXPECT_EQ(reader->totals().dropped, (std::map<std::string, uint64_t>{{"ring_full", 100}}));
 }
 
-TEST_F(HeaderFeedTest, OneOfEach) {
+TEST_F(HeaderFeedTest, OneNodeAndOneMonitor) {
   const auto reader = open();
   EXPECT_EQ(FeedReader::open(directory_, {.rings = 2}).status().code(), Code::kInUse);
   const auto writer = join();
   EXPECT_EQ(FeedWriter::join(directory_, 1, {}).status().code(), Code::kInUse);
 }
 
-TEST_F(HeaderFeedTest, ADirectoryThatOthersMayWriteToHasNoHeaders) {
+TEST_F(HeaderFeedTest, ADirectoryThatOthersMayWriteToIsRejected) {
   ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
   EXPECT_EQ(FeedReader::open(directory_, {.rings = 2}).status().code(), Code::kInvalid);
   ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
@@ -139,7 +139,7 @@ TEST_F(HeaderFeedTest, ADirectoryThatOthersMayWriteToHasNoHeaders) {
   EXPECT_EQ(FeedWriter::join(directory_, 1, {}).status().code(), Code::kInvalid);
 }
 
-TEST_F(HeaderFeedTest, AnotherUsersDirectoryHasNoHeaders) {
+TEST_F(HeaderFeedTest, AnotherUsersDirectoryIsRejected) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
   { const auto reader = open(); }
   ASSERT_EQ(chown(directory_.c_str(), 65534, 65534), 0);
@@ -147,7 +147,7 @@ TEST_F(HeaderFeedTest, AnotherUsersDirectoryHasNoHeaders) {
   EXPECT_EQ(FeedWriter::join(directory_, 1, {}).status().code(), Code::kInvalid);
 }
 
-TEST_F(HeaderFeedTest, WithoutANodeOrWithOneThatIsTooSmall) {
+TEST_F(HeaderFeedTest, WithoutANodeOrWithTooFewRings) {
   EXPECT_EQ(FeedWriter::join(directory_, 1, {}).status().code(), Code::kNotFound);
   const auto reader = open();
   const auto joined = FeedWriter::join(directory_, 3, {});
@@ -155,7 +155,7 @@ TEST_F(HeaderFeedTest, WithoutANodeOrWithOneThatIsTooSmall) {
   EXPECT_NE(joined.status().message().find("--writers 3"), std::string::npos);
 }
 
-TEST_F(HeaderFeedTest, TheNodeSaysWhatIsCaptured) {
+TEST_F(HeaderFeedTest, TheNodeDeterminesTheCapture) {
   const auto reader = open();
   const auto writer = join();
   take(writer->capture(0), 100);
@@ -167,7 +167,7 @@ TEST_F(HeaderFeedTest, TheNodeSaysWhatIsCaptured) {
   EXPECT_EQ(take_all(reader.get()), 101u);
 }
 
-TEST_F(HeaderFeedTest, OtherRowsAreOtherRings) {
+TEST_F(HeaderFeedTest, ADifferentLayoutGetsNewRings) {
   auto reader = open();
   auto writer = join();
   EXPECT_TRUE(writer->follow());
@@ -181,7 +181,7 @@ TEST_F(HeaderFeedTest, OtherRowsAreOtherRings) {
   EXPECT_EQ(take_all(reader.get()), 3u);
 }
 
-TEST_F(HeaderFeedTest, FilesThatAreWrongAreMadeAnewByTheNodeAndRefusedByTheMonitor) {
+TEST_F(HeaderFeedTest, InvalidFilesAreRecreatedByTheNodeAndRejectedByTheMonitor) {
   open().reset();
   for (const char* file : {"settings", "counters", "ring-1"}) {
     std::ofstream(directory_ + "/" + file, std::ios::trunc) << "generation x";

@@ -1,8 +1,8 @@
 // A packet's header as a row of the node's MultiLog.
 //
-// Holds the fields of the innermost packet, as decode() returns them, and the first bytes of the frame as captured,
-// which pcapng shows. Absent are addresses of the other family, TCP's fields in other protocols, and tags, tunnels and
-// telemetry that the packet lacks, and the names of a tap that are unknown.
+// Contains the fields of the innermost packet, as decode() returns them, and the first bytes of the frame as captured,
+// which pcapng shows. Fields are absent if they belong to the other address family or another protocol, if the packet
+// has no tag, tunnel or telemetry, or if its tap has no known names.
 #pragma once
 
 #include <array>
@@ -34,15 +34,15 @@ class HeaderLayout {
   uint32_t telemetry_hops() const { return telemetry_hops_; }
   bool tap_names() const { return tap_names_; }
 
-  // Writes row_bytes() bytes.
+  // Writes a row of row_bytes() bytes.
   void write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
 
-  // The frame's bytes that a row holds, and its length on the wire.
+  // The frame's bytes in a row, and its length on the wire.
   std::span<const uint8_t> frame_of(const uint8_t* row) const;
   uint32_t wire_bytes_of(const uint8_t* row) const;
   LinkType link_of(const uint8_t* row) const;
-  // The row's fields switch, port and side as they lie there, the same for all packets of a tap; empty if rows have no
-  // such fields.
+  // Returns the bytes of the row's fields switch, port and side, which are the same for all packets of a tap; empty if
+  // rows have no such fields.
   std::span<const uint8_t> tap_bytes_of(const uint8_t* row) const;
   // Returns the name of a tap, such as "sw1:2:arrivals", from these bytes; empty if its switch is unknown.
   static std::string tap_name(std::span<const uint8_t> tap_bytes);
@@ -54,7 +54,7 @@ class HeaderLayout {
   // Follows the telemetry: switch, port, side.
   uint32_t write_tap(uint8_t tap, uint8_t* to) const;
 
-  // A tap's fields as they lie in a row, and their presence bits.
+  // The bytes of a tap's fields in a row, and their presence bits.
   struct TapFields {
     static constexpr uint32_t kSideBytes = 10;
     std::array<uint8_t, 2 * Tap::kMostNameBytes + kSideBytes> bytes = {};

@@ -49,15 +49,15 @@ class RowRing {
   void commit(uint32_t rows);
   // Producer: no rows follow.
   void close();
-  // Producer: counts rows that were not put in, for the consumer to report.
+  // Producer: counts dropped rows, for the consumer to report.
   void add_dropped(uint64_t rows);
 
   // Consumer: the oldest batch; null if there is none.
   const uint8_t* front(uint32_t* rows);
-  // Consumer: counts that batch as taken, whatever becomes of it. REQUIRES: front() returned a batch.
+  // Consumer: counts that batch as taken, regardless of its later fate. REQUIRES: front() returned a batch.
   void take();
   void pop();
-  // Consumer, once after attach(): skips what its predecessor had taken and not popped.
+  // Consumer, once after attach(): skips the batch that its predecessor had taken and not popped.
   void skip_taken();
   // Consumer: true once close() was called and everything has been popped.
   bool ended() const;
@@ -68,7 +68,7 @@ class RowRing {
   // Wakes the consumer. Any thread of this process.
   void wake();
 
-  // Any thread: total rows committed, taken, popped, and not put in.
+  // Any thread: total rows committed, taken, popped and dropped.
   uint64_t committed() const;
   uint64_t taken() const;
   uint64_t popped() const;

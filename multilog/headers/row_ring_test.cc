@@ -30,7 +30,7 @@ class RingFile {
   std::string path_;
 };
 
-TEST(RowRing, GivesBackWhatWasPutInAndIsFullAtItsBound) {
+TEST(RowRing, ReturnsRowsInOrderAndIsBounded) {
   auto ring = std::move(*RowRing::make(kSmall));
   for (uint64_t batch = 0; batch < 2; ++batch) {
     uint8_t* rows = ring->reserve();
@@ -90,13 +90,13 @@ void carry(RowRing* producer, RowRing* consumer) {
 }
 
 // A consumer that missed a batch, or the end, would sleep forever.
-TEST(RowRing, CarriesRowsBetweenThreads) {
+TEST(RowRing, PassesRowsBetweenThreads) {
   auto ring = std::move(*RowRing::make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
   carry(ring.get(), ring.get());
 }
 
 // Two mappings of one file, as two processes have them.
-TEST(RowRing, CarriesRowsBetweenTwoMappings) {
+TEST(RowRing, PassesRowsBetweenTwoMappings) {
   const RingFile file;
   auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 16, .batches = 8}));
   auto consumer = std::move(*RowRing::attach(file.path(), 8));
@@ -105,7 +105,7 @@ TEST(RowRing, CarriesRowsBetweenTwoMappings) {
 }
 
 // After a consumer was killed, the next one starts with the batch that it had not popped.
-TEST(RowRing, AnotherConsumerGoesOnWhereTheFirstLeftOff) {
+TEST(RowRing, AnotherConsumerResumesWhereTheFirstStopped) {
   const RingFile file;
   auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));
   for (uint64_t i = 0; i < 3; ++i) {
@@ -123,7 +123,7 @@ TEST(RowRing, AnotherConsumerGoesOnWhereTheFirstLeftOff) {
   EXPECT_EQ(number_at(second->front(&rows)), 1u);
 }
 
-TEST(RowRing, RefusesWhatIsNoRing) {
+TEST(RowRing, RejectsInvalidFiles) {
   const RingFile file;
   EXPECT_EQ(RowRing::attach(file.path(), 8).status().code(), Code::kNotFound);
   std::ofstream(file.path()) << "short";

@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-// Call it before anything else changes errno. `what` failed.
+// Must be called before anything else changes errno. `what` names the failed operation.
 inline Status system_error(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
 
 }  // namespace tapline::multilog

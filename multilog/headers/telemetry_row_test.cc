@@ -44,7 +44,7 @@ const IntSpec kThreeHops = {.hops = {{.switch_id = 11, .queue_depth = 100, .late
                                      {.switch_id = 12, .queue_depth = 200, .latency_ns = 600, .time_ns = 31'000},
                                      {.switch_id = 13, .queue_depth = 300, .latency_ns = 700, .time_ns = 32'000}}};
 
-TEST(TelemetryRow, FieldsOfTheWay) {
+TEST(TelemetryRow, FieldsOfThePath) {
   const Written written(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   for (const char* holds :
@@ -56,7 +56,7 @@ TEST(TelemetryRow, FieldsOfTheWay) {
   EXPECT_TRUE(written.matches("path not contains 14"));
 }
 
-TEST(TelemetryRow, FramesAreKeptWithoutIt) {
+TEST(TelemetryRow, FramesAreKeptWithoutTelemetry) {
   const Written with(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
   const Written without(testing::ethernet(0x0800, ip(), {42}), 5);
   const auto kept = with.layout.frame_of(with.row.data()), plain = without.layout.frame_of(without.row.data());
@@ -84,7 +84,7 @@ TEST(TelemetryRow, OverVxlanGpe) {
                          written.layout.frame_of(written.row.data()).begin()));
 }
 
-TEST(TelemetryRow, MoreHopsThanFieldsAndHopsThatHadNoRoom) {
+TEST(TelemetryRow, MoreHopsThanFieldsAndTruncatedStacks) {
   IntSpec many;
   for (uint32_t i = 1; i <= 11; ++i) many.hops.push_back({.switch_id = i, .time_ns = i});
   const Written written(testing::with_telemetry(many, 0x0800, ip()), 4);
@@ -96,7 +96,7 @@ TEST(TelemetryRow, MoreHopsThanFieldsAndHopsThatHadNoRoom) {
   EXPECT_TRUE(Written(testing::with_telemetry(exceeded, 0x0800, ip()), 4).matches("hops == 3 && path_cut == true"));
 }
 
-TEST(TelemetryRow, OnlyWhatWasAskedFor) {
+TEST(TelemetryRow, OnlyRequestedFields) {
   IntSpec spec = kThreeHops;
   spec.instructions = 0x8000;
   const Written ids(testing::with_telemetry(spec, 0x0800, ip()), 4);
@@ -109,15 +109,15 @@ TEST(TelemetryRow, OnlyWhatWasAskedFor) {
   EXPECT_TRUE(Written(testing::with_telemetry(spec, 0x0800, ip()), 4).matches("hops == 0 && path[0] == 0"));
 }
 
-TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreAsBefore) {
+TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
   const Written written(testing::with_telemetry(kThreeHops, 0x0800, ip()), 0);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(written.layout.schema().find("path"), nullptr);
   EXPECT_TRUE(written.matches("seq == 7"));
 }
 
-// Wherever the frame is cut, and whatever a byte of the header says, nothing beyond the frame is read. The address
-// sanitizer would see it, since the frame ends where its memory does.
+// For every truncation of the frame, and every value of a header byte, nothing beyond the frame is read. The address
+// sanitizer would detect it, since the frame ends where its memory does.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
   const Bytes whole = testing::with_telemetry(kThreeHops, 0x0800, ip());
   for (size_t cut = 0; cut <= whole.size(); ++cut) {
@@ -137,7 +137,7 @@ TEST(TelemetryRow, EveryCutAndEveryByte) {
   }
 }
 
-TEST(TelemetryRow, ContradictionsAreNoTelemetry) {
+TEST(TelemetryRow, ContradictoryHeadersAreNotTelemetry) {
   const auto lacks = [](size_t at, uint8_t value) {
     Bytes changed = testing::with_telemetry(kThreeHops, 0x0800, ip());
     changed[at] = value;
@@ -147,7 +147,7 @@ TEST(TelemetryRow, ContradictionsAreNoTelemetry) {
   constexpr size_t kShim = 14, kHeader = 18;
   EXPECT_TRUE(lacks(kShim, 0x30));      // INT-MX: instructions without metadata
   EXPECT_TRUE(lacks(kHeader, 0x10));    // version 1
-  EXPECT_TRUE(lacks(kHeader + 2, 1));   // less than the instructions need
+  EXPECT_TRUE(lacks(kHeader + 2, 1));   // fewer words than the instructions need
   EXPECT_TRUE(lacks(kHeader + 2, 13));  // the stack is not a multiple of it
   EXPECT_TRUE(lacks(kHeader + 2, 0));
 }

@@ -13,7 +13,7 @@ namespace tapline::multilog {
 // Below this an ordinary copy is as fast.
 inline constexpr size_t kStreamBytes = 2048;
 
-// REQUIRES a release store after it, which orders the streamed lines too (the fence is in here).
+// REQUIRES a release store after it, which orders the streamed lines too (this function contains the fence).
 inline void copy_rows(uint8_t* to, const uint8_t* from, size_t bytes) {
 #if !defined(__SANITIZE_THREAD__)
   if (bytes >= kStreamBytes) {

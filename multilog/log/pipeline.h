@@ -48,7 +48,7 @@ struct Aggregate {
 
   struct PerWriter {
     std::unique_ptr<Buckets> buckets;
-    // The position where folding began.
+    // The position at which folding began.
     std::atomic<uint64_t> covered_from{kNotYet};
     // Private to the writer: the state over all time, kept if a filter compares with it.
     std::vector<uint64_t> running;

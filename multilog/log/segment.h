@@ -96,8 +96,8 @@ class Segment {
   class RowSource {
    public:
     virtual ~RowSource() = default;
-    // The rows of the zones that `wanted` has bits for, at their positions in a buffer that lives as long as the
-    // pointer. Null if they can't be read.
+    // Returns a buffer with the rows of the zones selected by the bits of `wanted`, at their positions; valid as long
+    // as the pointer. Null if they can't be read.
     virtual std::shared_ptr<const uint8_t> rows(uint64_t wanted) = 0;
   };
   std::unique_ptr<RowSource> source;

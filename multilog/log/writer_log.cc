@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Up to so many rows are evaluated one by one: setting up a chunk's columns and bits would take longer.
+// Up to this many rows are evaluated one by one: setting up a chunk's columns and bits would take longer.
 constexpr uint32_t kFewRows = 8;
 
 }  // namespace
@@ -156,7 +156,7 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
       buffer.index = stage.index.id;
       buffer.count = 0;
     }
-    // Keys are kept only if they cover all rows from the first.
+    // Keys are kept only if they cover all rows from the first one on.
     if (buffer.count != offset_) continue;
     const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
     if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);
@@ -209,7 +209,7 @@ void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t
   }
 }
 
-// True if this search encounters the stage for the first time.
+// True if this search reaches the stage for the first time.
 bool WriterLog::is_new(uint32_t stage) {
   if (found_in_[stage] == search_) return false;
   found_in_[stage] = search_;

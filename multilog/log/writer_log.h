@@ -34,7 +34,7 @@ namespace tapline::multilog {
 
 struct AppendResult {
   uint64_t accepted = 0;
-  // Rows refused for lack of memory, the last ones of the batch. Counted in dropped().
+  // Number of rows at the end of the batch that were refused for lack of memory. They are counted in dropped().
   uint64_t dropped = 0;
 };
 
@@ -59,7 +59,7 @@ class WriterLog {
   // Writer. `rows` are packed one after the other.
   AppendResult append(const uint8_t* rows, uint64_t count);
 
-  // Positions count from the writer's first row ever.
+  // Positions are counted from the writer's first row.
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   uint64_t first() const { return first_.load(std::memory_order_acquire); }
   uint32_t number() const { return number_; }

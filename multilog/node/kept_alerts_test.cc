@@ -22,7 +22,7 @@ std::vector<uint64_t> numbers(const KeptAlerts& kept, uint64_t after) {
   return numbers;
 }
 
-TEST(KeptAlertsTest, AreNumberedAndComeInOrder) {
+TEST(KeptAlertsTest, AreNumberedAndOrdered) {
   KeptAlerts kept(kMost);
   EXPECT_EQ(kept.next(0), nullptr);
   kept.add(alert_of("a"));
@@ -35,7 +35,7 @@ TEST(KeptAlertsTest, AreNumberedAndComeInOrder) {
   EXPECT_EQ(kept.last(), 3);
 }
 
-TEST(KeptAlertsTest, ATriggerEvictsOnlyItsOwn) {
+TEST(KeptAlertsTest, ATriggerEvictsOnlyItsAlerts) {
   KeptAlerts kept(kMost);
   kept.add(alert_of("quiet"));
   for (int i = 0; i < 1000; ++i) kept.add(alert_of("flood"));
@@ -44,7 +44,7 @@ TEST(KeptAlertsTest, ATriggerEvictsOnlyItsOwn) {
   EXPECT_EQ(kept.lost(), 996);
 }
 
-TEST(KeptAlertsTest, WhatAClientHasIsNotLost) {
+TEST(KeptAlertsTest, ReceivedAlertsAreNotLosses) {
   KeptAlerts kept(kMost);
   for (int i = 0; i < 10; ++i) {
     kept.add(alert_of("a"));
@@ -54,7 +54,7 @@ TEST(KeptAlertsTest, WhatAClientHasIsNotLost) {
   EXPECT_EQ(numbers(kept, 0).size(), kMost);
 }
 
-TEST(KeptAlertsTest, ATriggerThatIsGoneLeavesNone) {
+TEST(KeptAlertsTest, ARemovedTriggerLeavesNoAlerts) {
   KeptAlerts kept(kMost);
   kept.add(alert_of("a"));
   kept.add(alert_of("b"));

@@ -46,7 +46,7 @@ class LocalPeerTest : public ::testing::Test {
   int listening_ = -1;
 };
 
-TEST_F(LocalPeerTest, OnesOwnUntilItIsClosed) {
+TEST_F(LocalPeerTest, FindsThisUserUntilTheSocketIsClosed) {
   const int client = connect();
   int accepted = -1;
   const std::string peer = accept(&accepted);
@@ -57,7 +57,7 @@ TEST_F(LocalPeerTest, OnesOwnUntilItIsClosed) {
   close(accepted);
 }
 
-TEST_F(LocalPeerTest, AnotherUsers) {
+TEST_F(LocalPeerTest, FindsAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   for (const uid_t user : {uid_t{0}, kNobody}) {
     const pid_t child = fork();
@@ -75,7 +75,7 @@ TEST_F(LocalPeerTest, AnotherUsers) {
   }
 }
 
-TEST_F(LocalPeerTest, WhatIsNoAddressIsNobodys) {
+TEST_F(LocalPeerTest, InvalidAddressesBelongToNoUser) {
   for (const char* peer :
        {"", "unix:", "ipv4:", "ipv4:127.0.0.1", "ipv4:1.2.3.4.5:80", "ipv6:%5B%5D:80", "ipv6:%5B::1%5D:1"})
     EXPECT_FALSE(is_own_user(peer, port())) << peer;

@@ -1,4 +1,4 @@
-// MAXSEQ, the aggregate of Confluo's Figure 2: how far a TCP sender had got, and when.
+// MAXSEQ, the aggregate of Confluo's Figure 2: the progress of a TCP sender, and its time.
 //
 // Outputs: SEQ, the sequence number behind the greatest segment so far, and TS, that segment's time. With it,
 // retransmissions are "payload_bytes > 0 && seq < SEQ && time > TS + delay". Meant to be grouped by flow and direction:

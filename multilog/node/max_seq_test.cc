@@ -33,20 +33,20 @@ class MaxSeqTest : public ::testing::Test {
   uint64_t state_[3] = {}, other_[3] = {};
 };
 
-TEST_F(MaxSeqTest, IsWhereTheGreatestSegmentEndedAndWhen) {
+TEST_F(MaxSeqTest, IsTheEndAndTimeOfTheGreatestSegment) {
   EXPECT_FALSE(function_.values(Cells(state_))[0].present);
   add(state_, 1000, 100, 1);
   add(state_, 1300, 100, 2);
   add(state_, 1100, 100, 3);  // comes late
   add(state_, 9000, 0, 4);    // an acknowledgement
   expect(state_, 1400, 2);
-  add(state_, 1300, 100, 5);  // sent again: it was first seen before
+  add(state_, 1300, 100, 5);  // retransmitted: it was seen earlier
   expect(state_, 1400, 2);
   add(state_, 1300, 100, 1);  // another writer, which saw the packet earlier
   expect(state_, 1400, 1);
 }
 
-TEST_F(MaxSeqTest, NumbersWrap) {
+TEST_F(MaxSeqTest, SequenceNumbersWrap) {
   add(state_, 0xffffff00, 0x80, 1);
   add(state_, 0xffffff80, 0x180, 2);
   expect(state_, 0x100, 2);

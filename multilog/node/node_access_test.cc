@@ -8,7 +8,7 @@
 namespace tapline::multilog {
 namespace {
 
-TEST(NodeAccess, OnlyThisMachineReachesIt) {
+TEST(NodeAccess, RecognizesLoopbackAddresses) {
   for (const char* listen : {"127.0.0.1:7400", "127.8.9.1:1", "localhost:7400", "[::1]:7400", "unix:/run/h1"})
     EXPECT_TRUE(is_loopback(listen)) << listen;
   for (const char* listen :
@@ -16,7 +16,7 @@ TEST(NodeAccess, OnlyThisMachineReachesIt) {
     EXPECT_FALSE(is_loopback(listen)) << listen;
 }
 
-TEST(NodeAccess, WhatGoesTogether) {
+TEST(NodeAccess, SettingsThatRequireEachOther) {
   const AccessConfig none, tls{.certificate = "c", .key = "k"}, all{.certificate = "c", .key = "k", .tokens = "t"},
       certificates{"c", "k", "", "ca", {"control"}};
   EXPECT_TRUE(validate_access(none, "unix:/run/h1").ok());
@@ -28,7 +28,7 @@ TEST(NodeAccess, WhatGoesTogether) {
         AccessConfig{.client_ca = "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
     EXPECT_EQ(validate_access(wrong, "127.0.0.1:7400").exit_code(), 2);
   EXPECT_EQ(validate_access(none, "0.0.0.0:7400").exit_code(), 2);
-  EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, anybody would be answered";
+  EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, any client would be answered";
   EXPECT_EQ(validate_access({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);
 }
 

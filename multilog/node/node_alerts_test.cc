@@ -33,7 +33,7 @@ class NodeAlertsTest : public NodeClientTest {
     ASSERT_EQ(stub_->Remove(&context, request, &reply).error_message(), "");
   }
 
-  // Attaches and returns the alerts until there is nothing to send for a while.
+  // Attaches and returns the alerts that arrive until nothing is sent for a while.
   std::vector<v1::NodeAlert> alerts(const v1::AttachRequest& request) {
     grpc::ClientContext context;
     const auto reader = stub_->Attach(&context, request);
@@ -56,7 +56,7 @@ v1::AttachRequest attach_after(uint64_t incarnation, uint64_t alert) {
   return request;
 }
 
-TEST_F(NodeAlertsTest, AlertsComeToWhoIsAttached) {
+TEST_F(NodeAlertsTest, AlertsReachAttachedClients) {
   grpc::ClientContext context;
   v1::AttachRequest request;
   request.set_heartbeat_ms(20);
@@ -77,7 +77,7 @@ TEST_F(NodeAlertsTest, AlertsComeToWhoIsAttached) {
   context.TryCancel();
 }
 
-TEST_F(NodeAlertsTest, AlertsWaitForWhoAttachesLater) {
+TEST_F(NodeAlertsTest, AlertsWaitForClientsThatAttachLater) {
   define_trigger("many", "COUNT > 3");
   capture();
   const uint64_t incarnation = describe().incarnation();

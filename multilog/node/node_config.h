@@ -25,7 +25,7 @@ struct NodeConfig : InputConfig {
   uint32_t telemetry_hops = 0;
   bool tap_names = false;
   std::string hash_key_file;
-  // The contents of that file, once it was read.
+  // The contents of that file, once it has been read.
   HashKeys hash_keys;
 
   // The log.

@@ -11,7 +11,7 @@
 
 namespace tapline::multilog {
 
-// False if the message is of a control plane of the version before, which sends text only.
+// False if the message comes from a control plane of the previous version, which sends text only.
 template <typename Message>
 bool has_trees(const Message& message) {
   return message.has_condition() || message.has_scope();

@@ -1,4 +1,4 @@
-// Clients that are slow, disconnect, or are many: the node keeps serving the others.
+// Tests clients that are slow, disconnect, or are numerous: the node must keep serving the others.
 #include "multilog/node/node_server.h"
 
 #include <list>
@@ -102,8 +102,8 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   capture.join();
 }
 
-// A deadline that passes before the answer is an error, and the node continues.
-TEST_F(NodeServerTest, ADeadlineThatIsOver) {
+// A deadline that expires before the answer is an error, and the node keeps running.
+TEST_F(NodeServerTest, AnExpiredDeadline) {
   capture();
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
@@ -115,8 +115,8 @@ TEST_F(NodeServerTest, ADeadlineThatIsOver) {
   EXPECT_GT(count_rows(ask("")), 0u);
 }
 
-// A client reads nothing of a huge answer and disconnects: the node continues.
-TEST_F(NodeServerTest, AClientThatGoesAway) {
+// A client that reads nothing of a huge answer and disconnects must not stop the node.
+TEST_F(NodeServerTest, AClientThatDisconnects) {
   capture();
   {
     grpc::ClientContext context;
@@ -127,7 +127,7 @@ TEST_F(NodeServerTest, AClientThatGoesAway) {
 }
 
 // An alert is on its way while its aggregate is being defined, and other calls come: there is no deadlock.
-TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
+TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   constexpr int kRounds = 100, kTriggers = 8;
   v1::Definition count, many;
   v1::DefineReply defined;
@@ -174,7 +174,7 @@ TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
 }
 
 // Callers that it can't serve get an error; snapshots, which need no thread, continue.
-TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
+TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   constexpr int kMost = 256;
   v1::AttachRequest request;
   request.set_heartbeat_ms(60'000);
@@ -212,8 +212,8 @@ TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// The node ends during calls: they are ended, and it does not wait for the slow one.
-TEST_F(NodeServerTest, ItEndsWithCallsThatLast) {
+// A node that ends during calls ends them, and does not wait for a slow one.
+TEST_F(NodeServerTest, EndsDuringActiveCalls) {
   capture();
   grpc::ClientContext attached, coordinator;
   v1::AttachRequest request;
@@ -234,10 +234,10 @@ TEST_F(NodeServerTest, ItEndsWithCallsThatLast) {
   v1::FreezeReply reply;
   v1::FreezeRequest again;
   again.set_expiry_ns(60'000'000'000);
-  EXPECT_TRUE(service_->freeze(again, &reply).ok()) << "what the stream froze ended with it";
+  EXPECT_TRUE(service_->freeze(again, &reply).ok()) << "the stream's freeze ended with it";
 }
 
-TEST_F(NodeServerTest, AnAddressThatIsInUse) {
+TEST_F(NodeServerTest, AnAddressInUse) {
   EXPECT_EQ(NodeServer::listen("unix:/nowhere/node", grpc::InsecureServerCredentials(), service_.get()), nullptr);
 }
 

@@ -101,7 +101,7 @@ grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1
   return send(after, std::chrono::milliseconds(request.heartbeat_ms()), stream);
 }
 
-// Sends the description, then alerts as they come, and in between the counters.
+// Sends the description, then alerts as they arrive, with the counters at intervals.
 grpc::Status NodeService::send(uint64_t after_alert, std::chrono::milliseconds beat,
                                NodeStream<v1::NodeEvent>* stream) {
   v1::NodeEvent event;

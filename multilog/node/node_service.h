@@ -20,7 +20,7 @@ class NodeService final {
   explicit NodeService(HostNode* node);
   ~NodeService();
 
-  // Makes attach() end soon.
+  // Makes attach() return soon.
   void stop();
 
   grpc::Status attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream);
@@ -58,11 +58,11 @@ class NodeService final {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  // Each attached client sends from here at its own pace.
+  // Each attached client receives from here at its own pace.
   KeptAlerts alerts_;
   // The definitions, in order and as given; those of a loaded log come first.
   std::vector<v1::Definition> definitions_;
-  // Being added to the log: its trigger may alert before it is known that it fits.
+  // The definition that is being added to the log: its trigger may alert before the log has accepted it.
   v1::Definition coming_;
 };
 

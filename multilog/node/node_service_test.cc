@@ -1,4 +1,4 @@
-// A node's answers as its clients see them.
+// Tests a node's answers as its clients see them.
 #include "multilog/node/node_service.h"
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ TEST_F(NodeServiceTest, EveryPacketIsARowOrCounted) {
   EXPECT_EQ(count_rows(limited), 3u);
 }
 
-// Two writers have the capture's rows in batches by turns.
+// Two writers take turns with batches of the capture's rows.
 TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
   capture();
   const auto times = [&](const v1::QueryRequest& request) {
@@ -45,7 +45,7 @@ TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
     return found;
   };
   auto all = times(ask("protocol == TCP"));
-  EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "or this shows nothing";
+  EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "otherwise the test shows nothing";
   std::sort(all.begin(), all.end());
   auto limited = ask("protocol == TCP");
   for (const uint64_t limit : {1u, 300u, 700u}) {
@@ -55,7 +55,7 @@ TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
   }
 }
 
-TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
+TEST_F(NodeServiceTest, StoredAndAdHocAggregates) {
   v1::Definition definition;
   definition.mutable_filter()->set_name("tcp");
   definition.mutable_filter()->set_expression("protocol == TCP");
@@ -102,7 +102,7 @@ v1::Definition stored_sum(const std::string& name) {
   return definition;
 }
 
-TEST_F(NodeServiceTest, AScopeIsAndedWhereTheDataIs) {
+TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
   capture();
   const uint64_t within = count_rows(ask("dst_port == 7000"));
   ASSERT_GT(within, 0u);
@@ -138,7 +138,7 @@ TEST_F(NodeServiceTest, AScopeIsAndedWhereTheDataIs) {
 TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
   ASSERT_EQ(define(stored_sum("theirs")).error_message(), "");
   capture();
-  ASSERT_GT(count_rows(ask("bytes < theirs.SUM")), 0u) << "or this shows nothing";
+  ASSERT_GT(count_rows(ask("bytes < theirs.SUM")), 0u) << "otherwise the test shows nothing";
   v1::QueryRequest request;
   *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   for (const char* name : {"theirs", "theirs.SUM", "SUM", "nobodys.SUM"}) {
@@ -174,7 +174,7 @@ TEST_F(NodeServiceTest, AScopedFilterMayNameItsOwnAggregate) {
   EXPECT_EQ(count_rows(stored), found);
 }
 
-TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
+TEST_F(NodeServiceTest, ASnapshotNeverChanges) {
   grpc::Status status;
   const v1::FreezeReply frozen = freeze(10'000'000'000, &status);
   ASSERT_TRUE(status.ok());
@@ -197,7 +197,7 @@ TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   const v1::NodeCounters counters = describe().counters();
   EXPECT_EQ(counters.freezes(), 3u) << "asked for, one refused";
   EXPECT_GT(counters.frozen_ns(), 1'000'000u)
-      << "the short one lasted until it expired, the first one longer than nothing";
+      << "the short freeze lasted until it expired, the first one for some time";
   EXPECT_LT(counters.frozen_ns(), 10'000'000'000u + 1'000'000u);
 }
 
@@ -229,7 +229,7 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
   EXPECT_EQ(capture->packets(), packets);
 }
 
-TEST_F(NodeServiceTest, MistakesAreNamed) {
+TEST_F(NodeServiceTest, ErrorsAreNamed) {
   grpc::Status status;
   count_rows(ask("dst_prt == 80"), &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -251,7 +251,7 @@ TEST_F(NodeServiceTest, MistakesAreNamed) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
+TEST_F(NodeServiceTest, DefinitionsOfALoadedLogAreListed) {
   NodeOptions options;
   options.memory_bytes = size_t{64} << 20;
   options.storage.directory = ::testing::TempDir() + "tapline-definitions-" + std::to_string(getpid());
@@ -326,7 +326,7 @@ TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
   EXPECT_EQ(ask("src_ip =="), "error 3");
 }
 
-TEST_F(NodeServiceTest, WhatIsCapturedCanBeChanged) {
+TEST_F(NodeServiceTest, CaptureSettingsCanBeChanged) {
   const auto set_up = [&](double rate, const std::string& filter) {
     grpc::ClientContext context;
     v1::CaptureRequest request;
@@ -343,7 +343,7 @@ TEST_F(NodeServiceTest, WhatIsCapturedCanBeChanged) {
   EXPECT_GT(describe().counters().dropped().at("filtered"), 0u);
 }
 
-TEST_F(NodeServiceTest, StatesOfAggregatesAreOnlyWhatIsNotZero) {
+TEST_F(NodeServiceTest, StatesOfAggregatesAreSparse) {
   capture();
   v1::AggregateRequest request;
   request.mutable_function()->set_function("DISTINCT");

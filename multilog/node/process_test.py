@@ -48,7 +48,7 @@ class NodeTestCase(unittest.TestCase):
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line[0] != "#"}
 
     def await_rows(self, port):
-        """Until the capture is read, and every packet a row or counted."""
+        """Waits until the capture has been read and every packet is a row or counted."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             seen = self.metrics(port)
@@ -69,7 +69,7 @@ class ProcessTest(NodeTestCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 0)
 
-    def test_what_it_keeps_is_its_users_alone(self):
+    def test_files_are_private_to_its_user(self):
         before = os.umask(0)
         self.addCleanup(os.umask, before)
         feed = tempfile.mkdtemp(prefix="tapline-test-", dir="/dev/shm")
@@ -85,7 +85,7 @@ class ProcessTest(NodeTestCase):
         self.assertGreater(len(made), 8)
         self.assertEqual([path for path in made if stat.S_IMODE(os.stat(path).st_mode) & 0o077], [])
 
-    def test_wrong_use_is_named(self):
+    def test_wrong_usage_is_named(self):
         for arguments, word in [
             ([], "no input"),
             (["--pcap", CAPTURE, "--interface", "eth0"], "several inputs"),
@@ -103,12 +103,12 @@ class ProcessTest(NodeTestCase):
             self.assertEqual(code, 2, error)
             self.assertIn(word, error)
 
-    def test_a_capture_that_is_not_there(self):
+    def test_a_missing_capture(self):
         code, _, error = run("--listen", self.listen, "--pcap", "/nowhere.pcap", "--memory-mib", "64")
         self.assertEqual(code, 1)
         self.assertIn("/nowhere.pcap", error)
 
-    def test_files_of_tls_that_are_none(self):
+    def test_invalid_tls_files(self):
         code, _, error = run("--listen", self.listen, "--pcap", CAPTURE, "--memory-mib", "64",
                              "--tls-certificate", "/nowhere.pem", "--tls-key", CAPTURE)
         self.assertEqual(code, 1)
@@ -118,7 +118,7 @@ class ProcessTest(NodeTestCase):
         self.assertEqual(code, 1)
         self.assertIn("has no CERTIFICATE in PEM", error)
 
-    def test_metrics_over_tls_for_who_has_the_token(self):
+    def test_metrics_over_tls_for_holders_of_the_token(self):
         port = free_port()
         flags, context, token = make_tls(self.directory.name)
         process = self.start("--pcap", CAPTURE, "--metrics", f"0.0.0.0:{port}", *flags)
@@ -132,7 +132,7 @@ class ProcessTest(NodeTestCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 0)
 
-    def test_metrics_in_the_clear_by_an_operators_word(self):
+    def test_metrics_in_the_clear_if_allowed(self):
         port = free_port()
         process = subprocess.Popen([PROGRAM, "--listen", self.listen, "--status", "json", "--memory-mib", "64", "--pcap", CAPTURE,
                                     "--metrics", f"0.0.0.0:{port}", "--clear", "metrics"], stderr=subprocess.PIPE, text=True)
@@ -144,7 +144,7 @@ class ProcessTest(NodeTestCase):
         self.assertEqual(json.loads(process.stderr.readline())["event"], "ready")
         self.await_rows(port)
 
-    def test_an_address_that_is_taken(self):
+    def test_an_address_in_use(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
@@ -235,7 +235,7 @@ class FeedTest(NodeTestCase):
         _, again, _ = self.await_balance(2 * packets)
         self.assertEqual(again, 2 * rows)
 
-    def test_a_monitor_that_is_killed(self):
+    def test_a_killed_monitor(self):
         self.start_node()
         monitor = self.monitor("--pcap", CAPTURE, "--speed", "1x")
         self.await_counters(lambda packets, rows, _: packets > 0 and rows > 0)
@@ -246,7 +246,7 @@ class FeedTest(NodeTestCase):
         _, rows, dropped = self.await_balance(before + packets)
         self.assertLessEqual(set(dropped), {"monitor_restarted"})
 
-    def test_a_node_that_is_killed(self):
+    def test_a_killed_node(self):
         node = self.start_node()
         packets = self.packets_of_capture()
         self.await_balance(packets)
@@ -257,7 +257,7 @@ class FeedTest(NodeTestCase):
         _, rows, dropped = self.await_balance(2 * packets)
         self.assertEqual((rows, dropped), (packets, {"node_restarted": packets}))
 
-    def test_a_monitor_before_its_node(self):
+    def test_a_monitor_started_before_its_node(self):
         monitor = self.monitor("--pcap", CAPTURE, "--speed", "1x")
         while json.loads(monitor.stderr.readline())["event"] != "ready":
             pass
@@ -266,7 +266,7 @@ class FeedTest(NodeTestCase):
         _, _, dropped = self.await_counters(lambda packets, rows, _: packets > 0 and rows > 0)
         self.assertIn("node_absent", dropped)
 
-    def test_an_input_of_its_own_as_well(self):
+    def test_headers_from_a_monitor_exclude_an_input(self):
         code, _, error = run("--headers-from", self.feed.name, "--pcap", CAPTURE)
         self.assertEqual(code, 2)
         self.assertIn("--headers-from", error)

@@ -94,7 +94,7 @@ bool SegmentMatcher::choose(const Clause& clause, const Segment& segment) {
     choices_.push_back({&leaf, postings, count});
   }
   std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
-  // If most rows would have to be checked one by one anyway, a scan is faster.
+  // A scan is faster if most rows would have to be checked one by one.
   return !choices_.empty() && (choices_.size() == clause.size() || choices_.front().count <= segment.capacity() / 4);
 }
 
@@ -411,7 +411,7 @@ std::span<const uint8_t* const> Cursor::next() {
   const uint32_t row_bytes = plan_->schema.row_bytes();
   while (batch_.size() < kBatchRows) {
     if (next_ >= offsets_.size()) {
-      // Rows of an archived segment are gone when the next one is fetched.
+      // Rows of an archived segment are freed when the next one is fetched.
       if (!batch_.empty() && keep_ != nullptr) break;
       if (!next_segment(batch_.empty())) break;
       continue;

@@ -64,8 +64,8 @@ class SegmentMatcher {
   explicit SegmentMatcher(std::shared_ptr<const QueryPlan> plan);
 
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
-  // Puts the offsets of matching rows among [begin, end) of the segment into `out` (cleared first), ascending; `rows`
-  // is set to the rows' memory, which `keep` may own. `stored_from`: the offset where the stored filter began.
+  // Puts the ascending offsets of the segment's matching rows in [begin, end) into `out`, which is cleared first;
+  // `rows` is set to the rows' memory, which `keep` may own. `stored_from`: the offset where the stored filter began.
   Way match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
   // The way that Match would choose, and roughly how many rows it would check.

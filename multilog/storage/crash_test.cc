@@ -1,6 +1,6 @@
-// SIGKILL under load: a child process appends, and reports through a pipe which rows it was promised to be durable. It
-// is killed at a random moment; the rows loaded afterwards must include those, and be a prefix of each writer's rows.
-// Ten kills per durability mode; MULTILOG_KILLS sets another number.
+// SIGKILL under load: a child process appends, and reports through a pipe which rows were promised to be durable. It is
+// killed at a random moment; the rows loaded afterwards must include those, and be a prefix of each writer's rows. Ten
+// kills per durability mode; MULTILOG_KILLS sets another number.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -74,7 +74,7 @@ std::vector<uint64_t> run_and_kill(const std::string& directory, Durability dura
   std::thread killer;
   Promise promise;
   while (read(ends[0], &promise, sizeof promise) == sizeof promise) {
-    // The time runs from the first promise, so that there is something to lose however slow the machine.
+    // The time starts at the first promise, so that even a slow machine has rows to lose.
     if (!killer.joinable()) {
       killer = std::thread([child, ms] {
         usleep(ms * 1000);
@@ -123,7 +123,7 @@ size_t bytes_in(const std::string& directory) {
 
 class Crashes : public testing::TestWithParam<Durability> {};
 
-TEST_P(Crashes, NothingPromisedIsLost) {
+TEST_P(Crashes, NoPromisedRowIsLost) {
   const char* asked = std::getenv("MULTILOG_KILLS");
   const int kills = asked != nullptr ? std::atoi(asked) : 10;
   const std::string directory = testing::TempDir() + "/multilog_crash_" + std::to_string(getpid()) + "_" +

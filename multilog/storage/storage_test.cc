@@ -71,7 +71,7 @@ class PowerCuts : public StorageTest, public testing::WithParamInterface<uint32_
 };
 
 // Appends, commits, archives and loses power repeatedly; each time at least the committed rows are there, as a prefix.
-TEST_P(PowerCuts, LoseNothingThatWasCommitted) {
+TEST_P(PowerCuts, LoseNoCommittedRow) {
   std::mt19937 random(GetParam() * 7919);
   std::vector<uint64_t> committed(2, 0);
   for (int life = 0; life < 12; ++life) {
@@ -141,7 +141,7 @@ TEST_F(StorageTest, MemoryIsBoundedByArchivingAndQueriesSeeAll) {
   EXPECT_EQ(count(*log), static_cast<double>(expected));
 }
 
-TEST_F(StorageTest, AFullDiskIsAnErrorWithANameAndPasses) {
+TEST_F(StorageTest, AFullDiskIsANamedErrorAndTemporary) {
   auto log = open();
   Writer* writer = *log->add_writer();
   append(log.get(), writer, 100);
@@ -158,7 +158,7 @@ TEST_F(StorageTest, AFullDiskIsAnErrorWithANameAndPasses) {
   EXPECT_EQ(writer->durable(), 200u);
 }
 
-TEST_F(StorageTest, AfterAFailedSyncTheFileIsWrittenAnew) {
+TEST_F(StorageTest, AfterAFailedSyncTheFileIsRewritten) {
   auto log = open();
   Writer* writer = *log->add_writer();
   append(log.get(), writer, 50);
@@ -215,7 +215,7 @@ TEST_F(StorageTest, RetentionBySizeAndAge) {
   EXPECT_EQ(check_rows(*log), 0u);
 }
 
-TEST_F(StorageTest, AnotherSchemaIsRefused) {
+TEST_F(StorageTest, AnotherSchemaIsRejected) {
   const auto open = [&](const char* field) {
     Options options(*Schema::make({{.name = field, .type = FieldType::kTime}}));
     options.segment_rows = kSegmentRows;

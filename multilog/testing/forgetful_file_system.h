@@ -1,5 +1,5 @@
 // A disk in memory that forgets unsynced data, fills up, or fails. It simulates the effects of a power cut, which
-// SIGKILL can't show.
+// SIGKILL does not have.
 //
 // A file's bytes are durable up to the last sync(); names are durable as of the last sync_directory(). crash() keeps
 // the durable bytes of each file and a random part of the rest, possibly with a byte corrupted, and either state of the
@@ -34,7 +34,7 @@ class ForgetfulFileSystem final : public FileSystem {
     return false;
   }
 
-  // Leaves the state that a machine finds after it lost its power.
+  // Leaves the state that a machine finds after a power cut.
   void crash() {
     const std::lock_guard lock(mutex_);
     if (random_() % 2 == 0) names_ = durable_names_;
@@ -51,7 +51,8 @@ class ForgetfulFileSystem final : public FileSystem {
     failing_syncs_ = 0;
   }
 
-  // Saves and restores the files: a process that outlives its machine's crash then has no effect.
+  // Saves and restores the files, which undoes the effects of a process that outlives the simulated crash of its
+  // machine.
   using State = std::map<std::string, std::vector<uint8_t>>;
   State save() {
     const std::lock_guard lock(mutex_);

@@ -84,7 +84,7 @@ struct TriggerEngine::Group {
 struct TriggerEngine::Window {
   uint64_t end = 0;  // the window's last bucket
   uint32_t buckets = 0;
-  bool known = false;  // otherwise the writer is ahead: try later
+  bool known = false;  // false: the writer is ahead; try later
   std::vector<Number> outputs;
   std::vector<tapline::multilog::Group> groups;
 };
@@ -195,7 +195,7 @@ TriggerStatistics TriggerEngine::statistics() {
 uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
-  // Touched buckets are taken before the snapshot, so that those it lacks are known to be still to come.
+  // Touched buckets are taken before the snapshot, so buckets missing from it are known to follow.
   for (auto& watch : watches_) collect(watch.get());
   const Snapshot snapshot = log_.snapshot();
   uint64_t newest_time = 0;
@@ -300,7 +300,7 @@ bool TriggerEngine::merge_buckets(const Snapshot& snapshot, const Watch& watch, 
 const TriggerEngine::Window* TriggerEngine::value(const Snapshot& snapshot, Watch* watch, uint64_t end,
                                                   uint32_t buckets, bool fold) {
   for (const Window& window : watch->cache) {
-    // A window that a writer is ahead of has no value in the buckets; the log has it.
+    // If a writer is ahead of a window, its value is in the log instead of the buckets.
     if (window.end == end && window.buckets == buckets && (window.known || !fold)) return &window;
   }
   ++statistics_.windows;

@@ -47,7 +47,7 @@ struct Alert {
   // The aggregate's outputs, and the group's keys if it has groups.
   std::vector<Number> values;
   std::vector<uint64_t> group;
-  // Event time had passed the window by more than a window when the alert was found.
+  // Event time was more than one window length past the window's end when the alert was raised.
   bool late = false;
 };
 
@@ -65,7 +65,7 @@ class TriggerEngine {
     std::function<Snapshot()> snapshot;
     // Computes the state of an aggregate over [begin, end) of event time, from the rows of the snapshot.
     std::function<std::vector<uint64_t>(const Snapshot&, const Aggregate&, uint64_t begin, uint64_t end)> fold;
-    // The least time, not below `time`, that a row may have.
+    // Returns the smallest time, at least `time`, that a row may have.
     std::function<uint64_t(const Snapshot&, uint64_t time)> next_time;
   };
   TriggerEngine(Log log, std::function<void(const Alert&)> push);

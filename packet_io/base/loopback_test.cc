@@ -5,7 +5,7 @@
 namespace tapline {
 namespace {
 
-TEST(Loopback, IsWhatIsWrittenSo) {
+TEST(Loopback, IsRecognizedByItsText) {
   for (const char* address : {"127.0.0.1:1", "127.9.8.7:1", "localhost:1", "[::1]:1", "unix:/run/x", "unix-abstract:x"})
     EXPECT_TRUE(is_loopback(address)) << address;
   for (const char* address : {"10.0.0.1:1", "0.0.0.0:1", "[::]:1", "kafka:1", "127.evil.example:1", "127.1:1", ":1",
@@ -13,7 +13,7 @@ TEST(Loopback, IsWhatIsWrittenSo) {
     EXPECT_FALSE(is_loopback(address)) << address;
 }
 
-TEST(CheckClear, RefusesTheFirstAddressBeyondLoopbackAndSaysWhatMakesItRight) {
+TEST(CheckClear, RejectsTheFirstAddressBeyondLoopbackAndNamesTheFix) {
   const Status refused = check_clear({"metrics"}, "kafka", "--brokers", "127.0.0.1:1,k2:9092", "--broker-ca FILE");
   EXPECT_EQ(refused.exit_code(), 2);
   EXPECT_EQ(refused.message(),
@@ -24,7 +24,7 @@ TEST(CheckClear, RefusesTheFirstAddressBeyondLoopbackAndSaysWhatMakesItRight) {
   EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "", "").ok());
 }
 
-TEST(CheckServices, NamesThoseThatThereAre) {
+TEST(CheckServices, ListsTheExistingServices) {
   EXPECT_TRUE(check_services({"a", "b"}, {"b", "a"}).ok());
   EXPECT_EQ(check_services({"c"}, {"a", "b"}).message(), "--clear c: there is a, b");
 }

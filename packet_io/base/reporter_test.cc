@@ -21,7 +21,7 @@ std::string written(Reporter::Format format, const auto& report) {
   return {text.data(), static_cast<size_t>(length)};
 }
 
-TEST(Reporter, PeopleReadOneLineWithEscapes) {
+TEST(Reporter, PeopleGetOneEscapedLine) {
   const auto warn = [](Reporter* reporter) { reporter->warning("no host web\u202e1\nerror: forged"); };
   EXPECT_TRUE(
       written(Reporter::Format::kText, warn).ends_with(": warning: no host web\\u{202e}1\\u{a}error: forged\n"));
@@ -29,7 +29,7 @@ TEST(Reporter, PeopleReadOneLineWithEscapes) {
   EXPECT_TRUE(written(Reporter::Format::kText, fail).ends_with(": error: \\u{1b}[2J\n"));
 }
 
-TEST(Reporter, ProgramsReadItAsItIs) {
+TEST(Reporter, ProgramsGetTheTextUnchanged) {
   const auto warn = [](Reporter* reporter) { reporter->warning("web\u202e1"); };
   EXPECT_EQ(written(Reporter::Format::kJson, warn), "{\"event\":\"warning\",\"message\":\"web\u202e1\"}\n");
 }

@@ -21,7 +21,7 @@ std::string fault(const std::string& text) {
   return status.message();
 }
 
-TEST(Tap, HasASwitchAndPerhapsAPortAndASide) {
+TEST(Tap, HasASwitchAndOptionallyAPortAndASide) {
   EXPECT_EQ(parsed("sw1=mon0"), (Tap{"sw1", "", TapSide::kUnknown, "mon0", false}));
   EXPECT_EQ(parsed("sw1:eth2=mon0"), (Tap{"sw1", "eth2", TapSide::kUnknown, "mon0", false}));
   EXPECT_EQ(parsed("sw1:2:arrivals=mon0.7"), (Tap{"sw1", "2", TapSide::kArrivals, "mon0.7", false}));
@@ -37,7 +37,7 @@ TEST(Tap, KnowsFilesByTheirNames) {
     EXPECT_FALSE(parsed(std::string("sw1=") + interface).file) << interface;
 }
 
-TEST(Tap, FaultsSayWhatIsWrongAndWhatToWrite) {
+TEST(Tap, ErrorsHaveAReasonAndAFix) {
   const char kForm[] =
       "expected SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE, for example sw1:eth2:arrivals=mon0";
   EXPECT_EQ(fault("sw1"), std::string("'sw1' is not a tap: it does not name an interface or file; ") + kForm);
@@ -62,7 +62,7 @@ std::string fault_of(const std::vector<std::string>& texts) {
   return status.message();
 }
 
-TEST(Tap, APlaceAndASourceBelongTogether) {
+TEST(Tap, RequiresAPlaceAndASource) {
   EXPECT_EQ(fault_of({"sw1:1:arrivals=m0", "sw1:1:departures=m1", "sw1=m2", "m3"}), "");
   EXPECT_EQ(fault_of({"sw1=a.pcapng#x", "sw2=a.pcapng#y", "sw3=a.pcapng2.cap"}), "");
   EXPECT_EQ(fault_of({"sw1:1=m0", "sw1:1=m1"}), "the tap sw1:1 is given twice, as m0 and as m1; a tap has one source");

@@ -26,7 +26,7 @@ TEST(Tokens, AHeaderHasOneOfThem) {
     EXPECT_FALSE(has_token(tokens, wrong)) << wrong;
 }
 
-TEST(Tokens, AreLines) {
+TEST(Tokens, EachLineIsAToken) {
   const std::string path = ::testing::TempDir() + "tapline-tokens-" + std::to_string(getpid());
   const auto read = [&](const std::string& text, std::vector<std::string>* tokens) {
     std::ofstream(path) << text;

@@ -33,7 +33,7 @@ std::vector<std::string> split_line(const std::string& line) {
 }
 
 // The manifest's counts come from tshark, which keeps guessing for a while in a damaged file.
-TEST(CaptureCorpusTest, AsManyPacketsAsTheManifestOrAClearError) {
+TEST(CaptureCorpusTest, PacketCountsMatchTheManifest) {
   std::ifstream manifest(captures_dir() / "manifest.csv");
   if (!manifest) GTEST_SKIP() << "no captures under " << captures_dir() << "; set TAPLINE_CAPTURES";
   std::string line;

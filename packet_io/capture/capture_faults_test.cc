@@ -100,7 +100,7 @@ TEST_F(CaptureFaultsTest, PcapngCutAnywhere) {
   }
 }
 
-TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsWhatCameBefore) {
+TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsEarlierPackets) {
   ByteWriter out;
   pcap_header(out);
   // Too random to compress, so that zstd makes several blocks of it.
@@ -162,7 +162,7 @@ TEST_F(CaptureFaultsTest, NoPermission) {
 }
 
 // Changes any byte to any value: reading ends, and reads nothing outside the file (seen by the sanitizers).
-TEST_F(CaptureFaultsTest, EveryByteDamagedEnds) {
+TEST_F(CaptureFaultsTest, EveryDamagedByteIsHandled) {
   for (const Bytes& whole : {three_packets(), three_packets_of_pcapng()}) {
     for (size_t at = 0; at < whole.size(); ++at) {
       for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {

@@ -224,7 +224,7 @@ TEST_F(CaptureReaderTest, CompressedInSeveralFrames) {
   EXPECT_EQ(copy.packets.size(), 2u);
 }
 
-TEST_F(CaptureReaderTest, ProgressIsThatOfTheFileItself) {
+TEST_F(CaptureReaderTest, ProgressIsInBytesOfTheFile) {
   ByteWriter out;
   pcap_header(out);
   for (int i = 0; i < 5000; ++i) pcap_record(out, 1, 0, kFrame, 7);

@@ -35,7 +35,7 @@ class HashKeyFileTest : public ::testing::Test {
   HashKeys keys_;
 };
 
-TEST_F(HashKeyFileTest, OneKeyIsOfFlowsAndTexts) {
+TEST_F(HashKeyFileTest, OneKeyIsForFlowsAndStrings) {
   for (const std::string& text : {kDigits, kDigits + "\n", "\r\n " + kDigits + " \n\n"}) {
     keys_ = {};
     ASSERT_TRUE(read(text).ok()) << text;
@@ -44,7 +44,7 @@ TEST_F(HashKeyFileTest, OneKeyIsOfFlowsAndTexts) {
   }
 }
 
-TEST_F(HashKeyFileTest, ASecondOneIsOfTexts) {
+TEST_F(HashKeyFileTest, ASecondKeyIsForStrings) {
   ASSERT_TRUE(read(kDigits + "\n" + kOthers + "\n").ok());
   EXPECT_EQ(keys_.flows, *HashKey::parse(kDigits));
   EXPECT_EQ(keys_.texts, *HashKey::parse(kOthers));
@@ -55,7 +55,7 @@ TEST_F(HashKeyFileTest, WithoutAFileTheKeysStay) {
   EXPECT_EQ(keys_, HashKeys());
 }
 
-TEST_F(HashKeyFileTest, WhatIsWrongIsToldWithoutTheText) {
+TEST_F(HashKeyFileTest, ErrorsDoNotContainTheText) {
   expect_refused("", "the file has 0 words; it must have one or two");
   expect_refused("  \n", "the file has 0 words; it must have one or two");
   expect_refused(kDigits + " " + kOthers + " " + kDigits, "the file has 3 words; it must have one or two");
@@ -65,7 +65,7 @@ TEST_F(HashKeyFileTest, WhatIsWrongIsToldWithoutTheText) {
   expect_refused("g" + kDigits.substr(1), "not all of its 32 characters are hexadecimal digits");
 }
 
-TEST_F(HashKeyFileTest, AFileThatIsNotThere) {
+TEST_F(HashKeyFileTest, AMissingFile) {
   for (const std::string& path : {folder_ + "/none", folder_}) {
     const Status status = read_hash_keys(path, &keys_);
     EXPECT_EQ(status.code(), Code::kInvalid);

@@ -30,7 +30,7 @@ class Ring {
   std::vector<uint8_t> memory_;
 };
 
-TEST(ArrivalTimes, FollowsTheDriverRoundTheRing) {
+TEST(ArrivalTimes, FollowsTheDriverAroundTheRing) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
   times.look(8);
@@ -51,7 +51,7 @@ TEST(ArrivalTimes, FollowsTheDriverRoundTheRing) {
 }
 
 // A thread that is preempted between look() and the driver's poll finds many packets that arrived meanwhile.
-TEST(ArrivalTimes, WhatCameAfterTheLookHasTheTimeItCameAt) {
+TEST(ArrivalTimes, PacketsAfterTheScanHaveTheirArrivalTime) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
   ring.write(0, 1, 0, 60);
@@ -66,7 +66,7 @@ TEST(ArrivalTimes, WhatCameAfterTheLookHasTheTimeItCameAt) {
   EXPECT_EQ(times.of(1, 61), 2 * kSecond + 5) << "which says nothing of the others";
 }
 
-TEST(ArrivalTimes, WhatTheDriverLeavesIsToldNextTime) {
+TEST(ArrivalTimes, PacketsThatTheDriverLeavesAreReportedNextTime) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
   ring.write(0, 1, 0, 60);
@@ -78,7 +78,7 @@ TEST(ArrivalTimes, WhatTheDriverLeavesIsToldNextTime) {
   EXPECT_EQ(times.of(0, 61), 2 * kSecond);
 }
 
-TEST(ArrivalTimes, ATagThatTheDriverPutsBack) {
+TEST(ArrivalTimes, ATagThatTheDriverRestores) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
   ring.write(0, 1, 0, 60);
@@ -86,7 +86,7 @@ TEST(ArrivalTimes, ATagThatTheDriverPutsBack) {
   EXPECT_EQ(times.of(0, 64), kSecond);
 }
 
-TEST(ArrivalTimes, AnotherPacketThanExpectedEndsIt) {
+TEST(ArrivalTimes, AnUnexpectedPacketStopsTheScan) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
   ring.write(0, 1, 0, 60);
@@ -95,7 +95,9 @@ TEST(ArrivalTimes, AnotherPacketThanExpectedEndsIt) {
   EXPECT_EQ(times.of(0, 60), std::nullopt);
 }
 
-TEST(ArrivalTimes, NoSocketNoRing) { EXPECT_FALSE(ArrivalTimes::find({}, 0, kFrameBytes, kFrames).has_value()); }
+TEST(ArrivalTimes, WithoutASocketThereIsNoRing) {
+  EXPECT_FALSE(ArrivalTimes::find({}, 0, kFrameBytes, kFrames).has_value());
+}
 
 }  // namespace
 }  // namespace tapline

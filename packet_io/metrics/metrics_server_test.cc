@@ -137,7 +137,7 @@ TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
   EXPECT_EQ(ask_plainly("nonsense\r\n\r\n"), "");
 }
 
-TEST_F(MetricsServerTest, ATokenIsWantedOverTls) {
+TEST_F(MetricsServerTest, ATokenIsRequiredOverTls) {
   use_tls();
   ASSERT_TRUE(start().ok());
   EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken))));
@@ -151,7 +151,7 @@ TEST_F(MetricsServerTest, ATokenIsWantedOverTls) {
   EXPECT_TRUE(ask_over_tls(get("/other", kToken)).starts_with("HTTP/1.1 404 "));
 }
 
-TEST_F(MetricsServerTest, WithACertificateNothingElseIsSpoken) {
+TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
   use_tls();
   ASSERT_TRUE(start().ok());
   const std::string answer = ask_plainly(get("/metrics", kToken));
@@ -161,7 +161,7 @@ TEST_F(MetricsServerTest, WithACertificateNothingElseIsSpoken) {
   EXPECT_EQ(ask_over_tls(get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
 }
 
-TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
+TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
   use_tls();
   // In a chain, the earliest expiry counts.
   const std::string chain = folder_ + "/chain.pem";
@@ -185,12 +185,12 @@ TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
   EXPECT_EQ(days_left("nothing"), -1);
 }
 
-TEST_F(MetricsServerTest, SaysWhichCertificateHasNoEnd) {
+TEST_F(MetricsServerTest, NamesACertificateWithoutAnExpiry) {
   others_ = {{"kafka", "/nowhere"}};
   EXPECT_EQ(start().message(), "/nowhere: has no CERTIFICATE in PEM that can be read");
 }
 
-TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
+TEST_F(MetricsServerTest, SilentClientsDelayNoOthers) {
   use_tls();
   ASSERT_TRUE(start().ok());
   std::list<tcp::socket> silent;
@@ -203,7 +203,7 @@ TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
   EXPECT_EQ(error, asio::error::would_block) << "it was answered while they had their places";
 }
 
-TEST_F(MetricsServerTest, HoweverManyThereAreTheyLoseTheirPlaces) {
+TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
   help_bytes_ = 8 << 20;  // more than a socket takes at once
   ASSERT_TRUE(start().ok());
   const auto began = steady_clock::now();
@@ -225,7 +225,7 @@ TEST_F(MetricsServerTest, HoweverManyThereAreTheyLoseTheirPlaces) {
   EXPECT_FALSE(shows7(ask(&deaf, ""))) << "what it did not take in time";
 }
 
-TEST_F(MetricsServerTest, ALongRequestIsCutOff) {
+TEST_F(MetricsServerTest, ALongRequestIsRejected) {
   ASSERT_TRUE(start().ok());
   const std::string much(1 << 20, 'x');
   EXPECT_EQ(ask_plainly("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
@@ -233,7 +233,7 @@ TEST_F(MetricsServerTest, ALongRequestIsCutOff) {
   EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
 }
 
-TEST_F(MetricsServerTest, EndsAtOnceWhoeverIsThere) {
+TEST_F(MetricsServerTest, ClosesAtOnceWithConnectedClients) {
   ASSERT_TRUE(start().ok());
   tcp::socket silent = connect(), slow = connect();
   asio::write(slow, asio::buffer("GET", 3));
@@ -243,7 +243,7 @@ TEST_F(MetricsServerTest, EndsAtOnceWhoeverIsThere) {
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(3)) << "sooner than they lose their places";
 }
 
-TEST_F(MetricsServerTest, SaysWhereItCanNotListen) {
+TEST_F(MetricsServerTest, NamesAnAddressThatCannotBeUsed) {
   ASSERT_TRUE(start().ok());
   for (const std::string& address : {config_.address, std::string("127.0.0.1"), std::string(":7402"),
                                      std::string("192.0.2.1:7402"), std::string("127.0.0.1:http")}) {
@@ -256,7 +256,7 @@ TEST_F(MetricsServerTest, SaysWhereItCanNotListen) {
   }
 }
 
-TEST_F(MetricsServerTest, SaysWhichFileIsWrong) {
+TEST_F(MetricsServerTest, NamesAnInvalidFile) {
   use_tls();
   const MetricsConfig good = config_;
   const auto said = [this, &good](std::string MetricsConfig::*file, const std::string& path) {

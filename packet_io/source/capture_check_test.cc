@@ -32,13 +32,13 @@ class CaptureCheckTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CaptureCheckTest, AcceptsWhatHasPackets) {
+TEST_F(CaptureCheckTest, AcceptsCapturesWithPackets) {
   EXPECT_EQ(fault(capture(1, 3)), "");
   EXPECT_EQ(fault(capture(1, 0)), "");
   EXPECT_EQ(fault(capture(1, 2), 1), "") << "the first packet is whole";
 }
 
-TEST_F(CaptureCheckTest, RefusesWhatCanNotBeRead) {
+TEST_F(CaptureCheckTest, RejectsUnreadableFiles) {
   EXPECT_NE(fault({}).find("is empty"), std::string::npos);
   EXPECT_NE(fault(Bytes(100, 'x')).find("is not a capture file"), std::string::npos);
   EXPECT_NE(fault({0x1f, 0x8b, 8, 0, 0, 0}).find("gunzip"), std::string::npos);
@@ -48,7 +48,7 @@ TEST_F(CaptureCheckTest, RefusesWhatCanNotBeRead) {
   EXPECT_NE(fault({0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3}).find("can't be read"), std::string::npos);
 }
 
-TEST_F(CaptureCheckTest, NamesTheFirstFileThatIsWrong) {
+TEST_F(CaptureCheckTest, NamesTheFirstInvalidFile) {
   const std::string good = dir_.write("good", capture(1, 1));
   const std::string missing = good + ".none";
   const Status status = check_captures(std::vector{good, missing, missing + "2"});

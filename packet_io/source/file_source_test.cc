@@ -51,7 +51,7 @@ TEST_F(FileSourceTest, MergesByTimeAndKeepsTheOrderOfFilesForEqualTimes) {
   EXPECT_EQ(source.fraction(), 1.0);
 }
 
-TEST_F(FileSourceTest, OrderWithinAFileIsKeptWhereItsTimesGoBack) {
+TEST_F(FileSourceTest, OrderWithinAFileIsKeptIfItsTimesGoBack) {
   FileSource source({{write_capture("a", {{5, 'a'}, {1, 'b'}, {6, 'c'}})}, false, {}});
   ASSERT_TRUE(source.start().ok());
   std::string order;
@@ -72,7 +72,7 @@ TEST_F(FileSourceTest, MergedFilesLargerThanTheWindowAreWhole) {
   }
 }
 
-TEST_F(FileSourceTest, ACutFileGivesWhatIsWholeAWarningAndALoss) {
+TEST_F(FileSourceTest, ATruncatedFileGivesItsWholePacketsAWarningAndALoss) {
   std::vector<std::string> warnings;
   FileSource source(
       {{write_capture("a", {{1, 'a'}, {2, 'b'}}, 5)}, false, [&](const std::string& w) { warnings.push_back(w); }});
@@ -84,7 +84,7 @@ TEST_F(FileSourceTest, ACutFileGivesWhatIsWholeAWarningAndALoss) {
   EXPECT_EQ(source.read_losses().by_drop[index_of(Drop::kCaptureTruncated)], 1u);
 }
 
-TEST_F(FileSourceTest, ACutFileThatGivesNothingIsAnError) {
+TEST_F(FileSourceTest, ATruncatedFileWithoutPacketsIsAnError) {
   FileSource source({{write_capture("a", {{1, 'a'}}, 5)}, false, {}});
   ASSERT_TRUE(source.start().ok());
   EXPECT_TRUE(read_all(source).empty());
@@ -155,7 +155,7 @@ TEST_F(InterfacesTest, AreMergedByTimeWithinTheBound) {
 }
 
 // Larger than the read window and than the buffer's bound on memory.
-TEST_F(InterfacesTest, LoseNothingWhateverTheBound) {
+TEST_F(InterfacesTest, LoseNothingAtAnyBound) {
   std::vector<Record> records;
   for (uint32_t i = 0; i < 150'000; ++i) records.push_back({i % 2, (i ^ 1) * uint64_t{10}, static_cast<uint8_t>(i)});
   const std::string path = write_pcapng(records);
@@ -169,7 +169,7 @@ TEST_F(InterfacesTest, LoseNothingWhateverTheBound) {
   }
 }
 
-TEST_F(InterfacesTest, AMissingOneIsAnErrorThatListsTheOthers) {
+TEST_F(InterfacesTest, AMissingInterfaceIsAnErrorThatListsTheOthers) {
   const std::string path = write_pcapng({{0, 1, 'a'}});
   FileSource source({.paths = {path + "#in", path + "#eth7"}});
   EXPECT_EQ(read(source), "0a");
@@ -177,7 +177,7 @@ TEST_F(InterfacesTest, AMissingOneIsAnErrorThatListsTheOthers) {
   EXPECT_EQ(source.status().code(), Code::kInvalid);
 }
 
-TEST_F(InterfacesTest, APcapHasNone) {
+TEST_F(InterfacesTest, APcapFileHasNone) {
   const std::string path = write_capture("plain.pcap", {{1, 'a'}});
   FileSource source({.paths = {path + "#eth0"}});
   EXPECT_EQ(source.start().message(), path + ": is a pcap, which has no interfaces: name it without #eth0");
@@ -189,7 +189,7 @@ TEST_F(FileSourceTest, ANameWithAHashMayBeAFile) {
   EXPECT_EQ(read_all(source).size(), 1u);
 }
 
-TEST_F(FileSourceTest, PacketsHaveTheTapOfTheirFileAndLossesToo) {
+TEST_F(FileSourceTest, PacketsAndLossesHaveTheTapOfTheirFile) {
   FileSource source({.paths = {write_capture("a", {{1, 'a'}, {3, 'b'}}), write_capture("b", {{2, 'c'}, {4, 'd'}}, 5)}});
   ASSERT_TRUE(source.start().ok());
   std::string taps;
@@ -203,14 +203,14 @@ TEST_F(FileSourceTest, PacketsHaveTheTapOfTheirFileAndLossesToo) {
   EXPECT_EQ(source.read_losses().by_drop[index_of(Drop::kCaptureTruncated)], 1u);
 }
 
-TEST_F(FileSourceTest, StartNamesTheFileThatIsMissing) {
+TEST_F(FileSourceTest, StartNamesTheMissingFile) {
   FileSource source({{write_capture("a", {{1, 'a'}}), dir_.path("nowhere")}, false, {}});
   Status status = source.start();
   EXPECT_EQ(status.code(), Code::kInvalid);
   EXPECT_NE(status.message().find("nowhere"), std::string::npos);
 }
 
-TEST_F(FileSourceTest, PacedPacketsComeWhenTheyAreDue) {
+TEST_F(FileSourceTest, PacedPacketsArriveWhenTheyAreDue) {
   ByteWriter out;
   pcap_header(out);
   pcap_record(out, 100, 0, {1}, 1);

@@ -59,7 +59,7 @@ class MergedSourceTest : public testing::Test {
   std::unique_ptr<MergedSource> merged_;
 };
 
-TEST_F(MergedSourceTest, PacketsComeInTheOrderOfTime) {
+TEST_F(MergedSourceTest, PacketsAreOrderedByTime) {
   ports_[0]->arriving = {1, 4, 5, 9};
   ports_[1]->arriving = {2, 3, 5, 8};
   ports_[0]->idle_ns = ports_[1]->idle_ns = 20;
@@ -67,7 +67,7 @@ TEST_F(MergedSourceTest, PacketsComeInTheOrderOfTime) {
   EXPECT_EQ(merged_->idle_time_ns(), 20);
 }
 
-TEST_F(MergedSourceTest, APacketWaitsUntilNoEarlierOneCanCome) {
+TEST_F(MergedSourceTest, APacketWaitsUntilNoEarlierOneCanArrive) {
   ports_[0]->arriving = {10, 30};
   EXPECT_EQ(poll(), "") << "nothing is known of the other port";
   ports_[1]->idle_ns = 9;
@@ -92,7 +92,7 @@ TEST_F(MergedSourceTest, APacketBeyondTheBoundIsLateAndCounted) {
   EXPECT_EQ(merged_->late_packets(0), 0u);
 }
 
-TEST_F(MergedSourceTest, EndsWhenAllHaveEndedAndLossesAreThoseOfTheTap) {
+TEST_F(MergedSourceTest, EndsWhenAllSourcesHaveEndedAndKeepsLossesPerTap) {
   ports_[0]->ended = true;
   ports_[1]->arriving = {5};
   EXPECT_EQ(poll(), "1:5");

@@ -17,7 +17,7 @@ std::string error_of(const Argument& argument, std::string_view text) {
   return read_argument(argument, text, &error) ? "" : error;
 }
 
-TEST(Argument, ValuesAreReadByType) {
+TEST(Argument, ValuesAreParsedByType) {
   std::string error;
   EXPECT_EQ(read_argument(kDelay, "1000", &error)->as_u64(), 1000u);
   EXPECT_EQ(read_argument(kShare, "0.5", &error)->as_f64(), 0.5);
@@ -27,7 +27,7 @@ TEST(Argument, ValuesAreReadByType) {
   EXPECT_EQ(error, "");
 }
 
-TEST(Argument, WrongValuesAreRefusedWithWhatIsExpected) {
+TEST(Argument, InvalidValuesAreRejectedWithTheExpectedForm) {
   EXPECT_EQ(error_of(kDelay, "999"), "argument 'delay' can't be '999': it is a whole number, 1000 to 1000000000 ns");
   EXPECT_EQ(error_of(kShare, "1.01"), "argument 'share' can't be '1.01': it is a number, 0 to 1");
   EXPECT_EQ(error_of(kExact, "1"), "argument 'exact' can't be '1': it is true or false");
@@ -48,7 +48,7 @@ TEST(Argument, AMultipleOfTheStepIsRequired) {
   }
 }
 
-TEST(Argument, TheIntervalIsTheParsersOrAnArgument) {
+TEST(Argument, TheIntervalIsFixedOrAnArgument) {
   const Schema fixed = {.name = "fixed", .interval_ns = 5'000'000, .arguments = {kDelay}};
   const Schema chosen = {
       .name = "c", .interval_ns = 1'000'000, .interval_argument = "every", .arguments = {kDelay, kEvery}};
@@ -57,7 +57,7 @@ TEST(Argument, TheIntervalIsTheParsersOrAnArgument) {
   EXPECT_EQ(interval_ns_of(chosen, std::vector<std::string>{"2000", "250000"}), 250'000);
 }
 
-TEST(Argument, DefaultsComeInOrder) {
+TEST(Argument, DefaultsAreOrdered) {
   const Schema schema = {.name = "s", .arguments = {kDelay, kSide}};
   const std::vector<Value> values = default_arguments(schema);
   ASSERT_EQ(values.size(), 2u);

@@ -39,7 +39,7 @@ TEST(FlowHash, IsTheSameInBothDirections) {
   }
 }
 
-TEST(FlowHash, EveryPartOfTheKeyCounts) {
+TEST(FlowHash, DependsOnEveryPartOfTheKey) {
   std::mt19937_64 random(2);
   const FlowKey key = random_key(random, false);
   std::set<uint64_t> hashes = {kHasher.hash(key)};
@@ -61,7 +61,7 @@ TEST(FlowHash, EveryPartOfTheKeyCounts) {
   EXPECT_EQ(hashes.size(), 7u);
 }
 
-TEST(FlowHash, KeysAreParsedWhole) {
+TEST(FlowHash, KeysAreParsedCompletely) {
   const auto key = HashKey::parse("00112233445566778899aabbCCDDEEFF");
   ASSERT_TRUE(key.has_value());
   EXPECT_EQ(key->high, 0x0011223344556677u);
@@ -84,7 +84,7 @@ TEST(Sampling, ThresholdsSaturate) {
   }
 }
 
-TEST(Sampling, KeepsItsShareAndALowerRateASubset) {
+TEST(Sampling, KeepsItsShareAndALowerRateKeepsASubset) {
   std::mt19937_64 random(3);
   constexpr int kFlows = 100'000;
   int kept[3] = {0, 0, 0};

@@ -171,7 +171,7 @@ std::string_view drop_reason(DecodeOutcome outcome);
 // sending host have none.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
-// Also sets flow_hash, if kOk is returned.
+// Also sets flow_hash if kOk is returned.
 DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* packet);
 
 // An IP datagram that FragmentTable reassembled, with the flow's fields from its fragments' frames.

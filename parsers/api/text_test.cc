@@ -68,7 +68,7 @@ TEST(Text, UnreadableBytesArePercentEncoded) {
   EXPECT_EQ(shown("an eight-byte word and one\t"), "an eight-byte word and one%09");
 }
 
-TEST(Text, WhatLooksEncodedIsEncoded) {
+TEST(Text, TextsThatLookEncodedAreEncoded) {
   EXPECT_EQ(shown("/a%01b"), "/a%2501b");
   EXPECT_EQ(shown("/a%2501b"), "/a%252501b");
   EXPECT_EQ(shown("%25"), "%2525");
@@ -83,9 +83,9 @@ TEST(Text, StatementsKeepTheirLineBreaks) {
   EXPECT_EQ(shown("%0A", LineBreaks::kEncode), "%250A");
 }
 
-// Every text up to a length over the characters that matter, and random texts: each is shown readably and
+// Tests every text up to a length over the relevant characters, and random texts: each is shown readably and
 // unambiguously, and decodes to the original.
-TEST(Text, EveryTextCanBeReadBack) {
+TEST(Text, EveryTextCanBeDecoded) {
   const std::string alphabet = {'a', '%', '0', '1', '2', '5', 'A', 'C', '3', '9', '\n', '\x01', '\xc3', '\xa9', '\x80'};
   for (const LineBreaks line_breaks : {LineBreaks::kEncode, LineBreaks::kKeep}) {
     const auto check = [&](const std::string& text) {
@@ -155,7 +155,7 @@ TEST(ReadableText, KeepsLineFeedsAndTabsOfLines) {
   EXPECT_EQ(readable_lines("a\u202e\r\n\n\tb\n"), "a\\u{202e}\\u{d}\n\n\tb\n");
 }
 
-TEST(ReadableText, ReplacesEachByteThatIsNoUtf8) {
+TEST(ReadableText, ReplacesEachInvalidByte) {
   EXPECT_EQ(readable_text("\xff\xe2\x80."), "\ufffd\ufffd\ufffd.");
   EXPECT_EQ(readable_text("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");
 }

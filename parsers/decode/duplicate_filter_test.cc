@@ -65,7 +65,7 @@ TEST_F(DuplicateFilterTest, TheCopyMayHaveBeenCapturedFirst) {
   EXPECT_FALSE(v4_is_copy(kV4, 10 * kMs - 1));
 }
 
-TEST_F(DuplicateFilterTest, WhatChangesOnTheWay) {
+TEST_F(DuplicateFilterTest, IgnoresFieldsThatChangeInTransit) {
   v4_is_copy(kV4, 0);
   v4_is_copy(kUdp, 0);
   v6_is_copy(kV6, 0);
@@ -106,7 +106,7 @@ TEST_F(DuplicateFilterTest, Fragments) {
   EXPECT_FALSE(v6_is_copy(with(ip, 40 + 3, 16), 0));  // offset
 }
 
-TEST_F(DuplicateFilterTest, ManyPacketsAreNeverTakenForOneAnother) {
+TEST_F(DuplicateFilterTest, DifferentPacketsAreNeverConfused) {
   uint32_t missed = 0;
   for (uint32_t i = 0; i < 200'000; ++i) {
     const Bytes ip = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, tcp_segment({.seq = i}));

@@ -89,7 +89,7 @@ class FragmentTableTest : public ::testing::Test {
   uint64_t frames_ = 0, merged_ = 0;
 };
 
-TEST_F(FragmentTableTest, EveryOrderOfThreeGivesTheDatagram) {
+TEST_F(FragmentTableTest, EveryOrderOfThreeFragmentsGivesTheDatagram) {
   const Bytes datagram = udp_of(30);
   for (const bool v6 : {false, true}) {
     const std::vector<Fragment> fragments = cut(datagram, 16, v6);
@@ -124,7 +124,7 @@ TEST_F(FragmentTableTest, TheFlowIsThatOfAWholeDatagram) {
   EXPECT_EQ(packet_.vlan_key(), expected.vlan_key());
 }
 
-TEST_F(FragmentTableTest, OtherVlansAndProtocolsAreOtherDatagrams) {
+TEST_F(FragmentTableTest, FragmentsOfOtherVlansAndProtocolsAreKeptApart) {
   const std::vector<Fragment> fragments = cut(udp_of(30), 32, false);
   Fragment tagged = fragments[1];
   tagged.vlans = {5};
@@ -174,7 +174,7 @@ TEST_F(FragmentTableTest, DisagreementAboutTheEndSpoils) {
   EXPECT_EQ(table_.losses().frames, 6u);
 }
 
-TEST_F(FragmentTableTest, IncompleteDatagramsTimeOutAndTheOldestGivesWay) {
+TEST_F(FragmentTableTest, IncompleteDatagramsTimeOutAndTheOldestIsEvicted) {
   const std::vector<Fragment> f = cut(udp_of(40), 16, false);
   add(f[0], 0);
   add(f[1], 999);
@@ -191,7 +191,7 @@ TEST_F(FragmentTableTest, IncompleteDatagramsTimeOutAndTheOldestGivesWay) {
   EXPECT_EQ(table_.losses().frames, 3u + 5u);
 }
 
-TEST_F(FragmentTableTest, CompletedDatagramsKeepTheirPlacesUntilRecycled) {
+TEST_F(FragmentTableTest, CompletedDatagramsKeepTheirSlotsUntilRecycled) {
   const std::vector<Fragment> f = cut(udp_of(40), 24, false);
   for (uint32_t id = 1; id <= 4; ++id) {
     add(Fragment{id, 0, f[0].data, true});
@@ -204,7 +204,7 @@ TEST_F(FragmentTableTest, CompletedDatagramsKeepTheirPlacesUntilRecycled) {
   EXPECT_TRUE(add(Fragment{5, 24, f[1].data, false}));
 }
 
-TEST_F(FragmentTableTest, TheGreatestDatagramAndTooManyPieces) {
+TEST_F(FragmentTableTest, TheLargestDatagramAndTooManyFragments) {
   const Bytes datagram = udp_of(65535 - 20 - 8);
   bool whole = false;
   for (const Fragment& f : cut(datagram, 1480, false)) whole = add(f);

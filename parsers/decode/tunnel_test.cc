@@ -223,7 +223,7 @@ TEST(Tunnel, BothDirectionsAreOneFlow) {
   EXPECT_NE(hash(over_udp(4789, kVxlan + kFrame)), plain);
 }
 
-TEST(Tunnel, WhatIsNoneStaysTheOuterFlow) {
+TEST(Tunnel, OtherPacketsKeepTheirOuterFlow) {
   const auto outer = [](const Bytes& frame, uint8_t protocol, uint16_t dst_port, size_t payload_bytes) {
     const Frame copy{frame};
     Packet packet;

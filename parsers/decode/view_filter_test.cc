@@ -75,7 +75,7 @@ TEST_F(ViewFilterTest, AnUnseenRetransmissionIsTheOldestOne) {
   EXPECT_TRUE(is_repeated(1, 1, 240 * kMs));
 }
 
-TEST_F(ViewFilterTest, MemoryBoundsWhatIsRememberedAndCountsTheRest) {
+TEST_F(ViewFilterTest, MemoryIsBoundedAndEvictionsAreCounted) {
   make({.max_packets = 64});
   for (uint16_t i = 0; i < 100; ++i) EXPECT_FALSE(is_repeated(0, i, i));
   EXPECT_EQ(filter_->forgotten_early(), 36u);

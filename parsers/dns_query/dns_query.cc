@@ -44,7 +44,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
 
   void on_interval(int64_t end_ns, Emitter& out) override {
     report_overdue(end_ns, out);
-    // Iterates backwards, since the last element replaces one that is removed.
+    // Iterates backwards, since the last element replaces a removed one.
     for (size_t i = holding_.size(); i-- > 0;) {
       with_exchange(*holding_[i], out, [&](Exchange& exchange, Exchange::Sink& sink) {
         exchange.settle_answers(end_ns - Exchange::kLateNs, sink);

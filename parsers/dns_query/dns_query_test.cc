@@ -90,25 +90,25 @@ TEST(DnsQuery, AnswersInAnyOrder) {
             (Lines{"b A NXDOMAIN 1 ", "www.example.test A NOERROR 4 "}));
 }
 
-TEST(DnsQuery, TheSameNumberForTwoQuestions) {
+TEST(DnsQuery, TheSameIdForTwoQueries) {
   EXPECT_EQ(seen({up(question(), kStart), up(message({.type = kAaaa}), kStart + 1),
                   down(message({.type = kAaaa, .flags = kAnswer}), kStart + 3), down(answer(), kStart + 7)}),
             (Lines{"www.example.test AAAA NOERROR 2 ", "www.example.test A NOERROR 7 "}));
 }
 
-TEST(DnsQuery, AnAnswerToAnotherQuestionIsNotIts) {
+TEST(DnsQuery, AnAnswerToAnotherQuestionIsNotPaired) {
   EXPECT_EQ(seen({up(question(), kStart), down(message({.qname = "evil.test", .flags = kAnswer}), kStart + 1)}),
             (Lines{"www.example.test A - - request", "evil.test A NOERROR - response"}));
 }
 
-TEST(DnsQuery, AnAnswerThatIsCapturedBeforeItsQuestion) {
+TEST(DnsQuery, AnAnswerCapturedBeforeItsQuery) {
   EXPECT_EQ(seen({down(answer(1), kStart), up(question(1), kStart + kMillisecond),
                   down(answer(2), kStart + 2 * kMillisecond), up(question(2), kStart + 60 * kMillisecond)},
                  {"rcode", "partial"}),
             (Lines{"NOERROR ", "NOERROR response", "- request"}));
 }
 
-TEST(DnsQuery, AnAnswerThatStaysAloneIsToldWithinItsSecond) {
+TEST(DnsQuery, AnUnpairedAnswerIsReportedWithinItsSecond) {
   Harness harness({"dns_query"});
   harness.feed({down(answer(1), kStart), down(answer(2), kStart + kMillisecond)});
   EXPECT_EQ(harness.tuples().size(), 0u);
@@ -118,7 +118,7 @@ TEST(DnsQuery, AnAnswerThatStaysAloneIsToldWithinItsSecond) {
   EXPECT_EQ(harness.tuples().size(), 3u);
 }
 
-TEST(DnsQuery, AFloodOfAnswersIsBoundedAndNoLoss) {
+TEST(DnsQuery, AFloodOfAnswersIsBoundedAndNotALoss) {
   std::vector<testing::Frame> frames;
   for (uint16_t id = 0; id < 2000; ++id) frames.push_back(down(answer(id), kStart + id));
   Harness harness({"dns_query"});
@@ -134,7 +134,7 @@ TEST(DnsQuery, RetransmissionsAreOneTransaction) {
             Lines{"2000000000 1 "});
 }
 
-TEST(DnsQuery, ASecondAnswerThatNobodyAskedFor) {
+TEST(DnsQuery, ASecondUnrequestedAnswer) {
   EXPECT_EQ(seen({up(question(), kStart), down(answer(), kStart + 1), down(answer(), kStart + 2)}, {"partial"}),
             (Lines{"", "response"}));
 }
@@ -149,7 +149,7 @@ TEST(DnsQuery, Halves) {
   EXPECT_EQ(lines, (Lines{"- request", "- request", "1000000000 "}));
 }
 
-TEST(DnsQuery, WhatAnswersSay) {
+TEST(DnsQuery, FieldsOfAnswers) {
   const std::string text = "\x05hello\x03 w\x01";
   const Lines answers = {record(pointer(12), kCname, 60, "\x03web" + pointer(16)),
                          kAddress,
@@ -179,7 +179,7 @@ TEST(DnsQuery, ExtendedCodesAndUnknownNumbers) {
 
 // ---- messages that are not DNS, or are malicious ----
 
-TEST(DnsQuery, OtherPortsNeedAPlainQuestion) {
+TEST(DnsQuery, OtherPortsRequireAPlainQuery) {
   EXPECT_EQ(seen({up(question(), kStart, 40000, 8053), down(answer(), kStart + 5, 40000, 8053)}),
             Lines{"www.example.test A NOERROR 5 "});
   EXPECT_EQ(seen({down(answer(), kStart, 40000, 8053)}), Lines{});
@@ -193,7 +193,7 @@ const std::string kHeader = number(7, 2) + number(kAnswer, 2) + number(1, 2) + n
 const std::string kEnds = number(kA, 2) + number(1, 2);
 const Lines kFlaw = {"qname", "qtype", "malformed"};
 
-TEST(DnsQuery, CompressionThatDoesNotEnd) {
+TEST(DnsQuery, EndlessCompressionPointers) {
   const auto flaw = [](const std::string& question_name) {
     return seen({down(kHeader + question_name + kEnds + kAddress, kStart)}, {"qtype", "malformed"});
   };
@@ -233,7 +233,7 @@ TEST(DnsQuery, AFloodOfPointersIsBounded) {
   EXPECT_EQ(seen({down(pointers + name("a") + kEnds + kAddress, kStart)}, kFlaw), Lines{" TYPE0 pointer-loop"});
 }
 
-TEST(DnsQuery, BadNamesAreReportedOnThePortOfDnsAlone) {
+TEST(DnsQuery, InvalidNamesAreReportedOnPort53Only) {
   const std::string bad = number(7, 2) + number(0x0100, 2) + number(1, 2) + number(0, 6) +
                           "\x0e"
                           "abcdef";
@@ -245,7 +245,7 @@ TEST(DnsQuery, BadNamesAreReportedOnThePortOfDnsAlone) {
   EXPECT_EQ(seen({cut}, kFlaw), Lines{}) << "captured in part";
 }
 
-TEST(DnsQuery, EveryOpcodeIsReportedAndIsATransactionOfItsOwn) {
+TEST(DnsQuery, EveryOpcodeIsASeparateTransaction) {
   const Lines opcodes = {"QUERY", "IQUERY", "STATUS", "OPCODE3", "NOTIFY", "UPDATE", "DSO", "OPCODE7"};
   std::vector<Frame> frames;
   Lines expected;
@@ -268,7 +268,7 @@ TEST(DnsQuery, EveryOpcodeIsReportedAndIsATransactionOfItsOwn) {
 TEST(DnsQuery, EveryMessageCutShort) {
   const std::string whole = message({.flags = kAnswer, .answers = {kAddress, kAddress}});
   for (size_t length = 0; length < whole.size(); ++length) {
-    // Once as a datagram of this length, and once as a datagram captured only up to here.
+    // Tests a datagram of this length, and a datagram that was captured only up to this length.
     Frame cut = down(whole, kStart);
     cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
     cut.bytes.resize(cut.bytes.size() - whole.size() + length);
@@ -334,7 +334,7 @@ TEST(DnsQuery, AfterAGapOverTcp) {
   EXPECT_EQ(harness.lines({"answer_time_ns", "partial"}), (Lines{"1000000 ", "- response", "1000000 "}));
 }
 
-TEST(DnsQuery, ATransferIsToldByItsFirstMessage) {
+TEST(DnsQuery, ATransferIsReportedWithItsFirstMessage) {
   Conversation::Options options;
   options.server_port = 53;
   Conversation conversation(options);
@@ -344,7 +344,7 @@ TEST(DnsQuery, ATransferIsToldByItsFirstMessage) {
   EXPECT_EQ(seen(conversation.close().frames(), {"qtype", "answer_time_ns", "partial"}), Lines{"AXFR 1000000 "});
 }
 
-TEST(DnsQuery, OtherStreamsGiveNothing) {
+TEST(DnsQuery, OtherStreamsEmitNothing) {
   for (const uint16_t port : {53, 80}) {
     Conversation::Options options;
     options.server_port = port;
@@ -354,7 +354,7 @@ TEST(DnsQuery, OtherStreamsGiveNothing) {
   }
 }
 
-TEST(DnsQuery, EachQueryHearsOfWhatItSaw) {
+TEST(DnsQuery, EachQueryGetsTheTuplesOfItsPackets) {
   Harness harness({"dns_query"});
   harness.feed({up(question(), kStart)}, 0b11);
   harness.engine().end_queries(0b01);

@@ -47,7 +47,7 @@ def ns(seconds):
 
 
 def expected(records):
-    """(client, server, name, type, code, time) of each transaction: tshark's messages, as tshark pairs them. A question
+    """Returns (client, server, name, type, code, time) of each transaction: tshark's messages, as paired by tshark. A question
     repeated before its answer counts once, and so does its repeated answer."""
     first, again, of_frame = {}, {}, {}
     for r in (r for r in records if r["kind"] == "dns" and "src" in r and is_compared(ports(r))):

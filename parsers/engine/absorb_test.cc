@@ -42,7 +42,7 @@ struct Outcome {
   }
 };
 
-// Queries by the packets they want: everything, or connections of some endpoints.
+// Queries by the packets that they select: all, or connections of some endpoints.
 constexpr uint64_t kAll = 1, kOfOneServer = 2, kOfSomeClients = 4;
 uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   uint64_t wanted = kAll;
@@ -54,7 +54,7 @@ uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   return wanted & queries;
 }
 
-// Mimics a lane: bursts, the queries `first`, and `second` from one packet to another.
+// Mimics a lane: passes bursts to the queries `first`, and from one packet to another also to `second`.
 struct Queries {
   uint64_t first = kAll;
   uint64_t second = 0;
@@ -196,8 +196,8 @@ TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
   }
 }
 
-// Queries that overlap, and unwanted packets between the others.
-TEST(Absorb, ChangesNoTupleWhereQueriesSayWhichConnections) {
+// Overlapping queries, and unwanted packets between the others.
+TEST(Absorb, ChangesNoTupleWhenQueriesSelectConnections) {
   for (uint32_t seed = 200; seed < 230; ++seed) {
     const std::vector<Frame> frames = traffic(seed);
     for (const uint64_t queries : {kOfOneServer, kOfSomeClients | kOfOneServer, kAll | kOfSomeClients}) {
@@ -211,7 +211,7 @@ TEST(Absorb, ChangesNoTupleWhereQueriesSayWhichConnections) {
   }
 }
 
-TEST(Absorb, LeavesEverythingToAParserThatLooksAtEveryPacket) {
+TEST(Absorb, SkipsNothingForAParserOfEveryPacket) {
   const std::vector<Frame> frames = traffic(1);
   EXPECT_EQ(run(frames, {"tcp_conn_time", "http_get"}, 64, true).absorbed, 0u);
   EXPECT_EQ(run(frames, {"sample"}, 64, true).absorbed, 0u);

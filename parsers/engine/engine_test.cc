@@ -48,7 +48,7 @@ TEST(Engine, ANewSynOnAClosedConnectionIsANewIncarnation) {
   EXPECT_EQ(incarnations(harness, "fin"), (std::vector<uint32_t>{100, 900}));
 }
 
-TEST(Engine, RetransmittedSynsAndFinsAreNot) {
+TEST(Engine, RetransmittedSynsAndFinsAreNotNewIncarnations) {
   const std::vector<Frame> once = Conversation().handshake().close().frames();
   std::vector<Frame> twice;
   for (const Frame& frame : once) twice.insert(twice.end(), 2, frame);
@@ -99,7 +99,7 @@ Lines ends_of(const Harness& harness, uint32_t parser) {
   return ends;
 }
 
-TEST(Engine, EachParserHasItsOwnIntervals) {
+TEST(Engine, EachParserHasSeparateIntervals) {
   static_assert(kStart % kNsPerSecond == 0);
   Harness harness(clocks());
   std::vector<Frame> frames;
@@ -112,7 +112,7 @@ TEST(Engine, EachParserHasItsOwnIntervals) {
   EXPECT_EQ(ends_of(harness, 1), (Lines{"10000000", "20000000", "30000000", "1510000000"}));
 }
 
-TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
+TEST(Engine, AnAddedParserStartsInTheMiddleOfAnInterval) {
   Harness harness(clocks());
   harness.engine().set_parser_queries(1, 0);
   harness.feed({testing::tcp_frame({}, kStart), testing::tcp_frame({}, kStart + 95 * kNsPerMs)});
@@ -123,7 +123,7 @@ TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
   EXPECT_EQ(ends_of(harness, 1), (Lines{"100000000"}));
 }
 
-// From the middle of an interval on, which then ends earlier or later than planned.
+// The interval changes in the middle of an interval, which then ends earlier or later than planned.
 TEST(Engine, ArgumentsChangeAnInterval) {
   Harness harness(clocks());
   const auto choose = [&](int64_t interval_ns) {
@@ -150,7 +150,7 @@ TEST(Engine, IntervalsEndUpToTheEndOfTime) {
   EXPECT_THROW(Harness{std::move(too_short)}, std::invalid_argument);
 }
 
-TEST(Engine, AStraySynOnALiveConnectionIsNot) {
+TEST(Engine, AStraySynOnALiveConnectionIsIgnored) {
   Conversation conversation;
   conversation.handshake().client("x");
   const Frame stray = testing::tcp_frame({.seq = 77777, .flags = tcp_flag::kSyn}, conversation.now_ns());
@@ -160,14 +160,14 @@ TEST(Engine, AStraySynOnALiveConnectionIsNot) {
             (Lines{"syn ", "established ", "fin closed"}));
 }
 
-TEST(Engine, ASynAckShowsThatTheSynWasNoStray) {
+TEST(Engine, ASynAckConfirmsTheSyn) {
   std::vector<Frame> second = Conversation(at(kStart + 1'000'000'000, 900)).handshake().close().frames();
   Harness harness({"tcp_conn_time"});
   harness.all(concat(Conversation(at(kStart, 100)).handshake().client("x").frames(), second));
   EXPECT_EQ(incarnations(harness, "fin"), (std::vector<uint32_t>{900}));
 }
 
-TEST(Engine, LateSynIsOfTheSameConnection) {
+TEST(Engine, ALateSynBelongsToTheSameConnection) {
   Conversation conversation;
   conversation.handshake().client("x").close();
   std::vector<Frame>& frames = conversation.frames();
@@ -179,7 +179,7 @@ TEST(Engine, LateSynIsOfTheSameConnection) {
   EXPECT_EQ(incarnations(harness, "timeout").size(), 0u);
 }
 
-TEST(Engine, TheClientIsToldByWhatIsKnown) {
+TEST(Engine, TheClientIsDerivedFromTheEvidence) {
   const auto header = [](const std::vector<Frame>& frames, ToSide to_side) {
     Harness harness({"tcp_flow_key"});
     harness.feed(frames, 1, 32, to_side);
@@ -206,7 +206,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, int64_t time_ns) {
 const Lines kPair = {"url", "status", "partial"};
 constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-TEST(Engine, AStreamBeginsWhereTheSynAckDoesThatTheClientAcknowledges) {
+TEST(Engine, AStreamStartsAtTheSynAckThatTheClientAcknowledges) {
   for (const uint32_t forged : {4000u, 900'000u, 3'000'000'000u}) {
     Conversation conversation;
     conversation.client("", tcp_flag::kSyn);
@@ -217,7 +217,7 @@ TEST(Engine, AStreamBeginsWhereTheSynAckDoesThatTheClientAcknowledges) {
   }
 }
 
-TEST(Engine, StreamsGoOnAfterARstThatBothSidesIgnore) {
+TEST(Engine, StreamsContinueAfterARstThatBothSidesIgnore) {
   Conversation conversation;
   conversation.handshake().client("GET /a HTTP/1.1\r\n\r\n").server(kAnswer);
   const auto answered = static_cast<uint32_t>(5001 + kAnswer.size());
@@ -251,7 +251,7 @@ TEST(Engine, TextsAreEmittedReadablyAndStatementsWithTheirLineBreaks) {
             (Lines{"a%0A%01%FF 7 a\n%01%FF plain", "a%0Ab 7 a\nb plain", "ab 7 ab plain"}));
 }
 
-TEST(Engine, AUrlWithAControlCharacterIsSeenHoweverItIsCut) {
+TEST(Engine, AUrlWithAControlCharacterIsFoundAtEveryCut) {
   const std::string request = "GET /" + std::string(80, 'a') + "\x01" + "b HTTP/1.1\r\nHost: h\r\n\r\n";
   for (const size_t bytes : {size_t{1}, size_t{3}, size_t{70}, size_t{85}, size_t{86}, request.size()}) {
     Conversation conversation;
@@ -262,7 +262,7 @@ TEST(Engine, AUrlWithAControlCharacterIsSeenHoweverItIsCut) {
   }
 }
 
-TEST(Engine, AKeyWithAControlCharacterIsSeen) {
+TEST(Engine, AKeyWithAControlCharacterIsFound) {
   Conversation::Options options;
   options.server_port = 11211;
   Conversation conversation(options);
@@ -300,7 +300,7 @@ TEST(Engine, EndedConnectionsAreForgottenSoon) {
 }
 
 // Among equally useful connections, the longest silent is evicted.
-TEST(Engine, TheLongestSilentConnectionMakesRoom) {
+TEST(Engine, TheConnectionWithTheLongestSilenceIsEvicted) {
   EngineOptions options = Harness::small();
   options.max_connections = 3;
   Harness harness({"tcp_conn_time"}, options);
@@ -341,7 +341,7 @@ TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
   EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 5000u - 63u);
   EXPECT_EQ(harness.engine().stats().live_connections, 64u);
   harness.engine().end();
-  // Exactly one end for each beginning.
+  // Each connection has exactly one end.
   EXPECT_EQ(incarnations(harness, "syn").size(), 5001u);
   EXPECT_EQ(incarnations(harness, "timeout").size(), 5000u);
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
@@ -430,7 +430,7 @@ TEST(Engine, ResultsDoNotDependOnTheBurst) {
   EXPECT_EQ(run(64, {"tcp_conn_time"}), expected);
 }
 
-TEST(Engine, EachParserTellsOnlyTheQueriesThatWantIt) {
+TEST(Engine, EachParserReportsOnlyToItsQueries) {
   Harness harness(Lines{"tcp_conn_time", "tcp_flow_key"});
   harness.engine().set_parser_queries(0, 0b01);
   harness.engine().set_parser_queries(1, 0b10);
@@ -441,7 +441,7 @@ TEST(Engine, EachParserTellsOnlyTheQueriesThatWantIt) {
   }
 }
 
-TEST(Engine, AnEndedQueryHearsNoMore) {
+TEST(Engine, AnEndedQueryGetsNothingMore) {
   Harness harness({"tcp_conn_time"});
   Conversation conversation;
   conversation.handshake().close();
@@ -455,7 +455,7 @@ TEST(Engine, AnEndedQueryHearsNoMore) {
   EXPECT_EQ(harness.tuples()[3].header.queries, 0b10u);
 }
 
-TEST(Engine, TableSurvivesManyConnectionsComingAndGoing) {
+TEST(Engine, TheTableSurvivesManyConnections) {
   EngineOptions options = Harness::small();
   options.max_connections = 1000;
   Harness harness({"tcp_conn_time"}, options);
@@ -472,7 +472,7 @@ TEST(Engine, TableSurvivesManyConnectionsComingAndGoing) {
 }
 
 // Mimics a lane whose queries come and go: http_get is requested, dropped, and requested again in the same connection.
-TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
+TEST(Engine, AParserThatIsAddedAgainStartsEmpty) {
   Conversation conversation;
   conversation.handshake();
   const size_t first = conversation.frames().size();
@@ -505,7 +505,7 @@ TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
 }
 
 // Ending in steps emits the same tuples as ending at once, at the time of the end, despite packets in between.
-TEST(Engine, EndingInStepsIsEnding) {
+TEST(Engine, EndingStepByStepIsEquivalent) {
   Harness harness({"tcp_conn_time"});
   for (uint32_t i = 0; i < 10; ++i) {
     Conversation::Options options = at(kStart + i, 100 + i);
@@ -544,7 +544,7 @@ std::vector<Frame> udp_flood(int flows) {
 }
 
 // TCP parsers do not see the flows of datagram parsers, and vice versa.
-TEST(Engine, FlowsOfDatagramsAreForThoseWhoAsk) {
+TEST(Engine, DatagramFlowsAreReportedOnRequest) {
   const std::vector<Frame> tcp = Conversation().handshake().client("x").close().frames();
   const std::vector<Frame> both = concat(tcp, udp_flood(3));
   Lines alone;
@@ -565,7 +565,7 @@ TEST(Engine, FlowsOfDatagramsAreForThoseWhoAsk) {
   EXPECT_EQ(std::count_if(seen.begin(), seen.end(), [](const std::string& s) { return s.starts_with("udp_flow"); }), 3);
 }
 
-TEST(Engine, FlowsOfDatagramsEndByBeingIdle) {
+TEST(Engine, DatagramFlowsEndByTimeout) {
   Harness harness({"udp_flow"});
   harness.feed(udp_flood(5));
   EXPECT_EQ(harness.engine().stats().live_connections, 5u);

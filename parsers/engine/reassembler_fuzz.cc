@@ -1,5 +1,5 @@
-// Checks the streams that the reassembler delivers: offsets have no holes, nothing follows the end, and each byte comes
-// once, as in its first captured copy.
+// Checks the streams that the reassembler delivers: offsets have no holes, nothing follows the end, and each byte is
+// delivered once, as in its first captured copy.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>

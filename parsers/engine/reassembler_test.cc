@@ -103,7 +103,7 @@ TEST(Reassembler, OutOfOrderAndRetransmitted) {
             "abcdef.");
 }
 
-TEST(Reassembler, FirstDataThatItsAcknowledgementOvertook) {
+TEST(Reassembler, FirstDataThatArrivesAfterItsAcknowledgement) {
   EXPECT_EQ(reassemble(opened({client_data(2, ""), client_data(0, "ab"), client_data(2, "cd")})).client(), "abcd.");
   // A keep-alive differs only in its length.
   EXPECT_EQ(reassemble(opened({client_data(0, ""), client_data(UINT32_MAX, "?"), client_data(0, "ab")})).client(),
@@ -111,7 +111,7 @@ TEST(Reassembler, FirstDataThatItsAcknowledgementOvertook) {
 }
 
 // Acknowledgements of both sides precede the first data of either.
-TEST(Reassembler, FirstDataOfBothSidesThatAcknowledgementsOvertook) {
+TEST(Reassembler, FirstDataOfBothSidesAfterTheAcknowledgements) {
   Conversation conversation;
   conversation.handshake().server("hello").client_ack().client("hi").server_ack().client("more").close();
   std::vector<Frame> frames = conversation.frames();
@@ -126,7 +126,7 @@ TEST(Reassembler, FirstDataOfBothSidesThatAcknowledgementsOvertook) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST(Reassembler, SynsThatAcknowledgementsOvertook) {
+TEST(Reassembler, SynsThatArriveAfterTheirAcknowledgements) {
   Conversation conversation;
   conversation.handshake().server("hello").client_ack().client("hi").close();
   std::vector<Frame> frames = conversation.frames();
@@ -183,7 +183,7 @@ TEST(Reassembler, ResetEndsBothSides) {
   EXPECT_EQ(streams.server(), "xy!");
 }
 
-TEST(Reassembler, PayloadOfARstIsNoData) {
+TEST(Reassembler, PayloadOfARstIsNotData) {
   const std::vector<Frame> syn = Conversation().client("", tcp_flag::kSyn).frames();
   std::vector<Frame> frames = {syn[0], from_server(0, 1, "forged", tcp_flag::kRst | tcp_flag::kAck)};
   for (const Frame& frame : opened({from_server(0, 1001, "xy"), from_server(2, 1001, "bye", tcp_flag::kRst)})) {
@@ -192,7 +192,7 @@ TEST(Reassembler, PayloadOfARstIsNoData) {
   EXPECT_EQ(reassemble(frames).server(), "xy!");
 }
 
-TEST(Reassembler, FinsOutsideTheWindowEndNothing) {
+TEST(Reassembler, FinsOutsideTheWindowAreIgnored) {
   for (const uint32_t offset : {0u - 1000u, 1u << 27, 1u << 30}) {
     const uint8_t fin = tcp_flag::kAck | tcp_flag::kFin;
     const Streams streams =
@@ -201,7 +201,7 @@ TEST(Reassembler, FinsOutsideTheWindowEndNothing) {
   }
 }
 
-TEST(Reassembler, FinThatItsAcknowledgementOvertook) {
+TEST(Reassembler, FinThatArrivesAfterItsAcknowledgement) {
   std::vector<Frame> frames =
       opened({client_data(0, "ab"), server_ack(3), client_data(2, "", tcp_flag::kAck | tcp_flag::kFin)});
   EXPECT_EQ(reassemble(frames).client(), "ab|");
@@ -224,7 +224,7 @@ TEST(Reassembler, UnacknowledgedHoleWaitsForTheRetransmission) {
   EXPECT_EQ(reassemble(frames).client(), "abcdef.");
 }
 
-TEST(Reassembler, WhatIsAcknowledgedAtTheEndAndNeverSeenIsAGap) {
+TEST(Reassembler, UnseenAcknowledgedDataAtTheEndIsAGap) {
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(10)})).client(), "ab<8>.");
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), client_data(6, "", tcp_flag::kAck | tcp_flag::kFin)})).client(),
             "ab<4>|");
@@ -233,7 +233,7 @@ TEST(Reassembler, WhatIsAcknowledgedAtTheEndAndNeverSeenIsAGap) {
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(4)})).client(), "ab<2>.");
 }
 
-TEST(Reassembler, SnaplenLeavesAGapOfWhatWasCut) {
+TEST(Reassembler, ASnaplenLeavesAGap) {
   Frame cut = client_data(0, "abcdefgh");
   cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
   cut.bytes.resize(cut.bytes.size() - 5);
@@ -259,7 +259,7 @@ TEST(Reassembler, MidStreamAndOneWay) {
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "a<1>cdef.");
 }
 
-TEST(Reassembler, FullBuffersGiveUpTheHole) {
+TEST(Reassembler, FullBuffersAbandonTheHole) {
   EngineOptions options = testing::Harness::small();
   options.max_flow_reassembly_bytes = 2 * Chunk::kBytes;
   std::vector<Frame> frames =
@@ -275,7 +275,7 @@ TEST(Reassembler, FullBuffersGiveUpTheHole) {
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
 }
 
-TEST(Reassembler, AcknowledgementsFromNowhereDoNoHarm) {
+TEST(Reassembler, UnrelatedAcknowledgementsAreHarmless) {
   std::vector<Frame> frames =
       opened({client_data(0, "ab"), server_ack(1u << 31), client_data(2, "cd"), client_data(1u << 30, "?")});
   EXPECT_EQ(reassemble(frames).client(), "abcd.");

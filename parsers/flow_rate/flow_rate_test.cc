@@ -37,7 +37,7 @@ std::vector<std::unique_ptr<Parser>> parser(uint64_t link, uint64_t mirror, uint
 
 double number(const Tuple& tuple, const std::string& field) { return std::stod(tuple[field]); }
 
-TEST(FlowRate, CountsWhereNoCopyIsMissing) {
+TEST(FlowRate, CountsExactlyIfNoCopyIsMissing) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x')).server(std::string(500, 'y')).wait_ns(kSecond).client("z");
   Harness run({"flow_rate"});
@@ -54,7 +54,7 @@ TEST(FlowRate, CountsWhereNoCopyIsMissing) {
   EXPECT_EQ(run.tuples().at(0).endpoints(), "10.0.0.1:40000>10.0.0.2:80");
 }
 
-TEST(FlowRate, CountsAllProtocolsAndWrappings) {
+TEST(FlowRate, CountsAllProtocolsAndEncapsulations) {
   std::vector<Frame> frames;
   for (int i = 0; i < 10; ++i) {
     const int64_t time_ns = kStart + i * 10 * kMs;
@@ -112,7 +112,7 @@ TEST(FlowRate, AgreesWithTheSendersUnderOversubscription) {
   }
 }
 
-TEST(FlowRate, UdpIsScaledByTheShareOfTcpBesideIt) {
+TEST(FlowRate, UdpIsScaledByTheShareOfConcurrentTcp) {
   constexpr int kSeconds = 6;
   std::vector<FlowSpec> flows = rates::testing::slow_flows(6, 2.0, kSeconds);
   flows[0].udp = flows[1].udp = true;
@@ -219,7 +219,7 @@ TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
 }
 
 // A query that is added cuts the interval of each flow: each part has the rate of its time.
-TEST(FlowRate, AnIntervalThatIsCutHasTheRateOfItsParts) {
+TEST(FlowRate, AShortenedIntervalHasTheRateOfItsPart) {
   Harness run(parser(0, 10'000'000'000));
   run.feed(steady_datagrams(kStart, kStart + 900 * kMs), 0b01);
   run.feed(steady_datagrams(kStart + 900 * kMs, kStart + 1010 * kMs), 0b11);
@@ -230,7 +230,7 @@ TEST(FlowRate, AnIntervalThatIsCutHasTheRateOfItsParts) {
 }
 
 // Neither SYNs nor flows of one segment displace a flow that sends, and flows that are no longer followed are counted.
-TEST(FlowRate, AFloodDisplacesNoFlowThatSends) {
+TEST(FlowRate, AFloodEvictsNoSendingFlow) {
   const std::vector<FlowSpec> flows = rates::testing::slow_flows(6, 2.0, 3);
   const std::vector<Frame> real = frames_of(run_mirror(flows, rates::testing::slow_mirror(), 4), flows);
   std::vector<Frame> frames;

@@ -32,7 +32,7 @@ struct Response : ResponseHalf {
   uint32_t stream = 0;
   uint32_t status = 0;
   uint64_t bytes = 0;
-  bool begun = false;  // its first byte was seen
+  bool begun = false;  // its first byte was captured
   bool grpc = false;
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;

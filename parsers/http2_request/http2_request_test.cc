@@ -72,7 +72,8 @@ std::string data(uint32_t stream, const std::string& payload, int flags = 0) {
 std::string settings() { return frame(http2::kSettings, 0, 0, number(3, 2) + number(100, 4)); }
 std::string hello() { return std::string(http2::kPreface) + settings(); }
 
-// One after the other: blocks must be sent in the order in which they were encoded, and a + b may encode b first.
+// Encodes blocks in separate statements: they must be sent in the order in which they were encoded, and a + b may
+// encode b first.
 std::string join(std::initializer_list<std::string> parts) {
   std::string text;
   for (const std::string& part : parts) text += part;
@@ -122,7 +123,7 @@ void expect_at_every_cut(const std::string& requests, const std::string& answers
 
 // ---- streams ----
 
-TEST(Http2Request, StreamsInterleavedHoweverTheyAreCut) {
+TEST(Http2Request, InterleavedStreamsAtEveryCut) {
   Talk talk;
   const std::string requests = join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b", 0, {}, "POST"), talk.ask(5, "/c"),
                                      data(3, "body"), data(3, "", kEndStream)});
@@ -190,7 +191,7 @@ TEST(Http2Request, ResetsAndGoAway) {
           .client(join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b"), talk.ask(5, "/c"), talk.ask(7, "/d")}))
           .server(join({settings(), talk.answer(3, "200"), data(3, "x")}))
           .client(frame(http2::kRstStream, 0, 1, number(8, 4)))
-          .server(talk.answer(1, "200", kEndStream))  // was under way
+          .server(talk.answer(1, "200", kEndStream))  // was in flight
           .server(frame(http2::kRstStream, 0, 3, number(2, 4)))
           .server(frame(http2::kGoAway, 0, 0, number(5, 4) + number(0, 4)))
           .server(talk.answer(5, "200", kEndStream))
@@ -299,7 +300,7 @@ TEST(Http2Request, JoinsInMidStream) {
   EXPECT_EQ(lines, (Lines{"GET - /old - 3 complete ", "REPORT - /new 200 5 complete ", "REPORT - /new - 7 complete "}));
 }
 
-TEST(Http2Request, CapturedInPart) {
+TEST(Http2Request, TruncatedCaptures) {
   Talk talk;
   std::vector<Frame> frames =
       one_connection(join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b", kEndStream, {{"x", std::string(300, 'x')}})}),
@@ -314,9 +315,9 @@ TEST(Http2Request, CapturedInPart) {
   EXPECT_EQ(whole, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
 }
 
-// Each path has a different status and body length. With any frames lost, every reported header is correct, and so is
-// each pair.
-TEST(Http2Request, NeverWrongWhicheverFramesAreLost) {
+// Each path has a different status and body length. Whichever frames are lost, every reported header and pair must be
+// correct.
+TEST(Http2Request, NeverPairsWrongIfFramesAreLost) {
   Talk talk;
   Conversation conversation;
   conversation.handshake().client(hello()).server(settings());
@@ -355,7 +356,7 @@ TEST(Http2Request, NeverWrongWhicheverFramesAreLost) {
   EXPECT_GT(pairs, runs * 9) << "of 12 a run";
 }
 
-TEST(Http2Request, LeavesOtherProtocolsAlone) {
+TEST(Http2Request, IgnoresOtherProtocols) {
   EXPECT_EQ(parse(one_connection("GET /a HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")),
             Lines{});
   EXPECT_EQ(parse(one_connection("GET /a HTTP/1.1\r\nUpgrade: websocket\r\n\r\n", "HTTP/1.1 101 Switching\r\n\r\n")),
@@ -393,7 +394,7 @@ TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   };
   http2::HeaderDecoder decoder;
   Headers headers;
-  // "y: 9", new; then entry 63's name, which was not seen, with "2"; both go into the table, from 62 on.
+  // "y: 9", a new header; then the unseen name of entry 63 with "2"; both are added to the table, from 62 on.
   EXPECT_TRUE(decoder.decode(std::string_view("\x40\x01y\x01"
                                               "9\x7f\x00\x01"
                                               "2",

@@ -33,7 +33,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
 }
 
 // The body continues, but the client sent another request after it had received exactly the data before this segment,
-// which begins like a response: a length was misread.
+// which begins like a response. So a length was misread.
 bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Segment& segment) const {
   if (requester_ < 0 || is_requester(side)) return false;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

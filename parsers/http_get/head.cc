@@ -191,8 +191,8 @@ void parse_start_line(std::string_view line, Head* head) {
   head->versioned = parts.versioned;
 }
 
-// The line at `begin`: its end, without and with its terminator. False if it has no end, or contains control
-// characters.
+// Finds the end of the line at `begin`, without and with its terminator. Returns false if it has no end, or contains
+// control characters.
 struct Line {
   size_t end;
   size_t next;

@@ -53,7 +53,7 @@ struct Head {
 
 // Returns the length of the head at the beginning of `bytes`, parsed as parse_head() would, if it is complete and
 // ordinary: a usual method or a status, a version, nothing folded. Otherwise returns 0, which implies nothing about the
-// bytes, and *head must be reset. Takes half the time of looking, finding the end and parsing.
+// bytes, and *head must be reset. Takes half the time of look_at(), finding the end, and parse_head() together.
 size_t parse_ordinary_head(std::string_view bytes, Head* head);
 
 // REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early if the rest was not captured.

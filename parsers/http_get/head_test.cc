@@ -16,7 +16,7 @@ std::string what(const Head& head) {
          (head.content_length ? std::to_string(*head.content_length) : "none");
 }
 
-// The general way: as MessageReader parses if parse_ordinary_head() returns 0.
+// The slow path: parses like MessageReader if parse_ordinary_head() returns 0.
 size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch) {
   const Look look = look_at(bytes);
   if (look != Look::kRequest && look != Look::kResponse) return 0;
@@ -27,8 +27,8 @@ size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch
   return end;
 }
 
-// The general way parses every head that the ordinary way accepts with the same result. Returns true if the ordinary
-// way accepted it.
+// The slow path must parse every head that the fast path accepts with the same result. Returns true if the fast path
+// accepted it.
 bool expect_agreement(const std::string& bytes) {
   Head ordinary, any;
   const size_t taken = parse_ordinary_head(bytes, &ordinary);
@@ -39,7 +39,7 @@ bool expect_agreement(const std::string& bytes) {
   return true;
 }
 
-TEST(Head, OrdinaryHeadsAreTakenTheShortWay) {
+TEST(Head, OrdinaryHeadsTakeTheFastPath) {
   const std::string browser =
       "GET /a?b=c HTTP/1.1\r\nAccept: */*\r\nCookie: k=v; l=w\r\nHost: shop.example\r\nConnection: keep-alive\r\n\r\n";
   Head head;
@@ -52,7 +52,7 @@ TEST(Head, OrdinaryHeadsAreTakenTheShortWay) {
   EXPECT_TRUE(expect_agreement("GET /a b HTTP/1.1\r\nHost : h\r\n\r\n"));
 }
 
-TEST(Head, OthersAreLeftToTheLongWay) {
+TEST(Head, OtherHeadsTakeTheSlowPath) {
   for (const std::string bytes :
        {"", "G", "GET / HTTP/1.1", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: h\r\n", "GET /\r\n\r\n",
         "GET  / HTTP/1.1\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n",
@@ -64,7 +64,7 @@ TEST(Head, OthersAreLeftToTheLongWay) {
 }
 
 // Heads of every length around the scanner's blocks, and ordinary ones with a few bytes changed.
-TEST(Head, BothWaysAgree) {
+TEST(Head, BothPathsAgree) {
   const std::vector<std::string> seeds = {
       "GET /index.html HTTP/1.1\r\nHost: www.example.org\r\nCookie: a=1\r\nContent-Type: text/plain\r\n\r\nbody",
       "HTTP/1.1 301 Moved\r\nTransfer-Encoding: chunked\r\nHost: x\r\nContent-Length: 7\r\n\r\n",

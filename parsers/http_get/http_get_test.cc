@@ -118,7 +118,7 @@ TEST(HttpGet, Http10KeepAlive) {
       {whole("GET  /k 200", get, ok), whole("POST h /p 200", post, ok), whole("GET  /k 200", get, last)});
 }
 
-TEST(HttpGet, NeitherLengthNorChunksMeansUntilTheClose) {
+TEST(HttpGet, WithoutLengthOrChunksTheBodyEndsWithTheConnection) {
   const std::string answer = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
   // The next request is never answered.
   expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", answer,
@@ -134,7 +134,7 @@ TEST(HttpGet, NeitherLengthNorChunksMeansUntilTheClose) {
   EXPECT_EQ(parse(reset.frames()), Lines{whole("GET h /a 200", kGet, answer)});
 }
 
-TEST(HttpGet, ChunksGoBeforeALength) {
+TEST(HttpGet, ChunkingOverridesContentLength) {
   const std::string post =
       "POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: "
       "999\r\nTransfer-Encoding:\r\n\tchunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
@@ -158,7 +158,7 @@ TEST(HttpGet, LongTrailers) {
 }
 
 // Content is never examined.
-TEST(HttpGet, CompressedBodiesAreSteppedOver) {
+TEST(HttpGet, CompressedBodiesAreSkipped) {
   const std::string gzip = std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\r\n\r\n", 14) + std::string(kOk) +
                            "\r\n0\r\n\r\n" + std::string(kGet) + '\0' + "\xff";
   const std::string coding = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n";
@@ -173,7 +173,7 @@ TEST(HttpGet, CompressedBodiesAreSteppedOver) {
       {whole("POST h /z 200", post, counted), whole("GET h /a 200", kGet, chunked), whole("GET h /a 200", kGet, kOk)});
 }
 
-TEST(HttpGet, BodylessWhateverTheirHeadsSay) {
+TEST(HttpGet, BodylessResponsesIgnoreTheirHeaders) {
   const std::string head = "HEAD /h HTTP/1.1\r\nHost: h\r\n\r\n";
   const std::string head_answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string head_open = "HTTP/1.1 404 Not Found\r\n\r\n";
@@ -218,7 +218,7 @@ TEST(HttpGet, RefusedUpgradesStayHttp) {
 }
 
 // Bytes after 101 belong to another protocol, even if they look like HTTP.
-TEST(HttpGet, NothingIsToldBehindAnUpgrade) {
+TEST(HttpGet, NothingIsReportedAfterAnUpgrade) {
   const std::string upgrade =
       "GET /h2 HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
   const std::string switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
@@ -242,7 +242,7 @@ TEST(HttpGet, TunnelsAtEveryCut) {
     const std::string established = "HTTP/1.1 200 OK\r\n" + std::string(field) + "\r\n";
     expect_at_every_cut(connect, established + hello + std::string(kOk),
                         {whole("CONNECT  far:443 200", connect, established)});
-    // A client that does not wait for the answer.
+    // This client does not wait for the answer.
     expect_at_every_cut(connect + hello, established + hello, {whole("CONNECT  far:443 200", connect, established)});
   }
   const std::string refused = "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 4\r\n\r\nno, ";
@@ -299,7 +299,7 @@ TEST(HttpGet, LongHeads) {
 }
 
 // A server that times out sends an unrequested answer.
-TEST(HttpGet, UnaskedResponse) {
+TEST(HttpGet, UnsolicitedResponse) {
   const std::string timeout = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\n\r\n";
   Conversation conversation;
   conversation.handshake().client(kGet).server(kOk).client_ack().wait_ns(5'000'000'000).server(timeout);
@@ -370,7 +370,7 @@ TEST(HttpGet, HeadTooLongIsCounted) {
   EXPECT_EQ(run.lost(LossReason::kHeadTooLong), 1u);
 }
 
-TEST(HttpGet, ClientIsToldByTheRequestWhereNothingElseTells) {
+TEST(HttpGet, TheRequestIdentifiesTheClient) {
   Conversation::Options options;
   options.client_port = 80;
   options.server_port = 40000;  // by port alone it would be the client
@@ -383,7 +383,7 @@ TEST(HttpGet, ClientIsToldByTheRequestWhereNothingElseTells) {
   EXPECT_EQ(run.tuples()[0].header.client_known_by, ClientKnownBy::kProtocol);
 }
 
-TEST(HttpGet, EndingOneQueryTellsItAloneOfWhatIsPending) {
+TEST(HttpGet, EndingAQueryReportsItsPendingTransactionsOnly) {
   Conversation conversation;
   conversation.handshake().client(kGet).server(kOk);
   const std::vector<Frame> frames = conversation.frames();
@@ -407,8 +407,8 @@ class NobodyListens final : public http::MessageHandler {
   bool on_headless(Side, const Segment&) override { return false; }
 };
 
-// Each of a million connections would keep room for a single head that came in pieces.
-TEST(HttpGet, KeepsNoRoomForAHeadThatCameInPieces) {
+// Otherwise each of a million connections could keep a buffer for a head that arrived in pieces.
+TEST(HttpGet, ReleasesTheBufferOfASegmentedHead) {
   NobodyListens handler;
   http::MessageReader reader(0);
   const size_t fresh = reader.buffer_bytes();

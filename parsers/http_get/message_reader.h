@@ -109,7 +109,7 @@ class MessageReader {
   void end_in_gap(uint64_t gap_begin, MessageHandler& handler);
   void lose_step(MessageHandler& handler);
   void consume(std::string_view& text, size_t bytes);
-  // A head in several pieces is rare, but over time each of a million connections would keep room for one.
+  // A head in several pieces is rare, but over time each of a million connections would keep a buffer for one.
   void drop_head() {
     if (!head_.empty()) [[unlikely]]
       std::string().swap(head_);  // assigning an empty string would keep its memory

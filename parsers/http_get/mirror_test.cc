@@ -23,7 +23,7 @@ TEST(HttpGet, JoinsInMidStream) {
   Conversation conversation;
   conversation.handshake().client(kGet).server_cut(kOk, 20).client(kGet).server(kOk).client(kGet).server(kOk).close();
   std::vector<Frame> frames = conversation.frames();
-  frames.erase(frames.begin(), frames.begin() + 5);  // the first response's tail remains
+  frames.erase(frames.begin(), frames.begin() + 5);  // only the end of the first response is left
   EXPECT_EQ(parse(frames), (Lines{whole("GET h /a 200", kGet, kOk), whole("GET h /a 200", kGet, kOk)}));
 }
 
@@ -42,12 +42,12 @@ std::vector<Frame> three_with_lost(std::vector<size_t> lost, size_t response_cut
   return frames;
 }
 
-TEST(HttpGet, LostRequestLeavesItsResponseSingle) {
+TEST(HttpGet, LostRequestLeavesItsResponseUnpaired) {
   const std::string whole_1 = whole("GET h /1 200", kGet, kOk), whole_3 = whole("GET h /3 200", kGet, kOk);
   EXPECT_EQ(parse(three_with_lost({5})), (Lines{whole_1, "- - - 200 - " + size(kOk) + " response", whole_3}));
 }
 
-TEST(HttpGet, LostResponseLeavesItsRequestSingle) {
+TEST(HttpGet, LostResponseLeavesItsRequestUnpaired) {
   Lines lines = parse(three_with_lost({6}));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0], whole("GET h /1 200", kGet, kOk));
@@ -55,8 +55,9 @@ TEST(HttpGet, LostResponseLeavesItsRequestSingle) {
   EXPECT_EQ(lines[2], whole("GET h /3 200", kGet, kOk));
 }
 
-TEST(HttpGet, GapInsideABodyOfKnownLengthIsSteppedOver) {
-  // Responses in three segments of 15 bytes; the second one's last 5 bytes are of the body, the third is its middle.
+TEST(HttpGet, GapInsideABodyOfKnownLengthIsSkipped) {
+  // Responses in three segments of 15 bytes; the last 5 bytes of the second belong to the body, and the third is the
+  // body's middle.
   std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
   Conversation conversation;
   conversation.handshake().client(kGet).server_cut(big, 1000).client(kGet).server(kOk).close();
@@ -67,7 +68,7 @@ TEST(HttpGet, GapInsideABodyOfKnownLengthIsSteppedOver) {
   EXPECT_EQ(run.lost(LossReason::kGap), 1000u);
 }
 
-TEST(HttpGet, AGapThatGoesOnBehindABodyDoesNotLengthenIt) {
+TEST(HttpGet, AGapBeyondABodyDoesNotExtendIt) {
   // The response's last segment and all of the next response are lost.
   const std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
   Conversation conversation;
@@ -79,13 +80,13 @@ TEST(HttpGet, AGapThatGoesOnBehindABodyDoesNotLengthenIt) {
                                   whole("GET h /a 200", kGet, kOk)}));
 }
 
-TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
+TEST(HttpGet, NeverPairsWrongIfAFrameIsLost) {
   for (size_t response_cut : {1000u, 20u}) {
     const size_t frames = three_with_lost({}, response_cut).size();
     for (size_t first = 0; first < frames; ++first) {
       for (size_t second = first + 1; second < frames; ++second) {
         Harness run({"http_get"});
-        // Responses carry no number, so a pair is right if its times are: each takes 1 ms to the first byte.
+        // Responses carry no number, so a pair is correct if its times are: each takes 1 ms to the first byte.
         run.all(three_with_lost({first, second}, response_cut));
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
@@ -96,7 +97,7 @@ TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
   }
 }
 
-// Transactions that each identify themselves, in segments of at most `cut` bytes, and the transaction of each frame.
+// Self-identifying transactions in segments of at most `cut` bytes, and the transaction of each frame.
 std::vector<Frame> told_apart(size_t transactions, size_t cut, std::vector<size_t>* transaction_of) {
   Conversation conversation;
   conversation.handshake();
@@ -116,7 +117,7 @@ std::vector<Frame> three_told_apart(size_t cut, std::vector<size_t>* transaction
 }
 
 // While the parser waits for a lost request, responses wait, too, and one of the next ones may be lost as well.
-TEST(HttpGet, NeverPairsWrongWhicheverThreeFramesAreLost) {
+TEST(HttpGet, NeverPairsWrongIfThreeFramesAreLost) {
   std::vector<size_t> transaction_of;
   const std::vector<Frame> frames = told_apart(11, 1000, &transaction_of);
   for (size_t first = 0; first < frames.size(); ++first) {
@@ -141,7 +142,7 @@ TEST(HttpGet, NeverPairsWrongWhicheverThreeFramesAreLost) {
   }
 }
 
-TEST(HttpGet, ALostSegmentCostsItsOwnTransactionOnly) {
+TEST(HttpGet, ALostSegmentAffectsOnlyItsTransaction) {
   for (const size_t cut : {1000u, 20u, 7u, 1u}) {
     std::vector<size_t> transaction_of;
     const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
@@ -167,7 +168,7 @@ TEST(HttpGet, ALostSegmentCostsItsOwnTransactionOnly) {
   }
 }
 
-TEST(HttpGet, ARepeatedSegmentChangesNothing) {
+TEST(HttpGet, ARepeatedSegmentHasNoEffect) {
   for (const size_t cut : {1000u, 20u, 7u}) {
     std::vector<size_t> transaction_of;
     const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
@@ -183,7 +184,7 @@ TEST(HttpGet, ARepeatedSegmentChangesNothing) {
   }
 }
 
-TEST(HttpGet, SwappedSegmentsChangeNothing) {
+TEST(HttpGet, SwappedSegmentsHaveNoEffect) {
   std::vector<size_t> transaction_of;
   const std::vector<Frame> frames = three_told_apart(7, &transaction_of);
   const Lines expected = parse(frames);
@@ -246,14 +247,14 @@ TEST(HttpGet, ConnectionsInProgressAreJoinedInMidStream) {
       for (size_t number = transaction_of[3 + skipped - 1] + 1; number <= 3; ++number) {
         expected.push_back("/" + std::to_string(number));
       }
-      // The transaction in progress may be complete: then its last skipped byte ended the previous one.
+      // The transaction in progress may be complete if the last skipped byte ended the previous one.
       if (whole_ones.size() > expected.size()) whole_ones.erase(whole_ones.begin());
       EXPECT_EQ(whole_ones, expected) << skipped << " skipped, cut at " << cut;
     }
   }
 }
 
-TEST(HttpGet, FramesAFewPlacesLateChangeNothing) {
+TEST(HttpGet, SlightlyLateFramesHaveNoEffect) {
   const std::vector<Frame> frames = three_with_lost({}, 20);
   Lines expected = {whole("GET h /1 200", kGet, kOk), whole("GET h /2 200", kGet, kOk),
                     whole("GET h /3 200", kGet, kOk)};
@@ -267,7 +268,7 @@ TEST(HttpGet, FramesAFewPlacesLateChangeNothing) {
   }
 }
 
-TEST(HttpGet, EverythingTwiceChangesNothing) {
+TEST(HttpGet, DuplicatingEveryFrameHasNoEffect) {
   std::vector<Frame> twice;
   for (const Frame& frame : three_with_lost({})) twice.insert(twice.end(), 2, frame);
   EXPECT_EQ(parse(twice).size(), 3u);

@@ -31,7 +31,7 @@ def is_interim(response):
 
 
 def expected(records):
-    """Transactions of the truth: requests with the responses that tshark assigns to them, and single halves."""
+    """Returns the reference transactions: requests with the responses that tshark assigns to them, and unpaired halves."""
     requests = {}
     result = []
     for record in records:

@@ -53,7 +53,7 @@ class Echoes {
     }
   }
 
-  // There are no streams.
+  // ICMP has no streams.
   void start_in_middle(Side /*side*/) {}
   ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, Sink&) { return ExchangeVerdict::kNotMine; }
   ExchangeVerdict gap(Side, uint64_t, const Segment&, Sink&) { return ExchangeVerdict::kNotMine; }

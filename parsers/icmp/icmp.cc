@@ -38,7 +38,7 @@ class EndpointText {
   size_t size_ = 0;
 };
 
-// ICMP messages of both versions: pairs echoes, and reports errors with the packets they are about.
+// ICMP messages of both versions: pairs echoes, and reports errors with the packets that they concern.
 class Icmp final : public TransactionParser<icmp::Echoes> {
  public:
   const Schema& schema() const override;

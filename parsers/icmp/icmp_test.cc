@@ -54,7 +54,7 @@ TEST(Icmp, EchoesArePaired) {
             (Lines{"2001:db8::1>2001:db8::2 echo 128 3 "}));
 }
 
-TEST(Icmp, BothHostsMayAsk) {
+TEST(Icmp, EitherHostMaySendRequests) {
   EXPECT_EQ(
       seen({testing::icmp_frame(kA, kB, echo(8, 7, 1), kStart), testing::icmp_frame(kB, kA, echo(8, 7, 1), kStart + 1),
             testing::icmp_frame(kA, kB, echo(0, 7, 1), kStart + 3),
@@ -66,7 +66,7 @@ TEST(Icmp, BothHostsMayAsk) {
 TEST(Icmp, HalvesAndRepetitions) {
   EXPECT_EQ(seen({testing::icmp_frame(kB, kA, echo(0, 7, 1), kStart)}, {"type", "rtt_ns", "partial"}),
             Lines{"10.0.0.1>10.0.0.2 0 - response"});
-  // Requests every second for ever without a reply: reported after ten seconds.
+  // Endless requests, one per second without a reply, are reported after ten seconds.
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 30; ++i) frames.push_back(testing::icmp_frame(kA, kB, echo(8, 7, i), kStart + i * kSecond));
   Harness harness({"icmp"});
@@ -81,7 +81,7 @@ TEST(Icmp, HalvesAndRepetitions) {
       (Lines{"10.0.0.1>10.0.0.2 1 ", "10.0.0.1>10.0.0.2 - response"}));
 }
 
-TEST(Icmp, ErrorsSayWhatTheyAreAbout) {
+TEST(Icmp, ErrorsNameTheOffendingFlow) {
   const testing::Bytes udp = testing::ip_v4(kA, kB, protocol::kUdp, testing::udp_datagram(40000, 53, "question"));
   const Lines fields = {"message", "reason", "code", "mtu", "quoted_protocol", "quoted_src", "quoted_dst"};
   EXPECT_EQ(seen({testing::icmp_frame(kB, kA, icmp(3, 3, 0, quoted(udp, 28)), kStart)}, fields),
@@ -108,14 +108,14 @@ TEST(Icmp, EveryErrorCutShort) {
   }
 }
 
-TEST(Icmp, OtherMessagesAndUnknownOnes) {
+TEST(Icmp, OtherAndUnknownMessages) {
   EXPECT_EQ(seen({testing::icmp_frame(kA6, kB6, icmp(135, 0, 0, std::string(16, 'x')), kStart),
                   testing::icmp_frame(kA, kB, icmp(135, 1, 0), kStart + 1)},
                  {"message", "type", "code", "quoted_dst", "partial"}),
             (Lines{"2001:db8::1>2001:db8::2 neighbor-solicitation 135 0 - ", "10.0.0.1>10.0.0.2  135 1 - "}));
 }
 
-TEST(Icmp, OtherProtocolsGiveNothing) {
+TEST(Icmp, OtherProtocolsEmitNothing) {
   std::vector<Frame> frames = testing::Conversation().handshake().client(echo(8, 1, 1)).close().frames();
   frames.push_back(testing::udp_frame({.payload = echo(8, 1, 1)}, kStart + kSecond));
   EXPECT_EQ(Harness({"icmp"}).all(frames).tuples().size(), 0u);

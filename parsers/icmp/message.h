@@ -10,7 +10,7 @@ namespace tapline::icmp {
 
 enum class Kind : uint8_t { kEchoRequest, kEchoReply, kError, kOther };
 
-// The packet that an error is about, as far as it is quoted.
+// The packet that an error concerns, as far as it is quoted.
 struct Quoted {
   bool present = false;
   uint8_t protocol = 0;
@@ -22,10 +22,10 @@ struct Quoted {
 struct Message {
   Kind kind = Kind::kOther;
   uint8_t type = 0, code = 0;
-  std::string_view name;          // "echo", "unreachable", …; "" for types without a name here
-  std::string_view reason;        // set for errors: "port", "host", …; "" for codes without a name here
+  std::string_view name;          // "echo", "unreachable", …; "" for unnamed types
+  std::string_view reason;        // set for errors: "port", "host", …; "" for unnamed codes
   uint16_t id = 0, sequence = 0;  // set for echoes
-  uint32_t mtu = 0;               // MTU of the link that the packet was too big for
+  uint32_t mtu = 0;               // MTU of the link for which the packet was too big
   Quoted quoted;                  // set for errors
 };
 

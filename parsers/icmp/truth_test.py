@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""Compares icmp with tshark, message by message: types, codes, who sends, and the round-trip times of echoes.
-
-Over the reference captures that have ICMP, but for those that are malformed on purpose or within tunnels, where tshark shows several layers.
+"""Compares icmp with tshark, message by message: types, codes, senders, and the round-trip times of echoes.  Uses the reference captures that have ICMP, except those that are malformed on purpose or within tunnels, where tshark shows several layers.
 
 usage: truth_test.py [MONITOR]
 """
@@ -18,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
 import oracle  # noqa: E402
 
 AREAS = {"dns", "generated", "http", "ipv6", "memcached", "mixed", "mysql", "postgres", "redis", "tcp", "tls"}
-# tshark reads ICMP within other packets there, as we do, but shows the outer addresses first.
+# In these captures, tshark parses ICMP within other packets, as we do, but shows the outer addresses first.
 TUNNELS = {"ipv6/arkime__ipv6-in-ipv4.pcap", "ipv6/ndpi__6in4tunnel.pcap", "ipv6/pcpp__ipv6.pcap"}
 FIELDS = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "icmp.type", "icmp.code", "icmpv6.type", "icmpv6.code", "icmp.resptime",
           "icmpv6.resptime", "icmp.resp_to", "icmpv6.resp_to"]
@@ -33,7 +31,7 @@ def captures(folder):
 
 
 def by_tshark(capture):
-    """Messages as (source, destination, type, code), and the times of echoes in nanoseconds."""
+    """Returns messages as (source, destination, type, code), and the times of echoes in nanoseconds."""
     command = ["tshark", "-n", "-r", str(capture), "-Y", "icmp or icmpv6", "-T", "fields", "-E", "occurrence=f"]
     for field in FIELDS:
         command += ["-e", field]
@@ -88,7 +86,7 @@ def main():
             name = f"{capture.parent.name}/{capture.name}"
             if truth != ours:
                 wrong.append(f"{name}: only tshark {dict(truth - ours)}, only ours {dict(ours - truth)}")
-            # tshark tells milliseconds with three digits.
+            # tshark prints milliseconds with three digits.
             if len(times) != len(our_times) or any(abs(t - o) > 1000 for t, o in zip(times, our_times)):
                 wrong.append(f"{name}: echo times {times[:5]} by tshark, {our_times[:5]} ours")
     for line in wrong:

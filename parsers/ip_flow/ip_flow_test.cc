@@ -16,7 +16,7 @@ Frame frame(uint8_t protocol, const Bytes& payload, int64_t time_ns) {
   return {testing::ethernet(0x0800, testing::ip_v4("10.0.0.1", "10.0.0.2", protocol, payload)), time_ns};
 }
 
-TEST(IpFlow, NamesProtocolsOnceASecond) {
+TEST(IpFlow, NamesProtocolsOncePerSecond) {
   const Bytes sctp = {0x0b, 0x59, 0x0b, 0x5a, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 4};
   Harness harness({"ip_flow"});
   harness.all({frame(132, sctp, kStart), frame(132, sctp, kStart + 1), frame(50, Bytes(16), kStart + 2),
@@ -38,7 +38,7 @@ TEST(IpFlow, EncryptedTunnelsAreNamed) {
   EXPECT_EQ(protocol(4433, record), Lines{"udp"});
 }
 
-TEST(IpFlow, EachQueryHearsOfWhatItWanted) {
+TEST(IpFlow, EachQueryGetsTheTuplesOfItsPackets) {
   Harness harness({"ip_flow"});
   harness.feed({frame(50, Bytes(16), kStart)}, 1);
   harness.feed({frame(50, Bytes(16), kStart + 1)}, 3);

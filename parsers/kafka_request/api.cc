@@ -250,7 +250,7 @@ constexpr std::string_view kErrors[] = {
     "SHARE_SESSION_LIMIT_REACHED",
 };
 
-// Takes bytes off the front of a body. Once a field did not fit, all later ones fail.
+// Takes bytes off the front of a body. Once a field does not fit, all later ones fail.
 class Body {
  public:
   Body(std::string_view bytes, bool flexible) : bytes_(bytes), flexible_(flexible) {}

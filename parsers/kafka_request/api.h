@@ -21,7 +21,7 @@ namespace tapline::kafka {
 struct Api {
   std::string_view name;
   int16_t latest;
-  int16_t flexible;  // kNever: no version is
+  int16_t flexible;  // kNever: no version is flexible
   std::string_view request;
   std::string_view response;
 

@@ -76,7 +76,7 @@ TEST(KafkaRequest, ErrorOfAResponseThatCameBeforeItsRequest) {
                                   "Heartbeat 3 me 3  NONE "}));
 }
 
-TEST(KafkaRequest, TheFirstAnswerCameBeforeItsQuestion) {
+TEST(KafkaRequest, AResponseCapturedBeforeItsRequest) {
   std::vector<Frame> frames = Conversation()
                                   .handshake()
                                   .client(heartbeat(1))
@@ -88,7 +88,7 @@ TEST(KafkaRequest, TheFirstAnswerCameBeforeItsQuestion) {
   EXPECT_EQ(parse(frames), (Lines{"Heartbeat 3 me 1  REBALANCE_IN_PROGRESS ", "Produce 7 me 2 orders NONE "}));
 }
 
-TEST(KafkaRequest, PairsHoweverTheStreamIsCut) {
+TEST(KafkaRequest, PairsAtEveryCutOfTheStream) {
   const std::string requests = request(kApiVersions, 3, 1, compact("lib") + compact("1.0") + '\0', true) +
                                produce(2, "orders", 1, 2000) + heartbeat(3);
   const std::string answers = response(1, number(0, 2) + number(1, 1)) + produced(2, "orders", 6, 1500) + beat(3, 27);
@@ -132,7 +132,7 @@ TEST(KafkaRequest, ErrorsBehindBrokersOfMetadata) {
             Lines{"Metadata 4 me 9 t UNKNOWN_TOPIC_OR_PARTITION "});
 }
 
-TEST(KafkaRequest, AProduceWithoutAcksIsWholeWithoutAnswer) {
+TEST(KafkaRequest, AProduceRequestWithoutAcksIsCompleteWithoutAResponse) {
   EXPECT_EQ(parse(one_connection(produce(1, "a", 0) + produce(2, "a", 0, 3000) + produce(3, "a", 1), produced(3, "a"))),
             (Lines{"Produce 7 me 1 a unanswered ", "Produce 7 me 2 a unanswered ", "Produce 7 me 3 a NONE "}));
 }
@@ -142,20 +142,20 @@ TEST(KafkaRequest, AnswersInAnyOrder) {
             (Lines{"Heartbeat 3 me 3  NONE ", "Produce 7 me 2 a NONE ", "Heartbeat 3 me 1  NONE "}));
 }
 
-TEST(KafkaRequest, OneNumberForTwoOpenRequestsProvesNothing) {
+TEST(KafkaRequest, ADuplicateCorrelationIdIsNotPaired) {
   EXPECT_EQ(
       parse(one_connection(heartbeat(0) + produce(0, "a") + heartbeat(0), beat(0) + produced(0, "a") + beat(0)),
             {"api", "partial"}),
       (Lines{"Heartbeat request", "Produce request", "Heartbeat request", "- response", "- response", "- response"}));
 }
 
-TEST(KafkaRequest, VersionsThatWeDoNotKnowAreNotLookedInto) {
+TEST(KafkaRequest, UnknownVersionsAreNotParsed) {
   EXPECT_EQ(parse(one_connection(request(kProduce, 15, 4, std::string(40, '\x01'), true),
                                  response(4, std::string(40, '\x01'), true))),
             Lines{"Produce 15 me 4   "});
 }
 
-TEST(KafkaRequest, PasswordsAreNotTold) {
+TEST(KafkaRequest, PasswordsAreNotReported) {
   const std::string secret("\0user\0secret", 12);
   const std::string plain = request(kSaslHandshake, 0, 1, text("PLAIN"));
   const auto frames = Conversation()
@@ -192,7 +192,7 @@ TEST(KafkaRequest, OneWayCaptures) {
     (frame.bytes[14 + 15] == 1 ? asked : told).push_back(frame);
   }
   EXPECT_EQ(parse(asked), (Lines{"Produce 7 me 1 a - request", "Heartbeat 3 me 2  - request"}));
-  EXPECT_EQ(parse(told), Lines{}) << "a number and a length don't tell what was asked, nor of which protocol it is";
+  EXPECT_EQ(parse(told), Lines{}) << "a number and a length identify neither the request nor the protocol";
 }
 
 TEST(KafkaRequest, JoinsInMidStream) {
@@ -205,7 +205,7 @@ TEST(KafkaRequest, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"Produce 7 me 2 b NONE ", "Produce 7 me 3 b NONE ", "Produce 7 me 4 b NONE "}));
 }
 
-TEST(KafkaRequest, CapturedInPart) {
+TEST(KafkaRequest, TruncatedCaptures) {
   std::vector<Frame> frames = one_connection(produce(1, "orders", 1, 900), produced(1, "orders", 0, 900));
   for (Frame& frame : frames) {
     if (frame.bytes.size() <= 120) continue;
@@ -216,7 +216,7 @@ TEST(KafkaRequest, CapturedInPart) {
 }
 
 // Each topic is requested once and its response has a unique length, so a wrong pair shows.
-TEST(KafkaRequest, NeverPairsWrongWhicheverFramesAreLost) {
+TEST(KafkaRequest, NeverPairsWrongIfFramesAreLost) {
   for (const int batch : {1, 3}) {
     Conversation conversation;
     conversation.handshake();
@@ -254,7 +254,7 @@ TEST(KafkaRequest, NeverPairsWrongWhicheverFramesAreLost) {
   }
 }
 
-TEST(KafkaRequest, LeavesOtherProtocolsAlone) {
+TEST(KafkaRequest, IgnoresOtherProtocols) {
   EXPECT_EQ(parse(one_connection("GET /a HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n")), Lines{});
   EXPECT_EQ(parse(one_connection("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")), Lines{});
   const std::string startup = with_length(number(3, 2) + number(0, 2) + std::string("user\0al\0database\0d\0\0", 20));
@@ -266,7 +266,7 @@ TEST(KafkaRequest, LeavesOtherProtocolsAlone) {
 
 // ---- a real broker ----
 
-// A request by the client's name, kind, version and number.
+// Returns a request by the client's name, kind, version and number.
 std::string name_of(const testing::Tuple& tuple) {
   return tuple["client_id"] + " " + tuple["api"] + " " + tuple["api_version"] + " " + tuple["correlation_id"];
 }
@@ -278,7 +278,7 @@ std::string name_of(const nlohmann::json& row) {
 
 // The clients' logs of their requests match the tuples. Only librdkafka logs sizes, without a response's length and
 // number.
-TEST(KafkaRequest, TellsWhatTheClientsLogged) {
+TEST(KafkaRequest, MatchesTheLogOfTheClients) {
   const std::string folder = TAPLINE_SOURCE_DIR "/parsers/kafka_request/captures/";
   Harness run({"kafka_request"});
   run.all(testing::read_capture(folder + "kafka_small.pcap.zst"));

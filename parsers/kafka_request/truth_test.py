@@ -19,7 +19,7 @@ NAMES = {0: "Produce", 1: "Fetch", 2: "ListOffsets", 3: "Metadata", 18: "ApiVers
 
 
 def expected(records):
-    """(client, server, kind, version, number, half) of tshark's messages: a response belongs to the request before it with its number."""
+    """Returns (client, server, kind, version, number, half) of tshark's messages: a response belongs to the request before it with its number."""
     waiting = {}
     for r in (r for r in records if r["kind"] == "kafka"):
         if "api_version" in r:

@@ -56,7 +56,7 @@ class LinkLoad final : public Parser {
     report(out.now_ns(), queries, out);
     for (Sum& each : sums_) {
       each.queries &= ~queries;
-      // Flows still contribute to the sum. Two intervals later these contributions no longer count.
+      // Flows still contribute to the sum; two intervals later these contributions expire.
       if (each.queries == 0) each.sum.next(), each.sum.next();
     }
   }
@@ -82,7 +82,7 @@ class LinkLoad final : public Parser {
     SequenceTracker trackers[2];
     LinkShare shares[2];
     uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
-    bool acknowledges[2] = {};      // ... if the other one has acknowledged something
+    bool acknowledges[2] = {};      // ... if the other side has acknowledged something
     uint32_t sum = 0;               // in sums_, from 1
   };
   struct Forget {

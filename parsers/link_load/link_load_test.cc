@@ -127,7 +127,7 @@ TEST(LinkLoad, AgreesWithTheSenders) {
 }
 
 // Two mirror ports show the same flows, and drop different packets of them.
-TEST(LinkLoad, EachTapFollowsItsOwnCopies) {
+TEST(LinkLoad, EachTapIsMeasuredSeparately) {
   constexpr int kSeconds = 5;
   const std::vector<FlowSpec> flows = slow_flows(6, 2.0, kSeconds);
   const MirrorRun narrow = run_mirror(flows, slow_mirror(), 7);
@@ -152,7 +152,7 @@ TEST(LinkLoad, EachTapFollowsItsOwnCopies) {
 }
 
 // The end of a response is missing, and no later packet of the server shows it.
-TEST(LinkLoad, AcknowledgementsShowWhatThePortDropped) {
+TEST(LinkLoad, AcknowledgementsRevealDropsOfThePort) {
   Conversation conversation;
   conversation.handshake().client("x");
   for (int i = 0; i < 6; ++i) conversation.server(std::string(1000, 'y'));
@@ -169,7 +169,7 @@ TEST(LinkLoad, AcknowledgementsShowWhatThePortDropped) {
   EXPECT_GE(bytes, 6002 + 11 * 54);
 }
 
-TEST(LinkLoad, QueriesThatWantTheSamePacketsShareATuple) {
+TEST(LinkLoad, QueriesOfTheSamePacketsShareATuple) {
   const Frames first = Conversation().handshake().client("x").frames();
   const Frames second = Conversation({.client_port = 50000}).handshake().frames();
   Frames later = {first.back()};
@@ -183,7 +183,7 @@ TEST(LinkLoad, QueriesThatWantTheSamePacketsShareATuple) {
   EXPECT_EQ(samples, (std::map<uint64_t, std::string>{{0b011, "7"}, {0b100, "3"}}));
 }
 
-TEST(LinkLoad, EachQueryHasTheShareOfTheSpeedThatItGives) {
+TEST(LinkLoad, EachQueryHasTheShareOfItsConfiguredSpeed) {
   Harness run = harness(kTwoTaps, 1'000'000, 0);
   run.engine().set_arguments(
       0, 1, std::vector<Value>{Value::u64(4'000'000), Value::u64(0), Value::i64(0), Value::i64(kNsPerSecond)});
@@ -271,7 +271,7 @@ TEST(LinkLoad, AgreesWithTheSendersInEachMillisecond) {
 }
 
 // A query added in the middle of an interval receives the mean of the observed part.
-TEST(LinkLoad, AQueryThatIsAddedHasSeenAPartOfTheInterval) {
+TEST(LinkLoad, AnAddedQuerySeesAPartOfTheInterval) {
   Harness run = harness(kTwoTaps, 0, 10'000'000'000);
   run.engine().set_arguments(
       0, 1, std::vector<Value>{Value::u64(0), Value::u64(10'000'000'000), Value::i64(0), Value::i64(kSecond)});
@@ -284,7 +284,7 @@ TEST(LinkLoad, AQueryThatIsAddedHasSeenAPartOfTheInterval) {
   }
 }
 
-TEST(LinkLoad, AQueryThatEndsCutsItsInterval) {
+TEST(LinkLoad, AQueryThatEndsShortensItsInterval) {
   Harness run = harness(kTwoTaps, 0, 10'000'000'000, 10 * kMs);
   run.feed(steady_datagrams(kStart, kStart + 14 * kMs));
   run.engine().end();

@@ -44,7 +44,7 @@ TEST(MarkedPacket, EachQueryHasItsOwnCodePoint) {
   EXPECT_EQ(queries_of(), (std::vector<uint64_t>{2, 1, 3}));
 }
 
-// captures/make.py says which pings there are: each is asked twice and answered twice.
+// captures/make.py sends these pings: each has two requests and two replies.
 TEST(MarkedPacket, ReadsBothVersionsOfIp) {
   Harness harness({"marked_packet"});
   harness.all(testing::read_capture(TAPLINE_SOURCE_DIR "/parsers/marked_packet/captures/marked.pcap.zst"));

@@ -111,7 +111,7 @@ bool Request::contradicts(const Response& response) const {
 }
 
 // The response is behind a gap, and is the end of a get's answer, or a value of another key than its first. It counts
-// as the answer's beginning if it is where the client had received everything before.
+// as the answer's beginning if the client had received everything before it.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;

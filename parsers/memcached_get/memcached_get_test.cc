@@ -60,7 +60,7 @@ TEST(MemcachedGet, EachKeyOfAMultiGet) {
       (Lines{"get a 1 hit 2 ", "get b 1 hit 1 ", "get a 1 hit 2 "}));
 }
 
-TEST(MemcachedGet, EverythingElse) {
+TEST(MemcachedGet, OtherCommands) {
   expect_at_every_cut(
       "set a 0 0 5\r\nget b\r\nadd a 0 0 1\r\nx\r\ncas a 0 0 1 7\r\nx\r\nincr n 1\r\ndecr n 1\r\ndelete a\r\ntouch a "
       "9\r\n"
@@ -71,13 +71,13 @@ TEST(MemcachedGet, EverythingElse) {
        "delete a 0 deleted 0 ", "touch a 0 touched 0 ", "version  0 ok 0 ", "flush_all  0 ok 0 ", "stats  0 ok 0 "});
 }
 
-TEST(MemcachedGet, ErrorsAreAnswers) {
+TEST(MemcachedGet, ErrorsCountAsAnswers) {
   EXPECT_EQ(parse(one_connection("get a\r\nset b 0 0 2\r\nxx\r\nget c\r\n",
                                  "SERVER_ERROR out of memory\r\nCLIENT_ERROR bad data chunk\r\nEND\r\n")),
             (Lines{"get a 0 server_error 0 ", "set b 0 client_error 2 ", "get c 0 miss 0 "}));
 }
 
-TEST(MemcachedGet, NoReplyIsToldAtOnce) {
+TEST(MemcachedGet, NoReplyIsReportedAtOnce) {
   expect_at_every_cut("set a 0 0 1 noreply\r\nx\r\nget a\r\ndelete a noreply\r\nquit\r\n",
                       "VALUE a 0 1\r\nx\r\nEND\r\n",
                       {"set a 0 unanswered 1 ", "delete a 0 unanswered 0 ", "quit  0 unanswered 0 ", "get a 1 hit 1 "});
@@ -118,7 +118,7 @@ TEST(MemcachedGet, BinaryStatisticsAreOneAnswer) {
             (Lines{"stat  0 ok 0 ", "get a 1 hit 1 "}));
 }
 
-TEST(MemcachedGet, SecretsAndValuesStay) {
+TEST(MemcachedGet, SecretsAndValuesAreNotReported) {
   Harness run({"memcached_get"});
   run.all(one_connection(ask(0x21, 1, "PLAIN", "", std::string("\0user\0secret", 12)), answer(0x21, 1, 0, "secret")));
   ASSERT_EQ(run.tuples().size(), 1u);
@@ -158,7 +158,7 @@ std::vector<Frame> long_multi_get() {
   return conversation.client_ack().close().frames();
 }
 
-TEST(MemcachedGet, AGapInAMultiGetHidesOnlyWhatWasInIt) {
+TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
   const std::vector<Frame> frames = long_multi_get();
   const size_t first_answer = 4, behind = frames.size() - 6;
   for (size_t lost = first_answer; lost < behind; ++lost) {
@@ -192,7 +192,7 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyWhatWasInIt) {
 }
 
 // If an answer's value was lost, only END is left: that is not a miss.
-TEST(MemcachedGet, AnEndBehindAGapIsNoMiss) {
+TEST(MemcachedGet, AnEndAfterAGapIsNotAMiss) {
   for (const char* request : {"get a\r\n", "get a b\r\n"}) {
     Conversation conversation;
     conversation.handshake().client("get y\r\n").server("END\r\n").client(request);
@@ -247,7 +247,7 @@ std::vector<Frame> told_apart(bool is_binary, int batch) {
   return conversation.client_ack().close().frames();
 }
 
-TEST(MemcachedGet, NeverPairsWrongWhicheverFramesAreLost) {
+TEST(MemcachedGet, NeverPairsWrongIfFramesAreLost) {
   for (const bool is_binary : {false, true}) {
     for (const int batch : {1, 3}) {
       const std::vector<Frame> frames = told_apart(is_binary, batch);
@@ -293,14 +293,14 @@ TEST(MemcachedGet, Datagrams) {
   EXPECT_EQ(run.tuples()[1]["response_time_ns"], "4000000");
 }
 
-TEST(MemcachedGet, DatagramsTwiceAreToldOnce) {
+TEST(MemcachedGet, DuplicateDatagramsAreReportedOnce) {
   Harness run({"memcached_get"});
   run.all({datagram(true, 1, 0, 1, "get a\r\n", 0), datagram(true, 1, 0, 1, "get a\r\n", 0),
            datagram(false, 1, 0, 1, "END\r\n", 1), datagram(false, 1, 0, 1, "END\r\n", 1)});
   EXPECT_EQ(run.lines(kWhat), Lines{"get a 0 miss 0 "});
 }
 
-TEST(MemcachedGet, LeavesOtherProtocolsAlone) {
+TEST(MemcachedGet, IgnoresOtherProtocols) {
   EXPECT_EQ(parse(one_connection("GET /a HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n")), Lines{});
   EXPECT_EQ(parse(one_connection("get foo\r\n", "$3\r\nbar\r\n")), Lines{});
   EXPECT_EQ(parse(one_connection("quit\r\n", "221 bye\r\n")), Lines{});

@@ -22,7 +22,7 @@ READS = {"get", "gets", "getkq"}
 
 
 def logged(op, missed):
-    """The commands of one entry of the log: (command, key). `missed`: an incr of this key was missed, so the client
+    """Returns the commands of one entry of the log: (command, key). `missed`: an incr of this key was missed, so the client
     sets it."""
     name, keys = op["op"], op["keys"]
     if name == "getkq*+noop":
@@ -35,7 +35,7 @@ def logged(op, missed):
 
 
 def hits_of(op):
-    """The number of the entry's keys that the server had; None: not logged."""
+    """Returns the number of the entry's keys that the server had; None if it was not logged."""
     if op["op"] == "get" and op["proto"] == "text":
         return op["hit"]
     if op["op"] == "get" and op["proto"] == "binary":
@@ -72,7 +72,7 @@ def compare_log(folder, monitor, faults):
         if hits is not None and hits != sum(t["hit"] for t in seen):
             faults.append(f"port {port}: {op}: {[(t['key'], t['hit']) for t in seen]}")
         gets += sum(t["command"] in READS for t in seen)
-        # Its UDP client takes any next datagram for the answer.
+        # Its UDP client accepts any datagram as the answer.
         slower += port != "udp" and any(t["response_time_ns"] > op.get("lat", 1e9) * 1e9 for t in seen)
     for port, count in position.items():
         if len(ours[port]) != count:

@@ -15,7 +15,7 @@ class Figures final : public StatisticsSource {
   }
 };
 
-TEST(MonitorStats, TellsEachFigureEachSecondWhateverThePackets) {
+TEST(MonitorStats, ReportsEachFigureEachSecond) {
   Figures figures;
   auto parser = make_parser("monitor_stats");
   parser->set_statistics(&figures);
@@ -32,7 +32,7 @@ TEST(MonitorStats, TellsEachFigureEachSecondWhateverThePackets) {
   EXPECT_EQ(harness.tuples().back().header.time_ns % 1'000'000'000, 999'999'999);
 }
 
-TEST(MonitorStats, WithoutASourceThereIsNothingToTell) {
+TEST(MonitorStats, WithoutASourceNothingIsReported) {
   testing::Harness harness(std::vector<std::string>{"monitor_stats"});
   testing::Conversation conversation;
   harness.all(conversation.handshake().wait_ns(2'000'000'000).close().frames());

@@ -33,7 +33,7 @@ bool is_right(const testing::Tuple& tuple) {
   return tuple["rows"] == rows || (tuple["cut"] == "true" && tuple["rows"] == "-");
 }
 
-TEST(MysqlQuery, NeverPairsWrongWhicheverFramesAreLost) {
+TEST(MysqlQuery, NeverPairsWrongIfFramesAreLost) {
   for (const size_t cut : {1000u, 40u, 13u}) {
     const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
     for (size_t first = 0; first < frames.size(); ++first) {
@@ -52,7 +52,7 @@ TEST(MysqlQuery, NeverPairsWrongWhicheverFramesAreLost) {
   }
 }
 
-TEST(MysqlQuery, ALostSegmentCostsItsOwnTransactionOnly) {
+TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
   const Dialogue dialogue = told_apart();
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parse(frames);
@@ -72,7 +72,7 @@ TEST(MysqlQuery, ALostSegmentCostsItsOwnTransactionOnly) {
   }
 }
 
-TEST(MysqlQuery, LateAndRepeatedSegmentsChangeNothing) {
+TEST(MysqlQuery, LateAndRepeatedSegmentsHaveNoEffect) {
   for (const size_t cut : {1000u, 40u}) {
     const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
     Lines expected = parse(frames);
@@ -141,7 +141,7 @@ TEST(MysqlQuery, OneWayCaptures) {
                    "- - ok 0 3 1 response", "- - ok 0 0 1 response", "- - ok 0 4 1 response"}));
 }
 
-TEST(MysqlQuery, RowsLostAreSaid) {
+TEST(MysqlQuery, LostRowsAreReported) {
   const Dialogue dialogue =
       logged_in() +
       Dialogue{{true, query("SELECT a")}, {false, result_set(1000)}, {true, query("SELECT b")}, {false, result_set(2)}};
@@ -167,7 +167,7 @@ TEST(MysqlQuery, SnaplenCutsPackets) {
             (Lines{"connect ok ", "prepare ok ", "query - ", "execute - ", "query - ", "query ok ", "query - "}));
 }
 
-TEST(MysqlQuery, ALengthThatIsWrongCostsFew) {
+TEST(MysqlQuery, AWrongLengthAffectsFewTransactions) {
   const Dialogue dialogue = told_apart();
   for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
     Dialogue changed = dialogue;

@@ -72,13 +72,13 @@ TEST(MysqlQuery, LongDataIsNotAnswered) {
                    "long_data  - - - - ", "execute INSERT INTO t VALUES (?) ok 0 0 1 "}));
 }
 
-TEST(MysqlQuery, ExecuteBeforeThePreparedStatementHasAnId) {
+TEST(MysqlQuery, ExecutionBeforeThePreparedStatementHasAnId) {
   EXPECT_EQ(parse(logged_in() + Dialogue{{true, prepare("SELECT 5") + execute(0xffffffff)},
                                          {false, prepared(4, 0, 1) + result_set(1)}}),
             (Lines{kConnected, "prepare SELECT 5 ok 0 0 0 ", "execute SELECT 5 ok 0 1 1 "}));
 }
 
-TEST(MysqlQuery, NoStatementIsTakenForAnother) {
+TEST(MysqlQuery, StatementsAreNeverConfused) {
   // It is unknown which of the two has the id 1.
   const std::vector<Frame> frames =
       spoken(logged_in() + Dialogue{{true, prepare("SELECT 1")}, {true, prepare("SELECT 2")}, {true, execute(1)}})
@@ -134,7 +134,7 @@ TEST(MysqlQuery, RowsOfACursorAreFetched) {
                    "fetch SELECT c ok 0 0 1 "}));
 }
 
-TEST(MysqlQuery, LoadDataTakesAFileOfTheClient) {
+TEST(MysqlQuery, LoadDataSendsAFileOfTheClient) {
   const Dialogue load = {{true, query("LOAD DATA LOCAL INFILE 'f' INTO TABLE t")},
                          {false, packet(1,
                                         "\xfb"
@@ -165,7 +165,7 @@ TEST(MysqlQuery, StatementsOfSeveralPackets) {
   EXPECT_EQ(run.tuples()[2]["statement"], "SELECT 1");
 }
 
-TEST(MysqlQuery, RefusedBeforeAllOfItWasSent) {
+TEST(MysqlQuery, AnErrorBeforeTheRequestIsComplete) {
   EXPECT_EQ(parse(logged_in() + Dialogue{{true, packet(0, "\x03INSERT " + std::string(100'000, 'x')).substr(0, 60)},
                                          {false, error(1, 1153)}}),
             (Lines{kConnected, "query INSERT " + std::string(48, 'x') + " error 1153 0 0 "}));
@@ -203,7 +203,7 @@ TEST(MysqlQuery, ChangeUserForgetsStatements) {
             (Lines{kConnected, "prepare SELECT 1 ok 0 0 0 ", "change_user  ok 0 0 0 ", "execute - error 1243 0 0 "}));
 }
 
-TEST(MysqlQuery, EncryptionAndCompressionAreSaid) {
+TEST(MysqlQuery, EncryptionAndCompressionAreReported) {
   const std::string request =
       packet(1, number(kClientCapabilities | kTls, 4) + number(1 << 24, 4) + '\x21' + std::string(23, '\0'));
   EXPECT_EQ(
@@ -234,7 +234,7 @@ TEST(MysqlQuery, QueryAttributesAreNotPartOfTheStatement) {
       (Lines{"query SELECT 0 ok 0 1 1 ", "query SELECT 1 ok 0 1 1 ", "query SELECT 2 ok 0 1 1 "}));
 }
 
-TEST(MysqlQuery, PasswordsNeverLeave) {
+TEST(MysqlQuery, PasswordsAreNotReported) {
   const std::string statement = "CREATE USER 'eve'@'%' IDENTIFIED BY 'SECRET' REQUIRE NONE";
   const Dialogue dialogue =
       logged_in() +
@@ -254,7 +254,7 @@ TEST(MysqlQuery, PasswordsNeverLeave) {
   }
 }
 
-TEST(HideSecrets, HidesWhatStandsBetweenQuotes) {
+TEST(HideSecrets, HidesQuotedStrings) {
   const auto hidden = [](std::string text, bool cut = false) {
     sql::hide_secrets(text, "'\"", cut);
     return text;
@@ -287,7 +287,7 @@ TEST(MysqlQuery, Times) {
   EXPECT_EQ(run.tuples()[1].endpoints(), "10.0.0.1:40000>10.0.0.2:3306");
 }
 
-TEST(MysqlQuery, OtherProtocolsGiveNothing) {
+TEST(MysqlQuery, OtherProtocolsEmitNothing) {
   const std::string zeros(100, '\0');
   for (const std::string& first :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\x16\x03\x01\x02\x00\x01"), std::string("SSH-2.0-x\r\n"),
@@ -301,7 +301,7 @@ TEST(MysqlQuery, OtherProtocolsGiveNothing) {
   }
 }
 
-TEST(MysqlQuery, ClientIsToldByWhatItSays) {
+TEST(MysqlQuery, TheClientIsIdentifiedByItsMessages) {
   Conversation::Options options;
   options.client_port = 3306;
   options.server_port = 40000;  // by port alone it would be the client
@@ -314,7 +314,7 @@ TEST(MysqlQuery, ClientIsToldByWhatItSays) {
   EXPECT_EQ(run.tuples()[0].header.client_known_by, ClientKnownBy::kProtocol);
 }
 
-TEST(MysqlQuery, EndingOneQueryTellsItAloneOfWhatIsPending) {
+TEST(MysqlQuery, EndingAQueryReportsItsPendingTransactionsOnly) {
   const std::vector<Frame> frames =
       spoken(logged_in() + Dialogue{{true, query("SELECT 1")}, {false, result_set(1)}}).frames();
   Harness run({"mysql_query"});
@@ -329,7 +329,7 @@ TEST(MysqlQuery, EndingOneQueryTellsItAloneOfWhatIsPending) {
   EXPECT_EQ(run.tuples()[2]["partial"], "");
 }
 
-TEST(StatementTable, ForgetsOnlyWhatHasToGiveWay) {
+TEST(StatementTable, EvictsNoMoreThanNecessary) {
   mysql::StatementTable table;
   const uint32_t places = mysql::StatementTable::kMaxPlaces;
   for (uint32_t id = 1; id <= places; ++id) table.put(id, "statement " + std::to_string(id), false);

@@ -54,7 +54,7 @@ Score score_of(const std::vector<Frame>& frames) {
   return score;
 }
 
-TEST(MysqlQuery, NothingIsShiftedHoweverLate) {
+TEST(MysqlQuery, LateSegmentsShiftNoPairs) {
   Conversation conversation({.server_port = 3306});
   say_greeting(conversation);
   say_queries(conversation, 0, kQueries);
@@ -75,7 +75,7 @@ TEST(MysqlQuery, NothingIsShiftedHoweverLate) {
 }
 
 // The handshake's packets in each possible order of the first packets.
-TEST(MysqlQuery, TheLoginComesInAnyOrder) {
+TEST(MysqlQuery, LoginPacketsInAnyOrder) {
   Conversation conversation({.server_port = 3306});
   say_greeting(conversation);
   say_queries(conversation, 0, 5);
@@ -90,7 +90,7 @@ TEST(MysqlQuery, TheLoginComesInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST(MysqlQuery, PairsAgainWhateverCameBefore) {
+TEST(MysqlQuery, PairsAgainAfterAnyStart) {
   for (uint32_t seed = 0; seed < kSeeds * 4; ++seed) {
     Conversation conversation({.server_port = 3306});
     if (seed % 2 == 0) say_greeting(conversation);

@@ -25,7 +25,7 @@ void expect_plain_as_decoded(const RawPacket& raw, size_t* plain) {
   EXPECT_EQ(numbers.ack, packet.tcp_ack);
 }
 
-TEST(SampleTest, PlainPacketsOfCapturesAreAsDecoded) {
+TEST(SampleTest, PlainPacketsAgreeWithTheDecoder) {
   size_t plain = 0;
   for (const char* name : {"tcp_small", "http_small", "protocols_small", "datagrams_small"}) {
     std::string path = TAPLINE_SOURCE_DIR "/testbed/captures/";
@@ -37,7 +37,7 @@ TEST(SampleTest, PlainPacketsOfCapturesAreAsDecoded) {
   EXPECT_GT(plain, 100u);
 }
 
-TEST(SampleTest, PacketsCutOrChangedAnywhereAreAsDecodedOrLeftToIt) {
+TEST(SampleTest, TruncatedAndModifiedPacketsAgreeWithTheDecoder) {
   const Frame frame = tcp_frame({.seq = 7, .ack = 8, .flags = tcp_flag::kAck, .payload = "hello"}, 5);
   size_t plain = 0;
   expect_plain_as_decoded(frame.raw(), &plain);

@@ -50,7 +50,7 @@ class Tap {
   SampleBatch batch_;
 };
 
-TEST(TcpFlowsTest, TellsRetransmittedBytesFromNewOnes) {
+TEST(TcpFlowsTest, DistinguishesRetransmittedBytesFromNewOnes) {
   Tap tap;
   EXPECT_EQ(tap.send(1000, 100).retransmitted_bytes, 0u);
   EXPECT_EQ(tap.send(1100, 100).retransmitted_bytes, 0u);
@@ -59,7 +59,7 @@ TEST(TcpFlowsTest, TellsRetransmittedBytesFromNewOnes) {
   EXPECT_EQ(tap.send(1250, 10).retransmitted_bytes, 0u);
 }
 
-TEST(TcpFlowsTest, NumbersWrap) {
+TEST(TcpFlowsTest, SequenceNumbersWrap) {
   Tap tap;
   const uint32_t start = UINT32_MAX - 149;
   EXPECT_EQ(tap.send(start, 100).retransmitted_bytes, 0u);
@@ -85,7 +85,7 @@ TEST(TcpFlowsTest, BareAcksAndKeepAlivesAreNoLoss) {
   EXPECT_EQ(tap.send(1098, 1).retransmitted_bytes, 1u);
 }
 
-TEST(TcpFlowsTest, LateSegmentsFillHoles) {
+TEST(TcpFlowsTest, BareAcksAndKeepAlivesAreNotLosses) {
   Tap tap;
   tap.send(1000, 100);
   EXPECT_EQ(tap.send(1200, 100).missing_bytes, 100u);
@@ -140,7 +140,7 @@ TEST(TcpFlowsTest, StateBeginsWithPayload) {
   EXPECT_EQ(tap.flows().flows(), 1u);
 }
 
-TEST(TcpFlowsTest, ANewConnectionBetweenTheSamePortsStartsAnew) {
+TEST(TcpFlowsTest, ANewConnectionWithTheSamePortsStartsEmpty) {
   Tap tap;
   tap.send(1000, 5000);
   tap.send(2999, 0, 0, true, kSyn);
@@ -162,7 +162,7 @@ uint32_t send_from(TcpFlows* flows, uint16_t port, int64_t time_ns) {
   return batch.facts[0].retransmitted_bytes;
 }
 
-TEST(TcpFlowsTest, FullTablesReplaceTheLongestSilent) {
+TEST(TcpFlowsTest, FullTablesReplaceTheLeastRecentlyUsed) {
   TcpFlows flows({.max_flows = 4});
   const auto send = [&](uint16_t port, int64_t time_ns) { return send_from(&flows, port, time_ns); };
   for (uint16_t port = 1; port <= 4; ++port) send(port, port * kMs);
@@ -175,7 +175,7 @@ TEST(TcpFlowsTest, FullTablesReplaceTheLongestSilent) {
   EXPECT_EQ(send(2, 14 * kMs), 0u) << "it was replaced, so its bytes are not known to be old";
 }
 
-TEST(TcpFlowsTest, LatePacketsReplaceTheLongestSilentToo) {
+TEST(TcpFlowsTest, LatePacketsReplaceTheLeastRecentlyUsed) {
   TcpFlows flows({.max_flows = 4});
   for (uint16_t port = 1; port <= 4; ++port) send_from(&flows, port, port * 10 * kMs);
   send_from(&flows, 5, 35 * kMs);
@@ -185,7 +185,7 @@ TEST(TcpFlowsTest, LatePacketsReplaceTheLongestSilentToo) {
 
 // Trumpet's congestion: the share of the bytes in flight at the end of the last window that this window does not
 // acknowledge.
-TEST(TcpFlowsTest, UnackedIsWhatWasInFlightLessWhatIsAcknowledged) {
+TEST(TcpFlowsTest, UnackedIsDataInFlightMinusAcknowledgedData) {
   Tap tap({.max_flows = 1024, .window_ns = 10 * kMs});
   tap.send(1000, 1000);
   tap.answer(1200);

@@ -46,7 +46,7 @@ std::string fault_of(const std::function<void(Described&)>& break_it) {
   return describe(&described.parser, &error) ? "" : error;
 }
 
-TEST(Description, IsTakenOver) {
+TEST(Description, IsCopied) {
   std::string error;
   const Described described;
   const auto read = describe(&described.parser, &error);
@@ -84,7 +84,7 @@ TEST(Description, LargerStructuresAreStillRead) {
   EXPECT_EQ(read->schema.fields[1].name, "size");
 }
 
-TEST(Description, FaultsAreNamed) {
+TEST(Description, ErrorsAreNamed) {
   const std::string long_name(64, 'a'), long_text(1001, 'a');
   const struct {
     std::function<void(Described&)> break_it;
@@ -139,7 +139,7 @@ TEST(Description, FaultsAreNamed) {
   EXPECT_FALSE(describe(nullptr, &error).has_value());
 }
 
-TEST(SchemaText, ReadsBack) {
+TEST(SchemaText, CanBeParsedAgain) {
   Schema schema = {.name = "a",
                    .description = "b",
                    .layer = Layer::kTransport,

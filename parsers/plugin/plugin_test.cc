@@ -36,7 +36,7 @@ std::vector<std::unique_ptr<Parser>> made(std::initializer_list<size_t> indexes)
   return parsers;
 }
 
-TEST(Plugin, WhatIsNoneIsRefused) {
+TEST(Plugin, InvalidFilesAreRejected) {
   EXPECT_NE(fault_of("nowhere.so").find("no such file"), std::string::npos);
   EXPECT_NE(fault_of("marker_of_another_version.so").find("version 2"), std::string::npos);
   EXPECT_NE(fault_of("marker_without_entry.so").find("tapline_plugin_entry"), std::string::npos);
@@ -50,7 +50,7 @@ TEST(Plugin, DescribesItsParsers) {
   EXPECT_TRUE(marker().parsers()[1].needs.streams);
 }
 
-TEST(PluginParser, SeesPacketsAndIntervals) {
+TEST(PluginParser, ReceivesPacketsAndIntervals) {
   Harness harness(made({0}));
   Conversation conversation;
   conversation.handshake().client("hello").server("a longer text than sixteen").wait_ns(2'000'000'000).client("late");
@@ -61,7 +61,7 @@ TEST(PluginParser, SeesPacketsAndIntervals) {
   for (const auto& tuple : harness.tuples()) EXPECT_EQ(tuple.endpoints(), "10.0.0.1:40000>10.0.0.2:80");
 }
 
-TEST(PluginParser, SeesStreamsWithStateOfItsOwn) {
+TEST(PluginParser, ReceivesStreamsWithItsState) {
   Harness harness(made({0, 1}));
   Conversation conversation;
   conversation.handshake().client_cut("one\ntwo\n", 3).server("three\n").close();
@@ -78,7 +78,7 @@ TEST(PluginParser, SeesStreamsWithStateOfItsOwn) {
   EXPECT_EQ(ends[0].substr(0, 6), "2 1 0 ");
 }
 
-TEST(PluginParser, ClaimsTheClientAndGivesUp) {
+TEST(PluginParser, IdentifiesTheClientAndStops) {
   Harness harness(made({1}));
   Conversation mid_stream;
   // Without a handshake, the side with the higher port counts as the client until a parser knows better.
@@ -93,7 +93,7 @@ TEST(PluginParser, ClaimsTheClientAndGivesUp) {
   EXPECT_EQ(harness.lost(LossReason::kHeadTooLong), 1u);
 }
 
-TEST(PluginParser, WrongTuplesAreCountedAndNotEmitted) {
+TEST(PluginParser, InvalidTuplesAreCountedAndNotEmitted) {
   Harness harness(made({0}));
   Conversation conversation;
   conversation.handshake().client("WRONG").client("right");
@@ -144,7 +144,7 @@ TEST(CallMark, NamesThePluginWhileItsCodeRuns) {
 using PluginParserDeathTest = ::testing::Test;
 
 // The mark outlives the process that wrote it.
-TEST(PluginParserDeathTest, WhatItDoesEndsTheProcess) {
+TEST(PluginParserDeathTest, ItsExceptionsEndTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto feed = [](const char* payload) {
     Harness harness(made({0}));

@@ -168,7 +168,7 @@ TEST(PostgresQuery, ConnectionPhase) {
   EXPECT_EQ(parsed(Dialogue{{true, number(16, 4) + number(80877102, 4) + number(1, 8)}}), Lines{"cancel  - - - - "});
 }
 
-TEST(PostgresQuery, PasswordsNeverLeave) {
+TEST(PostgresQuery, PasswordsAreNotReported) {
   const Dialogue dialogue =
       logged_in() + Dialogue{{true, query("ALTER ROLE eve PASSWORD 'SECRET' VALID UNTIL 'now'")},
                              {false, done("ALTER ROLE") + kReady},
@@ -238,7 +238,7 @@ bool is_right(const testing::Tuple& tuple) {
   return tuple["rows"] == number || rows_lost;
 }
 
-TEST(PostgresQuery, NeverPairsWrongWhicheverFramesAreLost) {
+TEST(PostgresQuery, NeverPairsWrongIfFramesAreLost) {
   for (const size_t cut : {1000u, 40u, 13u}) {
     const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
     for (size_t first = 0; first < frames.size(); ++first) {
@@ -257,7 +257,7 @@ TEST(PostgresQuery, NeverPairsWrongWhicheverFramesAreLost) {
   }
 }
 
-TEST(PostgresQuery, ALostSegmentCostsItsOwnTransactionOnly) {
+TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
   const Dialogue dialogue = told_apart();
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
@@ -299,7 +299,7 @@ Lines pairs_without(std::vector<Frame> frames, size_t lost) {
   return pairs;
 }
 
-TEST(PostgresQuery, ALostSegmentCostsItsOwnBatchOnly) {
+TEST(PostgresQuery, ALostSegmentAffectsOnlyItsBatch) {
   const Dialogue dialogue = pipelined(4);
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
@@ -317,7 +317,7 @@ TEST(PostgresQuery, ALostSegmentCostsItsOwnBatchOnly) {
   }
 }
 
-TEST(PostgresQuery, ALossInALoginCostsNothingBehindIt) {
+TEST(PostgresQuery, ALossInALoginAffectsNoLaterTransaction) {
   const std::vector<Frame> frames = spoken(pipelined(1)).client_ack().close().frames();
   const Lines expected = parsed(frames);
   for (const size_t lost : {3u, 4u, 5u}) {
@@ -328,7 +328,7 @@ TEST(PostgresQuery, ALossInALoginCostsNothingBehindIt) {
 }
 
 // The error answers the password, not the startup message.
-TEST(PostgresQuery, ALoginWhoseFirstAnswerWasLostHasNoTimeToFirstByte) {
+TEST(PostgresQuery, ALoginWithoutItsFirstAnswerHasNoTimeToFirstByte) {
   const Dialogue dialogue = {{true, startup()},
                              {false, message('R', number(5, 4) + "salt")},
                              {true, message('p', text("md5SECRET"))},
@@ -362,7 +362,7 @@ void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   }
 }
 
-TEST(PostgresQuery, LateAndRepeatedSegmentsChangeNothing) {
+TEST(PostgresQuery, LateAndRepeatedSegmentsHaveNoEffect) {
   expect_same_if_late_or_repeated(spoken(told_apart(), 60, true).close().frames());
   expect_same_if_late_or_repeated(spoken(pipelined(2), 60, true).close().frames());
   const Dialogue asks = {{true, kTlsRequest}, {false, "N"}}, again = {{true, kGssRequest}, {false, "N"}};
@@ -403,7 +403,7 @@ TEST(PostgresQuery, OneWayCaptures) {
                    "ok 5 response"}));
 }
 
-TEST(PostgresQuery, ALengthThatIsWrongCostsFew) {
+TEST(PostgresQuery, AWrongLengthAffectsFewTransactions) {
   const Dialogue dialogue = told_apart();
   for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
     Dialogue changed = dialogue;
@@ -413,7 +413,7 @@ TEST(PostgresQuery, ALengthThatIsWrongCostsFew) {
   }
 }
 
-TEST(PostgresQuery, OtherProtocolsGiveNothing) {
+TEST(PostgresQuery, OtherProtocolsEmitNothing) {
   const std::string zeros(100, '\0');
   const std::string others[] = {"GET / HTTP/1.1\r\n\r\n",
                                 "\x16\x03\x01\x02\x01",
@@ -432,7 +432,7 @@ TEST(PostgresQuery, OtherProtocolsGiveNothing) {
   }
 }
 
-TEST(PostgresQuery, EndingOneQueryTellsItAloneOfWhatIsPending) {
+TEST(PostgresQuery, EndingAQueryReportsItsPendingTransactionsOnly) {
   const std::vector<Frame> frames =
       spoken(logged_in() + Dialogue{{true, query("SELECT 1")}, {false, selected(1) + kReady}}).frames();
   Harness run({"postgres_query"});

@@ -55,7 +55,7 @@ TEST(FlowTable, KeepsFlowsAndForgetsThoseThatEnd) {
   EXPECT_EQ(flows.evictions, 0u);
 }
 
-TEST(FlowTable, TheKeyZeroIsAFlowLikeAnyOther) {
+TEST(FlowTable, ZeroIsAValidKey) {
   Flows flows(64);
   EXPECT_FALSE(flows.sample(0));
   EXPECT_TRUE(flows.sample(0));
@@ -63,7 +63,7 @@ TEST(FlowTable, TheKeyZeroIsAFlowLikeAnyOther) {
   EXPECT_EQ(flows.table.peek(0), nullptr);
 }
 
-TEST(FlowTable, AFloodOfNewFlowsDisplacesItself) {
+TEST(FlowTable, AFloodOfNewFlowsEvictsOnlyItself) {
   Flows flows(1024);
   constexpr uint64_t kSenders = 400;
   for (uint64_t sender = 0; sender < kSenders; ++sender) {
@@ -80,7 +80,7 @@ TEST(FlowTable, AFloodOfNewFlowsDisplacesItself) {
   EXPECT_GT(flows.evictions, 190'000u);
 }
 
-TEST(FlowTable, FlowsThatAreIdleForTwoIntervalsGiveWay) {
+TEST(FlowTable, FlowsThatAreIdleForTwoIntervalsAreEvicted) {
   Flows flows(8);
   for (uint64_t flow = 0; flow < 8; ++flow) {
     for (int i = 0; i < 100; ++i) flows.sample(key_of(flow));

@@ -187,7 +187,7 @@ TEST(LinksModel, ADeepQueueFills) {
   judge_links("4 MB, every 1000 us", flows_on_three_links(1.6), mirror, kMs);
 }
 
-TEST(LinksModel, UdpBesideTcp) {
+TEST(LinksModel, UdpAndTcp) {
   for (const double factor : {0.5, 1.5, 2.5}) {
     std::vector<FlowSpec> flows = flows_on_three_links(factor);
     for (size_t i = 0; i < flows.size(); i += 5) flows[i].udp = true;

@@ -68,7 +68,7 @@ TEST(MirrorQueue, AnIntervalIsCompleteOnlyIfThePortWasNeverBusyForLong) {
 }
 
 // A loss before the switch is retransmitted; one at the mirror port is not.
-TEST(MirrorQueue, AHoleIsOfTheMirrorUnlessSomethingFillsIt) {
+TEST(MirrorQueue, AHoleIsAMirrorDropUnlessItIsFilled) {
   Port port;
   port.send(10, 10 * kFrameNs);
   port.hole(port.now_ns - 100);
@@ -79,7 +79,7 @@ TEST(MirrorQueue, AHoleIsOfTheMirrorUnlessSomethingFillsIt) {
   EXPECT_TRUE(port.queue.complete());
 }
 
-TEST(MirrorQueue, AThousandSamplesWithoutAHoleShowThatNothingWasDropped) {
+TEST(MirrorQueue, AThousandSamplesWithoutAHoleProveThatNothingWasDropped) {
   Port port;
   port.send(5, 10 * kFrameNs);
   Progress progress;
@@ -96,14 +96,14 @@ TEST(MirrorQueue, AThousandSamplesWithoutAHoleShowThatNothingWasDropped) {
   EXPECT_FALSE(port.queue.complete());
 }
 
-TEST(MirrorQueue, ADelayThatIsConfiguredBoundsAllDelays) {
+TEST(MirrorQueue, AConfiguredDelayBoundsAllDelays) {
   Port port({10'000'000'000, 26'000, 0});
   port.send(1000);
   EXPECT_EQ(port.queue.delay(Progress()).high_ns, 26'000);
   EXPECT_FALSE(port.queue.complete());
 }
 
-TEST(MirrorQueue, CopiesThatWaitedWhenObservationBeganMayHaveWaitedForLong) {
+TEST(MirrorQueue, CopiesQueuedAtTheStartHaveUnknownWaits) {
   Port port;
   port.send(3);
   const QueueDelay first = port.queue.delay(Progress());
@@ -114,7 +114,7 @@ TEST(MirrorQueue, CopiesThatWaitedWhenObservationBeganMayHaveWaitedForLong) {
   EXPECT_TRUE(std::isinf(interval.high));
 }
 
-TEST(MirrorQueue, AFullQueueDelaysAllCopiesAlike) {
+TEST(MirrorQueue, AFullQueueDelaysAllCopiesEqually) {
   Port port;
   port.send(5, 10 * kFrameNs);
   port.send(200);
@@ -128,7 +128,7 @@ TEST(MirrorQueue, AFullQueueDelaysAllCopiesAlike) {
 }
 
 // Two losses before the switch must not count as a full queue.
-TEST(MirrorQueue, TwoHolesAreNoOverflow) {
+TEST(MirrorQueue, TwoHolesAreNotAnOverflow) {
   Port port;
   port.send(5, 10 * kFrameNs);
   port.send(200);
@@ -145,7 +145,7 @@ TEST(MirrorQueue, LearnsThePortsSpeed) {
   EXPECT_NEAR(port.queue.bits_per_second(), 10e9, 1e8);
 }
 
-TEST(MirrorQueue, TimesThatAreYearsApartBoundTheSpeed) {
+TEST(MirrorQueue, TimesYearsApartBoundTheSpeed) {
   Port port{MirrorPort()};
   port.send(130, int64_t{3} * 365 * 86400 * 1'000'000'000 / 64);
   EXPECT_NEAR(port.queue.bits_per_second(), 8e3, 1);

@@ -41,7 +41,7 @@ class Tracked {
   int64_t now_ns_ = kSecond;
 };
 
-TEST(SequenceTracker, CountsWhatIsMissing) {
+TEST(SequenceTracker, CountsMissingBytes) {
   Tracked flow;
   EXPECT_EQ(flow.add(1000).step, Step::kStarted);
   EXPECT_EQ(flow.add(1000 + kPayload).step, Step::kNext);
@@ -88,7 +88,7 @@ TEST(SequenceTracker, RetransmissionsAreNotProgress) {
   EXPECT_EQ(flow.add(1000 + 50 * kPayload).step, Step::kNext);
 }
 
-TEST(SequenceTracker, ASegmentThatWasJustOvertakenIsReordered) {
+TEST(SequenceTracker, AnOvertakenSegmentIsReordered) {
   Tracked flow;
   flow.add(1000);
   EXPECT_EQ(flow.add(1000 + 2 * kPayload).missed_packets, 1u);
@@ -112,14 +112,14 @@ TEST(SequenceTracker, ASegmentThatFillsAHoleIsNotRepeated) {
 }
 
 // A fast retransmission in a data centre arrives within microseconds.
-TEST(SequenceTracker, ASegmentThatWasSeenIsRepeatedHoweverSoonItComes) {
+TEST(SequenceTracker, ARepeatedSegmentIsRecognizedAtOnce) {
   Tracked flow;
   flow.add(1000);
   flow.add(1000 + kPayload, kPayload, kUs);
   EXPECT_EQ(flow.add(1000, kPayload, kUs).step, Step::kRepeated);
 }
 
-TEST(SequenceTracker, AcknowledgementsShowWhatWasNotSeen) {
+TEST(SequenceTracker, AcknowledgementsRevealUnseenSegments) {
   Tracked flow;
   EXPECT_EQ(flow.acknowledge(5000).step, Step::kControl);  // the direction may take another path
   flow.add(1000);
@@ -137,7 +137,7 @@ TEST(SequenceTracker, AcknowledgementsShowWhatWasNotSeen) {
 }
 
 // If each input port has a separate queue, an acknowledgement may overtake the data it acknowledges.
-TEST(SequenceTracker, WhatComesAfterItsAcknowledgementFillsTheHole) {
+TEST(SequenceTracker, ASegmentAfterItsAcknowledgementFillsTheHole) {
   Tracked flow;
   flow.add(1000);
   flow.acknowledge(1000 + 2 * kPayload);
@@ -159,7 +159,7 @@ TEST(SequenceTracker, PartlyRepeatedSegmentsCountOnlyOnce) {
 }
 
 // RFC 9293 section 3.8.4; probes of a closed window (3.8.6.1) repeat a byte, or send the next one.
-TEST(SequenceTracker, KeepAlivesAndWindowProbesAreNoTraffic) {
+TEST(SequenceTracker, KeepAlivesAndWindowProbesAreNotTraffic) {
   Tracked flow;
   flow.add(1000, 1000);
   EXPECT_EQ(flow.add(1999, 0, kSecond).step, Step::kControl);
@@ -172,7 +172,7 @@ TEST(SequenceTracker, KeepAlivesAndWindowProbesAreNoTraffic) {
   EXPECT_EQ(flow.coverage().repeated_bytes, 0u);
 }
 
-TEST(SequenceTracker, SynAndFinAreNoBytes) {
+TEST(SequenceTracker, SynAndFinAreNotBytes) {
   Tracked flow;
   EXPECT_EQ(flow.add(999, 0, 10 * kUs, true).step, Step::kStarted);
   EXPECT_EQ(flow.add(999, 0, kSecond, true).step, Step::kNext);  // again
@@ -183,7 +183,7 @@ TEST(SequenceTracker, SynAndFinAreNoBytes) {
   EXPECT_EQ(flow.add(500'000'000, 0, 10 * kUs, true).step, Step::kStarted);  // the ports are reused
 }
 
-TEST(SequenceTracker, NumbersFromElsewhereAreIgnored) {
+TEST(SequenceTracker, UnrelatedNumbersAreIgnored) {
   Tracked flow;
   flow.add(1000);
   EXPECT_EQ(flow.add(900'000'000).step, Step::kImplausible);
@@ -193,7 +193,7 @@ TEST(SequenceTracker, NumbersFromElsewhereAreIgnored) {
   EXPECT_EQ(flow.add(2'000'000'000 + 4 * kPayload).step, Step::kNext);
 }
 
-TEST(SequenceTracker, MissingPacketsAreOfTheSamplesSize) {
+TEST(SequenceTracker, MissingPacketsHaveTheSizeOfTheSample) {
   Tracked small, unknown;
   for (uint32_t i = 0; i < 20; ++i) small.add(1000 + i * 100, 100);
   EXPECT_EQ(small.add(1000 + 30 * 100, 100).missed_packets, 10u);
@@ -204,7 +204,7 @@ TEST(SequenceTracker, MissingPacketsAreOfTheSamplesSize) {
   EXPECT_GT(hole.missed_packets, 10u);
 }
 
-TEST(SequenceTracker, TimesThatGoBackDoNoHarm) {
+TEST(SequenceTracker, DecreasingTimesAreHarmless) {
   Tracked flow;
   flow.add(1000, kPayload, kSecond);
   EXPECT_EQ(flow.add(1000 + 2 * kPayload, kPayload, -kSecond / 2).step, Step::kHole);

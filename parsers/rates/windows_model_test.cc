@@ -159,7 +159,7 @@ TEST(WindowsModel, SlowStart) {
 
 // Senders that put a round trip's packets on the link at once: the mirror's queue alternates between empty and full, so
 // it is never steady, and its delay changes by 26 us between any two packets.
-TEST(WindowsModel, BoundsHoldWhereTheQueueIsNeverSteady) {
+TEST(WindowsModel, BoundsAreCorrectForUnsteadyQueues) {
   FlowSpec like;
   like.pattern = Pattern::kBursts;
   for (const int64_t delay_ns : {0, 26'214}) {

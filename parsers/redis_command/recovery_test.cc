@@ -88,7 +88,7 @@ size_t pairs_told(const Harness& run) {
                                            [](const Tuple& tuple) { return tuple["partial"].empty(); }));
 }
 
-TEST(RedisCommand, ArraysAreAnswersWhereverItJoins) {
+TEST(RedisCommand, ArraysAreAnswersWhereverTheCaptureStarts) {
   constexpr int kCount = 27;
   for (const bool low_client : {false, true}) {
     const std::vector<Frame> frames = arrays_of(kCount, low_client);
@@ -129,7 +129,7 @@ TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
 }
 
 // A value that contains commands, in segments that begin where these do.
-TEST(RedisCommand, CommandsWithinValuesAreNone) {
+TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
   std::string value;
   for (int i = 100; i < 160; ++i) value += array({"SET", "stored:" + std::to_string(i), "value"});
   const size_t each = array({"SET", "stored:100", "value"}).size();
@@ -156,7 +156,7 @@ TEST(RedisCommand, CommandsWithinValuesAreNone) {
 }
 
 // With one direction alone, only the ports may distinguish stored commands from sent ones.
-TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotTold) {
+TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotReported) {
   const std::vector<Frame> frames = arrays_of(18, false);
   std::vector<Frame> answers;
   for (size_t i = kHandshake; i < frames.size(); ++i) {
@@ -196,7 +196,7 @@ Score score_of(const std::vector<Frame>& frames) {
   return score;
 }
 
-TEST(RedisCommand, NothingIsShiftedHoweverLate) {
+TEST(RedisCommand, LateSegmentsShiftNoPairs) {
   constexpr int kCount = 150;
   Conversation conversation({.server_port = 6379});
   conversation.handshake();
@@ -213,7 +213,7 @@ TEST(RedisCommand, NothingIsShiftedHoweverLate) {
   }
 }
 
-TEST(RedisCommand, PairsAgainWhateverCameBefore) {
+TEST(RedisCommand, PairsAgainAfterAnyStart) {
   constexpr int kDamaged = 40, kClean = 4, kMore = 20;
   for (uint32_t seed = 0; seed < 4 * kSeeds; ++seed) {
     Conversation conversation({.server_port = 6379});
@@ -237,7 +237,7 @@ Segment turn(uint64_t offset, uint64_t peer_offset) {
   return {.time_ns = 0, .offset = offset, .peer_offset = peer_offset, .peer_offset_known = true};
 }
 
-TEST(RedisCommand, TheJudgeChangesItsMind) {
+TEST(RedisCommand, TheJudgeRevisesItsDecision) {
   redis::ClientJudge judge;
   // Side 1 answers with bytes that look like commands, and side 0 with bytes that look like values.
   for (uint64_t i = 1; i <= 3; ++i) {

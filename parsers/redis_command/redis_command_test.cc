@@ -72,7 +72,7 @@ TEST(RedisCommand, TransactionsAreQueued) {
                       {"MULTI  ok  ", "INCR n queued  ", "EXEC  ok  "});
 }
 
-TEST(RedisCommand, MessagesToSubscribersAnswerNothing) {
+TEST(RedisCommand, MessagesToSubscribersAreNotAnswers) {
   const std::string message = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n";
   expect_at_every_cut(command("SUBSCRIBE c d") + command("PING"),
                       "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nd\r\n:2\r\n" + message +
@@ -111,11 +111,11 @@ TEST(RedisCommand, InlineSubscriptions) {
                       {"PING  ok  ", "SUBSCRIBE c ok  ", "PING  ok  "});
 }
 
-TEST(RedisCommand, MonitorEndsAnswers) {
+TEST(RedisCommand, MonitorModeEndsPairing) {
   EXPECT_EQ(parse(one_connection(command("MONITOR"), "+OK\r\n+1.2 [0 x] \"GET\" \"a\"\r\n")), Lines{"MONITOR  ok  "});
 }
 
-TEST(RedisCommand, SecretsStay) {
+TEST(RedisCommand, SecretsAreNotReported) {
   for (const std::string& secret :
        {command("AUTH hunter2"), command("AUTH user hunter2"), command("HELLO 3 AUTH user hunter2"),
         std::string("AUTH hunter2\r\n"), command("CONFIG SET requirepass hunter2"), command("ACL SETUSER bob >hunter2"),
@@ -183,7 +183,7 @@ std::vector<Frame> told_apart(int batch) {
   return conversation.client_ack().close().frames();
 }
 
-TEST(RedisCommand, NeverPairsWrongWhicheverFramesAreLost) {
+TEST(RedisCommand, NeverPairsWrongIfFramesAreLost) {
   for (const int batch : {1, 3}) {
     const std::vector<Frame> frames = told_apart(batch);
     for (size_t first = 0; first < frames.size(); ++first) {
@@ -225,7 +225,7 @@ TEST(RedisCommand, InlineCommandsAfterAGap) {
   }
 }
 
-TEST(RedisCommand, AnswersSeenBeforeTheirCommands) {
+TEST(RedisCommand, AnswersCapturedBeforeTheirCommands) {
   Conversation conversation;
   conversation.handshake();
   for (int i = 0; i < 4; ++i) conversation.client(command("LPUSH l x")).server(":1\r\n");
@@ -240,7 +240,7 @@ TEST(RedisCommand, AnswersSeenBeforeTheirCommands) {
   }
 }
 
-TEST(RedisCommand, LeavesOtherProtocolsAlone) {
+TEST(RedisCommand, IgnoresOtherProtocols) {
   EXPECT_EQ(parse(one_connection("GET /a HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n")), Lines{});
   EXPECT_EQ(parse(one_connection("get a\r\n", "VALUE a 0 1\r\nx\r\nEND\r\n")), Lines{});
   Conversation mail;

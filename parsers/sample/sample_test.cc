@@ -9,7 +9,7 @@ namespace {
 using testing::Conversation;
 using testing::Harness;
 
-TEST(Sample, TellsUrlsOfGetRequests) {
+TEST(Sample, ReportsUrlsOfGetRequests) {
   Conversation conversation;
   conversation.handshake()
       .client("GET /a HTTP/1.1\r\n\r\n")

@@ -49,14 +49,14 @@ TEST(SocksRequest, WithoutAReply) {
   EXPECT_EQ(asked({"\5\1\0"s, "\5\xff"s}), Lines{});
 }
 
-TEST(SocksRequest, LeavesOtherStreamsAlone) {
+TEST(SocksRequest, IgnoresOtherStreams) {
   EXPECT_EQ(asked({kGet, kOk}), Lines{});
   EXPECT_EQ(asked({"\5\1\0\1"s, "\5\0"s, kName5, kGranted5}), Lines{}) << "no greeting: one byte too many";
   EXPECT_EQ(asked({std::string(500, '\4'), std::string(500, '\5')}), Lines{});
 }
 
 // Every parser sees the traffic through the proxy, also in the segment of the last reply.
-TEST(SocksRequest, WhatGoesThroughIsParsed) {
+TEST(SocksRequest, TheProxiedProtocolIsParsed) {
   const Lines handshakes[] = {{"\5\1\0"s, "\5\0"s, kName5, kGranted5},
                               {"\4\1\0\x50\x0a\0\0\1\0"s, "\0\x5a\0\0\0\0\0\0"s}};
   for (Lines messages : handshakes) {
@@ -72,7 +72,7 @@ TEST(SocksRequest, WhatGoesThroughIsParsed) {
   }
 }
 
-TEST(Socks, EveryMessageCutShortIsNone) {
+TEST(Socks, TruncatedMessagesAreRejected) {
   for (const std::string& whole : {"\5\1\0"s, "\4\1\0\x50\0\0\0\1u\0www.test\0"s}) {
     for (size_t size = 0; size < whole.size(); ++size) {
       socks::Step step = socks::Step::kStart;

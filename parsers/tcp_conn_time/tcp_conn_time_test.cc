@@ -43,11 +43,11 @@ TEST(TcpConnTime, Reset) {
   EXPECT_EQ(events(Conversation().handshake().client_fin().server("", tcp_flag::kRst).frames()).back(), "rst reset 0");
 }
 
-TEST(TcpConnTime, RstAfterTheEndIsNoSecondEnd) {
+TEST(TcpConnTime, ARstAfterTheEndIsNotASecondEnd) {
   EXPECT_EQ(events(Conversation().handshake().close().client("", tcp_flag::kRst).frames()).back(), "fin closed 0");
 }
 
-TEST(TcpConnTime, BlindRstEndsNothing) {
+TEST(TcpConnTime, ABlindRstEndsNothing) {
   Conversation conversation;
   conversation.handshake().client("x");
   conversation.frames().push_back(
@@ -91,13 +91,13 @@ TEST(TcpConnTime, AForgedRefusalWithAWrongNumberIsIgnored) {
   EXPECT_EQ(after_forged_answer(0, 0, tcp_flag::kRst), expected);
 }
 
-TEST(TcpConnTime, AForgedRefusalAfterWhichTheConnectionGoesOnIsNoEnd) {
+TEST(TcpConnTime, AForgedRefusalIsNotAnEndIfTheConnectionContinues) {
   EXPECT_EQ(
       after_forged_answer(0, 1001, kRstAck),
       (Lines{"syn  0", "rst-ignored  " + std::to_string(Conversation::kStepNs), "established  0", "fin closed 0"}));
 }
 
-TEST(TcpConnTime, ARefusalThatOnlyTheServerContradictsIsTheEnd) {
+TEST(TcpConnTime, ARefusalContradictedOnlyByTheServerIsTheEnd) {
   Conversation conversation;
   conversation.client("", tcp_flag::kSyn);
   conversation.frames().push_back(from_server(0, 1001, kRstAck, conversation));
@@ -106,7 +106,7 @@ TEST(TcpConnTime, ARefusalThatOnlyTheServerContradictsIsTheEnd) {
   EXPECT_EQ(events(conversation.frames()), (Lines{"syn  0", "rst refused " + later}));
 }
 
-TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNoEnd) {
+TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNotAnEnd) {
   Conversation conversation;
   conversation.handshake().client("x").server("y");
   conversation.frames().push_back(from_server(5002, 1002, kRstAck, conversation));
@@ -118,7 +118,7 @@ TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNoEnd) {
 }
 
 // Packets in flight when the RST arrived, and retransmissions, contradict nothing.
-TEST(TcpConnTime, OneSideThatGoesOnDoesNotUndoAReset) {
+TEST(TcpConnTime, OneContinuingSideDoesNotUndoAReset) {
   Conversation conversation;
   conversation.handshake().client("x").server("y");
   conversation.frames().push_back(from_server(5002, 1002, kRstAck, conversation));
@@ -127,7 +127,7 @@ TEST(TcpConnTime, OneSideThatGoesOnDoesNotUndoAReset) {
   EXPECT_EQ(events(conversation.frames()).back(), "rst reset " + later);
 }
 
-TEST(TcpConnTime, ARstIsHeldBackForASecond) {
+TEST(TcpConnTime, ARstIsReportedAfterASecond) {
   Conversation conversation;
   conversation.handshake().server("", tcp_flag::kRst);
   const int64_t rst_ns = conversation.frames().back().time_ns;
@@ -144,12 +144,12 @@ TEST(TcpConnTime, ARstIsHeldBackForASecond) {
   EXPECT_EQ(harness.tuples().size(), 3u);
 }
 
-TEST(TcpConnTime, ARstOfNoKnownConnectionIsTold) {
+TEST(TcpConnTime, ARstOfAnUnknownConnectionIsReported) {
   const Frame rst = testing::tcp_frame({.seq = 7, .flags = tcp_flag::kRst}, 1'000'000'000'000);
   EXPECT_EQ(events({rst}), (Lines{"stray-rst  0"}));
 }
 
-TEST(TcpConnTime, SynAcksWithDifferentNumbersAreTold) {
+TEST(TcpConnTime, SynAcksWithDifferentNumbersAreReported) {
   const Lines expected = {"syn  0", "syn-ack-conflict  0", "established  0", "fin closed 0"};
   EXPECT_EQ(after_forged_answer(900'000, 1001, kSynAck), expected);
   Conversation late;
@@ -189,7 +189,7 @@ TEST(TcpConnTime, GivenUpAtTheEndOfTheCapture) {
   EXPECT_EQ(lines[5], "timeout open 0");
 }
 
-TEST(TcpConnTime, OneDirectionIsEnough) {
+TEST(TcpConnTime, OneDirectionIsSufficient) {
   const std::vector<Frame> frames = Conversation().handshake().client("x").server("y").close().frames();
   std::vector<Frame> client, server;
   for (const Frame& frame : frames) {

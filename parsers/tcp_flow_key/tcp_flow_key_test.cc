@@ -21,14 +21,14 @@ TEST(TcpFlowKey, OncePerFlowAndSecond) {
   EXPECT_EQ(harness.tuples()[2].endpoints(), "10.0.0.1:40000>10.0.0.2:80");
 }
 
-TEST(TcpFlowKey, FlowsOfTwoVlansAreTwo) {
+TEST(TcpFlowKey, FlowsOfTwoVlansAreSeparate) {
   std::vector<testing::Frame> frames;
   for (const uint16_t vlan : {1, 2})
     frames.push_back(testing::tcp_frame({.flags = tcp_flag::kAck, .vlans = {vlan}}, 1'000'000'000));
   EXPECT_EQ(Harness({"tcp_flow_key"}).all(frames).tuples().size(), 2u);
 }
 
-TEST(TcpFlowKey, AQueryThatComesLaterIsToldToo) {
+TEST(TcpFlowKey, ALaterQueryGetsTheFlowToo) {
   const std::vector<testing::Frame> frames = Conversation().handshake().frames();
   Harness harness({"tcp_flow_key"});
   harness.feed({frames[0]}, 0b01);
@@ -38,7 +38,7 @@ TEST(TcpFlowKey, AQueryThatComesLaterIsToldToo) {
   EXPECT_EQ(harness.tuples()[1].header.queries, 0b10u);
 }
 
-TEST(TcpFlowKey, OtherProtocolsGiveNothing) {
+TEST(TcpFlowKey, OtherProtocolsEmitNothing) {
   testing::Frame udp;
   udp.bytes = testing::ethernet(
       0x0800, testing::ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, testing::udp_datagram(1, 2, "x")));

@@ -35,7 +35,7 @@ TEST(TcpPktSize, CountsWireBytesUnderASnaplen) {
   EXPECT_EQ(Harness({"tcp_pkt_size"}).all(frames).lines(kCounts), Lines{"1 " + std::to_string(kHeaders + 1000)});
 }
 
-TEST(TcpPktSize, EachQueryIsToldOfJustItsPackets) {
+TEST(TcpPktSize, EachQueryGetsTheCountsOfItsPackets) {
   const std::vector<Frame> frames = Conversation().handshake().client("x").frames();
   Harness harness({"tcp_pkt_size"});
   harness.feed({frames[0]}, 0b01);
@@ -53,7 +53,7 @@ TEST(TcpPktSize, EachQueryIsToldOfJustItsPackets) {
   EXPECT_EQ(packets[0b10], 3);
 }
 
-TEST(TcpPktSize, EvictedAndReplacedFlowsAreCountedWhole) {
+TEST(TcpPktSize, EvictedAndReplacedFlowsAreCountedCompletely) {
   EngineOptions options = Harness::small();
   options.max_connections = 4;
   std::vector<Frame> frames;

@@ -124,7 +124,7 @@ Offer example() {
 
 TEST(Ja4, TheSpecificationsExample) { EXPECT_EQ(ja4(example()), "t13d1516h2_8daaf6152771_e5627efa2ab1"); }
 
-TEST(Ja4, GreaseCountsNowhere) {
+TEST(Ja4, GreaseIsIgnored) {
   Offer offer = example();
   offer.ciphers.insert(offer.ciphers.begin(), 0x2a2a);
   offer.algorithms.insert(offer.algorithms.begin() + 3, 0xfafa);
@@ -141,15 +141,15 @@ TEST(Ja4, WithoutSignatureAlgorithms) {
   EXPECT_EQ(ja4(offer), "t13d1516h2_8daaf6152771_6d807ffa2a79");
 }
 
-TEST(Ja4, WithNothing) {
+TEST(Ja4, WithoutCiphersAndExtensions) {
   const Offer offer = {.ciphers = {}, .name = "", .protocols = {}, .versions = {}, .algorithms = {}};
   EXPECT_EQ(ja4(offer), "t12i000000_000000000000_000000000000");
 }
 
-TEST(Ja4, CountsEndAt99) { EXPECT_EQ(ja4({.ciphers = Codes(120, 0x002f)}).substr(0, 10), "t13d9904h2"); }
+TEST(Ja4, CountsSaturateAt99) { EXPECT_EQ(ja4({.ciphers = Codes(120, 0x002f)}).substr(0, 10), "t13d9904h2"); }
 
 // The table under "ALPN Extension Value".
-TEST(Ja4, FirstAndLastOfTheProtocol) {
+TEST(Ja4, FirstAndLastCharacterOfTheProtocol) {
   const std::pair<std::string, std::string> examples[] = {{"h2", "h2"},
                                                           {"http/1.1", "h1"},
                                                           {"x", "xx"},
@@ -242,7 +242,7 @@ TEST(TlsHello, Alerts) {
   EXPECT_EQ(seen(warned.frames(), {"sni", "outcome", "alert", "partial"}), Lines{"a.test alert - "});
 }
 
-TEST(TlsHello, WhatEndsBeforeItsTime) {
+TEST(TlsHello, IncompleteHandshakes) {
   Conversation closed;
   closed.handshake().client(Offer().record()).server(server_hello(0x0304)).close();
   EXPECT_EQ(seen(closed.frames()), Lines{"a.test 1.3 closed "});
@@ -323,7 +323,7 @@ TEST(TlsHello, EachSegmentLate) {
   }
 }
 
-TEST(TlsHello, AClientsRefusalBeforeTheHelloItRefuses) {
+TEST(TlsHello, ARejectionCapturedBeforeTheRejectedHello) {
   std::vector<Frame> frames = refused_by_client().frames();
   const Lines fields = {"outcome", "alert", "partial"};
   const auto refusal = std::next(frames.end(), -4);
@@ -342,7 +342,7 @@ TEST(TlsHello, AfterAnotherProtocol) {
   EXPECT_EQ(seen(conversation.frames(), {"sni", "handshake_ns", "outcome"}), Lines{"a.test 2000000 complete"});
 }
 
-TEST(TlsHello, OtherProtocolsGiveNothing) {
+TEST(TlsHello, OtherProtocolsEmitNothing) {
   Conversation conversation;
   conversation.handshake()
       .client("GET / HTTP/1.1\r\n\r\n")
@@ -356,7 +356,7 @@ TEST(TlsHello, OtherProtocolsGiveNothing) {
   EXPECT_EQ(seen(udp), Lines{});
 }
 
-TEST(TlsHello, EveryHelloCutShortIsNone) {
+TEST(TlsHello, TruncatedHellosAreRejected) {
   const std::string body = Offer().body();
   for (size_t length = 0; length < body.size(); ++length) {
     Conversation conversation;
@@ -380,7 +380,7 @@ TEST(TlsHello, AHelloThatIsTooLongIsCounted) {
   EXPECT_EQ(harness.lost(LossReason::kHeadTooLong), 1u);
 }
 
-TEST(TlsHello, EachQueryHearsOfWhatItSaw) {
+TEST(TlsHello, EachQueryGetsTheTuplesOfItsPackets) {
   const std::vector<Frame> frames = handshake_13().frames();
   Harness harness({"tls_hello"});
   harness.feed({frames.begin(), frames.begin() + 4}, 0b11);

@@ -75,7 +75,7 @@ TEST(IdPairing, PairsInAnyOrder) {
             (Told{"b:B", "a:A"}));
 }
 
-TEST(IdPairing, HalvesAreToldAsSuch) {
+TEST(IdPairing, HalvesAreReportedAsSuch) {
   EXPECT_EQ(Talk().ask(1, "a").told(), Told{"a:-"});
   EXPECT_EQ(Talk().ask(1, "a").begin(1, "A", 10).told(), Told{"a:A"});
   EXPECT_EQ(Talk().answer(5, "E", 0).told(), Told{"-:E"});
@@ -89,17 +89,17 @@ TEST(IdPairing, AResponseWaitsForItsLateRequest) {
   EXPECT_EQ(talk.sink.told, Told{"a:A"});
 }
 
-TEST(IdPairing, AResponseWhoseRequestWasLostIsSingle) {
+TEST(IdPairing, AResponseWithoutItsRequestIsAHalf) {
   EXPECT_EQ(Talk().answer(1, "A", 10).lose_asks(10).ask(1, "b").answer(1, "B", 20).told(), (Told{"-:A", "b:B"}));
 }
 
-TEST(IdPairing, ANumberUsedAgainIsAnotherTransaction) {
+TEST(IdPairing, AReusedNumberIsAnotherTransaction) {
   EXPECT_EQ(Talk().ask(1, "a").ask(1, "b").answer(1, "B", 20).told(), (Told{"a:-", "b:B"}));
   // This answer was sent before the server had received the request.
   EXPECT_EQ(Talk().ask(2, "x").answer(2, "X", 10).ask(1, "b").answer(1, "A", 10).told(), (Told{"x:X", "b:-", "-:A"}));
 }
 
-TEST(IdPairing, LongOnesStayWhileOthersComeAndGo) {
+TEST(IdPairing, LongTransactionsSurviveShortOnes) {
   Talk talk;
   talk.ask(1000, "long");
   for (uint32_t id = 0; id < 100; ++id) talk.ask(id, "s").answer(id, "S", talk.asked);
@@ -108,7 +108,7 @@ TEST(IdPairing, LongOnesStayWhileOthersComeAndGo) {
   EXPECT_EQ(talk.sink.told.size(), 101u);
 }
 
-TEST(IdPairing, TooManyPendingAreToldOldestFirst) {
+TEST(IdPairing, TooManyPendingAreReportedOldestFirst) {
   Talk talk;
   for (uint32_t id = 0; id < 10; ++id) talk.ask(id, std::to_string(id));
   EXPECT_EQ(talk.sink.losses, 2u);
@@ -116,7 +116,7 @@ TEST(IdPairing, TooManyPendingAreToldOldestFirst) {
   EXPECT_EQ(talk.told().size(), 10u);
 }
 
-TEST(IdPairing, GivesUpWhatIsOld) {
+TEST(IdPairing, OldTransactionsAreGivenUp) {
   Talk talk;
   talk.ask(1, "a").ask(2, "b").ask(3, "c");
   talk.pairing.give_up(2, talk.sink);

@@ -128,13 +128,13 @@ TEST(OrderedPairing, PairsInOrder) {
   EXPECT_EQ(Talk().answer(1).told(), Told{"-:1"});
 }
 
-TEST(OrderedPairing, AGapCostsItsOwnTransaction) {
+TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
   EXPECT_EQ(Talk().ask(1).lose_answer().ask(2).answer(2).told(), (Told{"1:-", "2:2"}));
   EXPECT_EQ(Talk().ask(1).answer(1).lose_ask().answer(2).ask(3).answer(3).told(), (Told{"1:1", "-:2", "3:3"}));
 }
 
 // The hole among the answers lies behind the first waiting one, not before it.
-TEST(OrderedPairing, AGapAmongAnswersThatWaitCountsWhereItWas) {
+TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Talk talk;
   talk.ask(1).answer(1);
@@ -150,12 +150,12 @@ TEST(OrderedPairing, AGapAmongAnswersThatWaitCountsWhereItWas) {
   EXPECT_EQ(talk.told(), (Told{"1:1", "-:2", "3:3", "4:4", "5:-", "6:6", "7:7"}));
 }
 
-TEST(OrderedPairing, APipelineIsInOrderAgainWithTheNextBatch) {
+TEST(OrderedPairing, APipelineIsResynchronizedByTheNextBatch) {
   EXPECT_EQ(Talk().ask(1).ask(2).ask(3).answer(1).lose_answer().answer(3).ask(4).ask(5).answer(4).answer(5).told(),
             (Told{"1:1", "2:-", "3:-", "-:3", "4:4", "5:5"}));
 }
 
-TEST(OrderedPairing, WhatHalvesSayOfEachOtherResolvesAPipeline) {
+TEST(OrderedPairing, EvidenceInHalvesResolvesAPipeline) {
   EXPECT_EQ(Talk().ask(1, 7).ask(2, 8).ask(3, 9).answer(1, 7).lose_answer().answer(3, 9).told(),
             (Told{"1:1", "2:-", "3:3"}));
   // Two requests fit.
@@ -163,7 +163,7 @@ TEST(OrderedPairing, WhatHalvesSayOfEachOtherResolvesAPipeline) {
             (Told{"1:1", "2:-", "3:-", "-:3"}));
 }
 
-TEST(OrderedPairing, AContradictionIsNeverPaired) {
+TEST(OrderedPairing, ContradictoryHalvesAreNeverPaired) {
   EXPECT_EQ(Talk().ask(1, 7).answer(2, 8).ask(3, 9).answer(3, 9).told(), (Told{"1:-", "-:2", "3:3"}));
 }
 
@@ -174,7 +174,7 @@ TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
   EXPECT_EQ(Talk().ask(1, 7, true).ask(2, 9).lose_answer().answer(2, 9).told(), (Told{"1:-", "2:2"}));
 }
 
-TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNext) {
+TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNextBatch) {
   Talk talk;
   talk.wait_for(4).ask(4).ask(5).ask(6).ask(7).answer(4).lose_answer().answer(6).answer(7).ask(8).answer(8);
   EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
@@ -183,13 +183,13 @@ TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNext) {
             (Told{"0:0", "1:-", "2:-", "3:-", "-:2"}));
 }
 
-TEST(OrderedPairing, AnAnswerThatWasNotRecognisedShiftsNothing) {
+TEST(OrderedPairing, AnUnrecognizedAnswerShiftsNoPairs) {
   Talk talk;
   talk.wait_for(4).ask(4).miss_answer().ask(5).answer(5).ask(6).answer(6);
   EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:-", "5:5", "6:6"}));
 }
 
-TEST(OrderedPairing, TooManyPendingAreToldOldestFirst) {
+TEST(OrderedPairing, TooManyPendingAreReportedOldestFirst) {
   Talk talk;
   for (uint32_t i = 0; i < 130; ++i) talk.ask(i);
   EXPECT_EQ(talk.sink.losses, 2u);

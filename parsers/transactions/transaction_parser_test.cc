@@ -129,7 +129,7 @@ LinesOf parse(Conversation& conversation) {
   return run.all(conversation.frames()).lines({"text", "bytes", "response_time_ns", "partial"});
 }
 
-TEST(TransactionParser, TellsTransactionsAndHalves) {
+TEST(TransactionParser, ReportsTransactionsAndHalves) {
   Conversation conversation;
   conversation.handshake().client("?a\n?bc").server("!1\n").client("d\n").server("!").server("22\n").client("?e\n");
   EXPECT_EQ(parse(conversation), (LinesOf{"a 3 1000000 ", "bcd 4 4000000 ", "e - - request"}));
@@ -151,7 +151,7 @@ TEST(TransactionParser, TheEndOfTheCaptureExplainsAMissingAnswer) {
   EXPECT_EQ(run.all(conversation.frames()).lines(kWhy), LinesOf{"a - request false"});
 }
 
-TEST(TransactionParser, ALostAnswerIsNoMissingOne) {
+TEST(TransactionParser, ALostAnswerIsNotAMissingOne) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server("!1\n").client_ack().close();
   std::vector<testing::Frame> frames = conversation.frames();
@@ -160,7 +160,7 @@ TEST(TransactionParser, ALostAnswerIsNoMissingOne) {
   EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
 }
 
-TEST(TransactionParser, AOneWayMirrorSaysNothingOfAnswers) {
+TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
   Conversation conversation;
   conversation.handshake().client("?a\n").close();
   std::vector<testing::Frame> frames;
@@ -175,7 +175,7 @@ TEST(TransactionParser, AOneWayMirrorSaysNothingOfAnswers) {
 
 // A client that waits too long is reported while it waits; a late answer is reported with its time and counts no
 // request twice.
-TEST(TransactionParser, PatienceEnds) {
+TEST(TransactionParser, WaitingIsBounded) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();
   Harness run = echo();
@@ -206,7 +206,7 @@ TEST(TransactionParser, ClaimsTheClientWhereItWasGuessed) {
   EXPECT_EQ(run.tuples()[0].endpoints(), "10.0.0.1:80>10.0.0.2:40000");
 }
 
-TEST(TransactionParser, TellsPendingHalvesOnlyToTheQueriesThatEnd) {
+TEST(TransactionParser, ReportsPendingHalvesOnlyToEndingQueries) {
   Conversation conversation;
   conversation.handshake().client("?a\n");
   Harness run = echo();
@@ -219,7 +219,7 @@ TEST(TransactionParser, TellsPendingHalvesOnlyToTheQueriesThatEnd) {
   EXPECT_EQ(run.tuples()[1].header.queries, 0b10u);
 }
 
-TEST(TransactionParser, LeavesOtherProtocolsAlone) {
+TEST(TransactionParser, IgnoresOtherProtocols) {
   Conversation conversation;
   conversation.handshake().client("GET /\n").client("?a\n").server("!1\n").close();
   EXPECT_EQ(parse(conversation), LinesOf{});

@@ -74,7 +74,7 @@ constexpr std::string_view kText = "a\nlonger line\n+5\nxxxxx=4abcd+2\n\n\n=0b\n
 const Events kEvents = {"a at 0",   "longer line at 2", "+5 at 14", "skipped to 22", "=4abcd at 22",
                         "+2 at 28", "skipped to 33",    "=0 at 33", "b at 35"};
 
-TEST(UnitReader, AnyCutGivesTheSame) {
+TEST(UnitReader, EveryCutGivesTheSameUnits) {
   Lines whole;
   whole.read(kText);
   EXPECT_EQ(whole.events, kEvents);
@@ -93,7 +93,7 @@ TEST(UnitReader, AnyCutGivesTheSame) {
   EXPECT_EQ(bytes.events, kEvents);
 }
 
-TEST(UnitReader, LooksAgainOnlyWhenItIsWorthIt) {
+TEST(UnitReader, RescansOnlyWhenItCanHelp) {
   Lines lines;
   lines.read("=9");
   for (int i = 0; i < 9; ++i) lines.read("x");
@@ -110,7 +110,7 @@ TEST(UnitReader, AnotherProtocol) {
   EXPECT_EQ(later.events, (Events{"a at 0", "hidden at 2", ">d at 7"}));
 }
 
-TEST(UnitReader, GapsInWhatIsSkippedAreSteppedOver) {
+TEST(UnitReader, GapsInSkippedBytesAreSkipped) {
   Lines lines;
   lines.read("+10\nxx");
   lines.gap(3).read("xxxxxa\n");
@@ -121,7 +121,7 @@ TEST(UnitReader, GapsInWhatIsSkippedAreSteppedOver) {
   EXPECT_EQ(all.events, (Events{"+10 at 0", "skipped to 14", "a at 14"}));
 }
 
-TEST(UnitReader, OtherGapsCostTheStep) {
+TEST(UnitReader, OtherGapsLoseSynchronization) {
   Lines lines;
   lines.read("+10\nxx");
   lines.gap(9).read("a\n");
@@ -130,7 +130,7 @@ TEST(UnitReader, OtherGapsCostTheStep) {
   EXPECT_EQ(lines.reader.seek_bytes(), 2u);
 }
 
-TEST(UnitReader, ACutUnitMayStillTell) {
+TEST(UnitReader, ATruncatedUnitIsPassedOn) {
   Lines known;
   known.read("=8abc");
   known.gap(5, 0).read("a\n");
@@ -148,14 +148,14 @@ TEST(UnitReader, UnitsAreBounded) {
   EXPECT_LE(lines.reader.memory_bytes(), UnitReader::kKeptBytes);
 }
 
-TEST(UnitReader, OpaqueFromThereOn) {
+TEST(UnitReader, OpaqueAfterThatPoint) {
   Lines lines;
   lines.read("#x\n!!!\n");
   EXPECT_EQ(lines.read("a\n"), UnitReader::Verdict::kFine);
   EXPECT_EQ(lines.events, Events{"#x at 0"});
 }
 
-TEST(UnitReader, AGapOutOfStepIsToldToo) {
+TEST(UnitReader, AGapOutOfStepIsReportedToo) {
   Lines lines;
   lines.reader.start_in_middle();
   lines.gap(7).read(">a\n");

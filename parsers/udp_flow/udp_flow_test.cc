@@ -46,14 +46,14 @@ TEST(UdpFlow, CountsBothDirectionsPerSecond) {
   EXPECT_EQ(harness.tuples()[0].endpoints(), "10.0.0.1:40000>10.0.0.2:53");
 }
 
-TEST(UdpFlow, TheAnswerAloneIsCountedAsTheServers) {
+TEST(UdpFlow, AnAnswerWithoutItsRequestIsCountedForTheServer) {
   Harness harness({"udp_flow"});
   harness.all({answer(kStart)});
   EXPECT_EQ(harness.lines(kCounts), Lines{counts(1, 0, 1, 0, 5, 0)});
   EXPECT_EQ(harness.tuples()[0].endpoints(), "10.0.0.1:40000>10.0.0.2:53");
 }
 
-TEST(UdpFlow, FlowsOfTwoVlansOrPortsAreTwo) {
+TEST(UdpFlow, FlowsOfTwoVlansOrPortsAreSeparate) {
   std::vector<Frame> frames;
   for (const uint16_t vlan : {1, 2}) {
     for (const uint16_t port : {1111, 2222}) {
@@ -63,7 +63,7 @@ TEST(UdpFlow, FlowsOfTwoVlansOrPortsAreTwo) {
   EXPECT_EQ(Harness({"udp_flow"}).all(frames).tuples().size(), 4u);
 }
 
-TEST(UdpFlow, AfterAMinuteOfSilenceItIsANewFlow) {
+TEST(UdpFlow, AFlowEndsAfterAMinuteOfSilence) {
   Harness harness({"udp_flow"});
   harness.all({question(kStart), question(kStart + 59 * kSecond), question(kStart + 120 * kSecond)});
   std::string flows;
@@ -78,7 +78,7 @@ TEST(UdpFlow, CountsWireBytesUnderASnaplen) {
   EXPECT_EQ(Harness({"udp_flow"}).all({frame}).tuples().at(0)["client_bytes"], std::to_string(kHeaders + 1000));
 }
 
-TEST(UdpFlow, EachQueryIsToldOfJustItsPackets) {
+TEST(UdpFlow, EachQueryGetsTheCountsOfItsPackets) {
   Harness harness({"udp_flow"});
   harness.feed({question(kStart)}, 0b01);
   harness.feed({answer(kStart + 1), answer(kStart + 2)}, 0b11);
@@ -98,7 +98,7 @@ TEST(UdpFlow, EachQueryIsToldOfJustItsPackets) {
   EXPECT_EQ(seen[0b10], (std::array<int, 3>{1, 1, 2}));
 }
 
-TEST(UdpFlow, EvictedFlowsAreCountedWhole) {
+TEST(UdpFlow, EvictedFlowsAreCountedCompletely) {
   EngineOptions options = Harness::small();
   options.max_connections = 4;
   std::vector<Frame> frames;
@@ -112,7 +112,7 @@ TEST(UdpFlow, EvictedFlowsAreCountedWhole) {
   EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 96u);
 }
 
-TEST(UdpFlow, OtherProtocolsGiveNothing) {
+TEST(UdpFlow, OtherProtocolsEmitNothing) {
   std::vector<Frame> frames = testing::Conversation().handshake().client("x").close().frames();
   frames.push_back(testing::icmp_frame("10.0.0.1", "10.0.0.2", std::string(8, '\0'), kStart + kSecond));
   EXPECT_EQ(Harness({"udp_flow"}).all(frames).tuples().size(), 0u);

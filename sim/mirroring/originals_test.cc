@@ -28,7 +28,7 @@ TEST(Originals, ADelayLastsUntilTheFirstTransmissionThatArrives) {
   EXPECT_EQ(found.gigabits_per_second, (std::vector<double>{2000 * 8 / 500e3, 0}));
 }
 
-TEST(Originals, WhatWasSentBeforeOrIsUnderWayIsLeftOut) {
+TEST(Originals, EarlierPacketsAndThoseInFlightAreExcluded) {
   Observation seen;
   seen.flows = 1;
   seen.sent = {segment(1000, 10, -1), segment(2000, 120, 170), segment(3000, 290, -1)};

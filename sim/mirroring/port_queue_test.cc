@@ -56,7 +56,7 @@ TEST(SharedBuffer, APacketLargerThanTheFreeMemoryIsDropped) {
   EXPECT_EQ(queue.enqueue(0, 0, kFrame), Admission::kBufferFull);
 }
 
-TEST(PortQueue, ItsOwnLimitIsLowerThanTheThreshold) {
+TEST(PortQueue, TheLimitOfThePortIsLowerThanTheThreshold) {
   SharedBuffer buffer(9'000'000, 0.8);
   Queue queue(&buffer, Schedule::kFifo, 1, 32'768);
   for (int i = 0; i < 100; ++i) queue.enqueue(0, 0, kFrame);
@@ -128,7 +128,7 @@ TEST(PortQueue, RoundRobinIsFairInBytes) {
 }
 
 // An input port that becomes busy late gets its share although another one had filled the queue.
-TEST(PortQueue, ALateInputGetsItsShare) {
+TEST(PortQueue, AnInputThatStartsLateGetsItsShare) {
   SharedBuffer buffer(9'000'000, 0.8);
   Queue queue(&buffer, Schedule::kRoundRobin, 2, 100 * kFrame);
   for (int i = 0; i < 200; ++i) queue.enqueue(0, 0, kFrame);

@@ -114,7 +114,7 @@ TEST(Replay, RollingAveragesJitterAndBurstsDoNot) {
 }
 
 // Figure 11, with the queue filling and UDP.
-TEST(Replay, ErrorsAreSmallAndBoundsHold) {
+TEST(Replay, ErrorsAreSmallAndBoundsAreCorrect) {
   for (const double factor : {1.2, 2.0, 2.5}) {
     for (const uint64_t limit : {kSmallQueue, PortQueue<uint32_t>::kNoLimit}) {
       ReplayOptions options;
@@ -133,7 +133,7 @@ TEST(Replay, ErrorsAreSmallAndBoundsHold) {
 }
 
 // The parser link_load's estimates, which congestion events stem from.
-TEST(Replay, LoadsOfLinksAreKnownSoonAndBoundsHold) {
+TEST(Replay, LoadsOfLinksAreKnownSoonAndBoundsAreCorrect) {
   for (const double factor : {0.8, 2.0}) {
     ReplayOptions replayed;
     replayed.schedule = Schedule::kFifo;

@@ -34,7 +34,7 @@ TEST(Sampling, ASendersGapIsTheTimeItsLinkIsIdle) {
   EXPECT_NEAR(found.sender_gap_mtu[0], (20'000 - 1538 * 0.8) / 1200, 1e-6);
 }
 
-TEST(Sampling, LeavesOutWhatCameBefore) {
+TEST(Sampling, ExcludesEarlierPackets) {
   const Sampling found = sampling_of(copies_of({0, 0, 1, 2}), 90'000, 10'000'000'000);
   EXPECT_EQ(found.burst_mtu, (std::vector<double>{1, 1}));
   EXPECT_EQ(sample_delays_us(copies_of({0, 9, 1}), 85'000), (std::vector<double>{70}));

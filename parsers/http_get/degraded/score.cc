@@ -100,8 +100,7 @@ bool is_whole(const Message& message, const Copies& copies) {
   return covered >= message.head_end;
 }
 
-// The times at which the message's first byte may have been seen: of equal copies the first counts, of a retransmission
-// either.
+// Possible times of the message's first byte: that of the first of equal copies, or that of a retransmission.
 std::vector<int64_t> first_times(const Message& message, const Copies& copies) {
   std::vector<int64_t> times;
   for (const HeadPiece& piece : message.pieces) {

@@ -106,7 +106,7 @@ def traffic(broker):
 
 
 def requests_of(log):
-    """Parses librdkafka's log: one line per request, with its response's size. Bytes are as it counts them."""
+    """Parses librdkafka's log: one line per request, with its response's size. Bytes are those that it logs."""
     waiting, lines = {}, []
     for line in log.splitlines():
         sent, received = SENT.search(line), RECEIVED.search(line)
@@ -117,7 +117,7 @@ def requests_of(log):
             lines.append(row)
         if received:
             row = waiting.pop((received["client"], received["thread"], int(received["id"])))
-            # The rows that it invents for unanswered requests have no bytes.
+            # The rows that librdkafka creates for unanswered requests have no bytes.
             row.update(answered=int(received["bytes"]) > 0, response_bytes=int(received["bytes"]), rtt_ms=float(received["rtt_ms"]))
     return lines
 

@@ -99,7 +99,7 @@ class DegradedPairs : public ::testing::TestWithParam<Subject> {
   const PairJudge* judge_ = nullptr;
 };
 
-TEST_P(DegradedPairs, WholeTwiceAndOneWay) {
+TEST_P(DegradedPairs, CompleteDuplicatedAndOneWay) {
   const Subject& subject = GetParam();
   const PairScore none = all_seeds(Degradation::kNone, "whole");
   EXPECT_EQ(none.right, none.eligible);

@@ -77,7 +77,7 @@ class ArchitectureTest {
   }
 
   @Test
-  void packagesUseWhatTheTableAllows() throws IOException {
+  void packagesUseOnlyAllowedPackages() throws IOException {
     Map<String, Set<String>> used = new TreeMap<>();
     for (JavaClass type : classes) {
       Set<String> others = used.computeIfAbsent(packageOf(type), name -> new TreeSet<>());
@@ -131,7 +131,7 @@ class ArchitectureTest {
   }
 
   @Test
-  void packagesHaveFewEnoughFiles() throws IOException {
+  void packagesHaveABoundedNumberOfFiles() throws IOException {
     int most = most();
     Map<String, Long> large = new TreeMap<>();
     for (String module : modules()) {

@@ -101,7 +101,7 @@ class AggregatesTest {
 
   @ParameterizedTest
   @MethodSource("all")
-  void partsGiveTheResultOfTheWhole(MergeableAggregate aggregate) throws IOException {
+  void mergedPartsEqualTheWhole(MergeableAggregate aggregate) throws IOException {
     for (boolean real : new boolean[] {false, true}) {
       Random random = new Random(7);
       int[] groups = random.ints(VALUES, 0, GROUPS).toArray();
@@ -166,7 +166,7 @@ class AggregatesTest {
   /** Counts, totals and means have the table's bounds. */
   @ParameterizedTest
   @MethodSource("all")
-  void noResultOfSampledTuplesClaimsToBeExact(MergeableAggregate aggregate) {
+  void resultsOfSampledTuplesAreNeverMarkedExact(MergeableAggregate aggregate) {
     if (aggregate.estimatesTotals() || aggregate.input() == MergeableAggregate.Input.TUPLES) {
       return;
     }

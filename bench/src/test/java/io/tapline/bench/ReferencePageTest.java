@@ -16,7 +16,7 @@ class ReferencePageTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
 
   @Test
-  void thePageIsWhatTheProgramsSay() throws IOException {
+  void thePageMatchesTheProgramsHelp() throws IOException {
     Console console = new Console(OutputStream.nullOutputStream(), System.err, 0, false);
     String said = ConfigurationPage.of(Main.commandLine(console), ROOT.resolve("build/bin"));
     assertThat(said).contains("## tapline bench flink");

@@ -60,7 +60,7 @@ class AgreementTest {
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
   @Test
-  void theGoldenFileIsWhatIsGeneratedAndEvaluatedHere() throws Exception {
+  void theGoldenFileIsUpToDate() throws Exception {
     Generator generator = new Generator(24);
     out.writeBytes("TLCOND1\n".getBytes(StandardCharsets.UTF_8));
     number(Generator.FIELDS.size());

@@ -21,8 +21,8 @@ public record HashKeys(HashKey flows, HashKey texts) {
   private static final Pattern SPACE = Pattern.compile("\\s+");
 
   /**
-   * Returns the default if no key is configured: flows can be found at MultiLog nodes that have
-   * none either, and the key for strings is random.
+   * Returns the default if no key is configured: flows can then be found at MultiLog nodes that
+   * also have none, and the key for strings is random.
    */
   public static HashKeys drawn() {
     return KNOWN.withTexts(HashKey.random());

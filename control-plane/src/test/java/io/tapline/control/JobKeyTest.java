@@ -13,7 +13,7 @@ class JobKeyTest {
   @TempDir Path folder;
 
   @Test
-  void passwordsFollowFromTheSecretTheServiceAndTheQuery() throws Exception {
+  void passwordsDependOnSecretServiceAndQuery() throws Exception {
     // printf 'kafka job q1' | openssl dgst -sha256 -hmac 0123456789abcdef -binary | basenc
     // --base64url
     JobKey key = JobKey.read(file("0123456789abcdef\n"));
@@ -26,7 +26,7 @@ class JobKeyTest {
   }
 
   @Test
-  void aShortSecretIsRefusedWithoutBeingRepeated() throws Exception {
+  void aShortSecretIsRejectedWithoutBeingPrinted() throws Exception {
     Path file = file("too short\n");
     assertThatThrownBy(() -> JobKey.read(file))
         .isInstanceOf(IOException.class)

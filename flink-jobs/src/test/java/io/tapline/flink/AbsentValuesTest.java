@@ -58,7 +58,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void aDistributionIsThatOfTheAnsweredOnes() throws Exception {
+  void distributionsContainAnsweredTuplesOnly() throws Exception {
     JsonNode window = only(Plans.group("DISTRIBUTION", "\"url\"", WINDOW), halfDead(0));
     JsonNode slow = window.get("rows").get(0);
     assertThat(slow.get("key").get("url").asText()).isEqualTo("/slow");
@@ -115,7 +115,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void rowsOfOtherParsersKnowNoAnswers() throws Exception {
+  void rowsOfOtherParsersHaveNoAnswers() throws Exception {
     Plan plan = Plans.plan("q", 1, Plans.group("AVG", "\"url\"", WINDOW));
     JsonNode window = windows(plan, halfDead(0)).get(0);
     JsonNode slow = window.get("rows").get(0);
@@ -136,7 +136,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void rankingsCountWhatIsUnansweredAndHalfSeen() throws Exception {
+  void rankingsCountUnansweredAndHalfSeenTuples() throws Exception {
     String rank = ",\"ranking\":{\"k\":5}";
     JsonNode unanswered = only(Plans.with(asked("SUM", UNANSWERED), rank), halfDead(0));
     assertThat(values(unanswered.get("rows"))).containsExactly("/slow = 10", "/dead = 4");
@@ -145,7 +145,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void sharesAreOfAllTuples() throws Exception {
+  void sharesAreRelativeToAllTuples() throws Exception {
     ConditionTree requests = text("partial", "request");
     assertThat(values(only(asked("AVG", requests), halfDead(0)).get("rows")))
         .containsExactly("/dead = 1.0", "/slow = " + 10.0 / 23);
@@ -156,7 +156,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void aTriggerOnAShareFiresAndOneOnNoValueDoesNot() throws Exception {
+  void triggersFireOnSharesButNotOnMissingValues() throws Exception {
     String when =
         ",\"condition\":{\"threshold\":0.9},\"trigger\":{\"clear\":0.9,\"severity\":\"info\"}";
     List<JsonNode> alerts =
@@ -178,7 +178,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void anAlertEndsWhenItsGroupHasNoValueAnyMore() throws Exception {
+  void anAlertEndsOnceItsGroupHasNoValue() throws Exception {
     String above = ",\"condition\":{},\"trigger\":{\"severity\":\"info\"}";
     Plan plan = plan(Plans.with(Plans.group("AVG", "\"url\"", WINDOW), above));
     List<JsonNode> alerts =
@@ -262,7 +262,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void differentValuesAreThoseThatThereAre() throws Exception {
+  void distinctCountsIgnoreMissingValues() throws Exception {
     List<Tuple> tuples =
         List.of(
             Tuple.http(1, 1, null, 1L, "response", false),
@@ -274,7 +274,7 @@ class AbsentValuesTest {
 
   /** Panes enter and leave the windows, and all operators restart in the middle. */
   @Test
-  void slidingWindowsForgetThemWithTheirPane() throws Exception {
+  void slidingWindowsDropThemWithTheirPane() throws Exception {
     String sliding = "\"size\":\"2s\",\"slide\":\"1s\"";
     Plan plan =
         plan(
@@ -311,7 +311,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void ofSampledFlowsTheyAreScaledUp() throws Exception {
+  void countsOfSampledFlowsAreScaledUp() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 0.25);
@@ -329,7 +329,7 @@ class AbsentValuesTest {
 
   /** A tuple's value waits for the joined tuple across a restart; an absent one stays absent. */
   @Test
-  void joinedTuplesKeepThatTheyHaveNoValue() throws Exception {
+  void joinedTuplesKeepTheirMissingValues() throws Exception {
     String join =
         """
         {"name":"join","parser":"http_get","join":{"parser":"tcp_conn_time","fields":["event"]},
@@ -371,7 +371,7 @@ class AbsentValuesTest {
 
   /** Groups that do not fit are reported with all of their tuples. */
   @Test
-  void tuplesWithoutAValueOverflowToo() throws Exception {
+  void tuplesWithoutAValueCountTowardsTheBound() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(1, 10, 20))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
@@ -388,7 +388,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void aBatchWithoutTheTimeOfARowIsRefused() throws Exception {
+  void aBatchWithoutTimesOfItsRowsIsRejected() throws Exception {
     Plan plan = plan(Plans.counts("COUNT", "", WINDOW));
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);

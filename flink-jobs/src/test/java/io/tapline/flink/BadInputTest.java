@@ -64,7 +64,7 @@ class BadInputTest {
    * windows.
    */
   @Test
-  void numbersThatNoMonitorCanHaveReachedDoNotCount() throws Exception {
+  void impossibleNumbersAreIgnored() throws Exception {
     try (Pipeline pipeline = pipeline(Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       TupleBatch first = monitor.batch(SECOND, List.of(get(1, "/a")));

@@ -22,7 +22,7 @@ class CompletenessTest {
   private static final long SECOND = 1_000_000_000L;
 
   @Test
-  void lossesStandInTheWindowsInWhichTheyCameAbout() throws Exception {
+  void lossesAreReportedInTheirWindows() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "2s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
@@ -40,7 +40,7 @@ class CompletenessTest {
   }
 
   @Test
-  void theRateOfAWindowIsTheLowestThatWasInForceInIt() throws Exception {
+  void theRateOfAWindowIsTheLowestInIt() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       for (int second = 1; second < 5; second++) {
@@ -60,7 +60,7 @@ class CompletenessTest {
    * none has no window.
    */
   @Test
-  void windowsOfASingleMonitorsGapAreWrittenWithoutRows() throws Exception {
+  void windowsInAGapOfTheOnlyMonitorAreWrittenWithoutRows() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
@@ -81,7 +81,7 @@ class CompletenessTest {
 
   /** The next batch reports the losses of all these seconds; their shares add up to the total. */
   @Test
-  void aMonitorThatStoodStillLostSomethingInEachOfTheSeconds() throws Exception {
+  void aPausedMonitorLostPacketsInEachSecond() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));

@@ -15,7 +15,7 @@ class FaultsSoak {
   @TempDir Path directory;
 
   @Test
-  void everyServerKilledInTurnChangesNothing() throws Exception {
+  void resultsSurviveTheDeathOfEachServer() throws Exception {
     try (Deployment deployment = new Deployment(directory)) {
       Kills kills = new Kills(deployment, 60 * ROUNDS, 3000 * ROUNDS);
       assertThat(kills.run(ROUNDS)).isEqualTo(4 * ROUNDS);

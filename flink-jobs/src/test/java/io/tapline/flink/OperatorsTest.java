@@ -59,7 +59,7 @@ class OperatorsTest {
   }
 
   @Test
-  void aStreamEndsWhenAllItsLanesHave() throws Exception {
+  void aStreamEndsWhenAllItsLanesHaveEnded() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream first = new MonitorStream("q", "m0", 0, 1);
       MonitorStream second = new MonitorStream("q", "m0", 1, 1);
@@ -162,7 +162,7 @@ class OperatorsTest {
   }
 
   @Test
-  void aBatchThatContradictsItselfCountsInNothingButItsHeader() throws Exception {
+  void onlyTheHeaderOfAContradictoryBatchCounts() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       TupleBatch good = monitor.batch(0, List.of(get(1, "/a")));
@@ -202,7 +202,7 @@ class OperatorsTest {
   }
 
   @Test
-  void openConnectionsBeyondTheBoundAreGivenUpAndCounted() throws Exception {
+  void openConnectionsBeyondTheBoundAreDroppedAndCounted() throws Exception {
     Plan plan = Plans.plan("q", 1, Plans.diff("COUNT", "", "\"slide\":\"1s\""));
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(1000, 10, 20))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);

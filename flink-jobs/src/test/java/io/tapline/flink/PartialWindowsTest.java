@@ -73,7 +73,7 @@ class PartialWindowsTest {
   }
 
   @Test
-  void theMonitorThatBeganLastDecides() throws Exception {
+  void theMonitorThatStartedLastDecides() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
       MonitorStream other = new MonitorStream("q", "m1", 0, 1).watchedSince(12 * SECOND);
       monitor.watchedSince(10 * SECOND);
@@ -84,7 +84,7 @@ class PartialWindowsTest {
   }
 
   @Test
-  void theLaneThatBeganLastDecides() throws Exception {
+  void theLaneThatStartedLastDecides() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream other = new MonitorStream("q", "m0", 1, 1).watchedSince(12 * SECOND);
       monitor.watchedSince(10 * SECOND);
@@ -126,7 +126,7 @@ class PartialWindowsTest {
 
   /** Tuples may have gone unseen in these seconds. */
   @Test
-  void secondsBetweenTwoLivesAreWrittenWithoutRows() throws Exception {
+  void secondsBetweenTwoIncarnationsAreWrittenWithoutRows() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       monitor.watchedSince(10 * SECOND);
       seconds(pipeline, monitor, 10, 11);
@@ -146,7 +146,7 @@ class PartialWindowsTest {
 
   /** Nothing is lost if the old incarnation reported everything and the new one watched by then. */
   @Test
-  void aLifeThatBeganBeforeTheLastOneEndedLeavesNothingOut() throws Exception {
+  void overlappingIncarnationsLeaveNoGap() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       monitor.watchedSince(10 * SECOND);
       seconds(pipeline, monitor, 10, 12);
@@ -157,7 +157,7 @@ class PartialWindowsTest {
   }
 
   @Test
-  void batchesInADeadMonitorsNameChangeNothing() throws Exception {
+  void batchesInTheNameOfADeadMonitorChangeNothing() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       monitor.watchedSince(10 * SECOND);
       seconds(pipeline, monitor, 10, 12);
@@ -172,7 +172,7 @@ class PartialWindowsTest {
 
   /** Batches of older monitors do not state since when they watch. */
   @Test
-  void batchesThatDoNotSayCountAsWatched() throws Exception {
+  void batchesWithoutAWatchTimeCountAsWatched() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       seconds(pipeline, monitor, 10, 12);
       seconds(pipeline, monitor.restart(), 12, 14);

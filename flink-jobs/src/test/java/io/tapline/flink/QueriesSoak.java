@@ -23,7 +23,7 @@ class QueriesSoak {
   @TempDir Path directory;
 
   @Test
-  void whatAClusterKeepsDoesNotGrowWithTheQueriesItRan() throws Exception {
+  void theMemoryOfAClusterDoesNotGrowWithItsQueries() throws Exception {
     try (Deployment deployment = new Deployment(directory)) {
       List<Map<String, Long>> samples = new ArrayList<>();
       for (int i = 1; i <= QUERIES; i++) {

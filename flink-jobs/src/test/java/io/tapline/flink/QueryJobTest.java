@@ -278,7 +278,7 @@ class QueryJobTest {
   }
 
   @Test
-  void redisOutageIsWaitedFor() throws Exception {
+  void anOutageOfRedisIsAwaited() throws Exception {
     Plan plan = Plans.plan("q-outage", 1, Plans.topK(10, "10s", "10s"));
     Workload workload = new Workload("q-outage", 1, 30, 300, 4);
     kafka.createTopic(plan.getTopic(), 1);
@@ -303,7 +303,7 @@ class QueryJobTest {
   }
 
   @Test
-  void aRedisThatIsNotThereFailsTheJobWithAClearMessage() throws Exception {
+  void anUnreachableRedisFailsTheJobWithAClearMessage() throws Exception {
     Plan plan = Plans.plan("q-no-redis", 1, Plans.topK(10, "10s", "10s"));
     kafka.createTopic(plan.getTopic(), 1);
     int nobody = FreePort.choose();
@@ -319,7 +319,7 @@ class QueryJobTest {
 
   /** A restart would not help, so there is none, and the error names the topic. */
   @Test
-  void aTopicForAlertsThatVanishesFailsTheJobSoonAndIsNamed() throws Exception {
+  void aDeletedAlertTopicFailsTheJobAndIsNamed() throws Exception {
     kafka.createTopic("alerts.gone", 1);
     String trigger =
         Plans.with(

@@ -108,7 +108,7 @@ class SamplingTest {
   }
 
   @Test
-  void differentValuesBeyondAFewHundredAreEstimatedWithinBounds() throws Exception {
+  void largeDistinctCountsAreEstimatedWithinBounds() throws Exception {
     int held = 0;
     for (int seed = 0; seed < 20; seed++) {
       List<Tuple> tuples = new ArrayList<>();

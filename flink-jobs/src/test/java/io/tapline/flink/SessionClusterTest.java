@@ -19,7 +19,7 @@ class SessionClusterTest {
   @TempDir Path directory;
 
   @Test
-  void anUploadedJarRunsAPlanUnderTheJobIdThatWasChosen() throws Exception {
+  void anUploadedJarRunsAPlanUnderTheChosenJobId() throws Exception {
     Plan plan =
         Plans.plan(
             "q-session",

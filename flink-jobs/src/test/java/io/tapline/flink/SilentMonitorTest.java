@@ -45,7 +45,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void windowsGoOnWithoutItAndNameIt() throws Exception {
+  void windowsContinueWithoutItAndNameIt() throws Exception {
     pipeline.listen(0, ROUNDS - 1, true);
     say(0, talks, 6);
     assertThat(ends()).as("no monitor wrote to its partition").containsExactly(1L, 2L, 3L);
@@ -55,7 +55,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void aFewRoundsOrABrokerWithoutAnAnswerAreNotEnough() throws Exception {
+  void aFewRoundsOrASilentBrokerAreNotEnough() throws Exception {
     for (int i = 0; i < ROUNDS; i++) {
       pipeline.listen(1, 4, true);
       pipeline.listen(1, 1, false);
@@ -64,7 +64,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void earlierBatchesAreLateAndThenWindowsWaitAgain() throws Exception {
+  void earlierBatchesAreLateAndLaterWindowsWaitAgain() throws Exception {
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).endsWith(5L);
     say(0, talks, 7);
@@ -114,7 +114,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void theEndOfTheOthersIsAnEndWithoutIt() throws Exception {
+  void theStreamEndsWithoutIt() throws Exception {
     pipeline.listen(1, ROUNDS, true);
     pipeline.feed(0, talks.batch(6 * SECOND, List.of(get(5))).toByteArray());
     pipeline.feed(0, talks.end(6 * SECOND + 1).toByteArray());

@@ -21,7 +21,7 @@ class UnixSocketTest {
   @TempDir Path folder;
 
   @Test
-  void carriesMoreThanTheKernelBuffersBothWays() throws Exception {
+  void transfersMoreThanTheKernelBuffersInBothDirections() throws Exception {
     try (RedisServer redis = new RedisServer(folder);
         Jedis client = RedisClients.connect(RedisEndpoint.unix(redis.socket(folder)))) {
       String value = "x".repeat(MORE_THAN_A_BUFFER);
@@ -52,7 +52,7 @@ class UnixSocketTest {
   }
 
   @Test
-  void anInterruptedThreadStillReads() throws Exception {
+  void anInterruptedThreadCanStillRead() throws Exception {
     try (RedisServer redis = new RedisServer(folder);
         Jedis client = RedisClients.connect(RedisEndpoint.unix(redis.socket(folder)))) {
       Thread.currentThread().interrupt();

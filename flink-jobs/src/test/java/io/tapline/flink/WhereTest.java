@@ -44,7 +44,7 @@ class WhereTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void leavesOutTuplesBeforeTheBlocks(int seed) throws Exception {
+  void tuplesAreFilteredBeforeTheBlocks(int seed) throws Exception {
     Random random = new Random(seed);
     String processors =
         String.join(
@@ -71,7 +71,7 @@ class WhereTest {
   }
 
   @Test
-  void plansOfTheVersionBeforeMeanTheSame() throws Exception {
+  void plansOfThePreviousVersionHaveTheSameMeaning() throws Exception {
     Plan plan = Plans.plan("q", 1, asked("\"condition\":%s", text("url", "/page1")));
     ConditionTree others = Trees.not(text("url", "/page0", "/page3"));
     Plan later =

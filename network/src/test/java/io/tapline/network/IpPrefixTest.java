@@ -38,7 +38,7 @@ class IpPrefixTest {
   }
 
   @Test
-  void textIsReadAsTheJdkReadsIt() throws UnknownHostException {
+  void textIsParsedLikeTheJdkDoes() throws UnknownHostException {
     Random random = new Random(1);
     for (int i = 0; i < 2000; i++) {
       byte[] bytes = address(random);
@@ -162,7 +162,7 @@ class IpPrefixTest {
   }
 
   @Test
-  void theHalvesOfAPrefixJoinToIt() {
+  void theHalvesOfAPrefixMergeIntoIt() {
     Random random = new Random(3);
     for (int i = 0; i < 5000; i++) {
       IpPrefix whole = prefix(random);

@@ -38,7 +38,7 @@ class SwitchPortsTest {
   }
 
   @Test
-  void wrongNumbersAreRefused() {
+  void invalidNumbersAreRejected() {
     assertThatThrownBy(() -> network().number("s1", "s2", List.of(7)))
         .hasMessage("2 links lead from s1 to s2, and 1 port numbers are given");
     assertThatThrownBy(() -> network().number("s1", "s2", List.of(7, 7)))

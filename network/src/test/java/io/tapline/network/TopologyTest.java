@@ -66,7 +66,7 @@ class TopologyTest {
   }
 
   @Test
-  void pathsOfThePapersWeights() {
+  void pathsHaveThePapersWeights() {
     Topology tree = FatTree.of(16, HOSTS);
     assertThat(tree.hostCount()).isEqualTo(1024);
     assertThat(tree.edgeCount()).isEqualTo(128);
@@ -77,7 +77,7 @@ class TopologyTest {
   }
 
   @Test
-  void wrongNetworksAreRefused() {
+  void invalidNetworksAreRejected() {
     assertThatThrownBy(() -> FatTree.of(5, HOSTS))
         .hasMessage("a fat tree needs an even k of at least 2, not 5");
     Graph parts = new Graph().addSwitch("s1").addSwitch("s2");

@@ -60,7 +60,7 @@ class DeploymentTest {
   }
 
   @Test
-  void addingAQueryDisturbsNoOther() {
+  void addingAQueryMovesNoOther() {
     Random random = new Random(1);
     Topology topology = FatTree.of(8, HostMaker.uniform(24, 128));
     Deployment deployment = Deployment.empty(topology, Sizes.PAPER);
@@ -76,7 +76,7 @@ class DeploymentTest {
   }
 
   @Test
-  void losingAHostMovesOnlyWhatRanThere() {
+  void losingAHostMovesOnlyItsProcesses() {
     Random random = new Random(2);
     Topology topology = FatTree.of(8, HostMaker.uniform(24, 128));
     Deployment deployment =
@@ -105,7 +105,7 @@ class DeploymentTest {
   }
 
   @Test
-  void aRefusedQueryChangesNothing() {
+  void aRejectedQueryChangesNothing() {
     Topology topology = LeafSpine.of(2, 1, 1, HostMaker.uniform(2, 16));
     Deployment empty = Deployment.empty(topology, Sizes.PAPER);
     Flows flows = new Flows.Builder(1).add(0, 1, 1000).build();

@@ -22,7 +22,7 @@ class HostUseTest {
   private final HostUse use = new HostUse(TREE);
 
   @Test
-  void eachResourceIsABoundOfItsOwn() {
+  void eachResourceHasASeparateBound() {
     assertThat(use.fits(0, new Resources(800, 90, 45))).isTrue();
     assertThat(use.fits(0, new Resources(801, 90, 45))).isFalse();
     assertThat(use.fits(0, new Resources(800, 91, 45))).isFalse();
@@ -30,7 +30,7 @@ class HostUseTest {
   }
 
   @Test
-  void memoryIsTakenAndGivenBack() {
+  void memoryIsReservedAndReleased() {
     Resources half = new Resources(0, 50, 0);
     use.take(3, half);
     assertThat(use.fits(3, half)).isFalse();
@@ -42,7 +42,7 @@ class HostUseTest {
   }
 
   @Test
-  void aHostIsAsLoadedAsItsScarcestResource() {
+  void theLoadOfAHostIsThatOfItsScarcestResource() {
     assertThat(use.load(0)).isCloseTo(0.2, within(1e-9));
     use.take(0, new Resources(0, 50, 0));
     assertThat(use.load(0)).isCloseTo(0.6, within(1e-9));
@@ -51,7 +51,7 @@ class HostUseTest {
   }
 
   @Test
-  void theLeastLoadedHostIsOneWithMemory() {
+  void theLeastLoadedHostHasEnoughMemory() {
     Resources need = new Resources(100, 30, 0);
     int[] ofEdge = TREE.hostsOf(0);
     // The first host has enough free CPUs but too little memory; the second is as loaded but has
@@ -65,7 +65,7 @@ class HostUseTest {
   }
 
   @Test
-  void aFullHostsNeighbourIsNearest() {
+  void theNearestHostToAFullOneIsItsNeighbour() {
     int[] ofEdge = TREE.hostsOf(0);
     use.take(ofEdge[0], new Resources(0, 90, 0));
     Resources need = new Resources(1, 1, 1);
@@ -78,7 +78,7 @@ class HostUseTest {
   }
 
   @Test
-  void withoutRoomNoHostIsFound() {
+  void noHostIsFoundWithoutRoom() {
     Resources none = new Resources(0, 91, 0);
     assertThat(use.leastLoadedOfAll(none)).isEqualTo(-1);
     assertThat(use.leastLoadedOfGroup(0, none)).isEqualTo(-1);

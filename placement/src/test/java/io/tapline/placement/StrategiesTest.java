@@ -109,7 +109,7 @@ class StrategiesTest {
   }
 
   @Test
-  void aFlowBeyondAMonitorIsAnError() {
+  void aFlowTooLargeForAMonitorIsAnError() {
     Topology topology = FatTree.of(4, HostMaker.uniform(24, 128));
     Flows flows = new Flows.Builder(1).add(0, 5, 10_000_000_001L).build();
     Problem problem = new Problem(topology, flows, Sizes.PAPER);
@@ -124,7 +124,7 @@ class StrategiesTest {
   }
 
   @Test
-  void noRoomIsAnError() {
+  void aLackOfRoomIsAnError() {
     Topology topology = FatTree.of(4, HostMaker.uniform(1, 128));
     Flows flows = new Flows.Builder(1).add(0, 5, 1000).build();
     Problem problem = new Problem(topology, flows, Sizes.PAPER);
@@ -138,7 +138,7 @@ class StrategiesTest {
   }
 
   @Test
-  void theFrontTradesTrafficForProcesses() {
+  void theParetoFrontTradesTrafficForProcesses() {
     Topology topology = FatTree.of(8, HostMaker.ofPaper(new Random(1)));
     Flows flows = Problems.flows(topology, 2000, 20e6, new Random(2));
     Problem problem = new Problem(topology, flows, Sizes.PAPER);

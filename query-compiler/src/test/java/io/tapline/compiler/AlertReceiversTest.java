@@ -69,7 +69,7 @@ class AlertReceiversTest {
           https://xn--bcher-kva.example | https://xn--bcher-kva.example/ | false
           http://alerts.internal:9000/a | http://alerts.internal:9000/a | true
           """)
-  void webhooksGoWhereTheInventorySays(String url, String called, boolean mayBePrivate) {
+  void webhooksResolveToInventoryUrls(String url, String called, boolean mayBePrivate) {
     Action action = action(compile(trigger("webhook=\"%s\"".formatted(url)), WEBHOOKS, Rights.ALL));
     assertThat(action.getWebhook()).isEqualTo(called);
     assertThat(action.getPrivateAddresses()).isEqualTo(mayBePrivate);
@@ -148,7 +148,7 @@ class AlertReceiversTest {
   }
 
   @Test
-  void withoutAListAlertsArePostedNowhere() {
+  void withoutAListNoAlertsArePosted() {
     for (String inventory : List.of("", "webhooks:\n", "webhooks: []")) {
       CompileResult result =
           compile(trigger("webhook=\"https://ops.example/\""), inventory, Rights.ALL);
@@ -209,7 +209,7 @@ class AlertReceiversTest {
   }
 
   @Test
-  void theErrorSaysWhichTopicsTheTenantMayUse() {
+  void errorsListTheTopicsOfTheTenant() {
     String text = trigger("topic=tapline.tuples.db-1");
     CompileResult result = compile(text, "topics: {web: [pager], db: [secret]}", WEB);
     assertThat(ErrorRenderer.render(text, result.errors()))
@@ -219,7 +219,7 @@ class AlertReceiversTest {
   }
 
   @Test
-  void missingTopicsAreErrorsForTheirUsers() {
+  void missingTopicsAreReportedToTheirUsers() {
     Compiler.Options options =
         Compiler.Options.local("web-1", WEB)
             .withMissingTopics(Set.of("alerts.web.a", "alerts.db.a"));
@@ -236,7 +236,7 @@ class AlertReceiversTest {
   }
 
   @Test
-  void namedQueriesAreJudgedByWhoUsesThem() {
+  void namedQueriesAreCheckedForTheirCaller() {
     CompileResult result = compile("USE paging", WEBHOOKS, WEB);
     assertThat(ErrorRenderer.render("USE paging", result.errors()))
         .contains("in the query 'paging': alerts may not be sent to topic 'alerts.db.new'")
@@ -244,7 +244,7 @@ class AlertReceiversTest {
   }
 
   @Test
-  void explainShowsWhatIsCalledAndSentTo() {
+  void explainShowsWebhooksAndTopics() {
     CompileResult result =
         compile(trigger("webhook=\"HTTPS://Ops.example/a\", topic=alerts.web.slow"), WEBHOOKS, WEB);
     String text = Explain.render(result.plan().orElseThrow(), result.notes());

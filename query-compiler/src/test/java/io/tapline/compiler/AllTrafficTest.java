@@ -156,7 +156,7 @@ class AllTrafficTest {
   }
 
   @Test
-  void theRightToNetworkWideQueriesIsNeeded() {
+  void theRightToNetworkWideQueriesIsRequired() {
     Rights rights = new Rights("shop", false, Rights.ALL.scope());
     List<QueryError> errors =
         compile("PARSE link_load FROM * TO * LIMIT 10s SAMPLE *", rights).errors();

@@ -34,7 +34,7 @@ class DocsTest {
   }
 
   @Test
-  void theErrorsShownAreThoseReported() throws IOException {
+  void theDocumentedErrorsAreReported() throws IOException {
     String shown =
         blocks("query-language.md", "text").stream()
             .filter(b -> b.startsWith("query:"))
@@ -45,7 +45,7 @@ class DocsTest {
   }
 
   @Test
-  void theInventoryShownIsOne() throws IOException {
+  void theDocumentedInventoryIsValid() throws IOException {
     List<List<String>> names =
         blocks("query-language.md", "yaml").stream()
             .map(yaml -> Inventory.fromYaml(yaml).names())

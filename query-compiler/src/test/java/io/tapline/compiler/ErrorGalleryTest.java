@@ -23,7 +23,7 @@ class ErrorGalleryTest {
   private static final String MIDDLE = "\n---\n";
 
   @Test
-  void everyMessageIsAsInTheGallery() throws IOException {
+  void everyMessageMatchesTheGallery() throws IOException {
     String gallery = Fixtures.resource("gallery.txt");
     StringBuilder actual = new StringBuilder();
     for (String query : queries(gallery)) {
@@ -52,7 +52,7 @@ class ErrorGalleryTest {
   }
 
   @Test
-  void networkWideQueriesNeedTheRight() {
+  void networkWideQueriesRequireTheRight() {
     Compiler.Options options =
         Compiler.Options.local("q-test", new Rights("team", false, Scope.EVERYTHING));
     String text = "PARSE http_get FROM * TO *:80 PROCESS (top-k)";
@@ -72,7 +72,7 @@ class ErrorGalleryTest {
   }
 
   @Test
-  void queriesBeyondTheBoundsAreRefused() {
+  void oversizedQueriesAreRejected() {
     String processors = "(top-k),".repeat(ProcessorCompiler.MOST_PROCESSORS) + "(top-k)";
     assertTooLarge("PARSE http_get TO h1 PROCESS " + processors, "PROCESS has 65 processors");
     StringBuilder addresses = new StringBuilder("10.0.0.0");

@@ -34,7 +34,7 @@ class ExplainTest {
   }
 
   @Test
-  void jsonIsThePlan() {
+  void jsonEqualsThePlan() {
     Plan plan =
         Fixtures.compile("PARSE http_get TO \"h1\" PROCESS (top-k: k=3)").plan().orElseThrow();
     assertThat(Plans.fromJson(Explain.json(plan))).isEqualTo(plan);

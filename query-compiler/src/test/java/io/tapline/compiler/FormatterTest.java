@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class FormatterTest {
   @Test
-  void putsClausesIntoTheirLayout() {
+  void formatsClauses() {
     assertThat(
             format(
                 "parse (TCP-conn_time,http_get)from *:* to h1:80 ,h2:3306 limit 90S sample AUTO process(DIFF_group:group=(get)),(top_k : K = 10,w=10s)"))
@@ -94,7 +94,7 @@ class FormatterTest {
   }
 
   @Test
-  void doesNotLookUpNamesButWantsRightSyntax() {
+  void acceptsUnknownNamesButNoSyntaxErrors() {
     assertThat(format("PARSE unknown TO nowhere PROCESS (top-k: key=nothing)"))
         .isEqualTo("PARSE unknown\nTO nowhere\nPROCESS (top-k: key=nothing)");
     FormatResult wrong = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
@@ -117,7 +117,7 @@ class FormatterTest {
   /** Tests 2000 queries in total. */
   @ParameterizedTest
   @MethodSource("seeds")
-  void keepsTheMeaningAndChangesNothingTheSecondTime(long seed) {
+  void isIdempotentAndPreservesTheMeaning(long seed) {
     QueryGenerator generator = new QueryGenerator(seed);
     for (int i = 0; i < 100; i++) {
       String text = generator.query();

@@ -45,7 +45,7 @@ class LanguageTest {
 
   @ParameterizedTest
   @MethodSource("spellings")
-  void spellingDoesNotMatter(String text) {
+  void spellingIsFlexible(String text) {
     assertThat(withoutText(text)).isEqualTo(withoutText(QUERY));
     assertThat(withoutText(text).getMatch().getFromList()).isEmpty();
     assertThat(withoutText(text).getMatch().getToList())

@@ -46,7 +46,7 @@ class MatchTest {
    */
   @ParameterizedTest
   @MethodSource("seeds")
-  void selectsWhatANaiveEvaluationSelects(long seed) throws UnknownHostException {
+  void agreesWithANaiveEvaluation(long seed) throws UnknownHostException {
     Random random = new Random(seed);
     int selected = 0;
     for (int i = 0; i < 10; i++) {
@@ -163,7 +163,7 @@ class MatchTest {
   }
 
   @Test
-  void writesIpv6AsRfc5952Does() {
+  void writesIpv6LikeRfc5952() {
     assertThat(
             prefixes(
                 "TO 2001:0DB8:0:0:1:0:0:1, [::]:80, ::1, 1:0:0:2:0:0:0:3, ::ffff:10.0.0.1, 1:2:3:4:5:6:7:0/112"))
@@ -181,7 +181,7 @@ class MatchTest {
   }
 
   @Test
-  void namesKeepTheirNameWithTheAddresses() {
+  void hostsKeepTheirNamesAndAddresses() {
     Match match = compile("FROM branch TO App_Server:80, web");
     assertThat(match.getFromList())
         .extracting(Address::getPrefix)
@@ -193,7 +193,7 @@ class MatchTest {
   }
 
   @Test
-  void aMissingSideAndAStarAreEverything() {
+  void aMissingSideAndAStarSelectEverything() {
     assertThat(compile("TO h1")).isEqualTo(compile("FROM * TO h1"));
     assertThat(compile("FROM h1")).isEqualTo(compile("FROM h1 TO *:*"));
     assertThat(compile("FROM * TO *:80").getTo(0).getPrefix()).isEmpty();

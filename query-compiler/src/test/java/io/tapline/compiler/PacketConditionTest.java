@@ -57,7 +57,7 @@ class PacketConditionTest {
   }
 
   @Test
-  void theDefaultsAreThoseOfOtherTriggers() {
+  void defaultsEqualThoseOfOtherTriggers() {
     PacketTrigger trigger =
         Fixtures.compile("PARSE packets TO h1 SAMPLE * PROCESS (trigger)")
             .plan()
@@ -117,7 +117,7 @@ class PacketConditionTest {
   }
 
   @Test
-  void otherParsersKeepTheirTriggers() {
+  void triggersOfOtherParsersStayInTheJob() {
     Plan plan =
         Fixtures.compile(
                 "PARSE packets, http_get TO h1 SAMPLE * PROCESS (trigger: when=\"count(rst) > 3\"),"

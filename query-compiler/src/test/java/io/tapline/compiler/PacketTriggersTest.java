@@ -28,7 +28,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void aTriggerShorterThanItsTuplesIsTestedByTheMonitor() {
+  void aShortWindowIsTestedByTheMonitor() {
     Plan plan = plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS (top-k), " + SHORT);
     assertThat(plan.getParsersList()).containsExactly("tcp_pkt_size", "trigger");
     assertThat(plan.getTriggersList()).hasSize(1);
@@ -119,7 +119,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void whereIsTheFilterOfThePackets() {
+  void whereFiltersPackets() {
     String query = "PARSE tcp_pkt_size TO h1 SAMPLE * WHERE %s PROCESS " + SHORT;
     PacketTrigger trigger =
         plan(ordered(query, "src_ip = 10.0.0.0/8 AND dst_port = (53, 5353)")).getTriggers(0);
@@ -186,13 +186,13 @@ class PacketTriggersTest {
   }
 
   @Test
-  void wholeAddressesAreNoNetworks() {
+  void aWholeAddressIsNotANetwork() {
     assertThat(plan(trigger("group=src_ip/32")).getTriggers(0).getNetworksList()).isEmpty();
     assertThat(plan(trigger("group=src_ip/128")).getTriggers(0).getNetworksList()).isEmpty();
   }
 
   @Test
-  void aFlowIsItsAddressesAndPorts() {
+  void groupByFlowUsesAddressesAndPorts() {
     assertThat(plan(trigger("group=flow")).getTriggers(0).getGroupList())
         .containsExactly("src_ip", "src_port", "dst_ip", "dst_port");
     assertThat(Fixtures.errors(trigger("group=(flow, src_ip)"))).contains("src_ip is listed twice");
@@ -250,7 +250,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void theJobFormsNoGroupsByNetwork() {
+  void theJobDoesNotGroupByNetwork() {
     String query = "PARSE %s TO h1 PROCESS (%s: group=src_ip/24)";
     assertThat(Fixtures.errors(query.formatted("tcp_pkt_size", "trigger")))
         .contains("only the monitor can group by network")
@@ -268,7 +268,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void severalMonitorsKnowNoSum() {
+  void severalMonitorsHaveNoCommonSum() {
     Placement two =
         match ->
             new Placement.Placed(
@@ -288,7 +288,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void explainSaysWhereEachRunsAndWhy() {
+  void explainShowsWhereAndWhyEachTriggerRuns() {
     String query =
         "PARSE tcp_pkt_size, http_get TO h1 SAMPLE * PROCESS %s, (trigger: when=\"count > 3\")";
     CompileResult result = Fixtures.compile(query.formatted(SHORT));

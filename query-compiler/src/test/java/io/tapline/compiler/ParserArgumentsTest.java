@@ -68,7 +68,7 @@ class ParserArgumentsTest {
   }
 
   @Test
-  void argumentsAndFormsStandSideBySide() {
+  void argumentsAndFormsCanBeCombined() {
     CompileResult result = compile("PARSE queue(url=template, delay=2ms, host=hash)");
     assertThat(result.errors()).isEmpty();
     assertThat(result.plan().orElseThrow().getShapesList()).hasSize(2);
@@ -101,7 +101,7 @@ class ParserArgumentsTest {
   }
 
   @Test
-  void formattingKeepsThem() {
+  void formattingKeepsArguments() {
     String text = Formatter.format("PARSE Queue(Delay=500US,side=arrivals)" + REST).text();
     assertThat(text).startsWith("PARSE queue(delay=500us, side=arrivals)\n");
     assertThat(Formatter.format(text).text()).isEqualTo(text);
@@ -114,7 +114,7 @@ class ParserArgumentsTest {
   }
 
   @Test
-  void explainShowsThemWithTheirUnits() {
+  void explainShowsArgumentsWithUnits() {
     assertThat(Explain.render(compile("PARSE queue").plan().orElseThrow(), List.of()))
         .contains("delay of queue: 500us")
         .contains("share of queue: 0.01");

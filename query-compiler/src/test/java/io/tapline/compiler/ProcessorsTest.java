@@ -155,14 +155,14 @@ class ProcessorsTest {
   }
 
   @Test
-  void conditionsAreAskedOfAParserThatHasTheirFields() {
+  void conditionsBelongToParsersWithTheirFields() {
     String processor = "(filter: when=\"share(status >= 500 AND url = a) > 0.2\")";
     assertThat(one("tcp_conn_time, mysql_query, http_get", processor).getParser())
         .isEqualTo("http_get");
   }
 
   @Test
-  void plansSayWhoseTuplesKnowAnswers() {
+  void plansNameParsersWithAnswers() {
     assertThat(one("http_get", "(top-k)").getAnswers()).isTrue();
     assertThat(one("tcp_pkt_size", "(top-k)").getAnswers()).isFalse();
     assertThat(one("tcp_conn_time, http_get", "(diff-group: group=url)").getAnswers()).isFalse();
@@ -219,7 +219,7 @@ class ProcessorsTest {
   }
 
   @Test
-  void triggersAre() {
+  void triggers() {
     Processor trigger =
         one(
             "http_get",

@@ -118,7 +118,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void withoutANetworkNamesAreThoseOfTaps() {
+  void withoutANetworkTapNamesAreUsed() {
     Plan plan =
         planOf(
             compile(
@@ -223,7 +223,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void aQueueThatIsNamedTwiceIsNoted() {
+  void aRepeatedQueueCausesANote() {
     CompileResult result = compile("PARSE queue_flows FROM * TO * AT leaf1:3, leaf1:spine1" + REST);
     assertThat(queues(planOf(result))).containsExactly("leaf1:3");
     assertThat(result.notes()).extracting(Note::message).contains("AT names leaf1:3 twice");
@@ -249,7 +249,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void theClauseHasItsPlace() {
+  void theClauseHasAFixedPosition() {
     assertThat(compile("PARSE queue_flows AT leaf1:3 FROM * TO *" + REST).errors())
         .extracting(QueryError::message)
         .containsExactly("FROM must come before AT", "TO must come before AT");
@@ -281,7 +281,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void fromAndToChooseReportedFlows() {
+  void fromAndToSelectReportedFlows() {
     Plan plan = plan("PARSE queue_flows FROM 10.0.0.0/8 TO h1:80 AT leaf1:3" + REST);
     assertThat(plan.getMatch()).isEqualTo(Match.getDefaultInstance());
     assertThat(plan.getReported().getFrom(0).getPrefix()).isEqualTo("10.0.0.0/8");
@@ -334,7 +334,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void tokensThatMayNotSeeAllTrafficCanNotUseAt() {
+  void restrictedTokensCannotUseAt() {
     Scope subnet = new Scope(List.of(IpPrefix.parse("10.0.1.1").orElseThrow()));
     for (Rights rights :
         List.of(new Rights("shop", false, Scope.EVERYTHING), new Rights("shop", true, subnet))) {
@@ -355,7 +355,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void bothSidesOfAQueueNeedTapsWhereTheyAreKnown() {
+  void knownTapsMustCoverBothSidesOfAQueue() {
     KnownTaps taps =
         KnownTaps.ofOptions(
             List.of(
@@ -377,7 +377,7 @@ class QueueQueryTest {
   }
 
   @Test
-  void theSidesOfAQueueComeToOneMonitor() {
+  void bothSidesOfAQueueGoToOneMonitor() {
     KnownTaps apart = new KnownTaps(List.of(List.of("s1:2:arrivals"), List.of("s1:2:departures")));
     String query = "PARSE queue_flows FROM * TO * AT s1:2" + REST;
     assertThat(error(compile(query, Inventory.empty(), Fixtures.OPTIONS.withTaps(apart))).message())

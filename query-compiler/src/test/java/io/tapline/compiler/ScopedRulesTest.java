@@ -87,7 +87,7 @@ class ScopedRulesTest {
   }
 
   @Test
-  void nothingIsCopiedThatHasNoEndWithin() {
+  void trafficWithoutAnEndInTheScopeIsNotCopied() {
     Random random = new Random(1);
     Map<String, String> monitors =
         SWITCHES.stream().collect(Collectors.toMap(EdgeSwitch::id, edge -> "m-" + edge.id()));

@@ -45,14 +45,14 @@ class ShapesTest {
   }
 
   @Test
-  void formattingKeepsThem() {
+  void formattingKeepsForms() {
     String text = Formatter.format("PARSE HTTP-GET(Url=PATH,host=hash)" + REST).text();
     assertThat(text).startsWith("PARSE http_get(url=path, host=hash)\n");
     assertThat(Formatter.format(text).text()).isEqualTo(text);
   }
 
   @Test
-  void explainListsThem() {
+  void explainListsForms() {
     assertThat(Explain.render(plan("PARSE http_get(url=template)"), List.of()))
         .contains("texts     url of http_get: template\n");
   }
@@ -97,7 +97,7 @@ class ShapesTest {
   }
 
   @Test
-  void queriesChooseFromWhatThePolicyAllowsAndMayAlwaysOmit() {
+  void queriesMayChooseAllowedFormsOrOmit() {
     String policy = "HTTP-GET: {url: template, host: [hash, template]}";
     CompileResult result = compileUnder(policy, "PARSE http_get(host=template, url=omit)");
     assertThat(result.plan().orElseThrow().getShapesList())
@@ -106,7 +106,7 @@ class ShapesTest {
   }
 
   @Test
-  void queriesCanNotGetMoreThanThePolicyAllows() {
+  void queriesCannotExceedThePolicy() {
     QueryError error =
         compileUnder("'*': {url: [hash, template]}", "PARSE http_get(url=path)").errors().get(0);
     assertThat(error.code()).isEqualTo(QueryError.Code.FORBIDDEN);
@@ -117,7 +117,7 @@ class ShapesTest {
   }
 
   @Test
-  void policyOfAParserGoesBeforeThatOfAll() {
+  void aParsersPolicyTakesPrecedence() {
     String policy = "'*': {url: omit}\nhttp_get: {url: hash}";
     assertThat(compileUnder(policy, "PARSE http_get").plan().orElseThrow().getShapesList())
         .containsExactly(shape("url", Shape.Form.HASH));

@@ -93,7 +93,7 @@ class TriggerCostTest {
   }
 
   @Test
-  void whatExceedsTheBudgetIsRefusedWithFigures() {
+  void triggersBeyondTheBudgetAreRejectedWithFigures() {
     CompileResult refused = at(6_000_000);
     assertThat(refused.plan()).isEmpty();
     assertThat(refused.errors())
@@ -108,7 +108,7 @@ class TriggerCostTest {
   }
 
   @Test
-  void whatFitsHasANote() {
+  void triggersWithinTheBudgetCauseANote() {
     CompileResult fits = at(1_000_000);
     assertThat(fits.plan()).isPresent();
     assertThat(fits.notes())

@@ -102,7 +102,7 @@ class ValidationTest {
   }
 
   @Test
-  void letsOnlyErrorsOfNamesPass() {
+  void acceptsOnlyErrorsOfNames() {
     for (String query : ErrorGalleryTest.queries(Fixtures.resource("gallery.txt"))) {
       List<QueryError> compiled = Fixtures.compile(query).errors();
       List<QueryError> formatted = formatErrors(query);
@@ -114,7 +114,7 @@ class ValidationTest {
 
   /** Every query that compiles has a canonical layout. */
   @Test
-  void refusesNothingThatCompiles() {
+  void acceptsEverythingThatCompiles() {
     Random random = new Random(7);
     QueryGenerator generator = new QueryGenerator(7);
     int refused = 0;

@@ -48,7 +48,7 @@ class WhereTest {
   }
 
   @Test
-  void eachPartIsAskedOfTheParsersThatHaveItsFields() {
+  void eachPartBelongsToParsersWithItsFields() {
     assertThat(
             filters(
                 "tcp_conn_time, http_get",

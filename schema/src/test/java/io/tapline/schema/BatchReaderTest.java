@@ -38,7 +38,7 @@ class BatchReaderTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void randomRowsComeBack(int seed) throws BatchReaderException {
+  void randomRowsAreDecodedUnchanged(int seed) throws BatchReaderException {
     Random random = new Random(seed);
     List<ColumnSpec> specs = specs(random);
     List<Object[]> rows = rows(specs, random);
@@ -58,7 +58,7 @@ class BatchReaderTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void damagedBatchesAreReadOrRefused(int seed) {
+  void damagedBatchesAreParsedOrRejected(int seed) {
     Random random = new Random(seed);
     List<ColumnSpec> specs = specs(random);
     byte[] bytes = write(specs, rows(specs, random)).toByteArray();
@@ -88,7 +88,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void goldenBatchIsWrittenAgainToTheSameBytes() throws Exception {
+  void goldenBatchIsEncodedToTheSameBytes() throws Exception {
     byte[] golden = Files.readAllBytes(Path.of("golden/tuples.batch"));
     TupleBatch batch = BatchReader.read(golden);
     TupleColumns columns = TupleColumns.of(batch);
@@ -165,7 +165,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void rowsWithoutAValueAreMarkedAndReadAsZeroByOlderReaders() throws BatchReaderException {
+  void missingValuesAreMarkedAndReadAsZeroByOlderReaders() throws BatchReaderException {
     List<ColumnSpec> specs =
         List.of(
             new ColumnSpec("n", Column.Type.I64, "ns"),
@@ -194,7 +194,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void aBitmapThatHasEveryRowCostsAsLittleAsNone() throws BatchReaderException {
+  void aFullBitmapIsOmitted() throws BatchReaderException {
     TupleBatch batch =
         write(
             List.of(new ColumnSpec("n", Column.Type.U64, "")),

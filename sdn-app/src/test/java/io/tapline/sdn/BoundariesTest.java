@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class BoundariesTest {
   @Test
-  void onlyOnePackageKnowsTheOpenFlowLibraryAndNetty() throws IOException {
+  void onlyOnePackageUsesTheOpenFlowLibraryAndNetty() throws IOException {
     Path sources = Path.of("src/main/java/io/tapline/sdn");
     try (Stream<Path> files = Files.walk(sources)) {
       List<Path> knowing =

@@ -19,7 +19,7 @@ class ValuesTest {
   private static final double[] SHARES = {0.5, 0.9, 0.95, 0.99};
 
   @Test
-  void quantilesOfValuesThatSeldomDifferAreExact() {
+  void quantilesOfFewDistinctValuesAreExact() {
     Values distribution = new Values();
     for (int i = 0; i < 10 * Values.EXACT; i++) {
       distribution.add(Values.EXACT - i % Values.EXACT);
@@ -82,7 +82,7 @@ class ValuesTest {
   }
 
   @Test
-  void theGreatestAndTheSmallestValues() {
+  void greatestAndSmallestValues() {
     double[] values = {-Double.MAX_VALUE, -1, -Double.MIN_VALUE, -0.0, 0, 1e-300, Double.MAX_VALUE};
     Values distribution = distribution(values);
     assertThat(distribution.quantiles(0, 1.0 / 7, 4.0 / 7, 5.0 / 7, 1))

@@ -15,10 +15,10 @@ public final class TokenChecks {
   }
 
   /**
-   * Returns the reason why an analyst's work has to end; nothing if it may go on.
+   * Returns the reason why an analyst's work has to end; empty if it may continue.
    *
    * @param sha256 hash of the token with which it began; empty if the server needed none then,
-   *     which permits it for ever
+   *     which permits it permanently
    * @param tenant tenant of the work
    * @param scope addresses that it covers
    */

@@ -64,7 +64,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
         return channel;
       }
     } catch (OverlappingFileLockException e) {
-      // Another store of this process has it.
+      // Another store of this process has the lock.
     } catch (IOException e) {
       throw new IOException(
           "can't write %s: is its folder there, and writable?".formatted(beside), e);
@@ -160,7 +160,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     return Map.copyOf(heard);
   }
 
-  /** Leaves the file to another server. */
+  /** Releases the file for another server. */
   @Override
   public void close() {
     try {

@@ -4,7 +4,7 @@ import io.tapline.control.drill.DrillException;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** Says which flows filled queues, from the bursts that queries reported. */
+/** Determines which flows filled queues, from the bursts that queries reported. */
 public interface QueueReports {
   /**
    * Returns the bursts of a queue between two times.

@@ -62,7 +62,7 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.NOT_FOUND, message);
   }
 
-  /** Returns the same with a place before the message. */
+  /** Returns a copy whose message begins with a place. */
   public DrillException at(String place) {
     return new DrillException(kind, place + getMessage());
   }

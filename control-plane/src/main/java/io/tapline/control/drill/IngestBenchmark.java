@@ -85,7 +85,7 @@ public final class IngestBenchmark implements AutoCloseable {
   public record Round(
       double without, double with, double perCpuWithout, double perCpuWith, int snapshots) {}
 
-  /** Runs so many rounds. */
+  /** Runs this number of rounds. */
   public List<Round> measure(int rounds, Duration every)
       throws DrillException, IOException, InterruptedException {
     List<Round> measured = new ArrayList<>();

@@ -93,9 +93,10 @@ final class NodeProcesses implements AutoCloseable {
   }
 
   /**
-   * Waits until each node has so many rows.
+   * Waits until each node has this number of rows.
    *
-   * @throws IOException if they do not in time, with the first one's state
+   * @throws IOException if they do not have them in time; the message contains the first node's
+   *     state
    */
   void awaitRows(DrillService drill, long rows) throws IOException, InterruptedException {
     Instant end = Instant.now().plus(PATIENCE);

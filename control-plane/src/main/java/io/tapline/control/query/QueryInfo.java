@@ -31,7 +31,7 @@ public record QueryInfo(
     return new QueryInfo(id, text, QueryState.SUBMITTED, WallClock.nowNs(), 0, 0, "", notes);
   }
 
-  /** Returns this in another state; the times of its start and end are those of now. */
+  /** Returns a copy in another state; a start or end has the current time. */
   QueryInfo in(QueryState next, String nextError) {
     long now = WallClock.nowNs();
     return new QueryInfo(
@@ -53,7 +53,7 @@ public record QueryInfo(
         : new QueryInfo(id, text, seen, submittedNs, startedNs, endedNs, error, notes);
   }
 
-  /** Returns this with one more note, unless the note is empty. */
+  /** Returns a copy with one more note, unless the note is empty. */
   QueryInfo noting(String note) {
     if (note.isEmpty()) {
       return this;

@@ -44,7 +44,7 @@ class TokenTextTest {
   }
 
   @Test
-  void anEntryComesBehindTheOthersWhateverFollows() {
+  void newEntriesAreAppendedWhateverFollows() {
     String after = TokenText.add(FILE, entry("c"));
     assertThat(hashes(after)).containsExactly(Token.hash("a"), Token.hash("b"), Token.hash("c"));
     String added = "  - tenant: db\n    role: admin\n    sha256: \"" + Token.hash("c") + "\"\n";
@@ -98,7 +98,7 @@ class TokenTextTest {
   }
 
   @Test
-  void anEntryGoesAndCommentsStay() {
+  void anEntryIsRemovedAndCommentsStay() {
     String first = TokenText.remove(FILE, 0);
     assertThat(hashes(first)).containsExactly(Token.hash("b"));
     assertThat(first).contains("# the first\n\n", "# the second\n", "# few").doesNotContain("ops");

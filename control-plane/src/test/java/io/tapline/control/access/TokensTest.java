@@ -28,7 +28,7 @@ class TokensTest {
   }
 
   @Test
-  void tenantsHaveWhatTheFileSaysAndOthersTheUsual() {
+  void tenantsHaveTheConfiguredOrTheDefaultQuota() {
     Tokens tokens =
         Tokens.read(
             """
@@ -65,7 +65,7 @@ class TokensTest {
   }
 
   @Test
-  void secretsAreLongAndNeverTheSame() {
+  void secretsAreLongAndUnique() {
     assertThat(Token.newSecret()).hasSizeGreaterThan(45).isNotEqualTo(Token.newSecret());
   }
 
@@ -90,7 +90,7 @@ class TokensTest {
   }
 
   @Test
-  void namesAndHashesAreOfOneTokenEach() {
+  void namesAndHashesAreUnique() {
     String entry = "{name: ops, tenant: ops, role: admin, sha256: %s}";
     String one = entry.formatted(HASH);
     String sameName = entry.formatted(Token.hash("two"));

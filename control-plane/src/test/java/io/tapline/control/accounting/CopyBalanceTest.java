@@ -62,7 +62,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void copiesOfAFlowThatIsGoneWereMadeAllTheSame() {
+  void copiesOfARemovedFlowStillCount() {
     received(0);
     for (int i = 0; i < 6; i++) {
       later(1000);
@@ -90,7 +90,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void aSilentMonitorMayHaveReceivedIt() {
+  void packetsMayHaveReachedASilentMonitor() {
     received(0);
     rest(0, 0);
     for (int i = 0; i < 30; i++) {
@@ -174,7 +174,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void anotherLifeOfTheMonitorOwesNothing() {
+  void aRestartedMonitorStartsWithoutLosses() {
     received(0);
     rest(0, 0);
     rest(100, 60);
@@ -196,7 +196,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void theNextQueryBeginsAtNothingOnceTheLastOnesFlowsAreGone() {
+  void theNextQueryStartsAtZeroAfterTheLastFlowIsRemoved() {
     received(0);
     rest(0, 0);
     rest(100, 60);
@@ -208,7 +208,7 @@ class CopyBalanceTest {
   }
 
   @Test
-  void isSettledAtOnceWhereAllHasComeAndAfterAWhileWhereItHasNot() {
+  void isSettledOnceAllCopiesArrivedOrTimedOut() {
     assertThat(balance.isSettled(nowNs, 0)).as("nothing is known").isTrue();
     received(0);
     rest(0, 0);

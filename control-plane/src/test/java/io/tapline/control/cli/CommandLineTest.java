@@ -58,7 +58,7 @@ class CommandLineTest {
   }
 
   @Test
-  void aPoolThatIsNotThere() {
+  void aMissingPool() {
     Result result = run("replicate", "q-1", "--pool", folder.resolve("pool.yaml").toString());
     assertThat(result.exitCode()).isEqualTo(2);
     assertThat(result.err()).contains("pool.yaml: there is no such file");
@@ -123,21 +123,21 @@ class CommandLineTest {
   }
 
   @Test
-  void aQueryFileThatIsNotThereIsAFailure() {
+  void aMissingQueryFileIsAFailure() {
     Path file = folder.resolve("none");
     assertThat(run("fmt", "@" + file))
         .isEqualTo(new Result(1, "", "tapline: no query file " + file + "\n"));
   }
 
   @Test
-  void aSyntaxErrorShowsItsPlace() {
+  void aSyntaxErrorShowsItsPosition() {
     Result result = run("fmt", "PRASE a TO h PROCESS (top-k)");
     assertThat(result.exitCode()).isEqualTo(2);
     assertThat(result.err()).contains("\n  ^~~~~\n").contains("did you mean PARSE?");
   }
 
   @Test
-  void aServerThatIsNotThereIsNamed() {
+  void anUnreachableServerIsNamed() {
     Result result = run("query", "list", "--server", "http://127.0.0.1:1");
     assertThat(result.exitCode()).isEqualTo(1);
     assertThat(result.err()).startsWith("tapline: no server answers at http://127.0.0.1:1:");
@@ -145,7 +145,7 @@ class CommandLineTest {
   }
 
   @Test
-  void aResultThatCanNotBeWrittenIsAFailure() throws IOException {
+  void anUnwritableResultIsAFailure() throws IOException {
     ByteArrayOutputStream err = new ByteArrayOutputStream();
     try (OutputStream full = Files.newOutputStream(Path.of("/dev/full"))) {
       Console console = new Console(full, err, 0, false);

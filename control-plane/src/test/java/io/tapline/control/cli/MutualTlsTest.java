@@ -103,7 +103,7 @@ class MutualTlsTest {
   }
 
   @Test
-  void switches() throws Exception {
+  void switchesNeedACertificate() throws Exception {
     ControllerOptions options =
         ControllerOptions.of(ANY, NetworkMap.NOTHING)
             .with(Optional.of(new SwitchTls(server.context(), false)));
@@ -154,7 +154,7 @@ class MutualTlsTest {
   }
 
   @Test
-  void aSwitchSpeaksForTheDatapathsOfItsCertificate() throws Exception {
+  void aSwitchActsOnlyForTheDatapathsOfItsCertificate() throws Exception {
     authority.sign(
         "two", "switch", "URI:tapline:datapath:0xfa,URI:tapline:datapath:18446744073709551615");
     authority.sign("none", "switch", "DNS:switch");
@@ -186,7 +186,7 @@ class MutualTlsTest {
   }
 
   @Test
-  void anotherRolesCertificateAndAnOldOneAreAuditedWithTheirAddress() throws Exception {
+  void certificatesOfOtherRolesAndExpiredOnesAreAudited() throws Exception {
     authority.signExpired("old", "switch", "URI:tapline:datapath:0x1");
     for (String refused : List.of("stranger", "old")) {
       try (AuditLines audit = new AuditLines();

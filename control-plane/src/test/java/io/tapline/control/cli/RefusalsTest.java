@@ -191,7 +191,7 @@ class RefusalsTest {
   }
 
   @Test
-  void thePageMatchesTheAnswers() throws Exception {
+  void thePageMatchesTheErrors() throws Exception {
     StringBuilder page = new StringBuilder();
     int number = 0;
     for (Map.Entry<String, List<String>> section : inputs().entrySet()) {

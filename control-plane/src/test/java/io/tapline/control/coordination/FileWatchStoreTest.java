@@ -98,7 +98,7 @@ class FileWatchStoreTest {
 
   /** Numbers of alerts have to increase over restarts. */
   @Test
-  void eachServerHasItsOwnEpoch() throws Exception {
+  void eachServerHasADifferentEpoch() throws Exception {
     for (long epoch = 0; epoch < 3; epoch++) {
       try (FileWatchStore store = new FileWatchStore(file)) {
         assertThat(store.lastAlert()).isEqualTo(epoch * 1_000_000_000);
@@ -121,7 +121,7 @@ class FileWatchStoreTest {
   }
 
   @Test
-  void aFileThatIsNoneIsLeftAlone() throws Exception {
+  void aFileOfAnotherFormatIsLeftUnchanged() throws Exception {
     for (String text :
         List.of(
             "", "tokens:\n- a", "{}", "[1]", "{\"epoch\": 0, \"watches\": [{\"id\": \"a\"}]}")) {

@@ -67,7 +67,7 @@ class LeadershipTest {
   }
 
   @Test
-  void oneLeadsAndTheNextWhenItLeaves() throws Exception {
+  void whenTheLeaderLeavesTheNextOneLeads() throws Exception {
     try (Leadership second = connect()) {
       try (Leadership first = connect()) {
         assertThat(first.leader()).isEmpty();
@@ -84,7 +84,7 @@ class LeadershipTest {
   }
 
   @Test
-  void recordsOutliveTheirWriterAndALaterTermFencesIt() throws Exception {
+  void recordsOutliveTheirWriterAndLaterTermsFenceIt() throws Exception {
     try (Leadership first = connect();
         Leadership second = connect()) {
       ZooKeeperStateStore old = first.claim();
@@ -108,7 +108,7 @@ class LeadershipTest {
   }
 
   @Test
-  void theFirstKeyOfTextsStays() throws Exception {
+  void theFirstKeyOfStringsIsKept() throws Exception {
     HashKey key = HashKey.random();
     try (Leadership first = connect();
         Leadership second = connect()) {
@@ -120,7 +120,7 @@ class LeadershipTest {
   }
 
   @Test
-  void aRestartedServerIsFoundAgain() throws Exception {
+  void reconnectsToARestartedServer() throws Exception {
     try (Leadership only = connect()) {
       only.campaign("http://only");
       await(only.led());

@@ -157,7 +157,7 @@ class NodeRightsTest {
   }
 
   @Test
-  void anotherSubjectHasNoRightsAndTheNextControlPlaneHasAll() throws Exception {
+  void onlyControlPlanesHaveRights() throws Exception {
     HashKey key = HashKey.random();
     try (Leadership second = connect("control-2")) {
       try (Leadership first = connect("control-1")) {
@@ -184,7 +184,7 @@ class NodeRightsTest {
   }
 
   @Test
-  void nodesOfAnOlderVersionAreClosed() throws Exception {
+  void nodesOfAnOlderVersionAreRestricted() throws Exception {
     Map<String, byte[]> open =
         Map.of(
             "/tapline/leader", NOTHING,
@@ -213,7 +213,7 @@ class NodeRightsTest {
   }
 
   @Test
-  void otherwiseOnlyNamedSubjectsCreateNodes() throws Exception {
+  void onlyNamedSubjectsCreateOtherNodes() throws Exception {
     try (Leadership leader = connect("control-1", "CN=flink")) {
       lead(leader, "https://leader");
       leader.claim();
@@ -273,7 +273,7 @@ class NodeRightsTest {
   }
 
   @Test
-  void nodesThatBelongToAnotherSubjectAreSaid() throws Exception {
+  void nodesOfAnotherSubjectAreReported() throws Exception {
     try (Leadership leader = connect("control-1")) {
       lead(leader, "https://leader");
       leader.claim();

@@ -60,7 +60,7 @@ class ZooKeeperTlsTest {
   }
 
   @Test
-  void whoHasACertificateOfTheAuthorityLeads() throws Exception {
+  void aCertificateOfTheAuthorityIsEnoughToLead() throws Exception {
     try (Leadership own = connect("localhost", tls("own"), PATIENCE)) {
       own.campaign("https://own");
       own.led().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
@@ -78,14 +78,14 @@ class ZooKeeperTlsTest {
   }
 
   @Test
-  void aServerWhoseCertificateIsOfAnotherHostIsNotBelieved() {
+  void aServerWithACertificateOfAnotherHostIsRejected() {
     assertThatThrownBy(() -> connect("127.0.0.2", tls("own"), IN_VAIN))
         .hasMessageContaining("over TLS: check that it runs")
         .hasMessageContaining("certificates at both ends");
   }
 
   @Test
-  void filesThatAreMissingAreNamedAndTheKeyIsLeftNowhere() throws Exception {
+  void missingFilesAreNamedAndTheKeyIsRemoved() throws Exception {
     assertThatThrownBy(
             () -> connect("localhost", new TlsFiles("/missing.pem", "/no", "/no"), IN_VAIN))
         .isInstanceOf(PipelineException.class)

@@ -65,7 +65,7 @@ class ZooKeeperWatchStoreTest {
   }
 
   @Test
-  void theNextLeaderHasTheWatchesAndADeposedOneChangesNone() throws Exception {
+  void theNextLeaderHasTheWatchesAndADeposedOneIsFenced() throws Exception {
     try (Leadership first = connect();
         Leadership second = connect();
         DrillService old = following();
@@ -95,7 +95,7 @@ class ZooKeeperWatchStoreTest {
   }
 
   @Test
-  void termsNumberTheLeadersAndFenceTheirWrites() throws Exception {
+  void termsIncreaseAndFenceEarlierWrites() throws Exception {
     try (Leadership first = connect();
         Leadership second = connect()) {
       WatchStore old = first.claim().watchStore();

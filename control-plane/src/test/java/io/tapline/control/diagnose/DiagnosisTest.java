@@ -51,7 +51,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void aFaultsIntervals() throws Exception {
+  void aFaultWithRegularIntervals() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "periodic-bug")) {
       Periodicity intervals = losses(nodes).findings().get(0).intervals();
       assertThat(intervals.meanNs()).isBetween(99e6, 101e6);
@@ -83,7 +83,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void nothingIsWrong() throws Exception {
+  void aHealthyNetworkHasNoFault() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "quiet")) {
       LossReport report = losses(nodes);
       assertThat(report.retransmissions()).isEmpty();
@@ -98,7 +98,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void packetsThatWentAnotherWay() throws Exception {
+  void packetsOnAForbiddenPath() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "detour")) {
       nodes.play();
       DiagnosisService diagnosis = new DiagnosisService(nodes.drill());

@@ -78,7 +78,7 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void theServersPacketsGoToTheClient() {
+  void packetsOfServersGoToTheClient() {
     ObjectNode event = event(BEGIN, "2001:db8::1", "10.0.0.9", 1);
     event.withObject("/fields").put("from_client", false);
     diagnosis.add("q1", event);
@@ -89,7 +89,7 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void aBurstOfSeveralQueriesIsReportedOnce() {
+  void aBurstMeasuredTwiceIsReportedOnce() {
     diagnosis.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 1));
     ObjectNode more = event(BEGIN, "10.0.0.2", "10.0.0.9", 1);
     more.withObject("/fields").put("victims", 30);
@@ -99,7 +99,7 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void burstsOutsideTheTimeAreLeftOut() {
+  void burstsOutsideTheTimeSpanAreLeftOut() {
     QueueDiagnosis narrow = new QueueDiagnosis("s1:2", BEGIN + 50 * MS, BEGIN + 60 * MS);
     for (long ms : new long[] {0, 39, 40, 60, 61}) {
       narrow.add("q1", event(BEGIN + ms * MS, "10.0.0.1", "10.0.0.9", 1));

@@ -62,7 +62,7 @@ class DrillServiceTest {
   }
 
   @Test
-  void headersOfAllNodesInTheOrderOfTime() throws Exception {
+  void headersOfAllNodesAreOrderedByTime() throws Exception {
     Headers headers = both.headers(all("dst_port == 80"));
     assertThat(headers.asked()).containsExactly("h1", "h2");
     assertThat(headers.missing()).isEmpty();
@@ -83,7 +83,7 @@ class DrillServiceTest {
   }
 
   @Test
-  void theLimitIsSaid() throws Exception {
+  void exceedingTheLimitIsReported() throws Exception {
     Headers some = both.headers(new DrillRequest("", 0, 0, 5, List.of()));
     assertThat(some.rows()).hasSize(5);
     assertThat(some.truncated()).isTrue();
@@ -95,7 +95,7 @@ class DrillServiceTest {
   }
 
   @Test
-  void timesAreBounds() throws Exception {
+  void timesLimitTheRows() throws Exception {
     List<ObjectNode> rows = both.headers(all("", "h1")).rows();
     long from = time(rows.get(10));
     long to = time(rows.get(20));
@@ -105,7 +105,7 @@ class DrillServiceTest {
   }
 
   @Test
-  void numbersAreThoseOfTheRows() throws Exception {
+  void aggregatesMatchTheRows() throws Exception {
     List<ObjectNode> rows = both.headers(all("")).rows();
     long bytes = rows.stream().mapToLong(row -> row.path("bytes").asLong()).sum();
     Map<String, Double> wanted =
@@ -196,7 +196,7 @@ class DrillServiceTest {
 
   /** If both ends of the packets are known, only their hosts are asked. */
   @Test
-  void hostsThatCantHaveSeenItAreLeftOut() throws Exception {
+  void hostsThatCannotHaveSeenThePacketsAreNotAsked() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
     String from = row.path("src_ip").asText();
     String to = row.path("dst_ip").asText();
@@ -243,7 +243,7 @@ class DrillServiceTest {
   }
 
   @Test
-  void mistakesAreTheQuestions() {
+  void invalidQuestionsAreTheCallersFault() {
     assertThatThrownBy(() -> both.headers(all("dst_prt == 80")))
         .isInstanceOfSatisfying(
             DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
@@ -267,7 +267,7 @@ class DrillServiceTest {
 
   /** One node was killed, one accepts connections but does not answer, one does not speak gRPC. */
   @Test
-  void nodesThatDontAnswerAreNamedAndTheOthersDo() throws Exception {
+  void silentNodesAreNamedAndTheOthersAnswer() throws Exception {
     NodeProcess dead =
         NodeProcess.start(folder, "dead", NodeProcess.capture("http_small.pcap.zst"));
     dead.kill();

@@ -40,7 +40,7 @@ class LeasedNodesTest {
   }
 
   @Test
-  void aNodeIsThereAsLongAsTheLease() throws Exception {
+  void aNodeJoinsAndLeavesWithTheLease() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {
       LeasedNodes leases = new LeasedNodes(drill);
       assertThatThrownBy(() -> headers(drill))
@@ -164,7 +164,7 @@ class LeasedNodesTest {
   }
 
   @Test
-  void nodesOfTheServersOptionsStay() throws Exception {
+  void configuredNodesStay() throws Exception {
     try (DrillService drill = new DrillService(List.of(first.address()))) {
       LeasedNodes leases = new LeasedNodes(drill);
       leases.up("h1", second.address().target());
@@ -177,7 +177,7 @@ class LeasedNodesTest {
 
   /** An agent's claims about itself are not trusted. */
   @Test
-  void addressesThatAreNoneOrAreElsewhere() throws Exception {
+  void invalidAndDisallowedAddresses() throws Exception {
     try (DrillService drill = new DrillService(List.of(first.address()))) {
       LeasedNodes leases = new LeasedNodes(drill);
       leases.up("far", "10.0.0.1:7400");

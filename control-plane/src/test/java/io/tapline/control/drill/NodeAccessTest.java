@@ -133,7 +133,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void aNodeThatCantShowWhoItIsIsNotAsked() throws Exception {
+  void aNodeWithoutAValidCertificateIsNotAsked() throws Exception {
     Certificates other = Certificates.authority(folder, "other");
     assertThat(error(node, access(other, TOKEN))).contains("a certificate that is not trusted");
     authority.sign("elsewhere", "IP:127.0.0.2");
@@ -155,7 +155,7 @@ class NodeAccessTest {
 
   /** Uses tokens, too, to show that one of the two does not suffice. */
   @Test
-  void aNodeMayObeyTheControlPlanesCertificateAlone() throws Exception {
+  void aNodeMayAcceptOnlyTheControlPlanesCertificate() throws Exception {
     Certificates controls = Certificates.authority(folder, "controls");
     controls.sign("control-1", "control", "DNS:control-1");
     controls.sign("by-dns-name", "somebody", "DNS:control");
@@ -243,7 +243,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void otherHostsAreAskedOverTlsAlone() throws Exception {
+  void otherHostsRequireTls() throws Exception {
     List<NodeAddress> far = List.of(new NodeAddress("far", "10.0.0.1:7400"));
     assertThatThrownBy(() -> new DrillService(far))
         .isInstanceOf(IllegalArgumentException.class)
@@ -258,7 +258,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void filesThatAreNone() throws Exception {
+  void invalidFiles() throws Exception {
     Path empty = Files.createFile(folder.resolve("empty"));
     Path present = authority.file();
     Path tokens = folder.resolve("tokens");

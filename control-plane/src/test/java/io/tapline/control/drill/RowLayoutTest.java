@@ -32,7 +32,7 @@ class RowLayoutTest {
   }
 
   @Test
-  void listsEndWithTheLastThatIsThere() {
+  void trailingZerosOfListsAreOmitted() {
     assertThat(new RowLayout(SCHEMA).json(row(7), 0).toString())
         .isEqualTo(
             """
@@ -41,7 +41,7 @@ class RowLayoutTest {
   }
 
   @Test
-  void namesOfTapsAreTexts() {
+  void namesOfTapsAreStrings() {
     byte[] row = {'s', 'w', '1', 0, 'a', 0, 0, 1};
     assertThat(
             new RowLayout("switch bytes 4 1\nport bytes 2 1\nside bytes 1 1\ntag bytes 1 1")
@@ -53,7 +53,7 @@ class RowLayoutTest {
   }
 
   @Test
-  void anIpv6AddressStaysOneWhateverItMaps() {
+  void anIpv4MappedAddressStaysIpv6() {
     byte[] mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 0, 2, 5};
     assertThat(new RowLayout("src_ip6 ipv6 16 1").json(ByteBuffer.wrap(mapped), 0).toString())
         .isEqualTo("{\"src_ip6\":\"0:0:0:0:0:ffff:a00:205\"}");

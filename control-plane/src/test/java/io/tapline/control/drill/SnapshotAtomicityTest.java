@@ -171,7 +171,7 @@ class SnapshotAtomicityTest {
 
   /** If one node's freeze expires early, the tails are not from the same moment. */
   @Test
-  void aFreezeThatHadExpiredIsTakenAgain() throws Exception {
+  void aSnapshotWithAnExpiredFreezeIsRetried() throws Exception {
     AtomicInteger freezes = new AtomicInteger();
     FedNode hasty = nodes.get(1);
     connect(nodes.get(0), command -> command);

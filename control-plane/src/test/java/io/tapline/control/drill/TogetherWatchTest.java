@@ -79,7 +79,7 @@ class TogetherWatchTest {
 
   /** In the capture's busiest second 117 packets come from one client. */
   @Test
-  void aTotalThatNoSingleNodeReachesIsFound() throws Exception {
+  void aTotalAboveTheThresholdIsFound() throws Exception {
     String together = add("COUNT > 200", true, List.of());
     String alone = add("COUNT > 100", false, List.of("h1"));
     feed("h1");
@@ -100,7 +100,7 @@ class TogetherWatchTest {
   }
 
   @Test
-  void aShareIsRoundedSoThatTheWholeIsNeverMissed() throws Exception {
+  void sharesAreRoundedToMissNoAlert() throws Exception {
     DrillAggregate sum = DrillAggregate.parse("SUM(bytes)", List.of());
     assertThat(SharedThreshold.parse("SUM > 10MB", sum).share(4)).isEqualTo("SUM > 2500000");
     assertThat(SharedThreshold.parse("SUM >= 3 ms", sum).share(3)).isEqualTo("SUM >= 1000000");

@@ -114,7 +114,7 @@ class WatchRestartTest {
   }
 
   @Test
-  void aWatchGoesOnWithoutAServerAndItsAlertsHaveTheSameIds() throws Exception {
+  void aWatchContinuesWithoutAServerAndItsAlertsKeepTheirIds() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     end();
     feed();
@@ -134,7 +134,7 @@ class WatchRestartTest {
   }
 
   @Test
-  void aRemovedWatchIsGoneForEver() throws Exception {
+  void aRemovedWatchNeverReturns() throws Exception {
     String kept = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     String removed = drill.watches().add(watch("", ""), HOLDER);
     drill.watches().remove(removed);
@@ -145,7 +145,7 @@ class WatchRestartTest {
   }
 
   @Test
-  void aRestartedNodeHasTheWatchAgainAndAGap() throws Exception {
+  void aRestartedNodeGetsTheWatchBackWithAGap() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     Await.until("the node evaluates it", PATIENCE, () -> evaluation(name).evaluates());
     long begin = evaluation(name).coverage().sinceNs();
@@ -182,7 +182,7 @@ class WatchRestartTest {
   }
 
   @Test
-  void aNodeThatWasAwayWhenTheWatchWasAddedShowsIt() throws Exception {
+  void aNodeThatWasUnreachableWhenTheWatchWasAddedHasAGap() throws Exception {
     node.kill();
     Await.until("the node is away", PATIENCE, () -> !drill.watches().hears("h1"));
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
@@ -196,7 +196,7 @@ class WatchRestartTest {
   }
 
   @Test
-  void aWatchThatAnotherServerRemovedComesBackWithAGap() throws Exception {
+  void aWatchRemovedByAnotherServerIsRestoredWithAGap() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     end();
     try (DrillService other = new DrillService(List.of(node.address()))) {
@@ -215,7 +215,7 @@ class WatchRestartTest {
 
   /** A server may crash after it has defined a part of a watch. */
   @Test
-  void aPartOfAWatchIsCompleted() throws Exception {
+  void aPartlyInstalledWatchIsCompleted() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     end();
     try (NodeClient client = new NodeClient(node.address(), NodeAccess.LOCAL)) {
@@ -229,7 +229,7 @@ class WatchRestartTest {
   }
 
   @Test
-  void aRevokedTokenEndsItsWatchesAndNoOthers() throws Exception {
+  void aRevokedTokenEndsOnlyItsWatches() throws Exception {
     Path file = folder.resolve("tokens.yaml");
     String web = Token.hash("web");
     String db = Token.hash("db");

@@ -79,7 +79,7 @@ class WatchServiceTest {
   }
 
   @Test
-  void alertsComeAsPacketsDo() throws Exception {
+  void alertsFollowTheirPackets() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5", "src_ip"));
     assertThat(defined()).containsExactly(name);
     assertThat(drill.watches().alertsAfter(0)).isEmpty();
@@ -98,7 +98,7 @@ class WatchServiceTest {
   }
 
   @Test
-  void followersLeaveWatchesAloneAndTheNextLeaderKeepsThemSecret() throws Exception {
+  void followersChangeNoWatchesAndTheNextLeaderRemovesUnknownOnes() throws Exception {
     String first = drill.watches().add(watch("dst_port == 80", "COUNT > 5", "src_ip"));
     try (DrillService next =
         DrillService.following(
@@ -147,7 +147,7 @@ class WatchServiceTest {
 
   /** A killed node has lost its watches; a killed server has left watches behind. */
   @Test
-  void aNodeThatComesBackHasWhatIsWanted() throws Exception {
+  void aReconnectedNodeIsBroughtUpToDate() throws Exception {
     String kept = drill.watches().add(watch("dst_port == 80", "COUNT > 5"));
     node.kill();
     String added = drill.watches().add(watch("", ""));

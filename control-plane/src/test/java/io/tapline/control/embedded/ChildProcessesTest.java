@@ -23,7 +23,7 @@ class ChildProcessesTest {
   }
 
   @Test
-  void theThreadThatAskedMayEnd() throws Exception {
+  void theStartingThreadMayEnd() throws Exception {
     Process[] started = new Process[1];
     Thread thread = new Thread(() -> started[0] = sleeping());
     thread.start();
@@ -43,14 +43,14 @@ class ChildProcessesTest {
   }
 
   @Test
-  void stopEndsIt() {
+  void stopEndsTheProcess() {
     Process process = sleeping();
     ChildProcesses.stop(process);
     assertThat(process.isAlive()).isFalse();
   }
 
   @Test
-  void aProgramThatIsNotThereShowsAsSuch() throws Exception {
+  void aMissingProgramIsReported() throws Exception {
     Process process = ChildProcesses.start(new ProcessBuilder(), List.of("/nonexistent/program"));
     assertThat(process.waitFor()).isEqualTo(127);
   }

@@ -31,7 +31,7 @@ class ClosedServicesTest {
   @TempDir Path folder;
 
   @Test
-  void noListenerOfTheBrokerAnswersWhoHasNoPassword() throws Exception {
+  void listenersOfTheBrokerRequireAPassword() throws Exception {
     Set<Integer> before = listening();
     EmbeddedKafka kafka = EmbeddedKafka.start(folder, "127.0.0.2", reason -> {});
     try {
@@ -86,7 +86,7 @@ class ClosedServicesTest {
   }
 
   @Test
-  void theBrokersOwnClientGetsIn() throws Exception {
+  void theBrokersOwnClientLogsIn() throws Exception {
     EmbeddedKafka kafka = EmbeddedKafka.start(folder, "127.0.0.2", reason -> {});
     try {
       KafkaEndpoint own = kafka.endpoint();
@@ -105,7 +105,7 @@ class ClosedServicesTest {
   }
 
   @Test
-  void jobsAndHostsGetInByDerivedPasswordsAndNoHostIsMoreThanAHost() throws Exception {
+  void jobsAndHostsLogInWithDerivedPasswords() throws Exception {
     EmbeddedKafka kafka = EmbeddedKafka.start(folder, "", reason -> {});
     try {
       JobKey key = kafka.key().orElseThrow();
@@ -141,7 +141,7 @@ class ClosedServicesTest {
   }
 
   @Test
-  void flinkListensOnNothing() throws Exception {
+  void flinkHasNoOpenPort() throws Exception {
     Set<Integer> before = listening();
     EmbeddedFlink flink = EmbeddedFlink.start(folder, 2);
     try {

@@ -25,7 +25,7 @@ class EmbeddedPipelineTest {
       EmbeddedOptions.of(Path.of("no-monitor"), Catalogue.fromJson(CATALOGUE), Inventory.empty());
 
   @Test
-  void startsAndLeavesNothing() throws Exception {
+  void startsAndLeavesNothingBehind() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
@@ -40,7 +40,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void twoAtATimeDoNotMeet() throws Exception {
+  void twoPipelinesDoNotInterfere() throws Exception {
     try (EmbeddedPipeline first = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       try (EmbeddedPipeline second = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
         assertThat(second.queries().services().ready()).isTrue();
@@ -69,7 +69,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void queriesAreTakenWhileFlinkStarts() throws Exception {
+  void queriesAreAcceptedWhileFlinkStarts() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline =
@@ -81,7 +81,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void abandonedAtTheEndOfTheProcessItLeavesNeitherFilesNorProcesses() throws Exception {
+  void whenTheProcessEndsNoFilesOrProcessesRemain() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT);
@@ -91,7 +91,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void aBrokerThatDoesNotStartIsNamedAndTheOthersAreStopped() throws Exception {
+  void aFailedBrokerIsNamedAndTheOthersAreStopped() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     // No host has this address (RFC 5737): the broker can't listen there.
@@ -104,7 +104,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void aFlinkThatDoesNotStartIsNamedAndTheOthersAreStopped() throws Exception {
+  void aFailedFlinkIsNamedAndTheOthersAreStopped() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     assertThatThrownBy(() -> EmbeddedPipeline.start(noFlink(), ProgressListener.SILENT))
@@ -115,7 +115,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void begunWithAFlinkThatDoesNotStartItCanBeClosed() throws Exception {
+  void canBeClosedAfterFlinkFailedToStart() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline =

@@ -80,7 +80,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void aPasswordIsRequiredAndIsOnNoCommandLine() throws Exception {
+  void aPasswordIsRequiredAndNotOnTheCommandLine() throws Exception {
     assertThat(output("redis-cli", "-s", socket().toString(), "ping")).contains("NOAUTH");
     String password = redis.endpoint().login().password();
     assertThat(password).hasSizeGreaterThan(40);
@@ -94,7 +94,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void isStartedAgainAtTheSameSocket() throws Exception {
+  void isRestartedOnTheSameSocket() throws Exception {
     RedisEndpoint endpoint = redis.endpoint();
     List<ProcessHandle> servers =
         ProcessHandle.current()

@@ -63,14 +63,14 @@ class LocalAgentsTest {
   }
 
   @Test
-  void thereIsOneAgentForAsManyQueriesAsAMonitorTakes() {
+  void enoughAgentsForTheMaximumNumberOfQueries() {
     assertThat(LocalAgents.names(1)).containsExactly("local-0");
     assertThat(LocalAgents.names(64)).containsExactly("local-0");
     assertThat(LocalAgents.names(65)).containsExactly("local-0", "local-1");
   }
 
   @Test
-  void theyHoldLeasesUntilTheyAreClosed() throws Exception {
+  void agentsHaveLeasesUntilTheyAreClosed() throws Exception {
     try (LocalAgents agents = start(PROGRAMS.resolve("tapline-agent"), "local-0", "local-1")) {
       assertThat(up()).containsExactly("local-0", "local-1");
       assertThat(registry.states().get(0).networkInterface()).isEqualTo("lo");
@@ -79,7 +79,7 @@ class LocalAgentsTest {
   }
 
   @Test
-  void oneThatIsKilledComesBack() throws Exception {
+  void aKilledAgentIsRestarted() throws Exception {
     try (LocalAgents agents = start(PROGRAMS.resolve("tapline-agent"), "local-0")) {
       for (int i = 0; i < 2; i++) {
         List<ProcessHandle> before = agents();
@@ -96,7 +96,7 @@ class LocalAgentsTest {
   }
 
   @Test
-  void oneThatDoesNotStartIsAnErrorInItsWords() {
+  void aFailedStartIsReportedWithTheAgentsOutput() {
     assertThatThrownBy(() -> start(PROGRAMS.resolve("no-such-program"), "local-0"))
         .hasMessageContaining("can't start tapline-agent")
         .hasMessageContaining("no-such-program");

@@ -31,7 +31,7 @@ class TemporaryFolderTest {
   }
 
   @Test
-  void removesWhatDeadProcessesLeft() throws Exception {
+  void removesFoldersOfDeadProcesses() throws Exception {
     Path dead = folderOf(NO_PROCESS, 1, TemporaryFolder.processNamespace());
     Path earlierOwnerOfThisId =
         folderOf(self(), startOfSelf() - 1, TemporaryFolder.processNamespace());
@@ -41,7 +41,7 @@ class TemporaryFolderTest {
   }
 
   @Test
-  void leavesAloneWhatMayBeInUse() throws Exception {
+  void keepsFoldersThatMayBeInUse() throws Exception {
     Path living = folderOf(self(), startOfSelf(), TemporaryFolder.processNamespace());
     Path ofAnotherContainer = folderOf(NO_PROCESS, 1, TemporaryFolder.processNamespace() + 1);
     Path notOurs = Files.createDirectory(parent.resolve("tapline-notes"));
@@ -52,7 +52,7 @@ class TemporaryFolderTest {
   }
 
   @Test
-  void goesWithEverythingInIt() throws Exception {
+  void isRemovedWithItsContents() throws Exception {
     TemporaryFolder folder = TemporaryFolder.create(parent);
     Files.createDirectories(folder.path().resolve("a/b"));
     Files.writeString(folder.path().resolve("a/b/file"), "text");
@@ -73,7 +73,7 @@ class TemporaryFolderTest {
   }
 
   @Test
-  void aParentThatIsNotThereIsNamed() {
+  void aMissingParentIsNamed() {
     assertThatThrownBy(() -> TemporaryFolder.create(parent.resolve("missing")))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("missing")

@@ -14,7 +14,7 @@ class FlinkRestTest {
   @TempDir Path folder;
 
   @Test
-  void aClusterThatIsNotThereIsNamed() throws Exception {
+  void anUnreachableClusterIsNamed() throws Exception {
     Path jar = Files.createFile(folder.resolve("job.jar"));
     assertThatThrownBy(() -> FlinkSession.connect("http://127.0.0.1:1", TlsFiles.NONE, jar, ""))
         .isInstanceOf(IOException.class)

@@ -80,7 +80,7 @@ class FlinkTlsTest {
   }
 
   @Test
-  void onlyTheControlPlaneIsAnswered() throws Exception {
+  void onlyTheControlPlaneIsAdmitted() throws Exception {
     Certificates flinks = Certificates.authority(folder, "flinks");
     flinks.sign("flink", "DNS:localhost,IP:127.0.0.1");
     Certificates controls = Certificates.authority(folder, "controls");

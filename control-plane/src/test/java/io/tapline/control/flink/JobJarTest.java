@@ -35,7 +35,7 @@ class JobJarTest {
   @TempDir Path folder;
 
   @Test
-  void theJarNeedsNoOtherClassOfTapline() throws Exception {
+  void theJarIsSelfContained() throws Exception {
     Path jar = JobJar.write(folder);
     try (URLClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, new Lib())) {
       Class<?> job = Class.forName(QueryJob.class.getName(), true, loader);

@@ -68,7 +68,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void aRedisThatTakesTheLogin() {
+  void aRedisThatAcceptsTheLogin() {
     assertThat(fault(redis.control())).isEmpty();
     assertThat(fault(redis.endpoint())).contains("requires a login", "--redis-password-file");
     assertThat(fault(redis.endpoint().withLogin(new Login("control", "guess"))))
@@ -105,7 +105,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void serversThatSpeakTls() throws Exception {
+  void serversWithTls() throws Exception {
     try (TlsPeer peer = TlsPeer.start(authority.files("server"))) {
       assertThat(fault(KafkaEndpoint.open(peer.address())))
           .contains("it uses TLS; add --tls kafka");
@@ -123,13 +123,13 @@ class ServerCheckTest {
   }
 
   @Test
-  void filesOfTlsThatCanNotBeRead() {
+  void unreadableTlsFiles() {
     assertThat(fault(kafka(redis.address(), TlsFiles.trusting(folder.resolve("none.pem")))))
         .contains("none.pem: can't be read");
   }
 
   @Test
-  void socketsThatAreNotThere() {
+  void missingSockets() {
     assertThat(fault(RedisEndpoint.unix(folder.resolve("none.sock"))))
         .startsWith("Redis unix:")
         .contains("there is no such socket");

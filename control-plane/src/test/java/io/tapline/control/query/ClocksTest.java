@@ -18,7 +18,7 @@ class ClocksTest {
           """);
 
   @Test
-  void clocksThatDifferByMoreThanAHundredthOfAStepAreReported() {
+  void clocksThatDifferByMoreThanOnePercentOfTheSlideAreReported() {
     assertThat(Clocks.note(PLAN, List.of(host("h1", 0, 1), host("h2", 9, 0)))).isEmpty();
     assertThat(Clocks.note(PLAN, List.of(host("h1", 4, 1), host("h2", 30, 2), host("h3", -3, 1))))
         .hasValue(

@@ -45,7 +45,7 @@ class QueryPlacementsTest {
   }
 
   @Test
-  void aQueryIsThereFromAddToRemove() {
+  void aQueryReservesResourcesUntilItIsRemoved() {
     QueryPlacements placements = new QueryPlacements(NETWORK);
     assertThat(placements.preview("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
     assertThat(placements.find("q")).isEmpty();
@@ -104,7 +104,7 @@ class QueryPlacementsTest {
   }
 
   @Test
-  void withoutANetworkThereIsNothingToSay() {
+  void withoutANetworkThereIsNoNote() {
     QueryPlacements placements = new QueryPlacements(Optional.empty());
     assertThat(placements.reserve("q", to("10.0.1.1/32"), Optional.empty()))
         .isEqualTo(QueryPlacements.Outcome.NOTHING);
@@ -113,7 +113,7 @@ class QueryPlacementsTest {
 
   /** Tests the controller with two switches over TCP. */
   @Test
-  void rulesAreOnTheRightSwitchOnlyAndGoWithTheirQuery() throws Exception {
+  void rulesAreOnTheRightSwitchAndRemovedWithTheirQuery() throws Exception {
     String yaml =
         """
         hosts: {web: 10.0.1.1, db: 10.0.2.1}

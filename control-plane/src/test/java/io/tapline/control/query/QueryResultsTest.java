@@ -27,7 +27,7 @@ class QueryResultsTest {
 
   /** When a server stops, at least as many queries as there are connections ask at once. */
   @Test
-  void progressIsSeenByOneConnection() throws Exception {
+  void progressIsReadOverOneConnection() throws Exception {
     try (TestRedis redis = TestRedis.start();
         Jedis job = redis.client();
         JedisPool pool = pool(redis, 1)) {
@@ -43,7 +43,7 @@ class QueryResultsTest {
   }
 
   @Test
-  void aRedisThatIsAwayIsNotTakenForAJobThatStalls() throws Exception {
+  void anUnreachableRedisIsNotMistakenForAStalledJob() throws Exception {
     try (TestRedis redis = TestRedis.start();
         JedisPool pool = pool(redis, 1)) {
       QueryResults results = new QueryResults(pool);

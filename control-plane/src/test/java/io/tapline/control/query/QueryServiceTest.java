@@ -123,7 +123,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void aTenantHasSoManyAtOnce() throws Exception {
+  void aTenantHasAMaximumOfQueries() throws Exception {
     Rights web = new Rights("web", true, Scope.EVERYTHING);
     String first = queries.submit(QUERY, slow(), ProgressListener.SILENT, web, 1);
     assertThatThrownBy(() -> queries.submit(QUERY, small(), ProgressListener.SILENT, web, 1))
@@ -152,7 +152,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void stopInTheMiddleKeepsWhatWasSeen() throws Exception {
+  void stoppingEarlyKeepsTheResultsSoFar() throws Exception {
     String id = submit(slow());
     awaitState(id, QueryState.RUNNING);
     queries.stop(id);
@@ -165,7 +165,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void howItEndedWhileRedisWasAwayIsWrittenOnceItIsBack() throws Exception {
+  void anEndDuringAnOutageOfRedisIsWrittenLater() throws Exception {
     String id = submit(slow());
     awaitState(id, QueryState.RUNNING);
     QueryInfo shown;
@@ -224,7 +224,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void aKilledMonitorFailsTheQueryWithTheReason() throws Exception {
+  void aKilledMonitorFailsTheQueryWithAReason() throws Exception {
     String id = submit(slow());
     awaitState(id, QueryState.RUNNING);
     children("tapline-monitor").forEach(ProcessHandle::destroyForcibly);
@@ -234,7 +234,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void aMonitorThatCannotReadFailsTheQueryInItsOwnWords() throws Exception {
+  void aReadErrorOfTheMonitorFailsTheQueryWithItsMessage() throws Exception {
     String id = submit(Source.files(List.of(Path.of("/dev/null/nothing.pcap")), "max"));
     QueryInfo end = queries.awaitEnd(id);
     assertThat(end.state()).isEqualTo(QueryState.FAILED);
@@ -242,7 +242,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void moreQueriesThanFitAreRefused() throws Exception {
+  void queriesBeyondTheMaximumAreRejected() throws Exception {
     List<String> ids = new ArrayList<>();
     for (int i = 0; i < queries.mostRunning(); i++) {
       ids.add(submit(slow()));
@@ -258,14 +258,14 @@ class QueryServiceTest {
   }
 
   @Test
-  void aWrongQueryIsRefused() {
+  void anInvalidQueryIsRejected() {
     assertThatThrownBy(() -> queries.submit("PARSE nothing", small(), ProgressListener.SILENT))
         .isInstanceOf(QueryRejected.class)
         .hasMessageContaining("query:1:7");
   }
 
   @Test
-  void whenRedisDiesItsQueriesFailAndTheNextOnesRun() throws Exception {
+  void whenRedisDiesRunningQueriesFailAndLaterOnesRun() throws Exception {
     String id = submit(slow());
     awaitState(id, QueryState.RUNNING);
     List<ProcessHandle> redis = children("redis-check-rdb");

@@ -31,7 +31,7 @@ class RedisRestartTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
 
   @Test
-  void resultsGoOn(@TempDir Path folder) throws Exception {
+  void resultsContinueAfterARestart(@TempDir Path folder) throws Exception {
     Path monitor = ROOT.resolve("build/bin/tapline-monitor");
     assertThat(monitor).as("the native programs must be built first: make native").isExecutable();
     try (TestRedis redis = TestRedis.startWithUsers(folder);

@@ -90,7 +90,7 @@ class RedisTlsTest {
   }
 
   @Test
-  void onlyThoseWithACertificateOfTheAuthorityAreAnswered() throws Exception {
+  void onlyClientsWithACertificateOfTheAuthorityAreAnswered() throws Exception {
     assertThat(reachable("127.0.0.1", tls("stranger"))).isFalse();
     assertThat(reachable("127.0.0.1", TlsFiles.trusting(folder.resolve("authority.pem"))))
         .isFalse();
@@ -99,14 +99,14 @@ class RedisTlsTest {
   }
 
   @Test
-  void aServerWhoseCertificateIsOfAnotherHostIsNotBelieved() throws Exception {
+  void aServerWithACertificateOfAnotherHostIsRejected() throws Exception {
     assertThat(silence("127.0.0.2", tls("own")))
         .contains("No subject alternative names matching IP address 127.0.0.2");
     assertThat(silence("localhost", tls("own"))).contains("No name matching localhost");
   }
 
   @Test
-  void filesThatAreMissingAreNamed() {
+  void missingFilesAreNamed() {
     assertThatThrownBy(() -> reachable("127.0.0.1", new TlsFiles("/missing.pem", "", "")))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("/missing.pem");

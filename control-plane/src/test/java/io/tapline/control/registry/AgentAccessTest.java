@@ -140,7 +140,7 @@ class AgentAccessTest {
   }
 
   @Test
-  void aCertificateSpeaksForTheHostsThatItNames() throws Exception {
+  void aCertificateIsValidForTheHostsThatItNames() throws Exception {
     assertThat(lease("h1", TOKEN, "h1").isOk()).as("by its common name").isTrue();
     assertThat(lease("pair", TOKEN, "h3").isOk()).as("by a DNS name").isTrue();
     assertThat(lease("pair", TOKEN, "h4").isOk()).as("by another").isTrue();
@@ -150,7 +150,7 @@ class AgentAccessTest {
   }
 
   @Test
-  void noneForAnotherHostIsTakenAndItIsAuditedOnce() throws Exception {
+  void aCertificateOfAnotherHostIsRejectedAndAuditedOnce() throws Exception {
     try (AuditLines audit = new AuditLines()) {
       for (int i = 0; i < 3; i++) {
         Status refused = lease("h2", TOKEN, "h1");
@@ -173,7 +173,7 @@ class AgentAccessTest {
   }
 
   @Test
-  void noCertificateOneOfAnotherRoleAndAnOldOneAreRefused() throws Exception {
+  void missingExpiredAndOtherRolesCertificatesAreRejected() throws Exception {
     assertThat(lease("", TOKEN, "h1").getCode()).isEqualTo(Code.UNAVAILABLE);
     // Java's client sends no certificate if the server does not list its authority.
     assertThat(lease("h1-of-another-role", TOKEN, "h1").getCode()).isEqualTo(Code.UNAVAILABLE);
@@ -190,7 +190,7 @@ class AgentAccessTest {
   }
 
   @Test
-  void filesThatAreNoneAreNamed() {
+  void invalidFilesAreNamed() {
     TlsFiles wrong = new TlsFiles(file("token"), file("server.pem"), file("server.key"));
     assertThatThrownBy(() -> AgentAccess.tls(wrong, null))
         .isInstanceOf(IOException.class)

@@ -275,7 +275,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void aBrokersLoginGoesToWhoCanUseItAndUnderNoOtherUsersName() throws Exception {
+  void loginsOfABrokerGoOnlyToCapableAgents() throws Exception {
     for (String name : List.of("h1", "control", "job-q1")) {
       logins.put(name, new Login(name, "a-password"));
     }
@@ -296,7 +296,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void anAssignmentGoesThroughItsLife() throws Exception {
+  void anAssignmentPassesThroughAllStates() throws Exception {
     Peer peer = peer("h1", 1);
     AgentCommand assign = livesOnce(peer);
     assertThat(assign.getAssign().getPlan()).isEqualTo(PLAN);
@@ -304,7 +304,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void soDoesOneOfAnAgentOfTheVersionBefore() throws Exception {
+  void anAssignmentOfAnOlderAgentPassesThroughAllStates() throws Exception {
     Peer peer = Peer.of(channel);
     peer.protocol = 0;
     peer.hello("h1", 1);
@@ -315,7 +315,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void wrongMessagesOfAnOlderAgentHarmNoLease() throws Exception {
+  void invalidMessagesOfAnOlderAgentKeepTheLease() throws Exception {
     Peer peer = Peer.of(channel);
     peer.protocol = 0;
     peer.hello("h1", 1);
@@ -366,7 +366,7 @@ class AgentRegistryTest {
 
   /** An agent that comes back may have been away when switches confirmed. */
   @Test
-  void thatSwitchesCopyIsSaidOfTheAssignedEpochAndAgainWhenTheAgentComesBack() throws Exception {
+  void mirroringIsReportedForTheAssignedEpochAndAgainAfterAReconnect() throws Exception {
     Peer first = peer("h1", 1);
     registry.assign("h1", "q", 2, PLAN, new Heard());
     assertThat(first.next().hasAssign()).isTrue();
@@ -382,7 +382,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void wordsAboutAnOlderEpochAreNotBelieved() throws Exception {
+  void reportsAboutAnOlderEpochAreIgnored() throws Exception {
     Peer peer = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "q", 2, PLAN, heard);
@@ -437,7 +437,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void aQueryThatMovesIsAbandonedWhereItWasAndAssignedWhereItGoes() throws Exception {
+  void aMovedQueryIsAbandonedOnTheOldHostAndAssignedToTheNewOne() throws Exception {
     Peer from = peer("h1", 1);
     Peer to = peer("h2", 1);
     Heard heard = new Heard();
@@ -478,7 +478,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void oneThatWasStartedEarlierIsRefused() throws Exception {
+  void anAgentThatWasStartedEarlierIsRejected() throws Exception {
     peer("h1", 7);
     Peer older = Peer.of(channel);
     older.hello("h1", 6);
@@ -487,7 +487,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void anAgentThatHasSeenALaterTermIsNotLed() throws Exception {
+  void anAgentThatHasSeenALaterTermIsDeclined() throws Exception {
     Peer peer = Peer.of(channel);
     peer.say(
         AgentMessage.newBuilder()
@@ -511,7 +511,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void nonsenseEndsOnlyTheStreamItCameOn() throws Exception {
+  void invalidMessagesEndOnlyTheirStream() throws Exception {
     Peer good = peer("h1", 1);
     Peer silent = Peer.of(channel);
     silent.status("{}", 0);
@@ -545,7 +545,7 @@ class AgentRegistryTest {
   }
 
   @Test
-  void silenceCostsTheLeaseAndThenTheAssignments() throws Exception {
+  void silenceEndsTheLeaseAndLaterTheAssignments() throws Exception {
     registry.close();
     registry = registry(Duration.ofMillis(300), Duration.ofMillis(100), Duration.ofMillis(600));
     channel.shutdownNow();

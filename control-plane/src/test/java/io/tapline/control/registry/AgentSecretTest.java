@@ -64,7 +64,7 @@ class AgentSecretTest {
   }
 
   @Test
-  void theMonitorHasTheKeysAndItsCommandLineHasNot() throws Exception {
+  void theMonitorGetsTheKeysOutsideOfItsCommandLine() throws Exception {
     RegistryOptions options =
         RegistryOptions.usual(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),

@@ -50,7 +50,7 @@ class ClockOffsetTest {
   }
 
   @Test
-  void clocksAreApartByWhatErrorsDoNotExplain() {
+  void clocksDifferOnlyBeyondTheirErrors() {
     ClockOffset.Estimate behind = new ClockOffset.Estimate(-300, 20);
     ClockOffset.Estimate ahead = new ClockOffset.Estimate(400, 30);
     ClockOffset.Estimate anywhere = new ClockOffset.Estimate(0, 1_000);

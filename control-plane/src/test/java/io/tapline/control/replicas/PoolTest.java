@@ -23,7 +23,7 @@ class PoolTest {
       """;
 
   @Test
-  void allMembers() {
+  void everyMemberIsParsed() {
     Pool pool = Pool.read(TEXT);
     assertThat(pool.name()).isEqualTo("videos");
     assertThat(pool.redis()).isEqualTo("10.30.0.1:6379");

@@ -94,7 +94,7 @@ class ReplicaManagerTest {
   }
 
   @Test
-  void serversComeWithThePagesAndGoWithoutThem() throws Exception {
+  void serversAreAddedAndRemovedWithHotPages() throws Exception {
     try (ReplicaManager manager = open()) {
       manager.look(window(5, Map.of("/a", 60, "/b/c.html", 20)));
       assertThat(runs(1)).isTrue();
@@ -130,7 +130,7 @@ class ReplicaManagerTest {
   }
 
   @Test
-  void invalidUrlsOfTheTrafficAreNotCopied() throws Exception {
+  void invalidUrlsInTheTrafficAreNotCopied() throws Exception {
     try (ReplicaManager manager = open()) {
       manager.look(
           window(5, Map.of("/../a", 900, "/a?x=1", 900, "//a", 900, "", 900, "/%2e%2e/a", 900)));
@@ -157,7 +157,7 @@ class ReplicaManagerTest {
   }
 
   @Test
-  void aServerThatDoesNotStartAndARedisThatIsAwayAreTriedAgain() throws Exception {
+  void failedServersAndAnUnreachableRedisAreRetried() throws Exception {
     Pool broken =
         new Pool(
             "videos",

@@ -25,7 +25,7 @@ class UpdaterTest {
   }
 
   @Test
-  void oneAtATimeWithABackOffAndBack() {
+  void changesOneServerAtATimeWithABackOff() {
     Map<String, Double> calm = Map.of("/a", 0.2, "/b", 0.1);
     Map<String, Double> rush = Map.of("/a", 25.0, "/b", 0.1);
     assertThat(after(1, calm)).isEqualTo(1);
@@ -68,7 +68,7 @@ class UpdaterTest {
    * direction only.
    */
   @Test
-  void aLoadThatStaysNeverMakesItOscillate() {
+  void aConstantLoadNeverOscillates() {
     Random random = new Random(7);
     for (int round = 0; round < 20_000; round++) {
       double lower = 0.5 + 10 * random.nextDouble();

@@ -125,7 +125,7 @@ class AuditTest {
   }
 
   @Test
-  void refusalsAreWritten() throws Exception {
+  void rejectionsAreLogged() throws Exception {
     ask(WEB, "GET", "/api/v1/nodes", "", "");
     assertThat(line(403, "GET /api/v1/nodes")).contains("tenant=web").contains("token=" + WEB_ID);
     ask("tapline_wrong", "GET", "/api/v1/queries", "", "");
@@ -139,7 +139,7 @@ class AuditTest {
 
   /** Later requests are written later, so no line of an earlier one can still be missing. */
   @Test
-  void readsAreWrittenOnDemandAlone() throws Exception {
+  void readsAreLoggedOnlyOnRequest() throws Exception {
     ask(WEB, "GET", "/api/v1/queries/web-1", "", "");
     ask(WEB, "DELETE", "/api/v1/queries/web-1", "", "");
     line(204, "DELETE /api/v1/queries/web-1");
@@ -180,7 +180,7 @@ class AuditTest {
 
   /** Uses a separate server, because otherwise refusals of other tests would be left out. */
   @Test
-  void refusalsAreWrittenSoOftenAndTheOthersCounted() throws Exception {
+  void loggedRejectionsAreLimitedAndTheRestCounted() throws Exception {
     RestOptions options =
         RestOptions.loopback(0).with(new TokenFile(folder.resolve("tokens.yaml")));
     try (StoredQueries flooded = new StoredQueries(null, "", options)) {

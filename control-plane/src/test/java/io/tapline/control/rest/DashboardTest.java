@@ -28,7 +28,7 @@ class DashboardTest {
   }
 
   @Test
-  void thePageLoadsNothingFromElsewhereAndCantBeFramed() throws Exception {
+  void thePageLoadsNothingFromOtherHostsAndCannotBeFramed() throws Exception {
     HttpResponse<String> page = stored.rest.get("/");
     assertThat(page.statusCode()).isEqualTo(200);
     assertThat(page.body()).contains("A page for tests");
@@ -49,7 +49,7 @@ class DashboardTest {
   }
 
   @Test
-  void filesWhoseNamesChangeWithThemAreKept() throws Exception {
+  void filesWithVersionedNamesAreCached() throws Exception {
     HttpResponse<String> script = stored.rest.get("/assets/index-1a_B.js");
     assertThat(script.statusCode()).isEqualTo(200);
     assertThat(header(script, "Content-Type")).isEqualTo("text/javascript;charset=utf-8");

@@ -60,7 +60,7 @@ class ErrorsTest {
   }
 
   @Test
-  void bytesThatAreNoText() throws Exception {
+  void bytesThatAreNotText() throws Exception {
     HttpRequest.Builder request =
         rest.request(QUERIES)
             .header("Content-Type", "text/plain")
@@ -138,7 +138,7 @@ class ErrorsTest {
   }
 
   @Test
-  void bodiesHaveABound() throws Exception {
+  void bodiesAreBounded() throws Exception {
     String longest = " ".repeat(RequestBody.MOST_BYTES);
     Rest.problem(rest.post(QUERIES, "text/plain", longest), 400, "query-rejected");
     JsonNode problem =
@@ -147,7 +147,7 @@ class ErrorsTest {
   }
 
   @Test
-  void formsAndUntypedBodiesAreNotTaken() throws Exception {
+  void formsAndUntypedBodiesAreRejected() throws Exception {
     JsonNode problem =
         Rest.problem(
             rest.post(QUERIES, "application/x-www-form-urlencoded", "{}"),
@@ -180,7 +180,7 @@ class ErrorsTest {
   }
 
   @Test
-  void parametersOfNothing() throws Exception {
+  void unknownParametersAreRejected() throws Exception {
     JsonNode problem = Rest.problem(rest.get(QUERIES + "?state=running"), 400, "bad-request");
     assertThat(problem.path("detail").asText())
         .contains("unknown parameter state", "this resource has none");
@@ -195,7 +195,7 @@ class ErrorsTest {
   }
 
   @Test
-  void lastEventIdMustBeOfOurs() throws Exception {
+  void lastEventIdMustBeOneOfOurs() throws Exception {
     HttpRequest.Builder request =
         rest.request(QUERIES + "/q-1/events").header("Last-Event-ID", "x");
     Rest.problem(rest.send(request), 400, "bad-request");
@@ -273,7 +273,7 @@ class ErrorsTest {
   }
 
   @Test
-  void answersSayHowToTreatThem() throws Exception {
+  void answersHaveSecurityHeaders() throws Exception {
     for (String path : List.of("/healthz", "/nothing", QUERIES)) {
       HttpResponse<String> response = rest.get(path);
       assertThat(response.headers().firstValue("X-Content-Type-Options")).hasValue("nosniff");

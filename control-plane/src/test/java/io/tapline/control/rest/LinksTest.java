@@ -148,7 +148,7 @@ class LinksTest {
   }
 
   @Test
-  void theLatestWindowsCountLinkByLink() throws Exception {
+  void theLatestWindowsCountForEachLink() throws Exception {
     assertThat(links(ADMIN, LINKS))
         .containsExactly(
             "leaf1:2 (leaf2) avg bits_per_second 4000000.0 of ops-1 at 2, max share 0.5 of ops-1 at 2",

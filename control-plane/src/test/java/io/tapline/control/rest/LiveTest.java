@@ -113,7 +113,7 @@ class LiveTest {
   }
 
   @Test
-  void aQueryThatRunsCanBeStopped() throws Exception {
+  void aRunningQueryCanBeStopped() throws Exception {
     try (RestServer server = server("1x")) {
       Rest rest = new Rest(server.port());
       String location = submit(rest);

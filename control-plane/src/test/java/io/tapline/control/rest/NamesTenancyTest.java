@@ -118,7 +118,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void addressesThatTheTenantNamesAreSaidToBeOutside() throws Exception {
+  void addressesOutsideTheTenantsScopeAreNamed() throws Exception {
     HttpResponse<String> answer = ask(WEB, "/api/v1/explain", query("FROM * TO 10.0.3.7:80"));
     assertThat(Rest.problem(answer, 400, "query-rejected").path("detail").asText())
         .isEqualTo("10.0.3.7:80 is outside your subnets");
@@ -161,7 +161,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void aNamedQueryGivesNoAccessToForeignTopics() throws Exception {
+  void aNamedQueryGivesNoAccessToTopicsOfOthers() throws Exception {
     for (String token : List.of(WEB, ADMIN)) {
       JsonNode problem =
           Rest.problem(ask(token, "/api/v1/queries", "USE paging"), 400, "query-rejected");
@@ -192,7 +192,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void explainShowsWhatIsCalled() throws Exception {
+  void explainShowsWebhooks() throws Exception {
     JsonNode explained =
         Rest.json(
             ask(
@@ -215,7 +215,7 @@ class NamesTenancyTest {
   }
 
   @Test
-  void foreignNodesLookLikeUnknownOnes() throws Exception {
+  void nodesOfOthersLookLikeUnknownOnes() throws Exception {
     for (String path : List.of("/api/v1/drilldown", "/api/v1/watches")) {
       String body = "{\"filter\": \"\", \"nodes\": [\"%s\"]}";
       HttpResponse<String> beyond = ask(WEB, path, body.formatted("client-1"));

@@ -12,7 +12,7 @@ import redis.clients.jedis.Jedis;
 /** Redis is full, or unavailable for a time, while the server runs. */
 class OutageTest {
   @Test
-  void readinessNamesWhatIsMissing() throws Exception {
+  void readinessNamesTheUnreachableService() throws Exception {
     try (StoredQueries stored = new StoredQueries();
         Jedis admin = stored.redis.client()) {
       assertThat(notReady(stored)).contains("Kafka does not answer").doesNotContain("Redis");

@@ -60,7 +60,7 @@ class PipelineTest {
   }
 
   @Test
-  void isReady() throws Exception {
+  void theServerIsReady() throws Exception {
     HttpResponse<String> ready = rest.get("/readyz");
     assertThat(ready.statusCode()).as(ready.body()).isEqualTo(200);
   }

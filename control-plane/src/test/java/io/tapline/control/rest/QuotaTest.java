@@ -89,7 +89,7 @@ class QuotaTest {
   }
 
   @Test
-  void aTenantHasSoManyEventStreams() throws Exception {
+  void aTenantHasAMaximumOfEventStreams() throws Exception {
     try (InputStream first = events().body();
         InputStream second = events().body()) {
       HttpResponse<InputStream> third = events();

@@ -16,7 +16,7 @@ class ShutdownTest {
       "POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n";
 
   @Test
-  void requestsUnderWayFinishAndThePortIsFree() throws Exception {
+  void activeRequestsFinishAndThePortIsReleased() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       int port = stored.server.port();
       try (Socket socket = new Socket("127.0.0.1", port)) {

@@ -72,14 +72,14 @@ class TlsTest {
   }
 
   @Test
-  void whoTrustsItsAuthorityIsAnswered() throws Exception {
+  void clientsThatTrustTheAuthorityAreAnswered() throws Exception {
     HttpResponse<String> answer = get(authority, "localhost");
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.headers().firstValue("Strict-Transport-Security")).isPresent();
   }
 
   @Test
-  void itsMetricsSayWhenItsCertificateEnds() throws Exception {
+  void metricsShowTheExpiryOfTheCertificate() throws Exception {
     Matcher end =
         Pattern.compile(
                 "\ntapline_certificate_not_after_timestamp_seconds\\{purpose=\"rest\"} (\\S+)\n")
@@ -113,13 +113,13 @@ class TlsTest {
   }
 
   @Test
-  void whoTrustsAnotherEndsTheConnection() throws Exception {
+  void clientsThatTrustAnotherAuthorityDisconnect() throws Exception {
     Certificates other = Certificates.authority(folder, "other");
     assertThatThrownBy(() -> get(other, "localhost")).isInstanceOf(SSLHandshakeException.class);
   }
 
   @Test
-  void aPlainConnectionGetsNothing() throws Exception {
+  void aPlainTextConnectionGetsNoAnswer() throws Exception {
     try (Socket socket = new Socket("127.0.0.1", stored.server.port())) {
       socket.setSoTimeout(PATIENCE_MS);
       socket
@@ -146,7 +146,7 @@ class TlsTest {
   }
 
   @Test
-  void filesThatAreNoneAreNamed() {
+  void invalidFilesAreNamed() {
     for (TlsFiles wrong :
         List.of(
             new TlsFiles(authority.file().toString(), "/missing.pem", key("server")),

@@ -141,7 +141,7 @@ class TriggerTenancyTest {
   }
 
   @Test
-  void groupsOfOneTeamChangeNoAlertOfAnother() throws Exception {
+  void groupsOfOneTeamAffectNoAlertOfAnother() throws Exception {
     String flooded = added(FLOOD, "", "src_ip", 0);
     String spying = added(FLOOD, "dst_ip == 192.0.2.2", "dst_port", 0);
     String quiet = added(QUIET, "", "dst_port", PACKETS_PER_PORT - 10);

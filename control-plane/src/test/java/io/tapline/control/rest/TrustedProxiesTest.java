@@ -39,7 +39,7 @@ class TrustedProxiesTest {
   }
 
   @Test
-  void severalHeadersAreOne() {
+  void repeatedHeadersAreJoined() {
     assertThat(FRONTS.client("10.1.0.7", List.of("203.0.113.9", "192.0.2.5")))
         .isEqualTo("192.0.2.5");
     assertThat(FRONTS.client("10.1.0.7", List.of())).isEqualTo("10.1.0.7");

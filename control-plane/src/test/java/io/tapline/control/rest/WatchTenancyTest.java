@@ -125,7 +125,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void watchesAreTheirOwnersAndTheAdmins() throws Exception {
+  void watchesAreVisibleToOwnersAndAdmins() throws Exception {
     assertThat(listed(WEB).path("watches").findValuesAsText("id")).contains(webs).hasSize(2);
     assertThat(listed(WEB_VIEWER)).isEqualTo(listed(WEB));
     assertThat(listed(DB).path("watches").findValuesAsText("id")).containsExactly(dbs);
@@ -222,7 +222,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void aScopedTeamMayWriteTheWholeLanguage() throws Exception {
+  void aScopedTeamMayUseTheWholeLanguage() throws Exception {
     int all = rows(OPS, "");
     assertThat(all).isPositive();
     assertThat(rows(DB, "")).isEqualTo(all);
@@ -257,7 +257,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void alertsAreTheOwnersAndSoAreTheirNumbers() throws Exception {
+  void alertsAndTheirNumbersAreSeparateForEachOwner() throws Exception {
     for (String token : List.of(WEB, WEB_VIEWER, DB)) {
       List<JsonNode> own = alerts(token);
       assertThat(watchesOf(own)).containsExactly(token.equals(DB) ? dbs : webs);
@@ -275,7 +275,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void aTenantHasSoManyWatches() throws Exception {
+  void aTenantHasAMaximumOfWatches() throws Exception {
     JsonNode problem = Rest.problem(add(DB, QUIET), 429, "too-many-watches");
     assertThat(problem.path("detail").asText()).contains("db has 1 watches");
     String more = added(WEB, QUIET);

@@ -35,7 +35,7 @@ class FatTreePlanTest {
   }
 
   @Test
-  void itsInventoryIsThePlanForTapline() {
+  void theInventoryDescribesThePlan() {
     FatTreePlan plan = new FatTreePlan("tl", 4, 0);
     String yaml = plan.inventory();
     Network network = NetworkSection.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
@@ -58,7 +58,7 @@ class FatTreePlanTest {
   }
 
   @Test
-  void mirrorPortsOfSharedMemoryAreNoDevices() {
+  void sharedMemoryMirrorPortsAreNotDevices() {
     FatTreePlan plan = new FatTreePlan("tl", 4, 0, 0, true);
     FatTreePlan.Node host = plan.hosts().get(5);
     assertThat(plan.devices())

@@ -22,7 +22,7 @@ class EstimateTest {
   private static final int TUPLES_A_FLOW = 3;
 
   @Test
-  void quantilesAreThoseOfTables() {
+  void quantilesMatchPublishedTables() {
     Offset<Double> near = Offset.offset(1e-5);
     assertThat(Student.quantile(1)).isCloseTo(2.13145, near);
     assertThat(Student.quantile(5)).isCloseTo(2.94671, near);

@@ -41,7 +41,7 @@ class KeyTest {
   }
 
   @Test
-  void fieldsComeBack() throws Exception {
+  void fieldsAreDecodedUnchanged() throws Exception {
     byte[] key =
         Key.concat(
             u64(443),
@@ -58,7 +58,7 @@ class KeyTest {
   }
 
   @Test
-  void bytesThatAreNoTextStayDistinct() {
+  void invalidUtf8StaysDistinct() {
     assertThat(KeyFields.text(new byte[] {'/', (byte) 0xff, 'a', (byte) 0xc3}))
         .isEqualTo("/\\xffa\\xc3");
     assertThat(KeyFields.text("/日本".getBytes(StandardCharsets.UTF_8))).isEqualTo("/日本");
@@ -89,7 +89,7 @@ class KeyTest {
   }
 
   @Test
-  void hashesSpread() {
+  void hashesAreWellDistributed() {
     Set<Long> hashes = new HashSet<>();
     int[] buckets = new int[32];
     for (int i = 0; i < 32_000; i++) {

@@ -70,7 +70,7 @@ class ListeningTest {
   }
 
   @Test
-  void aRoundIsNotOverBeforeAllWasRead() {
+  void aRoundEndsOnlyWhenEverythingWasRead() {
     state.readTo(100);
     broker.answers(Map.of(0, 102L));
     for (int i = 0; i < 10 * Silence.ROUNDS; i++) {
@@ -84,7 +84,7 @@ class ListeningTest {
   }
 
   @Test
-  void aBrokerThatDoesNotAnswerRestartsTheRounds() {
+  void aSilentBrokerRestartsTheRounds() {
     for (int round = 1; round < Silence.ROUNDS; round++) {
       round(0);
     }
@@ -95,7 +95,7 @@ class ListeningTest {
   }
 
   @Test
-  void aSilentMonitorIsWaitedForAgainWhenTheBrokerDoesNotAnswer() {
+  void aSilentMonitorIsAwaitedAgainWhenTheBrokerIsSilent() {
     for (int round = 0; round < Silence.ROUNDS; round++) {
       round(0);
     }

@@ -95,7 +95,7 @@ class PartitionLanesTest {
   }
 
   @Test
-  void aBatchThatSaysNothingOfLanesIsOfTheOnlyOne() {
+  void aBatchWithoutALaneBelongsToTheOnlyLane() {
     lanes.admit(batch(0, 0, 0, 100, true));
     assertThat(lanes.ended(0)).isTrue();
   }

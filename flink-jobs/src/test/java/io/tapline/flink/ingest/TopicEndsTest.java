@@ -17,7 +17,7 @@ class TopicEndsTest {
   }
 
   @Test
-  void addressesThatNoHostHasFailTheReader() throws Exception {
+  void unresolvableAddressesFailTheReader() throws Exception {
     try (TopicEnds ends = of("broker.invalid:9092")) {
       ends.start(List.of(0));
       // The reader sleeps until this completes, so it must, and without an exception.
@@ -31,7 +31,7 @@ class TopicEndsTest {
   }
 
   @Test
-  void aFaultWhileAskingFailsTheReader() throws Exception {
+  void anErrorFailsTheReader() throws Exception {
     try (TopicEnds ends = of("127.0.0.1:1")) {
       ends.start(Collections.singletonList(null));
       ends.news().get(60, TimeUnit.SECONDS);
@@ -41,7 +41,7 @@ class TopicEndsTest {
 
   /** Windows wait for a broker that is down; only a client that can't be made is a failure. */
   @Test
-  void aBrokerThatIsDownIsNoFailure() throws Exception {
+  void anUnreachableBrokerIsNotAFailure() throws Exception {
     try (TopicEnds ends = of("127.0.0.1:1")) {
       ends.start(List.of(0));
       ends.news().get(60, TimeUnit.SECONDS);

@@ -11,7 +11,7 @@ class UnwatchedTest {
   private final Unwatched unwatched = new Unwatched();
 
   @Test
-  void aWindowThatBeginsWhenTheWatchDoesIsWhole() {
+  void aWindowThatBeginsWithTheWatchIsComplete() {
     unwatched.set(Long.MIN_VALUE, 10);
     assertThat(unwatched.overlaps(9, 12)).isTrue();
     assertThat(unwatched.overlaps(10, 12)).isFalse();
@@ -19,7 +19,7 @@ class UnwatchedTest {
   }
 
   @Test
-  void aWindowThatEndsWhenTheWatchDoesIsWhole() {
+  void aWindowThatEndsWithTheWatchIsComplete() {
     unwatched.set(20, 30);
     assertThat(unwatched.overlaps(10, 20)).isFalse();
     assertThat(unwatched.overlaps(10, 21)).isTrue();
@@ -42,7 +42,7 @@ class UnwatchedTest {
   }
 
   @Test
-  void ofManySpansTheLatestStayApart() throws Exception {
+  void theLatestSpansStaySeparate() throws Exception {
     for (int i = 0; i < 1000; i++) {
       unwatched.set(10L * i, 10L * i + 5);
     }

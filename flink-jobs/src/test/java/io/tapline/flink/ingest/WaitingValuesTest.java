@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class WaitingValuesTest {
   @Test
-  void theEarliestComesFirstInWhateverOrderTheyCame() throws Exception {
+  void theEarliestIsFirstInAnyOrderOfArrival() throws Exception {
     WaitingValues values = new WaitingValues();
     List<Long> times = new ArrayList<>();
     Random random = new Random(3);

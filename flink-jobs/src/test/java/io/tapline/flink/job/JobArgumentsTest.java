@@ -31,7 +31,7 @@ class JobArgumentsTest {
   @TempDir Path directory;
 
   @Test
-  void aPlanComesAsJsonAsAFileOrInBase64() throws Exception {
+  void aPlanIsReadFromJsonAFileOrBase64() throws Exception {
     String json = JsonFormat.printer().preservingProtoFieldNames().print(PLAN);
     Path file = Files.writeString(directory.resolve("plan.json"), json);
     String base64 = Base64.getEncoder().encodeToString(json.getBytes(StandardCharsets.UTF_8));
@@ -109,7 +109,7 @@ class JobArgumentsTest {
   }
 
   @Test
-  void plansThatNoJobCanRunAreRefused() {
+  void plansThatNoJobCanRunAreRejected() {
     assertRefused(PLAN.toBuilder().setFormat(2), "format is 2, not 1");
     assertRefused(PLAN.toBuilder().setQuery("Q 1"), "query ID 'Q 1'");
     assertRefused(PLAN.toBuilder().clearTopic(), "names no topic");

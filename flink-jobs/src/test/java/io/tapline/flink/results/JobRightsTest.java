@@ -109,7 +109,7 @@ class JobRightsTest {
   }
 
   @Test
-  void itsOwnResultsAreWritten() throws Exception {
+  void theJobWritesItsResults() throws Exception {
     work(10);
     work(20);
     try (Jedis admin = redis.client()) {
@@ -121,7 +121,7 @@ class JobRightsTest {
   }
 
   @Test
-  void noneOfItsRulesCanBeMissed() throws Exception {
+  void everyRuleIsNecessary() throws Exception {
     String rules = String.join(" ", RedisAcl.jobRules("a-1", PASSWORD));
     List<MatchResult> each = RULE.matcher(rules).results().toList();
     assertThat(each).hasSizeGreaterThan(20);
@@ -138,7 +138,7 @@ class JobRightsTest {
 
   /** IDs begin with the tenant, and one may be a prefix of another. */
   @Test
-  void nothingOfAnotherQueryIsReadOrWritten() throws Exception {
+  void keysOfOtherQueriesAreForbidden() throws Exception {
     for (String other : List.of("b-1", "a-10", "a", "a-1:x", "*")) {
       assertRefused(window(other, other, 10));
       assertRefused(alerts(other, 10));
@@ -171,13 +171,13 @@ class JobRightsTest {
   }
 
   @Test
-  void noOtherCommandIsItsOwn() {
+  void otherCommandsAreForbidden() {
     String all = "auth del fcall get hdel hello hget hset publish quit reset set xadd zadd";
     assertThat(redis.commandsOf(RedisAcl.jobUser("a-1"))).containsExactly(all.split(" "));
   }
 
   @Test
-  void neitherIsAnyOfOthers() {
+  void commandsOfOtherUsersAreForbidden() {
     String control =
         "acl|deluser acl|setuser acl|users auth del function|list function|load hello hget hgetall hmget hset ping psetex"
             + " publish quit reset xadd xlen xrange xrevrange zadd zrem zrevrange";

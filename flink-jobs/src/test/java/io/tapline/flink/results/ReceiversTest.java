@@ -199,7 +199,7 @@ class ReceiversTest {
 
   /** The job connects to the checked address, and checks again for the next attempt. */
   @Test
-  void aNameThatIsReboundLeadsNowhere() throws Exception {
+  void aReboundNameIsRejected() throws Exception {
     String url = "http://receiver.test:" + port + "/";
     AtomicInteger asked = new AtomicInteger();
     deliver(new Receivers(Set.of(), NONE, answers(asked, PUBLIC, "127.0.0.1")), url);
@@ -208,7 +208,7 @@ class ReceiversTest {
   }
 
   @Test
-  void theNextAddressIsTriedIfOneRefuses() throws Exception {
+  void theNextAddressIsTriedAfterARefusal() throws Exception {
     String url = "http://receiver.test:" + port + "/";
     deliver(new Receivers(Set.of(url), NONE, answers("127.0.0.3 127.0.0.1")), url);
     assertThat(requests).hasSize(1);
@@ -222,7 +222,7 @@ class ReceiversTest {
   }
 
   @Test
-  void tlsIsVerifiedByTheNameAndNotTheAddress(@TempDir Path folder) throws Exception {
+  void tlsVerifiesTheNameInsteadOfTheAddress(@TempDir Path folder) throws Exception {
     SSLContext context = context(folder, "receiver.test");
     HttpsServer secure = HttpsServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
     secure.setHttpsConfigurator(new HttpsConfigurator(context));
@@ -336,7 +336,7 @@ class ReceiversTest {
   }
 
   @Test
-  void aReceiverCanNeitherHoldNorFloodTheJob() {
+  void aReceiverCanNeitherBlockNorFloodTheJob() {
     long begin = System.nanoTime();
     assertThatThrownBy(() -> posted("a", true)).hasMessage("no answer within 2000 ms");
     assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(20));

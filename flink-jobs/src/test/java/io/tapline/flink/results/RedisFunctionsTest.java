@@ -46,7 +46,7 @@ class RedisFunctionsTest {
   }
 
   @Test
-  void aWindowReplacesTheLastOneAndRepeatsOrOlderOnesChangeNothing() throws Exception {
+  void aWindowReplacesThePreviousOneAndRepeatsAreIgnored() throws Exception {
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     functions.call(window("a", 999, "/x", "5", "{\"v\":5}", "/y", "3", "{\"v\":3}"), PATIENCE);
     functions.call(window("a", 1000, "/z", "9007199254740991", "{\"v\":1}"), PATIENCE);
@@ -134,7 +134,7 @@ class RedisFunctionsTest {
   }
 
   @Test
-  void subscribersHearOfEachWindowOnce() throws Exception {
+  void subscribersAreNotifiedOfEachWindowOnce() throws Exception {
     BlockingQueue<String> heard = new LinkedBlockingQueue<>();
     JedisPubSub listener =
         new JedisPubSub() {

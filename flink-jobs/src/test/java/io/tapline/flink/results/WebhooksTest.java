@@ -59,7 +59,7 @@ class WebhooksTest {
   }
 
   @Test
-  void alertsComeInOrderAndSignedOnceTheReceiverIsThere() throws Exception {
+  void alertsAreSentInOrderAndSignedOnceTheReceiverRuns() throws Exception {
     failures.set(3);
     try (Webhooks webhooks = new Webhooks("secret", listed(url))) {
       webhooks.start();
@@ -76,7 +76,7 @@ class WebhooksTest {
 
   /** `printf '1700000000.{}' | openssl dgst -sha256 -hmac secret` prints the same. */
   @Test
-  void theSignatureIsWhatOtherToolsCompute() {
+  void theSignatureMatchesOtherTools() {
     assertThat(Webhooks.signature("secret", "1700000000", "{}")).isEqualTo(OPENSSL);
   }
 
@@ -91,7 +91,7 @@ class WebhooksTest {
   }
 
   @Test
-  void aReceiverThatRefusesIsNotAskedAgain() throws Exception {
+  void aRefusedAlertIsNotResent() throws Exception {
     failures.set(1);
     failureStatus = 410;
     try (Webhooks webhooks = new Webhooks("", listed(url))) {

@@ -258,7 +258,7 @@ class RulesTest {
    * has the zeros are not copied, and other queries are unaffected.
    */
   @Test
-  void aNarrowedQueryGetsWhatItsMonitorsKeep() {
+  void aNarrowedQueryGetsThePacketsThatItsMonitorsKeep() {
     int[] counts = new int[2];
     for (int seed = 0; seed < 2_000; seed++) {
       World world = new World(seed);
@@ -339,7 +339,7 @@ class RulesTest {
   }
 
   @Test
-  void aRuleGoesWithItsLastOwner() {
+  void aRuleIsRemovedWithItsLastOwner() {
     RuleMatch match =
         new RuleMatch(
             IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
@@ -359,7 +359,7 @@ class RulesTest {
   }
 
   @Test
-  void aFullTableIsRefused() {
+  void aFullTableIsRejected() {
     List<Wanted> wanted = new ArrayList<>();
     for (int i = 0; i < 20; i += 2) {
       IpPrefix host = IpPrefix.of("10.0.0." + i);

@@ -144,7 +144,7 @@ class ScopeTest {
   }
 
   @Test
-  void theTeamsOwnNetworkHasItsName() {
+  void theTeamsNetworkIsNamed() {
     assertThat(compile("TO mine TENANT web").plan().orElseThrow().getMatch().getTenantsList())
         .containsExactly(7);
   }

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class CatalogueTest {
   @Test
-  void readsWhatParsersDeclare() {
+  void readsDeclarationsOfParsers() {
     ParserInfo http = Fixtures.CATALOGUE.parser("http_get").orElseThrow();
     assertThat(http.layer()).isEqualTo(ParserInfo.Layer.APPLICATION);
     assertThat(http.mainFields()).containsExactly("url");
@@ -40,7 +40,7 @@ class CatalogueTest {
   }
 
   @Test
-  void knowsNamesInAllSpellings() {
+  void resolvesAllSpellings() {
     for (String name : List.of("mysql", "MySQL", "mysql-query", "MYSQL_QUERY")) {
       assertThat(Fixtures.CATALOGUE.parser(name).map(ParserInfo::name)).contains("mysql_query");
     }

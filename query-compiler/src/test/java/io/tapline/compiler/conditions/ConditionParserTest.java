@@ -127,7 +127,7 @@ class ConditionParserTest {
   }
 
   @Test
-  void hugeAndDeepTextsAreRefused() throws ConditionSyntaxException {
+  void hugeAndDeeplyNestedTextsAreRejected() throws ConditionSyntaxException {
     String nested = "(".repeat(99) + "ttl < 3" + ")".repeat(99);
     assertThat(text(nested)).isEqualTo("ttl < 3");
     for (String wrong :

@@ -73,7 +73,7 @@ class NetworkPlanTest {
   }
 
   @Test
-  void addressesOfNoHostAreAnError() {
+  void unknownAddressesAreAnError() {
     Match match = Match.newBuilder().addTo(address("192.0.2.0/24", 80)).build();
     assertThatThrownBy(() -> NetworkPlan.of(NETWORK, "q", match))
         .isInstanceOf(PlacementException.class)
@@ -81,7 +81,7 @@ class NetworkPlanTest {
   }
 
   @Test
-  void explanationsSayWhereAndWhatItCosts() {
+  void explanationsShowLocationAndCost() {
     Match match = Match.newBuilder().addTo(address("10.0.0.0/8", 80)).build();
     NetworkPlan plan = NetworkPlan.of(NETWORK, "q", match);
     assertThat(NetworkExplain.text(plan))
@@ -93,7 +93,7 @@ class NetworkPlanTest {
   }
 
   @Test
-  void wrongNetworksAreErrors() {
+  void invalidNetworksAreErrors() {
     String wrong = "network: {switches: {a: [h1]}, links: [[a, b]]}";
     assertThatThrownBy(() -> NetworkSection.fromYaml(wrong, Inventory.empty()))
         .hasMessage("inventory, network: there is no switch b");

@@ -80,7 +80,7 @@ class NetworkStateTest {
   }
 
   @Test
-  void aNarrowedQueryKeepsItsPlacesAndIsAsBeforeOnceItIsWideAgain() {
+  void aNarrowedQueryKeepsItsPlacementAndCanBeWidenedAgain() {
     Match wanted =
         Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.1.0.0/32").setPort(80)).build();
     NetworkState wide = NetworkState.empty(NETWORK).add("q", wanted).after();
@@ -101,7 +101,7 @@ class NetworkStateTest {
   }
 
   @Test
-  void thePartOfALostHostMovesUnderTheSameSwitchAndTheOthersStay() {
+  void aLostHostsPartMovesUnderTheSameSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-0", "h-1-0-1", "h-2-0-0"));
     Match wanted =
         Match.newBuilder()
@@ -123,7 +123,7 @@ class NetworkStateTest {
 
   /** A monitor counts exactly the packets that the query's rules mirror to it. */
   @Test
-  void partsAreOfTheHostsUnderEachMonitorsSwitch() {
+  void partsCoverTheHostsUnderEachMonitorsSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
     Match wanted =
         Match.newBuilder()
@@ -142,7 +142,7 @@ class NetworkStateTest {
 
   /** The first switch mirrors them, regardless of which end the query names. */
   @Test
-  void aConnectionBetweenHostsOfTwoMonitorsIsOneOfTheirs() {
+  void aConnectionBetweenTwoMonitorsBelongsToOne() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
     Match.Builder wanted =
         Match.newBuilder()
@@ -227,7 +227,7 @@ class NetworkStateTest {
   }
 
   @Test
-  void countedRatesDecideHowManyMonitorsThereAre() {
+  void measuredRatesDetermineTheNumberOfMonitors() {
     Match all = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.0.0.0/24")).build();
     NetworkPlan guessed = NetworkPlan.of(NETWORK, "q", all);
     assertThat(guessed.cost().mirrorBps()).isEqualTo(2 * Rates.DEFAULT_BPS);

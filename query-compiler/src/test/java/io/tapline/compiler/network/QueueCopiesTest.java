@@ -67,7 +67,7 @@ class QueueCopiesTest {
 
   /** Links are paired in the order in which the inventory numbers them. */
   @Test
-  void ofSeveralLinksTheOneOfThePort() {
+  void parallelLinksAreDistinguishedByPort() {
     NetworkState state = empty.copy("q", empty.place(List.of(queue("leaf2", "8")), HOSTS)).after();
     assertThat(matches(state, "leaf2")).containsExactly(RuleMatch.leaving("8"));
     assertThat(matches(state, "spine1")).containsExactly(RuleMatch.entering("3"));

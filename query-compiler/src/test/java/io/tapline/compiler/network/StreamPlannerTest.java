@@ -58,7 +58,7 @@ class StreamPlannerTest {
   }
 
   @Test
-  void theWayToTheJobCountsAsMuchAsTheWayToTheBroker() {
+  void distancesToJobAndBrokerCountEqually() {
     // The monitor's local broker is no worse than others: tuples must cross to the other pod
     // anyway.
     assertThat(choose(List.of("h-0-0-1"), FAR).getLeaders(0).getBroker()).isEqualTo(1);
@@ -67,14 +67,14 @@ class StreamPlannerTest {
   }
 
   @Test
-  void aClusterWithoutAFreeSlotIsTakenOnlyIfNoneHasOne() {
+  void aFullClusterIsUsedOnlyIfAllAreFull() {
     Cluster full = new Cluster("near", NEAR.hosts(), 0);
     assertThat(choose(List.of("h-0-0-0"), full, FAR).getCluster()).isEqualTo("far");
     assertThat(choose(List.of("h-0-0-0"), full).getCluster()).isEqualTo("near");
   }
 
   @Test
-  void servicesOutsideOfTheNetworkAreNotChosenByIt() {
+  void servicesOutsideOfTheNetworkHaveNoDistance() {
     Stream stream =
         StreamPlanner.choose(
             NETWORK,
@@ -89,7 +89,7 @@ class StreamPlannerTest {
   }
 
   @Test
-  void queriesShareEquallyNearBrokers() {
+  void queriesShareEquidistantBrokers() {
     List<Broker> twins = List.of(new Broker(1, "h-0-0-1"), new Broker(2, "h-0-0-1"));
     Set<Integer> leaders = new HashSet<>();
     for (int query = 0; query < 20; query++) {
@@ -101,7 +101,7 @@ class StreamPlannerTest {
   }
 
   @Test
-  void noOtherChoiceHasAShorterWay() {
+  void noAlternativeIsNearer() {
     Random random = new Random(4);
     for (int round = 0; round < 200; round++) {
       List<Broker> brokers = new ArrayList<>();
@@ -153,7 +153,7 @@ class StreamPlannerTest {
   }
 
   @Test
-  void hostsAreKnownByNameAndAddress() {
+  void hostsAreFoundByNameAndAddress() {
     assertThat(NETWORK.hostOf("h-2-1-0")).contains("h-2-1-0");
     assertThat(NETWORK.hostOf("10.2.1.2")).contains("h-2-1-0");
     assertThat(NETWORK.hostOf("kafka-1")).isEmpty();
@@ -161,7 +161,7 @@ class StreamPlannerTest {
   }
 
   @Test
-  void aPlanShowsAndCountsTheWayThatItsTuplesReallyHave() {
+  void aPlanContainsTheActualPathOfItsTuples() {
     Match match =
         Match.newBuilder()
             .addTo(io.tapline.schema.proto.Address.newBuilder().setPrefix("10.0.0.2/32"))

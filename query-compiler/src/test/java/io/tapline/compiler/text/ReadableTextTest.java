@@ -44,12 +44,12 @@ class ReadableTextTest {
   }
 
   @Test
-  void showsHalvesOfPairs() {
+  void escapesUnpairedSurrogates() {
     assertThat(ReadableText.of("\ud83d.")).isEqualTo("\\u{d83d}.");
   }
 
   @Test
-  void anErrorsCaretStandsUnderItsPlace() {
+  void theCaretOfAnErrorIsUnderItsPosition() {
     String text = "\tPARSE \u202ehttp_get\u200b FROM";
     QueryError error =
         new QueryError(QueryError.Code.UNKNOWN_NAME, 1, 8, 10, "no parser \u202e", "", "\u2066");

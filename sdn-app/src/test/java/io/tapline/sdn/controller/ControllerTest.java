@@ -118,7 +118,7 @@ class ControllerTest {
   }
 
   @Test
-  void switchesThatLoseFlowsGetThemBackAndOthersFlowsStay() throws IOException {
+  void lostFlowsAreRestoredAndForeignOnesStay() throws IOException {
     start();
     host(0, 3, 0x0a000001);
     awaitFlows(4);
@@ -137,7 +137,7 @@ class ControllerTest {
   }
 
   @Test
-  void aControllerThatComesAfterAnotherChangesNothingThatIsRight() throws IOException {
+  void aSecondControllerChangesNoCorrectFlows() throws IOException {
     start();
     host(0, 3, 0x0a000001);
     host(2, 3, 0x0a000003);

@@ -70,7 +70,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void aLinkCountsOnceBothEndsWereHeard() {
+  void aLinkCountsOnceBothEndsAreSeen() {
     byte[] fromA = lldp.frame(LINK_A, nowNs);
     assertThat(discovery.packetIn(LINK_B, fromA, nowNs).changed()).isTrue();
     assertThat(links.links()).isEmpty();
@@ -84,7 +84,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void forgedKeptAndCarriedLldpMakesNoLink() {
+  void forgedReplayedAndRelayedLldpMakesNoLink() {
     byte[] forged = new Lldp(new byte[] {8}).frame(LINK_A, nowNs);
     assertThat(discovery.packetIn(LINK_B, forged, nowNs).changed()).isFalse();
     assertThat(counters.get(Counter.LLDP_FORGED)).isEqualTo(1);
@@ -106,7 +106,7 @@ class DiscoveryTest {
 
   /** This happens if a link's ends came up before they were known to be a link. */
   @Test
-  void aHostThatWasTakenToBeAtALinkGivesWayUnlessItAnswers() {
+  void aHostAtALinkIsRemovedUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);
     byte[] fromA = lldp.frame(LINK_A, nowNs);
     Discovery.Result asked = discovery.packetIn(LINK_B, fromA, nowNs);
@@ -127,7 +127,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void aHostThatAnswersKeepsItsPortWhateverItCarriesThere() {
+  void aHostThatAnswersKeepsItsPort() {
     says(A1, ALICE, IP);
     for (int i = 0; i < 100; i++) {
       byte[] carried = lldp.frame(B1, nowNs);
@@ -140,7 +140,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void aKnownHostIsAnsweredForAndAnUnknownOneAskedForAtTheEdge() {
+  void knownHostsAreAnsweredByProxyAndUnknownOnesRequestedAtTheEdge() {
     assertThat(says(A1, ALICE, IP).changed()).isTrue();
     Arp request = Arp.request(BOB, IP + 1, IP);
     Discovery.Result result = arp(B1, request);
@@ -184,7 +184,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void aHostThatMovedIsFoundAtItsNewPlace() {
+  void aMovedHostIsFoundAtItsNewPort() {
     says(A1, ALICE, IP);
     says(B1, ALICE, IP);
     assertThat(hosts.byIp(IP).orElseThrow().at()).isEqualTo(A1);
@@ -195,7 +195,7 @@ class DiscoveryTest {
   }
 
   @Test
-  void addressesOfTheInventoryAreOnlyBelievedUnderTheirSwitch() {
+  void configuredAddressesAreAcceptedOnlyUnderTheirSwitch() {
     says(A1, MALLORY, 0x0a0000ff);
     assertThat(counters.get(Counter.ARP_SPOOFED)).isEqualTo(1);
     assertThat(hosts.hosts()).isEmpty();

@@ -126,7 +126,7 @@ class LateSwitchTest {
   }
 
   @Test
-  void isWaitedForOnceAndThenNoMoreUntilItConfirms() {
+  void isAwaitedOnceAndThenOnlyAfterItConfirms() {
     learnAtBad();
     pass(4);
     assertThat(good.told).as("the round before is not confirmed").isEmpty();

@@ -63,7 +63,7 @@ class SwitchStateTest {
   private final Connection connection = new Connection();
 
   @Test
-  void flowsReadBeforeAChangeAreNotTheState() {
+  void flowsReadBeforeAChangeAreIgnored() {
     state.connected(connection, 1);
     state.ask();
     state.send(ADD);
@@ -77,7 +77,7 @@ class SwitchStateTest {
   }
 
   @Test
-  void aSwitchThatComesAgainIsReadAgain() {
+  void aReconnectedSwitchIsReadAgain() {
     state.connected(connection, 1);
     state.ask();
     assertThat(state.take(List.of())).isTrue();

@@ -119,7 +119,7 @@ class RolloutTest {
   }
 
   @Test
-  void aHostThatMovesIsReachedAtOneOfItsPlaces() {
+  void aMovingHostIsReachableAtOneOfItsPorts() {
     roll(rounds(tree.links, tree.hosts), new Random(1), () -> {});
     Host old = tree.hosts.get(0);
     SwitchPort place = new SwitchPort(107, 2);
@@ -133,7 +133,7 @@ class RolloutTest {
   }
 
   @Test
-  void flowsOfHostsThatAreGoneGoLastAndOthersStay() {
+  void flowsOfRemovedHostsAreDeletedLast() {
     roll(rounds(tree.links, tree.hosts), new Random(1), () -> {});
     List<Map<Long, List<FlowMod>>> rounds = rounds(tree.links, tree.hosts.subList(1, 16));
     assertThat(rounds).hasSize(1);

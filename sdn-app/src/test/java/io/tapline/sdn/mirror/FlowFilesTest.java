@@ -164,7 +164,7 @@ class FlowFilesTest {
   }
 
   @Test
-  void changesLeadToTheWholeTableAndNothingElse() throws Exception {
+  void changesProduceExactlyTheWholeTable() throws Exception {
     Map<String, MirrorPort> ports =
         Map.of("a", MirrorPort.direct(1), "b", MirrorPort.direct(2), "e", new MirrorPort(9, 5001));
     FlowFiles files = new FlowFiles(folder, Map.of("leaf1", ports), 77);

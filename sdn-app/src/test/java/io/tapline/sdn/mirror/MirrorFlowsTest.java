@@ -158,7 +158,7 @@ class MirrorFlowsTest {
   }
 
   @Test
-  void aCopyForAMonitorElsewhereGoesIntoItsTunnel() {
+  void aCopyForADistantMonitorEntersItsTunnel() {
     RuleMatch match =
         new RuleMatch(
             IpPrefix.of("10.1.2.3"), IpPrefix.ANY, 6, PortMask.ANY, PortMask.of(80), 0, 0);
@@ -171,7 +171,7 @@ class MirrorFlowsTest {
   }
 
   @Test
-  void foreignFlowsStayAndTheRulesThatTheyBlockAreReported() {
+  void foreignFlowsStayAndBlockedRulesAreReported() {
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "m0", RuleMatch.ANY, false)), 10);
     List<Flow> wanted = MirrorFlows.of(table, PORTS, 1).flows();
     Flow mine = wanted.get(0);
@@ -185,7 +185,7 @@ class MirrorFlowsTest {
   }
 
   @Test
-  void filesHoldTheTableAndTheWayToIt(@TempDir Path folder) throws IOException {
+  void filesContainTheTableAndItsChanges(@TempDir Path folder) throws IOException {
     RuleMatch match =
         new RuleMatch(
             IpPrefix.of("10.0.0.0/8"),

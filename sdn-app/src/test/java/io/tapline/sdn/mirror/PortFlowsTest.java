@@ -144,7 +144,7 @@ class PortFlowsTest {
 
   /** A switch sends a packet back only by a special number. */
   @Test
-  void copiesMayGoBackByThePortOfTheirPacket() {
+  void copiesMayReturnThroughTheirInputPort() {
     FakeSwitch fake = with(flows(3).flows());
     assertThat(fake.sent(packet(3, FAR, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(3, ARRIVALS), new Sent(9, DEPARTURES), new Sent(2, FAR));
@@ -161,7 +161,7 @@ class PortFlowsTest {
   }
 
   @Test
-  void copiesOnTheirWayAreNotCopiedAgain() {
+  void copiesInTransitAreNotCopiedAgain() {
     List<Flow> flows = new ArrayList<>(flows(9).flows());
     flows.add(MirrorFlows.transit(MirrorPort.direct(2).marked(CopyMark.arrivals(7)), 1));
     FakeSwitch fake = with(flows);

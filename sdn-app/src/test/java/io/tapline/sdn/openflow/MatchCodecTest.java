@@ -14,7 +14,7 @@ import org.projectfloodlight.openflow.protocol.OFVersion;
 
 class MatchCodecTest {
   @Test
-  void whatIsEncodedIsDecoded() {
+  void encodedMatchesAreDecodedUnchanged() {
     RuleMatch all =
         new RuleMatch(IpPrefix.all(4), IpPrefix.all(4), 0, PortMask.ANY, PortMask.ANY, 0, 0);
     RuleMatch web =
@@ -36,7 +36,7 @@ class MatchCodecTest {
   }
 
   @Test
-  void matchesAreWrittenAsOvsOfctlReadsThem() {
+  void matchesUseTheSyntaxOfOvsOfctl() {
     RuleMatch all =
         new RuleMatch(IpPrefix.all(4), IpPrefix.all(4), 0, PortMask.ANY, PortMask.ANY, 0, 0);
     assertThat(FlowMatch.of(3, 0x020000000001L, all))

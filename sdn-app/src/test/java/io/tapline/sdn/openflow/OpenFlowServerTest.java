@@ -55,7 +55,7 @@ class OpenFlowServerTest {
   }
 
   @Test
-  void looksAfterSwitchesAgainWhateverFailedBefore() throws IOException {
+  void checksSwitchesAgainAfterAnyFailure() throws IOException {
     Faulty listener = new Faulty();
     Counters counters = new Counters();
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class ControllerBenchmarkTest {
   @Test
-  void eachRuleIsInstalledOnceAndReconciledWithoutAWord() throws IOException {
+  void rulesAreInstalledOnceAndReconciledWithoutMessages() throws IOException {
     List<ControllerBenchmark.Row> rows = new ControllerBenchmark(10, 20).run(text -> {});
     assertThat(rows)
         .extracting(ControllerBenchmark.Row::messages)

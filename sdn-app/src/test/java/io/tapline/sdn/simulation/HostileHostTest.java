@@ -41,7 +41,7 @@ class HostileHostTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void aFloodOfPacketInsIsDroppedWhereItComesIn() throws IOException {
+  void aFloodOfPacketInsIsDroppedOnArrival() throws IOException {
     for (int i = 0; i < 5000; i++) {
       says(1 + i % 6, announcement(0x0b000000 + i));
     }
@@ -55,7 +55,7 @@ class HostileHostTest extends BesideAGoodSwitch {
    * Sends ARP with another host's addresses in both ways, forged LLDP, and replayed genuine LLDP.
    */
   @Test
-  void spoofedArpAndLldpAreCountedAndNotBelieved() throws Exception {
+  void spoofedArpAndLldpAreCountedAndIgnored() throws Exception {
     byte[] forged = new Lldp(new byte[] {1}).frame(new SwitchPort(1, 1), System.nanoTime());
     Set<Counter> wanted =
         new TreeSet<>(Set.of(Counter.ARP_SPOOFED, Counter.LLDP_FORGED, Counter.LLDP_CONFLICTS));

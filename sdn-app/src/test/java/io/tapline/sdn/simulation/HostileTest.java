@@ -37,7 +37,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void malformedMessagesOfEveryTypeAreCountedAndTooManyCut() throws IOException {
+  void malformedMessagesAreCountedAndTooManyDisconnect() throws IOException {
     Random random = new Random(2);
     try (RawSwitch raw = RawSwitch.introduced(controller.port(), 2)) {
       for (int type = 0; type < 30; type++) {
@@ -58,7 +58,7 @@ class HostileTest extends BesideAGoodSwitch {
 
   /** The simulated switch behaves normally; its answers are well-formed or slightly garbled. */
   @Test
-  void slightlyWrongAnswersAreAttributedToNoOtherServer() throws IOException {
+  void slightlyWrongAnswersAreNotAttributedToOtherServers() throws IOException {
     SimulatedSwitch state = new SimulatedSwitch(2, 4);
     try (RawSwitch raw = new RawSwitch(controller.port())) {
       raw.send(state.hello());
@@ -90,7 +90,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void aReaderThatDoesNotReadIsCutOff() throws IOException {
+  void aClientThatDoesNotReadIsDisconnected() throws IOException {
     try (RawSwitch raw = RawSwitch.introduced(controller.port(), 2)) {
       ByteBuffer echo = SimulatedSwitch.message(2, 1, 60_000).position(60_000).flip();
       for (int i = 0; i < 2000 && controller.counters().get(Counter.SLOW_READERS) == 0; i++) {
@@ -131,7 +131,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void aSecondSwitchOfTheSameNumberAndAnUnknownOneAreRefused() throws IOException {
+  void duplicateAndUnknownSwitchesAreRejected() throws IOException {
     try (RawSwitch raw = RawSwitch.introduced(controller.port(), 1)) {
       raw.awaitCut();
       awaitCount(Counter.DUPLICATE_DATAPATHS, 1);
@@ -143,7 +143,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void withoutACommonVersionOrAWordTheConnectionEnds() throws IOException {
+  void withoutACommonVersionOrAMessageTheConnectionEnds() throws IOException {
     try (RawSwitch raw = new RawSwitch(controller.port())) {
       raw.send(new byte[] {1, 0, 0, 8, 0, 0, 0, 1});
       raw.read();
@@ -159,7 +159,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void aReplyLargerThanAnyTableIsCut() throws IOException {
+  void anOversizedReplyIsTruncated() throws IOException {
     try (RawSwitch raw = RawSwitch.introduced(controller.port(), 2)) {
       int xid = 0;
       while (xid == 0) {
@@ -184,7 +184,7 @@ class HostileTest extends BesideAGoodSwitch {
   }
 
   @Test
-  void connectionsBeyondTheMostAreClosed() throws IOException {
+  void connectionsBeyondTheMaximumAreClosed() throws IOException {
     RawSwitch[] many = new RawSwitch[30];
     for (int i = 0; i < many.length; i++) {
       many[i] = new RawSwitch(controller.port());

@@ -65,7 +65,7 @@ class HostTableTest {
   }
 
   @Test
-  void aForeignEthernetAddressIsNotAcceptedWithAnUnusedIpAddress() {
+  void anotherHostsEthernetAddressIsRejectedWithAnUnusedIpAddress() {
     learned(ALICE, IP, A1);
     insists(ALICE, IP + 50, B1);
     assertThat(place(ALICE)).isEqualTo(A1);
@@ -74,7 +74,7 @@ class HostTableTest {
 
   /** After a restart, switches' flows only reveal Ethernet addresses. */
   @Test
-  void norIfOnlyTheInventoryKnowsTheOthersAddress() {
+  void anotherHostsEthernetAddressIsRejectedAfterARestart() {
     hosts = new HostTable(Map.of(IP, A1.datapath()));
     hosts.recover(ALICE, A1);
     there(ALICE, IP, A1);
@@ -83,7 +83,7 @@ class HostTableTest {
   }
 
   @Test
-  void anAddressThatTheInventoryKnowsIsBelievedUnderItsOwnSwitchOnly() {
+  void aConfiguredAddressIsAcceptedOnlyUnderItsSwitch() {
     hosts = new HostTable(Map.of(IP, A1.datapath()));
     assertThat(says(MALLORY, IP, B1)).isEqualTo(Verdict.SPOOFED);
     assertThat(hosts.byIp(IP)).isEmpty();
@@ -91,7 +91,7 @@ class HostTableTest {
   }
 
   @Test
-  void aHostHasSomeAddressesNotAny() {
+  void theAddressesOfAHostAreBounded() {
     for (int i = 0; i < HostTable.MOST_ADDRESSES; i++) {
       assertThat(says(ALICE, IP + i, A1)).isEqualTo(Verdict.LEARNED);
     }
@@ -99,7 +99,7 @@ class HostTableTest {
   }
 
   @Test
-  void norWithOneOfTheLiarsOwn() {
+  void anotherHostsEthernetAddressIsRejectedWithTheAttackersIpAddress() {
     learned(ALICE, IP, A1);
     learned(MALLORY, IP + 1, B1);
     honest.remove(MALLORY);
@@ -108,7 +108,7 @@ class HostTableTest {
   }
 
   @Test
-  void norWithThatOfAThird() {
+  void anotherHostsEthernetAddressIsRejectedWithAThirdHostsIpAddress() {
     learned(ALICE, IP, A1);
     learned(BOB, IP + 1, A2);
     insists(ALICE, IP + 1, B1);
@@ -118,7 +118,7 @@ class HostTableTest {
   }
 
   @Test
-  void aHostThatMovedIsFoundDespiteForgedClaims() {
+  void aMovedHostIsFoundDespiteForgedClaims() {
     learned(ALICE, IP, A1);
     learned(BOB, IP + 1, A1);
     for (int i = 0; i < 5000; i++) {
@@ -140,7 +140,7 @@ class HostTableTest {
   }
 
   @Test
-  void aForgedClaimDoesNotDelayAHostThatMoved() {
+  void aForgedClaimDoesNotDelayAMovedHost() {
     learned(ALICE, IP, A1);
     honest.remove(ALICE);
     assertThat(says(MALLORY, IP, A2)).isEqualTo(Verdict.ASK);
@@ -153,7 +153,7 @@ class HostTableTest {
   }
 
   @Test
-  void aSwitchFullOfHostsLeavesRoomForThoseOfOthers() {
+  void aFullSwitchLeavesRoomForHostsOfOthers() {
     int refused = 0;
     for (int i = 0; i < 100_000; i++) {
       refused +=

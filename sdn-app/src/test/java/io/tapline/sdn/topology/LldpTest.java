@@ -23,7 +23,7 @@ class LldpTest {
   }
 
   @Test
-  void noChangedBitPassesForOurs() {
+  void everyFlippedBitIsDetected() {
     byte[] frame = lldp.frame(PORT, 77);
     for (int bit = 14 * 8; bit < frame.length * 8; bit++) {
       byte[] changed = frame.clone();
@@ -34,7 +34,7 @@ class LldpTest {
   }
 
   @Test
-  void anyBytesAreRead() {
+  void arbitraryBytesAreHandled() {
     byte[] frame = lldp.frame(PORT, 77);
     Random random = new Random(1);
     for (int i = 0; i < 5000; i++) {
@@ -49,7 +49,7 @@ class LldpTest {
   }
 
   @Test
-  void arpIsReadAsItWasWritten() {
+  void arpIsDecodedUnchanged() {
     Arp request = Arp.request(0x02_0000_0001L, 0x0a000001, 0x0a000002);
     assertThat(Arp.read(request.frame())).contains(request);
     Arp reply = request.answeredBy(0x02_0000_0002L);

@@ -23,7 +23,7 @@ class PlacementExperimentTest {
   private static final long[] SMALL_INSTANCES = {6, 12, 13};
 
   @Test
-  void trafficIsStaggeredAsThePaperSays() {
+  void trafficIsStaggeredAsInThePaper() {
     Topology topology = FatTree.of(8, HostMaker.uniform(12, 64));
     Flows flows = Workload.even(topology, 8, 100_000, 1e6, new SplittableRandom(1));
     int[] byHops = new int[7];
@@ -39,7 +39,7 @@ class PlacementExperimentTest {
   }
 
   @Test
-  void readingsHaveThePapersTotals() {
+  void interpretationsHaveThePapersTotals() {
     SplittableRandom random = new SplittableRandom(1);
     Topology topology = FatTree.of(16, HostMaker.ofPaper(random));
     Flows totals = Workload.ofPaper(topology, 16, Reading.TOTALS, random);
@@ -92,7 +92,7 @@ class PlacementExperimentTest {
   }
 
   @Test
-  void intervalsAreStudents() {
+  void intervalsFollowStudentsT() {
     Statistic statistic = Statistic.of(1, 2, 3);
     assertThat(statistic.mean()).isEqualTo(2);
     assertThat(statistic.halfWidth()).isCloseTo(4.303 / Math.sqrt(3), within(1e-9));
@@ -100,7 +100,7 @@ class PlacementExperimentTest {
   }
 
   @Test
-  void costsAreThoseOfTheWorkload() {
+  void costsEqualThoseOfTheWorkload() {
     Topology topology = FatTree.of(4, HostMaker.uniform(12, 64));
     Flows flows = new Flows.Builder(2).add(0, 1, 10).add(0, 15, 10).build();
     assertThat(Cost.workload(topology, flows)).isEqualTo(new Cost.Workload(20, 80, 160));
@@ -108,7 +108,7 @@ class PlacementExperimentTest {
 
   /** Solves each instance exactly in a second or two; {@code --optimum 100} runs all hundred. */
   @Test
-  void oursAreAtTheOptimumOfSmallInstances() {
+  void ourStrategiesReachTheOptimumOfSmallInstances() {
     for (long seed : SMALL_INSTANCES) {
       OptimumExperiment.Instance instance = OptimumExperiment.run(1, seed, 60, each -> {}).get(0);
       assertThat(instance.proven()).as("seed %d", seed).isTrue();

@@ -87,7 +87,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
   private void print(JsonNode answer) {
     for (JsonNode alert : answer.path("alerts")) {
       last = alert.path("number").asLong();
-      // A restarted server receives what nodes keep again, with new numbers.
+      // A restarted server receives the alerts that nodes still have again, with new numbers.
       if (!printed.add(alert.path("id").asText())) {
         continue;
       }

@@ -103,7 +103,7 @@ public final class ResultTables {
     return isWholeQuery(window) ? " (so far)" : " (partial: not watched completely)";
   }
 
-  /** Returns true if the window is the whole query, of which there are snapshots. */
+  /** Returns true if the window spans the whole query and is written as snapshots. */
   boolean isWholeQuery(WindowResult window) {
     JsonNode processor = processor(window);
     return !processor.isMissingNode() && !processor.path("window").has("size");

@@ -30,7 +30,7 @@ class EventReaderTest {
   }
 
   @Test
-  void anEventThatBreaksOffIsNone() throws IOException {
+  void anIncompleteEventIsIgnored() throws IOException {
     assertThat(read("event: window\ndata: {\"rows\":")).isEmpty();
   }
 }

@@ -46,7 +46,7 @@ class LibraryLogTest {
   }
 
   @Test
-  void nothingIsSaidUnlessItIsAskedFor() {
+  void nothingIsLoggedByDefault() {
     PrintStream before = System.err;
     ByteArrayOutputStream said = new ByteArrayOutputStream();
     System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));

@@ -14,7 +14,7 @@ class ProgressTest {
   }
 
   @Test
-  void elsewhereThanOnATerminalEachStageIsALine() {
+  void withoutATerminalEachStageIsALine() {
     Progress progress = progress(false);
     progress.progress("starting", Double.NaN, 0, 0);
     progress.progress("reading packets", 0.25, 1000, 2_000_000);
@@ -39,7 +39,7 @@ class ProgressTest {
   }
 
   @Test
-  void onATerminalTheLineIsTakenOffBeforeAnythingElse() {
+  void onATerminalTheLineIsErasedBeforeOtherOutput() {
     Progress progress = progress(true);
     progress.progress("starting", Double.NaN, 0, 0);
     progress.warning("no hugepages");
@@ -48,7 +48,7 @@ class ProgressTest {
   }
 
   @Test
-  void aRateIsShownOnceThereIsOne() {
+  void aRateIsShownOnceItIsKnown() {
     assertThat(Progress.text("reading", 0.5, 4000, 0, 2000.4)).endsWith("  2,000 packets/s");
     assertThat(Progress.text("reading", 0.5, 4000, 0, Double.NaN)).endsWith("0.0 MB");
   }

@@ -22,7 +22,7 @@ class TextTableTest {
   }
 
   @Test
-  void numbersStandToTheRight() {
+  void numbersAreRightAligned() {
     assertThat(table(0, "/page").render(" "))
         .isEqualTo(" url    count   bytes\n /         12       3\n /page      7  45,678\n");
   }
@@ -46,7 +46,7 @@ class TextTableTest {
   }
 
   @Test
-  void trafficCanNotControlTheTerminal() {
+  void trafficCannotControlTheTerminal() {
     assertThat(table(0, "/\u001b[2Jx\n").render("")).contains("/\\u{1b}[2Jx\\u{a} ");
   }
 

@@ -15,7 +15,7 @@ class TimingsTest {
   }
 
   @Test
-  void phasesMayOverlapAndStandInTheOrderOfTheirBeginnings() {
+  void phasesMayOverlapAndAreListedInOrderOfStart() {
     Phase outer = timings.begin("outer");
     Phase inner = timings.begin("inner");
     assertThat(names()).isEmpty();
@@ -38,7 +38,7 @@ class TimingsTest {
   }
 
   @Test
-  void twoPhasesOfOneNameAreTwo() {
+  void phasesOfTheSameNameAreSeparate() {
     Phase first = timings.begin("start");
     Phase second = timings.begin("start");
     second.close();
@@ -47,7 +47,7 @@ class TimingsTest {
   }
 
   @Test
-  void processorTimeIsThatOfThePhase() {
+  void processorTimeBelongsToItsPhase() {
     Phase phase = timings.begin("compute");
     long end = System.nanoTime() + 200_000_000L;
     long steps = 0;

@@ -36,7 +36,7 @@ class CapacityOptionsTest {
   }
 
   @Test
-  void moreThanTheHeapTakesIsAUsageError() {
+  void moreQueriesThanTheHeapAllowsAreAUsageError() {
     assertThatThrownBy(() -> parsed("--most-queries", "1000000").check())
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("larger heap")

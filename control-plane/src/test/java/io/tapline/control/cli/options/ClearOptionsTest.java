@@ -96,7 +96,7 @@ class ClearOptionsTest {
   }
 
   @Test
-  void anEmbeddedBrokerThatHostsReachHasNoTls() {
+  void anEmbeddedBrokerForOtherHostsHasNoTls() {
     Ends ends = ends("--clear redis");
     ends.services.reachedAt("10.0.0.1");
     assertThatThrownBy(ends::check)

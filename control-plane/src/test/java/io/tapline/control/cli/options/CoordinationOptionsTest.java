@@ -19,7 +19,7 @@ class CoordinationOptionsTest {
   }
 
   @Test
-  void subjectsAreSpelledAsZooKeeperComparesThem() {
+  void subjectsAreSpelledAsInZooKeeper() {
     assertThatCode(
             () ->
                 speak(

@@ -47,12 +47,12 @@ class HashKeyOptionsTest {
   }
 
   @Test
-  void withoutAFileThereAreNone() {
+  void withoutAFileThereAreNoKeys() {
     assertThat(parsed().read(null)).isEmpty();
   }
 
   @Test
-  void oneKeyIsOfBothAndASecondOneOfTexts() throws Exception {
+  void theSecondKeyIsForStrings() throws Exception {
     HashKeys one = read(file(DIGITS + "\n"));
     assertThat(one.flows().digits()).isEqualTo(DIGITS);
     assertThat(one.texts().digits()).isEqualTo(DIGITS);
@@ -99,7 +99,7 @@ class HashKeyOptionsTest {
   }
 
   @Test
-  void theFileIsPrivateToItsOwnerAndCanBeReadAgain() throws Exception {
+  void theFileIsPrivateAndCanBeReadBack() throws Exception {
     HashKeys drawn = HashKeys.drawn();
     Path file = drawn.write(folder.resolve("written"));
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))

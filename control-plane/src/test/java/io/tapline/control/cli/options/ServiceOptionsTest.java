@@ -94,7 +94,7 @@ class ServiceOptionsTest {
   }
 
   @Test
-  void noTlsOverAUnixSocket() {
+  void unixSocketsHaveNoTls() {
     Options options = options("--redis unix:/r");
     TlsOptions tls = new TlsOptions();
     new CommandLine(tls)

@@ -36,7 +36,7 @@ class TapOptionsTest {
   }
 
   @Test
-  void withoutANetworkNamesStay() {
+  void withoutANetworkPortNamesAreKept() {
     Tap tap = new Tap("sw1:eth2:arrivals=mon0");
     assertThat(TapOptions.resolved(tap, new PortNames(Inventory.empty().ports()))).isEqualTo(tap);
   }

@@ -16,7 +16,7 @@ class TlsOptionsTest {
 
   /** Flink's managers read the same files, but run in other working directories. */
   @Test
-  void pathsThatJobsCarryAreNotOfTheFolderThatTheCommandWasGivenIn() throws Exception {
+  void pathsPassedToJobsAreAbsolute() throws Exception {
     Certificates.authority(folder, "ca").sign("own", "DNS:own");
     TlsOptions options = new TlsOptions();
     new CommandLine(options)

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class QueryShopFiguresCommandTest {
   @Test
-  void aQueryAsOneWindowIsWhatWasWrittenLast() throws Exception {
+  void onlyTheLastSnapshotOfAWholeQueryCounts() throws Exception {
     JsonNode rows =
         new ObjectMapper()
             .readTree(

@@ -23,7 +23,7 @@ class ConfigurationPageTest {
   private static final Pattern CONSTANT = Pattern.compile("\"([A-Z][A-Z_]{4,})\"");
 
   @Test
-  void everyVariableThatIsReadIsThere() throws IOException {
+  void everyVariableInTheSourcesIsDocumented() throws IOException {
     Set<String> read = new TreeSet<>(variables(ROOT.resolve("bin/tapline"), VARIABLE));
     for (String module : List.of("control-plane", "flink-jobs", "query-compiler", "sdn-app")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/main"))) {
@@ -41,7 +41,7 @@ class ConfigurationPageTest {
   }
 
   @Test
-  void aLineOfHelpIsRead() {
+  void aLineOfHelpIsParsed() {
     String help =
         """
         Usage: x

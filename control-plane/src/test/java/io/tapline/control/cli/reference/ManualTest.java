@@ -68,7 +68,7 @@ class ManualTest {
   }
 
   @Test
-  void thePageOfAllHasTheEnvironment() throws IOException {
+  void theMainPageListsTheEnvironment() throws IOException {
     String page = page("tapline");
     for (Environment variable : Environment.values()) {
       assertThat(page).contains("*" + variable + "*::", variable.meaning);
@@ -76,7 +76,7 @@ class ManualTest {
   }
 
   @Test
-  void examplesStayAsTheyAre() throws IOException {
+  void examplesAreKeptUnchanged() throws IOException {
     assertThat(page("tapline-parse"))
         .contains(
             "....\ntapline parse --parser http_get --pcap web.pcap --json\ntapline parse --parser '")

@@ -13,7 +13,7 @@ class ResultTablesTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   @Test
-  void alertsSayWhetherTheyBeginOrEndAndSinceWhen() throws Exception {
+  void alertsShowTheirStartOrEnd() throws Exception {
     JsonNode plan =
         MAPPER.readTree(
             """
@@ -88,7 +88,7 @@ class ResultTablesTest {
   }
 
   @Test
-  void aColumnOfACountHasItsCondition() throws Exception {
+  void aCountColumnIsNamedByItsCondition() throws Exception {
     String plan =
         """
         {"processors":[{"name":"top-k","aggregate":"%s","window":{"size":"1s","slide":"1s"},

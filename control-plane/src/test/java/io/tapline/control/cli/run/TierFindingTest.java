@@ -30,7 +30,7 @@ class TierFindingTest {
   }
 
   @Test
-  void namesTheSlowestOfLikeServersAndWhatItDoesDifferently() {
+  void namesTheSlowestReplicaAndItsExtraConnections() {
     tier("10.0.0.1", "10.0.0.2", 2, 100).tier("10.0.0.1", "10.0.0.3", 12, 100);
     tier("10.0.0.1", "10.0.0.4", 3, 100);
     tier("10.0.0.2", "10.0.0.5", 1, 20).tier("10.0.0.3", "10.0.0.5", 1, 90);
@@ -44,7 +44,7 @@ class TierFindingTest {
   }
 
   @Test
-  void findsNothingWhereServersAreAlike() {
+  void equalReplicasGiveNoFinding() {
     tier("10.0.0.1", "10.0.0.2", 2, 100).tier("10.0.0.1", "10.0.0.3", 2.8, 100);
     assertThat(finding().has("server")).isFalse();
     assertThat(finding().path("finding").asText()).startsWith("no server's connections");
@@ -57,7 +57,7 @@ class TierFindingTest {
   }
 
   @Test
-  void noRowsAreNoFinding() {
+  void noRowsGiveNoFinding() {
     assertThat(finding().has("server")).isFalse();
   }
 }

@@ -94,7 +94,7 @@ class TokenCommandTest {
   }
 
   @Test
-  void theFileStaysWhatItWas() throws Exception {
+  void unrelatedTextIsKeptUnchanged() throws Exception {
     String text = "tokens: []\n# quotas\ntenants:\n  web: {queries: 3}\n";
     Path target = Files.writeString(folder.resolve("real.yaml"), text);
     Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rw-r-----"));

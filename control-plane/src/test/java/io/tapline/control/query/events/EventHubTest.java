@@ -143,7 +143,7 @@ class EventHubTest {
   }
 
   @Test
-  void aControlPlaneWhoseLogAnotherWritesAcknowledgesNothing() throws Exception {
+  void aDeposedControlPlaneAcknowledgesNothing() throws Exception {
     try (EventHub deposed = new EventHub(store);
         EventHub leading = new EventHub(store)) {
       deposed.open("q-1", false);
@@ -163,7 +163,7 @@ class EventHubTest {
   }
 
   @Test
-  void whileRedisIsAwayNothingIsAcknowledgedOrLost() throws Exception {
+  void duringAnOutageOfRedisNothingIsAcknowledgedOrLost() throws Exception {
     try (EventHub hub = new EventHub(store)) {
       hub.open("q-1", false);
       take(hub, batch(0, 1));
@@ -180,7 +180,7 @@ class EventHubTest {
   }
 
   @Test
-  void oneAcknowledgementStandsForAllBatchesThatWaited() throws Exception {
+  void oneAcknowledgementCoversAllWaitingBatches() throws Exception {
     List<Long> acknowledgements = new CopyOnWriteArrayList<>();
     try (EventHub hub = new EventHub(store)) {
       hub.open("q-1", false);
@@ -232,7 +232,7 @@ class EventHubTest {
   }
 
   @Test
-  void eventsThatCannotBeReadAreMissing() throws Exception {
+  void unreadableEventsCountAsMissing() throws Exception {
     try (EventHub hub = new EventHub(store)) {
       hub.open("q-1", false);
       take(hub, batch(0, 2).toBuilder().setEvents(ByteString.copyFromUtf8("no list")).build());
@@ -246,7 +246,7 @@ class EventHubTest {
   }
 
   @Test
-  void eventsOfQueriesThatDoNotRunAreNotWanted() throws Exception {
+  void eventsOfUnknownQueriesAreDropped() throws Exception {
     try (EventHub hub = new EventHub(store)) {
       take(hub, batch(0, 5));
       hub.drain();

@@ -32,7 +32,7 @@ class EventNumbersTest {
    * event is logged once, and the totals say what is missing.
    */
   @Test
-  void receivedAndMissingAreWhatWasSent() {
+  void receivedAndMissingAddUpToSent() {
     for (int seed = 0; seed < 300; seed++) {
       Random random = new Random(seed);
       EventNumbers numbers = new EventNumbers();

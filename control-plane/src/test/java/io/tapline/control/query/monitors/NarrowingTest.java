@@ -53,7 +53,7 @@ class NarrowingTest {
   }
 
   @Test
-  void switchesFollowALowRateAndAreWideAgainBeforeItGrows() {
+  void switchesFollowALowRateAndWidenBeforeItGrows() {
     looks(3, 0.2);
     assertThat(told).as("a short while").isZero();
     looks(20, 0.2);
@@ -67,7 +67,7 @@ class NarrowingTest {
   }
 
   @Test
-  void rulesOfAnEarlierControlPlaneAreAssumedUntilSwitchesCopyAll() {
+  void earlierRulesAreAssumedUntilSwitchesCopyAll() {
     there = false;
     Narrowing next = new Narrowing(this::narrow, this::mirrored, true);
     assertThat(next.next(1, 1, nowNs)).isEqualTo(1.0 / 64);
@@ -77,7 +77,7 @@ class NarrowingTest {
   }
 
   @Test
-  void aMonitorThatHasNotHeardKeepsSwitchesWide() {
+  void anUninformedMonitorKeepsSwitchesWide() {
     for (int i = 0; i < 60; i++) {
       narrowing.next(0.1, 1, i * SECOND_NS);
     }
@@ -85,7 +85,7 @@ class NarrowingTest {
   }
 
   @Test
-  void aRateThatSwingsALittleDoesNotMoveRules() {
+  void smallChangesOfTheRateChangeNoRules() {
     looks(30, 0.2);
     for (int i = 0; i < 60; i++) {
       look(i % 2 == 0 ? 0.17 : 0.235);
@@ -102,7 +102,7 @@ class NarrowingTest {
   }
 
   @Test
-  void monitorsNeverKeepMoreThanAnySwitchCopies() {
+  void monitorsNeverKeepMoreThanSwitchesCopy() {
     Random random = new Random(4);
     double wanted = 1;
     int narrowest = 0;

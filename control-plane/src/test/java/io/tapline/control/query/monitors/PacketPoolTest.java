@@ -18,7 +18,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void noPartBeginsWithMoreThanHalfOfItsEvenShare() {
+  void noPartStartsWithMoreThanHalfOfItsEvenShare() {
     assertThat(PacketPool.shares(1000, 1)).containsExactly(500L);
     assertThat(PacketPool.shares(1000, 4)).containsExactly(125L, 125L, 125L, 125L);
     assertThat(PacketPool.shares(2, 4)).containsExactly(1L, 1L, 0L, 0L);
@@ -26,7 +26,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void theGrantOfALostPartIsUsedUp() {
+  void theGrantOfALostPartCountsAsUsed() {
     PacketPool pool = new PacketPool(10, List.of(10L, 0L), FIRST);
     assertThat(pool.used()).isFalse();
     assertThat(pool.lost(0)).isEmpty();
@@ -34,7 +34,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void aPartThatNeedsMoreGetsHalfOfItsEvenShareOfTheRest() {
+  void aPartThatNeedsMoreGetsHalfItsShareOfTheRemainder() {
     PacketPool pool = pool(4000, 2);
     assertThat(pool.heard(0, new Report(FIRST, 1000, 600, true, false)))
         .containsExactly(new Grant(0, 1500, FIRST + 1));
@@ -42,7 +42,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void reportsThatPrecedeAGrantGetItAgain() {
+  void reportsThatPrecedeAGrantGetTheGrantAgain() {
     PacketPool pool = pool(4000, 2);
     Report word = new Report(FIRST, 1000, 600, true, false);
     List<Grant> granted = pool.heard(0, word);
@@ -52,7 +52,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void idlePartsGiveBackWhatABusyOneNeeds() {
+  void idlePartsReturnPacketsForABusyOne() {
     PacketPool pool = pool(40, 2);
     assertThat(pool.heard(0, new Report(FIRST, 10, 10, true, true)))
         .containsExactly(new Grant(0, 30, FIRST + 1));
@@ -66,14 +66,14 @@ class PacketPoolTest {
   }
 
   @Test
-  void wantingAloneTakesNothingFromOthers() {
+  void aRequestAloneTakesNothingFromOthers() {
     PacketPool pool = pool(2, 3);
     assertThat(pool.heard(2, new Report(FIRST, 0, 0, true, false))).isEmpty();
     assertThat(pool.heard(2, new Report(FIRST, 0, 0, true, true))).hasSize(2);
   }
 
   @Test
-  void theGrantOfADeadPartIsUsedUpAndTheOthersContinue() {
+  void theGrantOfADeadPartCountsAsUsedAndTheOthersContinue() {
     PacketPool pool = pool(1000, 2);
     assertThat(pool.lost(0)).isEmpty();
     assertThat(pool.granted(0)).isEqualTo(250);
@@ -228,7 +228,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void allAreTakenAndNeverMoreHoweverLateWordsComeAndHoweverOftenTheLeadChanges() {
+  void allPacketsAreGrantedOnceDespiteDelaysAndLeaderChanges() {
     Random random = new Random(7);
     for (int round = 0; round < 600; round++) {
       long limit = limit(random, round);
@@ -239,7 +239,7 @@ class PacketPoolTest {
   }
 
   @Test
-  void neverMoreThanTheLimitAfterAnyFailure() {
+  void theLimitIsNeverExceededAfterAFailure() {
     Random random = new Random(11);
     for (int round = 0; round < 300; round++) {
       long limit = limit(random, 1);

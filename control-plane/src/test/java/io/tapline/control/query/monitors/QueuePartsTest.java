@@ -49,7 +49,7 @@ class QueuePartsTest {
 
   /** The monitor knows its taps by the names that it was given. */
   @Test
-  void queuesAreNamedAsTheTapsOfTheirHost() {
+  void queuesHaveTheNamesOfTheirHostsTaps() {
     Map<String, List<String>> taps = Map.of("h1", List.of("S1:h2:arrivals", "S1:h2:departures"));
     assertThat(parts(taps, queue("s1", "2"))).isEqualTo(Map.of("h1", List.of(queue("S1", "h2"))));
   }

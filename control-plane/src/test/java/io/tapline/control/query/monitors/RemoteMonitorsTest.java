@@ -175,7 +175,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void itWatchesOnceAllPartsDo() throws Exception {
+  void capturesOnceAllPartsDo() throws Exception {
     start(false);
     assertThat(List.of(first.how(), first.host(), second.host()))
         .containsExactly("assign", "h1", "h2");
@@ -188,7 +188,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void itHasEndedOnceAllPartsHave() throws Exception {
+  void endsOnceAllPartsHaveEnded() throws Exception {
     start(false);
     first.events().ended(DONE);
     first.events().ended(DONE);
@@ -199,7 +199,7 @@ class RemoteMonitorsTest {
 
   /** A host has restarted, and its part begins there again. Reports of its past are void. */
   @Test
-  void reportsOfAnOlderEpochAreNotTaken() throws Exception {
+  void reportsOfAnOlderEpochAreIgnored() throws Exception {
     start(false);
     first.events().lost("restarted");
     Told again = hosts.next();
@@ -218,7 +218,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void aPartThatRunsElsewhereIsAwaitedThere() throws Exception {
+  void aPartThatRunsOnAnotherHostIsAwaitedThere() throws Exception {
     start(false);
     network.present = List.of("h2", "h3");
     first.events().away();
@@ -250,7 +250,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void packetsInFlightAreAwaitedBeforeHostsEnd() throws Exception {
+  void packetsInFlightAreAwaitedBeforeTheEnd() throws Exception {
     start(false);
     monitors.stop();
     monitors.stop();
@@ -266,7 +266,7 @@ class RemoteMonitorsTest {
 
   /** Its end may have been reported to the previous control plane. */
   @Test
-  void anInheritedPartThatIsGoneAtTheStopHasEnded() throws Exception {
+  void anInheritedPartThatIsGoneWhenStoppedHasEnded() throws Exception {
     start(true);
     assertThat(first.how()).isEqualTo("inherit");
     monitors.stop();
@@ -277,7 +277,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void whoseFaultAFailureIsIsPassedOn() throws Exception {
+  void theFaultOfAFailureIsPassedOn() throws Exception {
     for (Map.Entry<String, Kind> each :
         Map.of("user", Kind.USER, "resources", Kind.RESOURCES, "internal", Kind.INTERNAL)
             .entrySet()) {
@@ -300,7 +300,7 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void withoutHostsThereIsNoQuery() throws Exception {
+  void withoutHostsNoQueryStarts() throws Exception {
     monitors =
         RemoteMonitors.start(
             hosts,

@@ -48,7 +48,7 @@ class SamplingControllerTest {
   }
 
   @Test
-  void aStepIsFollowedWithoutOscillationAndTakenBack() {
+  void aLoadStepIsFollowedWithoutOscillationAndReverted() {
     run(second -> second < 100 || second >= 400 ? CAPACITY / 2 : 5 * CAPACITY, CAPACITY);
     assertThat(lags.subList(140, 400)).as("lag, s").allMatch(lag -> lag < TARGET_SECONDS);
     List<Double> settled = rates.subList(160, 400);
@@ -62,7 +62,7 @@ class SamplingControllerTest {
   }
 
   @Test
-  void aRampIsFollowed() {
+  void aLoadRampIsFollowed() {
     run(second -> CAPACITY * (0.5 + 9.5 * second / SECONDS), CAPACITY);
     assertThat(lags).as("lag, s").allMatch(lag -> lag < 2 * TARGET_SECONDS);
     assertThat(rates.get(SECONDS - 1)).isBetween(0.06, 0.12);
@@ -78,7 +78,7 @@ class SamplingControllerTest {
   }
 
   @Test
-  void aConsumerOfAFifthOfTheLoadGetsAboutAFifth() {
+  void aConsumerOfAFifthOfTheLoadGetsAFifth() {
     run(second -> CAPACITY, CAPACITY / 5);
     assertThat(lags.subList(60, SECONDS)).as("lag, s").allMatch(lag -> lag < TARGET_SECONDS);
     double mean = rates.subList(60, SECONDS).stream().mapToDouble(r -> r).average().orElseThrow();

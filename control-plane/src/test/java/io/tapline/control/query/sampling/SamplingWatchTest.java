@@ -60,7 +60,7 @@ class SamplingWatchTest {
   }
 
   @Test
-  void aJobOfAFifthGetsAFifthWithABoundedLag() {
+  void aJobWithAFifthOfTheCapacityGetsAFifthWithABoundedLag() {
     run(LOAD / 5);
     assertThat(lags.subList(100, SECONDS))
         .as("lag, s")
@@ -76,7 +76,7 @@ class SamplingWatchTest {
    * job.
    */
   @Test
-  void aJobThatFallsToAFifthIsSoonGivenAFifth() {
+  void aJobThatSlowsToAFifthSoonGetsAFifth() {
     for (int seed = 0; seed < 20; seed++) {
       limits.clear();
       lags.clear();
@@ -128,7 +128,7 @@ class SamplingWatchTest {
   }
 
   @Test
-  void batchesThatAJobHasNotBegunToReadAreNotLag() {
+  void batchesBeforeTheFirstReadAreNotLag() {
     SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
     for (int second = 1; second < 60; second++) {
       watch.take(new State(1_000L * second, 0, 0), 1);

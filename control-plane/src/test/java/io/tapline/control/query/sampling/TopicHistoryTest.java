@@ -9,7 +9,7 @@ class TopicHistoryTest {
   private static final Offset<Double> NEAR = Offset.offset(1e-9);
 
   @Test
-  void recordsStandForTheirTimeAndTheRateInForceThen() {
+  void timeIsWeightedByTheSamplingRate() {
     TopicHistory history = history();
     assertThat(history.fullSeconds(0, 10)).isCloseTo(1, NEAR);
     assertThat(history.fullSeconds(20, 30)).isCloseTo(0.55, NEAR);
@@ -18,14 +18,14 @@ class TopicHistoryTest {
   }
 
   @Test
-  void unwrittenEventsDoNotExist() {
+  void unwrittenEventsAreIgnored() {
     assertThat(history().fullSeconds(40, 50)).isZero();
     assertThat(history().fullSeconds(30, 20)).isZero();
     assertThat(new TopicHistory(1).fullSeconds(0, 10)).isZero();
   }
 
   @Test
-  void unreadBatchesAreNotForgotten() {
+  void unreadBatchesAreRemembered() {
     TopicHistory history = history();
     history.forgetBefore(15);
     assertThat(history.fullSeconds(15, 40)).isCloseTo(0.5 + 0.55 + 0.1, NEAR);

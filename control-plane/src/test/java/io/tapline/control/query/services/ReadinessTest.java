@@ -42,7 +42,7 @@ class ReadinessTest {
   }
 
   @Test
-  void neitherWaitsForASilentServiceNorAsksItTwice() throws Exception {
+  void aSilentServiceIsNotAwaitedOrAskedTwice() throws Exception {
     CountDownLatch speak = new CountDownLatch(1);
     AtomicInteger asked = new AtomicInteger();
     Supplier<String> silent =
@@ -70,7 +70,7 @@ class ReadinessTest {
   }
 
   @Test
-  void aFullRedisTakesNoResults() throws Exception {
+  void aFullRedisIsAFault() throws Exception {
     try (TestRedis redis = TestRedis.start();
         QueryStore store = new QueryStore(RedisEndpoint.parse(redis.address()), JobKey.random());
         Jedis admin = redis.client()) {
@@ -87,7 +87,7 @@ class ReadinessTest {
   }
 
   @Test
-  void aRedisThatAnswersButRefusesIsNotCalledSilent() throws Exception {
+  void aRedisThatRefusesIsNotReportedAsSilent() throws Exception {
     try (TestRedis redis = TestRedis.start();
         QueryStore store = new QueryStore(RedisEndpoint.parse(redis.address()), JobKey.random());
         Jedis admin = redis.client()) {

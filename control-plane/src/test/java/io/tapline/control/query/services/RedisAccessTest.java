@@ -108,7 +108,7 @@ class RedisAccessTest {
   }
 
   @Test
-  void everyRuleIsEnoughAndNoneCanBeMissed() throws Exception {
+  void allRulesAreSufficientAndNecessary() throws Exception {
     work();
     String[] file = Files.readString(folder.resolve("users.acl")).split("\n");
     String line = List.of(file).stream().filter(user -> user.contains(" control ")).findAny().get();
@@ -175,7 +175,7 @@ class RedisAccessTest {
   }
 
   @Test
-  void usersAndFunctionsAreMadeAgainInARedisThatLostThem() throws Exception {
+  void usersAndFunctionsAreRecreatedInAnEmptyRedis() throws Exception {
     try (QueryStore store = new QueryStore(redis.control(), KEY)) {
       store.access().grant("a-1");
       redis.close();
@@ -215,7 +215,7 @@ class RedisAccessTest {
   }
 
   @Test
-  void theNextLeaderKnowsThePasswordsOfJobs() throws Exception {
+  void theNextLeaderDerivesThePasswordsOfJobs() throws Exception {
     try (QueryStore first = new QueryStore(redis.control(), KEY);
         QueryStore second = new QueryStore(redis.control(), KEY)) {
       first.access().grant("a-1");

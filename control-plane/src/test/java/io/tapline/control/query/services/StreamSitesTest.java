@@ -94,7 +94,7 @@ class StreamSitesTest {
   }
 
   @Test
-  void servicesAreOnTheHostsThatTheyNameOrWhoseAddressTheyHave() throws Exception {
+  void servicesAreOnTheConfiguredHostsOrThoseOfTheirAddress() throws Exception {
     Cluster named = cluster("named", new TaskManager("db", "192.0.2.1", 1));
     Cluster addressed = cluster("addressed", new TaskManager("tm-1", "10.0.1.1", 1));
     Stream stream = choose(NETWORK, named, addressed);
@@ -111,7 +111,7 @@ class StreamSitesTest {
   }
 
   @Test
-  void whoDoesNotAnswerIsLeftOut() throws Exception {
+  void unreachableServicesAreLeftOut() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     Cluster silent =
         new Cluster(

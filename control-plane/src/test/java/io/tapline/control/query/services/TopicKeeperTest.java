@@ -63,7 +63,7 @@ class TopicKeeperTest {
   }
 
   @Test
-  void aTopicIsKeptAsLongAsConfiguredAndNoLongerThanTheServer() throws Exception {
+  void aTopicIsKeptAsConfiguredButNotBeyondTheServer() throws Exception {
     TopicKeeper keeper = keeper(LONG, LONG);
     keeper.create(wanted("tapline.tuples.kept", 2, false));
     keeper.retire("tapline.tuples.kept");
@@ -85,7 +85,7 @@ class TopicKeeperTest {
   }
 
   @Test
-  void partitionsAreLedByWhoWasChosenAsLongAsTheyAreThere() throws Exception {
+  void partitionsAreLedByTheChosenBrokersWhileTheyRun() throws Exception {
     int broker = topics.brokers().iterator().next().id();
     try (TopicKeeper keeper = keeper(Duration.ZERO, LONG)) {
       keeper.create(
@@ -133,7 +133,7 @@ class TopicKeeperTest {
   }
 
   @Test
-  void aLiveTopicIsBoundedAndOneWithAnEndIsNot() throws Exception {
+  void topicsOfLiveQueriesAreBoundedAndOthersAreNot() throws Exception {
     try (TopicKeeper keeper = keeper(Duration.ZERO, LONG)) {
       keeper.create(wanted("tapline.tuples.live", 1, true));
       keeper.create(wanted("tapline.tuples.capture", 1, false));

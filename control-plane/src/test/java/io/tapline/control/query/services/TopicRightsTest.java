@@ -149,7 +149,7 @@ class TopicRightsTest {
   }
 
   @Test
-  void aMonitorWritesTheTopicsOfItsQueriesAndDoesNothingElse() throws Exception {
+  void aMonitorMayOnlyWriteTheTopicsOfItsQueries() throws Exception {
     keeper.create(wanted(A, Set.of("h1")));
     keeper.create(wanted(B, Set.of("h2")));
     write(monitor("h1"), A);
@@ -191,7 +191,7 @@ class TopicRightsTest {
   }
 
   @Test
-  void aMonitorThatIsReplacedMayWriteNoMore() throws Exception {
+  void aReplacedMonitorMayNoLongerWrite() throws Exception {
     keeper.create(wanted(A, Set.of("h1", "h2")));
     keeper.move(A, Set.of("h2", "h3"));
     await(
@@ -208,7 +208,7 @@ class TopicRightsTest {
   }
 
   @Test
-  void nothingIsLeftOfAQueryThatEnded() throws Exception {
+  void anEndedQueryLeavesNoRights() throws Exception {
     Set<String> before = users();
     keeper.create(wanted(A, Set.of("h1"), "alerts"));
     keeper.create(wanted(B, Set.of("h1")));
@@ -244,7 +244,7 @@ class TopicRightsTest {
   }
 
   @Test
-  void alertsGoToNoTopicOfTuplesNorOfTheBrokers() {
+  void alertsMayNotGoToTopicsOfTuplesOrOfTheBroker() {
     assertThat(TopicRights.mayTakeAlerts("alerts")).isTrue();
     for (String topic : List.of("", B, "tapline.other", "__consumer_offsets")) {
       assertThat(TopicRights.mayTakeAlerts(topic)).as(topic).isFalse();

@@ -129,7 +129,7 @@ class EventsTest {
   }
 
   @Test
-  void reportsEventsOfParsersAndContinuesAfterThem() throws Exception {
+  void reportsEventsOfParsersAndResumesAfterThem() throws Exception {
     stored.queries().events().open("q-1", false);
     report(0);
     String last;
@@ -169,7 +169,7 @@ class EventsTest {
   }
 
   @Test
-  void continuesAfterTheLastEventSeen() throws Exception {
+  void resumesAfterTheLastReceivedEvent() throws Exception {
     for (int number = 1; number <= 200; number++) {
       stored.window("q-1", number, 0, 1);
     }
@@ -190,7 +190,7 @@ class EventsTest {
   }
 
   @Test
-  void streamsAreBoundedAndComeBack() throws Exception {
+  void streamsAreBoundedAndReleased() throws Exception {
     List<BufferedReader> streams = new ArrayList<>();
     for (int i = 0; i < MOST_STREAMS; i++) {
       BufferedReader stream = stored.rest.events(EVENTS);

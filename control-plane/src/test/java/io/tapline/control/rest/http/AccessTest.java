@@ -110,7 +110,7 @@ class AccessTest {
   }
 
   @Test
-  void nothingButHealthIsAnsweredWithoutAToken() throws Exception {
+  void onlyHealthIsAnsweredWithoutAToken() throws Exception {
     for (String[] operation : operations()) {
       if (OPEN.contains(operation[1])) {
         continue;
@@ -148,7 +148,7 @@ class AccessTest {
   }
 
   @Test
-  void foreignQueriesLookLikeUnknownOnes() throws Exception {
+  void queriesOfOthersLookLikeUnknownOnes() throws Exception {
     for (String id : List.of("db-1", "webx-1", "q-1", "web", "web-", "never-1")) {
       String path = "/api/v1/queries/" + id;
       for (String more : List.of("", "/results", "/events")) {
@@ -182,7 +182,7 @@ class AccessTest {
   }
 
   @Test
-  void aTokenThatIsTakenOutOfTheFileIsRefusedAtOnce() throws Exception {
+  void aRemovedTokenIsRejectedAtOnce() throws Exception {
     Path file = folder.resolve("changing.yaml");
     String first = entry("ops", "admin", "", ADMIN);
     Files.writeString(file, "tokens:\n" + first + entry("db", "admin", "", DATABASE));

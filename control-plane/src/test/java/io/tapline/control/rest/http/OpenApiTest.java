@@ -179,7 +179,7 @@ class OpenApiTest {
   }
 
   @Test
-  void eventsAreAsTheirSchemas() throws Exception {
+  void eventsMatchTheirSchemas() throws Exception {
     String body = stored.rest.get("/api/v1/queries/q-1/events").body();
     String name = "";
     int seen = 0;

@@ -18,7 +18,7 @@ class RateLimitsTest {
   }
 
   @Test
-  void aSecondsWorthMayComeAtOnceAndComesBackWithTime() {
+  void aSecondsWorthMayArriveAtOnceAndIsRefilled() {
     assertThat(taken("web", 20, 0)).isEqualTo(20);
     assertThat(taken("web", 20, SECOND_NS / 2)).isEqualTo(10);
     assertThat(taken("web", 20, 100 * SECOND_NS)).as("no more is saved up").isEqualTo(20);
@@ -38,7 +38,7 @@ class RateLimitsTest {
   }
 
   @Test
-  void whoHasNoLimitIsNeverRefused() {
+  void callersWithoutALimitAreNeverRejected() {
     assertThat(taken("ops", Integer.MAX_VALUE, 0)).isEqualTo(1000);
   }
 }

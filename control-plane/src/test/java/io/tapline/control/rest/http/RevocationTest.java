@@ -129,7 +129,7 @@ class RevocationTest {
   }
 
   @Test
-  void aClientThatDoesNotReadIsCutOff() throws Exception {
+  void aClientThatDoesNotReadIsDisconnected() throws Exception {
     for (int i = 1; i <= 40; i++) {
       stored.window("q1", i, 0, 2000);
     }
@@ -143,7 +143,7 @@ class RevocationTest {
 
   /** Tests answers whose handlers wait for the rest of the body. */
   @Test
-  void anyOtherAnswerUnderWayIsCutOff() throws Exception {
+  void otherActiveResponsesAreCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);
         Socket kept = explain(KEPT)) {
       Await.until("both are under way", SOON, () -> metric("tapline_http_active") == 3);

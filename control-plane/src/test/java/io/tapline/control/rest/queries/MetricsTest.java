@@ -74,7 +74,7 @@ class MetricsTest {
   }
 
   @Test
-  void boardsAskForWhatThereIs() throws Exception {
+  void boardsUseExistingMetrics() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       stored.rest.get("/healthz");
       String all = stored.rest.get("/metrics").body() + stored.rest.get("/metrics/results").body();

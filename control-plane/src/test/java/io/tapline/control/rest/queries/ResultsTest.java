@@ -52,7 +52,7 @@ class ResultsTest {
   }
 
   @Test
-  void allRowsInTheOrderOfWindows() throws Exception {
+  void allRowsInOrderOfWindows() throws Exception {
     JsonNode results = results("q-1", "");
     assertThat(rows(results))
         .hasSize(500)
@@ -83,7 +83,7 @@ class ResultsTest {
   }
 
   @Test
-  void theLatestOnly() throws Exception {
+  void onlyTheLatestWindow() throws Exception {
     JsonNode results = results("q-1", "?processor=0&limit=4");
     assertThat(rows(results))
         .containsExactly("99/top-k/3", "100/top-k/1", "100/top-k/2", "100/top-k/3");
@@ -92,7 +92,7 @@ class ResultsTest {
   }
 
   @Test
-  void theLatestOfThoseAfterAnEntry() throws Exception {
+  void theLatestWindowAfterAnEntry() throws Exception {
     JsonNode results = results("q-1", "?processor=1&limit=3&after=97-1");
     assertThat(rows(results))
         .containsExactly("99/diff-group/2", "100/diff-group/1", "100/diff-group/2");
@@ -103,7 +103,7 @@ class ResultsTest {
   }
 
   @Test
-  void theLatestWhileWindowsComeAndTheOldestGo() throws Exception {
+  void theLatestWindowWhileOthersAreAddedAndRemoved() throws Exception {
     stored.add("q-live", "running");
     stored.window("q-live", 1, 0, 3);
     stored.window("q-live", 2, 0, 3);
@@ -128,7 +128,7 @@ class ResultsTest {
   }
 
   @Test
-  void withoutResultsYet() throws Exception {
+  void noResultsYet() throws Exception {
     JsonNode results = results("q-none", "");
     assertThat(rows(results)).isEmpty();
     assertThat(results.path("last_entry").asText()).isEmpty();
@@ -136,7 +136,7 @@ class ResultsTest {
   }
 
   @Test
-  void pagesAreBoundedAndMissNothing() throws Exception {
+  void pagesAreBoundedAndComplete() throws Exception {
     stored.add("q-long", "finished");
     for (int number = 1; number <= 11; number++) {
       stored.window("q-long", number, 0, 2500);
