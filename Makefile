@@ -1,4 +1,4 @@
-# Everything a person needs; CMake and Maven do the work underneath and build only what changed.
+# All tasks of a developer; CMake and Maven do the work and build only changed parts.
 #   make demo    a query over a real capture through the whole pipeline
 #   make test    every test but the long ones
 SHELL := /bin/bash
@@ -12,7 +12,7 @@ MVN := mvn -B -q
 CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_UNITY=ON
 # Trees with sanitizers and fuzzers.
 CLANG := -DCMAKE_C_COMPILER=clang-16 -DCMAKE_CXX_COMPILER=clang++-16
-# WERROR=1: a compiler's warning is an error. Not in sanitized code, in which GCC sees errors that are not there.
+# WERROR=1: a compiler's warning is an error. Not in sanitized code, for which GCC reports false errors.
 ifdef WERROR
 WARNINGS := -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 endif
@@ -44,12 +44,12 @@ configure: build-deps
 native: configure
 	@ninja -C $(BUILD) -j $(JOBS)
 
-# What the images of a cluster hold, without tests and benchmarks.
+# The programs in the images of a cluster, without tests and benchmarks.
 .PHONY: programs
 programs: configure
 	@ninja -C $(BUILD) -j $(JOBS) tapline-agent tapline-monitor tapline-multilog
 
-# The dashboard: npm fetches anew only where the lock file changed.
+# The dashboard: npm downloads packages only if the lock file has changed.
 NPM := npm --prefix dashboard --loglevel=error
 DASHBOARD_SOURCES = $(shell find dashboard/src -type f) $(wildcard dashboard/*.json dashboard/*.ts dashboard/*.html dashboard/.npmrc)
 
@@ -62,7 +62,7 @@ $(BUILD)/dashboard/index.html: $(DASHBOARD_SOURCES) dashboard/node_modules/.pack
 	@echo "Building the dashboard…"
 	@$(NPM) run --silent build -- --logLevel warn
 
-# With the dashboard where it is built. Tests are compiled when they are run.
+# Includes the dashboard if it is built. Tests are compiled when they are run.
 $(BUILD)/java/.built: pom.xml $(JAVA_SOURCES) $(wildcard $(BUILD)/dashboard/index.html)
 	@$(MVN) -T $(JOBS) -Pprograms package
 	@mkdir -p $(@D) && touch $@
@@ -72,7 +72,7 @@ java: build-deps
 	@$(MAKE) $(BUILD)/dashboard/index.html
 	@$(MAKE) $(BUILD)/java/.built
 
-# What a run loads, for bin/tapline to map: without it everything starts, in twice the time.
+# Archive of the classes of a run, which bin/tapline maps; without it, the start takes twice as long.
 RUN := bin/tapline run "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s)" --pcap testbed/captures/http_small.pcap.zst
 archive = rm -f $(BUILD)/java/classes.jsa && TAPLINE_JAVA_OPTS="-XX:ArchiveClassesAtExit=$(BUILD)/java/classes.jsa -Xlog:cds=off -Xlog:cds+dynamic=off"
 $(BUILD)/java/classes.jsa: $(BUILD)/java/.built
@@ -125,7 +125,7 @@ test-sanitized: sanitized
 	@$(call ctest,$(BUILD)/sanitized,sanitized)
 	@$(call results,sanitized)
 
-# What threads share without locks, under ThreadSanitizer.
+# Tests of data that threads share without locks, under ThreadSanitizer.
 THREAD_TESTS = dispatch_test doorbell_test event_ring_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
 .PHONY: threads
 threads: deps
@@ -174,7 +174,7 @@ reference: build ## Write docs/reference/configuration.md anew, from the program
 	@bin/tapline reference >$(BUILD)/configuration.md
 	@mv $(BUILD)/configuration.md docs/reference/
 
-# CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for some of it; the whole takes three quarters of an hour.
+# CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for a part; the whole run takes 45 minutes.
 .PHONY: chaos
 chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
@@ -221,7 +221,7 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 fuzz-api: deps build ## Ask a server everything its OpenAPI document allows, and more, as an admin, an analyst and nobody (fetches schemathesis)
 	@bench/fuzz_api
 
-# MUTANTS="--only trigger --fresh" for some of it, noticed before or not.
+# MUTANTS="--only trigger --fresh" for a part, including mutants that were noticed earlier.
 .PHONY: mutants
 mutants: deps programs ## Apply small faults, one at a time, and print those that no test notices
 	@bench/mutants/run $(MUTANTS)

@@ -24,7 +24,7 @@ WORKLOADS = ["tcp_flow_key", "tcp_conn_time", "tcp_pkt_size", "http_get",
              "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get"]
 
 def cpu_seconds(command):
-    """User and system time of one run of `command`, in seconds."""
+    """Returns the user and system time of one run of `command`, in seconds."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,4 +1,4 @@
 import { defineConfig } from "vitest/config";
 
-// Limits are for machines that do much else at the same time.
+// The time limits suit busy machines.
 export default defineConfig({ test: { testTimeout: 180_000, hookTimeout: 240_000, bail: 1 } });

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests make/links: the project's links are right, faults of each kind are found, and code is not mistaken for links."""
+"""Tests make/links: the project's links are valid, faults of each kind are found, and code is not mistaken for links."""
 
 import importlib.machinery
 import importlib.util

@@ -10,7 +10,7 @@
 
 namespace tapline {
 
-// The names of all parsers that are built in or were added.
+// Returns the names of all built-in and added parsers.
 std::vector<std::string> parser_names();
 
 // '-' and '_' are equivalent. Returns null if there is no such parser.

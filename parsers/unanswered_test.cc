@@ -103,7 +103,7 @@ Conversation spoken(const Row& row) {
   return conversation.client(row.request).server_ack();
 }
 
-// The last tuple's own values, those of the answer all absent.
+// Returns the last tuple's values; those of the answer must all be absent.
 Tuple expect_no_answer(Harness& run, const std::string& unanswered) {
   if (run.tuples().empty()) {
     ADD_FAILURE() << "no tuple";
@@ -165,7 +165,7 @@ TEST_P(Unanswered, IsFalseForAnsweredRequests) {
 INSTANTIATE_TEST_SUITE_P(Parsers, Unanswered, ::testing::ValuesIn(tcp_rows()),
                          [](const auto& info) { return info.param.parser; });
 
-// Nothing marks the end of datagrams: only the elapsed time tells.
+// Datagrams have no end: only the elapsed time shows it.
 
 Frame dns_question(int64_t time_ns, uint16_t id) {
   return testing::udp_frame({.payload = number(id, 2) + number(0x0100, 2) + number(1, 2) + number(0, 6) +

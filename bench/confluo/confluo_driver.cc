@@ -1,6 +1,6 @@
 // confluo_driver: the work of bench_multilog, done by Confluo's published code: the same rows, keys, filters and
-// aggregates, source rings of the same size, queries whose rows are all fetched. Prints JSON lines with the names that
-// bench_multilog gives them.
+// aggregates, source rings of the same size, and queries whose rows are all fetched. Prints JSON lines with the names
+// that bench_multilog gives them.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
 //   --queries             as many records with 4 indexes and a filter, then the rows and the time of each query
@@ -111,7 +111,7 @@ void define(Log* log, const Arguments& arguments) {
     log->add_aggregate("a" + std::to_string(i), "f" + std::to_string(i % arguments.filters), "SUM(bytes)");
 }
 
-// Batches that are offered in turn, prepared beforehand; only the times of their rows are rewritten.
+// Prepared batches are offered in rotation; only the times of their rows are rewritten.
 std::vector<confluo::record_batch> make_ring(uint64_t seed) {
   std::vector<confluo::record_batch> ring(kBatches);
   for (size_t i = 0; i < kBatches; ++i) {

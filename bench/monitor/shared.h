@@ -16,7 +16,7 @@ inline constexpr char kSharedVariable[] = "TAPLINE_BENCH_SHARED";
 inline constexpr uint32_t kMostQueues = 4;
 inline constexpr uint32_t kMostSamples = 1 << 16;
 
-// Taken after so many packets, on the thread that receives them.
+// Taken after this many packets, on the receiving thread.
 struct Sample {
   uint64_t tsc;
   uint64_t cpu_ns;

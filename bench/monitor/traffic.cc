@@ -24,8 +24,8 @@ void put32(uint8_t* at, uint32_t value) {
 
 constexpr std::string_view kLeastRequest = "GET / HTTP/1.1\r\n\r\n";
 
-// A GET request of exactly that many bytes; sets *number_at to the start of its URL's number of four digits, if it has
-// one. REQUIRES: bytes >= kLeastRequest.size().
+// Returns a GET request of exactly that many bytes; sets *number_at to the start of its URL's number of four digits, if
+// it has one. REQUIRES: bytes >= kLeastRequest.size().
 std::string request(uint32_t bytes, uint32_t* number_at) {
   const std::string least(kLeastRequest);
   std::string head = "GET /item/0000 HTTP/1.1\r\nHost: shop\r\n";

@@ -35,7 +35,7 @@ namespace {
 
 constexpr uint64_t kBatch = 1024;
 constexpr size_t kRowBytes = sizeof(PaperRow);
-// Batches that are offered in turn, so that records come from the second-level cache, as from a NIC with DDIO.
+// Batches offered in rotation, which keeps records in the second-level cache, as from a NIC with DDIO.
 constexpr size_t kBatches = 16;
 constexpr int kRounds = 7;
 
@@ -67,7 +67,8 @@ struct Line {
   }
 };
 
-// Records a second when copying, with the same stamping of time, into touched huge pages; one thread per writer.
+// Copies records, with the same time stamps, into touched huge pages, one thread per writer; returns records per
+// second.
 double copy_baseline(const Arguments& arguments, bool streaming) {
   const size_t bytes = std::min<size_t>(arguments.records, 20000000) / arguments.writers * kRowBytes;
   std::vector<uint8_t*> memory;
@@ -179,7 +180,7 @@ struct Ingested {
   uint64_t longest_append_ns = 0, dropped = 0;
 };
 
-// Offers `records` on each writer's thread, as fast as possible, or at `rate` a second in total.
+// Offers `records` on each writer's thread, as fast as possible, or at `rate` records per second in total.
 Ingested ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop = nullptr) {
   std::vector<std::thread> threads;
   std::vector<Ingested> each(arguments.writers);
@@ -333,7 +334,7 @@ void fetch_only(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   }
 }
 
-// The time of memory access alone: the same rows in the same order.
+// Measures memory access alone: the same rows in the same order.
 double measure_fetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
   const std::vector<const uint8_t*> all = addresses_of(log, spec);
   std::vector<double> times;
@@ -368,9 +369,9 @@ double lost(const std::vector<double>& with, const std::vector<double>& without)
   return 1 - median(ratios);
 }
 
-// Measures ingest in turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the
-// rows of the queries, from known addresses; while it runs one query after another. The second shows the cost of two
-// busy cores, the third that of any reader of these rows in the same memory.
+// Measures ingest in turns: alone; while an idle loop occupies the other core; while a thread only fetches the rows of
+// the queries, from known addresses; while it runs one query after another. The second shows the cost of two busy
+// cores, the third that of any reader of these rows in the same memory.
 void measure_ingest_meanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;
@@ -460,7 +461,7 @@ void run_restart(const Arguments& arguments) {
   }
 }
 
-// Nanoseconds per row of the building blocks, the minimum of several rounds.
+// Measures the building blocks in nanoseconds per row, as the minimum of several rounds.
 void run_layout() {
   constexpr size_t kRows = 4 * kMaxSegmentRows;
   const std::vector<PaperRow> rows = make_rows(1);

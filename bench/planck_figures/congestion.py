@@ -1,4 +1,4 @@
-"""Figures 2 to 4: what mirroring does to the packets that are mirrored."""
+"""Figures 2 to 4: effect of mirroring on the mirrored packets."""
 from results import SMALL, Chart, Row, percent
 
 MIRRORS = {"no mirroring": "mirrored=no", "mirror queue as long as the switch permits": "", "mirror queue of 32 kB": SMALL}

@@ -13,7 +13,7 @@ SMALL = "queue=32768"  # bytes, of the mirror port
 
 @dataclass
 class Row:
-  """A figure beside the paper's. met: whether it reaches the bar, None without one."""
+  """A figure and the paper's. met: whether it reaches the bar, None without one."""
   name: str
   paper: str
   here: str
@@ -32,7 +32,7 @@ class Runs:
     self._results = results
 
   def value(self, command, series, x=0):
-    """Returns the figure of a run, or that point of a curve. 0 if the run has none."""
+    """Returns the figure of a run, or that point of a curve; 0 if the run has none."""
     return next((y for at, y in self._results[command].get(series, []) if abs(at - x) < 1e-9), 0)
 
   def mean(self, commands, series, x=0):

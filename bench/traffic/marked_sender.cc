@@ -31,8 +31,8 @@ namespace {
 constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
 constexpr size_t kMostTogether = 256;
-// Datagrams that a pause has delayed go out at this multiple of the rate, not all at once: the monitor's ring has room
-// for a thousand packets.
+// Datagrams that a pause has delayed are sent at this multiple of the rate rather than at once: the monitor's ring has
+// room for a thousand packets.
 constexpr double kCatchUp = 3;
 // Real traffic does not wait for the programs that monitor it. A higher priority would starve them.
 constexpr int kNiceness = -5;

@@ -1,5 +1,5 @@
-// Repeats a capture as one endless capture on standard output. It feeds a monitor for as long as a measurement takes,
-// at the rate at which the monitor reads.
+// Repeats a capture as one endless capture on standard output. It feeds a monitor for the duration of a measurement, at
+// the rate at which the monitor reads.
 //
 // usage: pcap_loop FILE SECONDS    whole repetitions, until that many seconds have passed
 //

@@ -94,7 +94,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.goto(tapline.url);
     await write(query("htp_get"));
     const errorList = page.locator(".errors li");
-    await until("the error shows", async () => (await errorList.first().textContent())?.includes("unknown parser 'htp_get'"));
+    await until("the error is shown", async () => (await errorList.first().textContent())?.includes("unknown parser 'htp_get'"));
     expect(await errorList.first().textContent()).toContain("1:7");
     expect(await page.locator(".cm-lintRange-error").allTextContents()).toEqual(["htp_get"]);
     await screenshot("error");
@@ -164,7 +164,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       await look.page.goto(`${tapline.url}/#/queries/${short}`);
       const card = look.page.locator("[data-processor='0']");
       const complete = card.locator(".completeness");
-      await until("a whole window shows", async () => {
+      await until("a complete window is shown", async () => {
         await tapline.link.askTimes({ "/again": 1 });
         const text = (await complete.count()) > 0 ? ((await complete.textContent()) ?? "") : "";
         const hollow = await card.locator(".bar.hollow").count();
@@ -172,7 +172,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       });
       const { rows } = await tapline.json(`/api/v1/queries/${short}/results?processor=0`);
       const partial = rows.map((row: any) => row.partial === true);
-      expect(partial.indexOf(false), "windows before the first whole one").toBeGreaterThan(0);
+      expect(partial.indexOf(false), "windows before the first complete one").toBeGreaterThan(0);
       expect(partial.slice(partial.indexOf(false)), "none after it").not.toContain(true);
       await until("the chart names them", async () => /, \d+ of them partial$/.test((await card.locator(".chart").getAttribute("aria-label")) ?? ""));
       expect(await card.locator(".legend").textContent()).toContain("not watched completely");
@@ -220,7 +220,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     // There are fewer than three if it ended long after most requests.
     const rows = latest.filter((row: any) => row.window_end_ns === end);
     const last = String(Number(end));
-    await until("the last window shows", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) === last);
+    await until("the last window is shown", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) === last);
     expect(await ranking()).toEqual(rows.map((row: any) => [row.key.url, String(row.value)]));
     expect(await page.getByRole("button", { name: "Stop" }).isVisible()).toBe(false);
     await page.getByRole("link", { name: "Queries", exact: true }).click();
@@ -268,7 +268,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(await page.getByText("was interrupted").isVisible()).toBe(false);
   });
 
-  test("what would turn the order of characters round is shown as an escape, and edited as it is", async () => {
+  test("characters that change the direction of text are shown as escapes, and edited unchanged", async () => {
     const hostile = query("http_get").replace("LIMIT", 'WHERE url = "/\u202egpj.exe"\nLIMIT');
     const { id: turned } = await tapline.json("/api/v1/queries", { query: hostile });
     const look = await openTab(context);
@@ -279,7 +279,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       expect(await row.textContent()).toContain('url = "/\\u{202e}gpj.exe"');
       await row.click();
       const text = look.page.locator("pre.query").first();
-      await until("the query shows", async () => ((await text.textContent()) ?? "").includes("/\\u{202e}gpj.exe"));
+      await until("the query is shown", async () => ((await text.textContent()) ?? "").includes("/\\u{202e}gpj.exe"));
       expect(await look.page.evaluate(() => document.body.textContent!.includes("\u202e"))).toBe(false);
       await look.page.getByRole("button", { name: "Edit as new" }).click();
       await look.page.locator(".cm-specialChar", { hasText: "\\u{202e}" }).waitFor();
@@ -307,7 +307,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       await behind.page.locator(".queries [data-state=running]").first().waitFor();
       await tapline.killServer();
       for (const each of [page, behind.page]) await each.getByText("The server does not respond.").waitFor();
-      expect(await ranking(), "what it had is still there").toEqual([["/kept", "3"]]);
+      expect(await ranking(), "its earlier data are still shown").toEqual([["/kept", "3"]]);
       expect(await violations(page)).toEqual([]);
       await screenshot("gone");
       const token = await tapline.startServerWithAgent();
@@ -363,13 +363,13 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect((await tapline.json("/api/v1/queries")).queries, "nothing runs yet").toEqual([]);
   });
 
-  test("what was planned runs on the agent of that host", async () => {
+  test("the planned query runs on the agent of that host", async () => {
     // IDs begin with the token's tenant.
     const running = await runQuery(page, "operators");
     await page.locator("[data-state=running]").waitFor();
     expect(await page.locator(".tree .branch", { hasText: /^monitor/ }).textContent()).toMatch(/^monitor client \(/);
     await tapline.link.askTimes({ "/planned": 4, "/also": 2 });
-    await until("the page shows what its agent saw", async () => JSON.stringify(await ranking()) === '[["/planned","4"],["/also","2"]]');
+    await until("the page shows the results of that agent", async () => JSON.stringify(await ranking()) === '[["/planned","4"],["/also","2"]]');
     const { agents } = await tapline.json("/api/v1/nodes");
     expect(agents.map(({ agent, queries }: any) => [agent, queries])).toEqual([["client", [running]]]);
     await page.getByRole("link", { name: "Nodes" }).click();
@@ -405,7 +405,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     }
   });
 
-  test("an unanswered group has no time, and counts its requests as the server's log does", async () => {
+  test("an unanswered group has no time, and its number of requests equals the server's log", async () => {
     await tapline.killServer();
     const captures = join(ROOT, "testbed/captures");
     await tapline.startServer("--pcap", join(captures, "hanging_small.pcap.zst"));
@@ -419,7 +419,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       await look.page.locator("[data-state=finished]").waitFor();
       for (const processor of [0, 1]) {
         const rows = look.page.locator(`[data-processor='${processor}'] tbody tr`);
-        await until("all groups show", async () => (await rows.count()) === unanswered.size);
+        await until("all groups are shown", async () => (await rows.count()) === unanswered.size);
         const shown = await rows.evaluateAll((all) => {
           const columns = [...all[0].closest("table")!.querySelectorAll("thead th")].map((each) => each.querySelector("button")?.dataset.column);
           return all.map((row) => ["key", "value", "unanswered"].map((name) => row.children[columns.indexOf(name)].textContent!));
@@ -436,7 +436,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     }
   });
 
-  test("nothing of all that was an error of the page", () => {
+  test("none of this caused an error of the page", () => {
     expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
   });
 });

@@ -69,7 +69,7 @@ export function freePort(): Promise<number> {
 /** Waits until a condition is true; an exception counts as false. */
 export async function until<T>(what: string, holds: () => Promise<T | false | undefined>): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
-  let why: unknown = "it never held";
+  let why: unknown = "it never became true";
   while (Date.now() < end) {
     try {
       const value = await holds();

@@ -28,7 +28,7 @@ export async function tasksDuring(browser: Browser, page: Page, done: () => Prom
   await page.evaluate((mark) => void performance.mark(mark), MARK);
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
   const mark = traceEvents.find(({ name }) => name === MARK);
-  if (mark === undefined) throw new Error("the trace does not tell which thread is the page's");
+  if (mark === undefined) throw new Error("the trace does not identify the page's thread");
   const tasks = traceEvents.filter(({ name, ph, pid, tid, tdur }) => ph === "X" && /RunTask$/.test(name) && pid === mark.pid && tid === mark.tid && tdur !== undefined);
   if (tasks.length === 0) throw new Error("the trace has no task of the page");
   return tasks.map(({ dur, tdur }) => ({ cpuMs: tdur! / 1000, wallMs: dur! / 1000 }));

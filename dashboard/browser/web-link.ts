@@ -13,7 +13,7 @@ export function obstacle(): string {
     run("ip", "netns", "del", name);
     return "";
   } catch {
-    return "no network namespaces here";
+    return "network namespaces are not available";
   }
 }
 

@@ -7,7 +7,7 @@ beforeAll(async () => {
   charts = await import("./charts");
 });
 
-test("bounds that were left out as empty are there", () => {
+test("bounds that were left out as empty are included", () => {
   const bounds = (...les: number[]) => charts.allBounds(les.map((le) => ({ le, count: 1 })));
   expect(bounds(0)).toEqual([0]);
   expect(bounds(1)).toEqual([0, 1]);
@@ -17,7 +17,7 @@ test("bounds that were left out as empty are there", () => {
   expect(bounds(24576, 32768)).toEqual([16384, 24576, 32768]);
 });
 
-test("hollow points are those of partial windows", () => {
+test("points of partial windows are hollow", () => {
   const values = [[1, null, 3], [4, 5, 6]];
   expect(charts.ofPartial(values, [true, true, false])).toEqual([[1, null, null], [4, 5, null]]);
 });

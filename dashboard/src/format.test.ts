@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { withTimesAsText } from "./api";
 import { bytes, clock, duration, keyText, number, percent, planDuration, preciseClock, quantity } from "./format";
 
-test("durations take the unit that fits", () => {
+test("durations have a suitable unit", () => {
   expect([0, 850, 1_500, 1_234_567, 12_345_678_901, 245e9, 7_500e9].map(duration)).toEqual([
     "0 ns", "850 ns", "1.5 µs", "1.23 ms", "12.3 s", "4 min 05 s", "2 h 05 min",
   ]);
@@ -35,7 +35,7 @@ test("keys show empty fields", () => {
   expect(keyText({ status: null })).toBe("-");
 });
 
-test("exact times survive, texts that look like them too", () => {
+test("exact times are kept, and so are texts that look like times", () => {
   const json = '{"time_ns":1795204789803343017,"url":"\\"x_ns\\":1795204789803343017","n":5}';
   expect(JSON.parse(withTimesAsText(json))).toEqual({
     time_ns: "1795204789803343017",

@@ -18,7 +18,7 @@ function labels(before: string, after = ""): string[] {
   return suggestions(before, before + after, NAMES).map(({ label }) => label);
 }
 
-test("what may come next depends on the place", () => {
+test("completions depend on the position", () => {
   expect(labels("")).toContain("PARSE");
   expect(labels("PARSE ")).toEqual(["http_get", "tcp_conn_time"]);
   expect(labels("PARSE (http_get, ")).toEqual(["http_get", "tcp_conn_time"]);

@@ -25,7 +25,7 @@ export class LazyEditor {
       this.element.append(h("p", { class: "message bad" }, "The editor could not be loaded from the server. Reload the page."));
       return;
     }
-    // Loading the code and building the editor are two tasks, so that neither blocks the page for long.
+    // Loading the code and building the editor are separate tasks, so neither blocks the page for long.
     await new Promise((done) => setTimeout(done));
     if (this.closed) return;
     this.editor = new QueryEditor(this.options);

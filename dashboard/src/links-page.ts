@@ -82,7 +82,7 @@ export interface Line {
   bitsPerSecond: number | null;
 }
 
-/** The lines of the table, the highest share first; links whose share is unknown keep their order behind them. */
+/** Returns the lines of the table, in descending order of the share; links with an unknown share follow in their original order. */
 export function lines(links: MeasuredLink[]): Line[] {
   return links.flatMap(linesOf).sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
 }

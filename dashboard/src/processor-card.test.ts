@@ -21,7 +21,7 @@ function tutorialRow(): Row {
   return JSON.parse(row) as Row;
 }
 
-test("an aggregate that the page does not know has a column for its value and for each detail", () => {
+test("an unknown aggregate has a column for its value and for each detail", () => {
   const plan: PlanProcessor = { name: "range", parser: "http_get", key: ["status"], value: { field: "response_time_ns", unit: "ns" }, aggregate: "RANGE" };
   const row = tutorialRow();
   const windows = new ProcessorWindows();
@@ -36,7 +36,7 @@ test("an aggregate that the page does not know has a column for its value and fo
   expect(card.detailText(shown, "most", "ns")).toBe("210 ms");
 });
 
-test("a count among the details has no unit, and one that a row lacks is not zero", () => {
+test("a count among the details has no unit, and one that is missing in a row is not zero", () => {
   const row = { id: "a", key: "a", value: 1, details: { count: 5, most: null } };
   expect(card.detailText(row, "count", "ns")).toBe("5");
   expect(card.detailText(row, "most", "ns")).toBe(card.detailText(row, "least", "ns"));

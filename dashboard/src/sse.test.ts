@@ -14,7 +14,7 @@ function parsed(pieces: string[]): { events: ServerEvent[]; id: string } {
 
 const WHOLE = parsed([STREAM]);
 
-test("events have their names, IDs and lines of data", () => {
+test("events have names, IDs and lines of data", () => {
   expect(WHOLE.events).toEqual([
     { name: "state", id: "", data: '{"state":"running"}' },
     { name: "window", id: "17-0", data: '{"rows":["ü"]}' },
@@ -23,7 +23,7 @@ test("events have their names, IDs and lines of data", () => {
   expect(WHOLE.id).toBe("end");
 });
 
-test("a stream cut at any place gives the same", () => {
+test("a stream split at any position gives the same events", () => {
   for (let cut = 0; cut <= STREAM.length; cut++) {
     expect(parsed([STREAM.slice(0, cut), STREAM.slice(cut)])).toEqual(WHOLE);
   }

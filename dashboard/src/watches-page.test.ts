@@ -9,7 +9,7 @@ describe("the state of a watch", () => {
     expect(watchState({ ...WATCH, evaluation: [{ node: "h1", evaluates: true, not_evaluated_ns: 0 }] })).toBe("active");
   });
 
-  it("shows the time in which a host did not", () => {
+  it("shows the time in which a host did not evaluate it", () => {
     const evaluation = [
       { node: "h1", evaluates: true, not_evaluated_ns: 6e9 },
       { node: "h2", evaluates: false, unknown_since_ns: 1_700_000_000e9 },

@@ -111,7 +111,7 @@ function listing(label: string, names: string[], body: HTMLElement): HTMLElement
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, head, body));
 }
 
-/** Says in words whether the hosts evaluate a watch, and how long they did not. */
+/** Describes whether the hosts evaluate a watch, and for how long they did not. */
 export function watchState(watch: Watch): string {
   if (watch.reason !== undefined) return `ended: ${watch.reason}`;
   const parts: string[] = [];

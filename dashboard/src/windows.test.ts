@@ -24,7 +24,7 @@ test("rows are those of the latest window, lines those that lead in it", () => {
   expect(snapshot.windows).toBe(2);
 });
 
-test("windows of which a part was not watched are known by it", () => {
+test("windows that were only partly watched are marked", () => {
   const windows = new ProcessorWindows();
   windows.add(window(1, { "/a": 1, "/b": 2 }, { partial: true }));
   expect(windows.snapshot()).toMatchObject({ partial: true, series: { partial: [true] } });
@@ -32,7 +32,7 @@ test("windows of which a part was not watched are known by it", () => {
   expect(windows.snapshot()).toMatchObject({ partial: false, series: { partial: [true, false] } });
 });
 
-test("a key that a window lacks is a gap", () => {
+test("a key that is missing in a window is a gap", () => {
   const windows = new ProcessorWindows();
   windows.add(window(1, { "/b": 2 }));
   windows.add(window(2, { "/a": 5 }));
@@ -48,7 +48,7 @@ function mixed(end: number): Window {
   return of;
 }
 
-test("groups without a value come last, whichever way rows are sorted", () => {
+test("groups without a value come last in either sort order", () => {
   const windows = new ProcessorWindows();
   windows.add(mixed(1));
   const keys = (descending: boolean, sort: "value" | "unanswered" = "value") => {
@@ -81,7 +81,7 @@ test("a page of ten thousand groups, sorted and filtered", () => {
   expect(windows.snapshot()!.visible).toHaveLength(11);
 });
 
-test("the selected row's details stay those of that key", () => {
+test("the selected row's details follow its key", () => {
   const windows = new ProcessorWindows();
   const exemplar = { flow_id: "0011223344556677-00000001" } as never;
   windows.add(window(1, { "/a": 1, "/b": 2 }, { exemplars: [exemplar] }));
@@ -91,7 +91,7 @@ test("the selected row's details stay those of that key", () => {
   expect(windows.snapshot()!.detail).toBeNull();
 });
 
-test("alerts of earlier windows stay, the latest first", () => {
+test("alerts of earlier windows are kept, the latest first", () => {
   const windows = new ProcessorWindows();
   const alert = (state: "raised" | "cleared") => ({ alert: { id: "x", state, severity: "warning", since_ns: 1 } });
   windows.add(window(1, { "/a": 1 }, alert("raised")));
@@ -99,7 +99,7 @@ test("alerts of earlier windows stay, the latest first", () => {
   expect(windows.snapshot()!.visible.map(({ alert }) => alert!.state)).toEqual(["cleared", "raised"]);
 });
 
-test("what an aggregate shows beside its value is kept and can be sorted by, but for histograms", () => {
+test("details of an aggregate are kept and sortable, except histograms", () => {
   const windows = new ProcessorWindows();
   const of = window(1, { "/a": 5, "/b": 2, "/c": 7 });
   of.rows[0] = { ...of.rows[0], details: { least: 1, most: 6, histogram: [] } };

@@ -16,13 +16,13 @@ def main():
     pages = re.findall(r"runbook_url: (\S+)", text)
     wrong = [page for page in pages if not (ROOT / page).is_file()]
     if len(pages) != len(alerts) or not alerts or wrong:
-        sys.exit(f"error: {len(alerts)} alerts, {len(pages)} pages; these are not there: {wrong}")
+        sys.exit(f"error: {len(alerts)} alerts, {len(pages)} pages; these are missing: {wrong}")
     served = "".join(file.read_text() for file in (ROOT / "monitors/metrics").glob("*.cc"))
     unknown = {name for name in re.findall(r"\btapline_monitor_(\w+)", text) if f'"{name}"' not in served}
     if unknown:
         sys.exit(f"error: no monitor serves tapline_monitor_… {sorted(unknown)}")
     if not shutil.which("promtool"):
-        print("SKIPPED: there is no promtool (Debian's package prometheus) to try the rules with")
+        print("SKIPPED: promtool (Debian's package prometheus) is missing")
         sys.exit(77)
     # Like the image build, which checks only the syntax because there are no secrets yet.
     subprocess.run(["promtool", "check", "config", "--syntax-only", "prometheus.yml"], cwd=RULES, check=True)

@@ -43,7 +43,7 @@ def check_panel(board, panel, taken, sources):
 def check_syntax(queries):
     """Checks each query as a Prometheus rule, with values for Grafana's variables."""
     if not shutil.which("promtool"):
-        print("promtool is not there: the syntax of queries is not looked at")
+        print("promtool is missing: the syntax of queries is not checked")
         return
     rules = [{"record": f"q{i}", "expr": re.sub(r"\$\w+", "x", query.replace("$__rate_interval", "1m"))} for i, query in enumerate(queries)]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -71,7 +71,7 @@ def served_by_node():
         try:
             deadline = time.monotonic() + 60
             while "tapline_multilog_dropped_total{" not in (text := scraped(port)):
-                require(node.poll() is None and time.monotonic() < deadline, f"the node reports no headers that it left out: {text}")
+                require(node.poll() is None and time.monotonic() < deadline, f"the node reports no dropped headers: {text}")
                 time.sleep(0.1)
             return set(NAME.findall(text))
         finally:
@@ -87,7 +87,7 @@ def main():
         board, taken = json.loads(file.read_text()), set()
         for panel in board["panels"]:
             queries += check_panel(file.name, panel, taken, sources)
-    require(len(queries) > 10, "hardly any panels")
+    require(len(queries) > 10, "too few panels")
     check_syntax(queries)
     names = set(NAME.findall(" ".join(queries)))
     unlisted = {name for name in names if f"`{name}" not in reference}

@@ -299,7 +299,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
 
 def main():
     if not shutil.which("nginx") or not possible():
-        print("SKIPPED: there is no nginx, or users of this host get no namespaces")
+        print("SKIPPED: nginx is missing, or users of this host can't create namespaces")
         sys.exit(77)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard < 20000:

@@ -26,7 +26,7 @@ def enter_environment():
             subprocess.run(["/usr/bin/python3", "-m", "venv", FOLDER], check=True)
             subprocess.run([python, "-m", "pip", "install", "--quiet", VALIDATOR], check=True, timeout=120)
         except (OSError, subprocess.SubprocessError) as e:
-            print(f"SKIPPED: {VALIDATOR} can't be had: {e}")
+            print(f"SKIPPED: {VALIDATOR} can't be installed: {e}")
             sys.exit(77)
         (FOLDER / "ready").touch()
     if Path(sys.prefix) != FOLDER:
@@ -70,10 +70,10 @@ def compare(name, container, service, version):
     require(mib(limit) == mib(service["mem_limit"]), f"{name}: {limit}, not {service['mem_limit']}")
     processors = re.sub(r"\$\{CPUS:-(\d+)\}", r"\1", str(service["cpus"]))
     require(str(container["resources"]["limits"].get("cpu")) == processors, f"{name}: {container['resources']['limits']}, not {processors} processors")
-    require(container["securityContext"].get("readOnlyRootFilesystem") is True, f"{name}: may write where it is not to")
+    require(container["securityContext"].get("readOnlyRootFilesystem") is True, f"{name}: may write to a forbidden place")
     rights = container["securityContext"]["capabilities"]
     require(rights["drop"] == ["ALL"] and rights.get("add", []) == service.get("cap_add", []), f"{name}: capabilities {rights}")
-    require(container["securityContext"]["allowPrivilegeEscalation"] is False, f"{name}: may become more")
+    require(container["securityContext"]["allowPrivilegeEscalation"] is False, f"{name}: may gain privileges")
     require("readinessProbe" in container, f"{name}: there is no readiness probe")
     wanted = [service["environment"].get(key) for key in ("JAVA_MEMORY", "TASK_HEAP")] if "environment" in service else [None, None]
     given = {variable["name"]: variable.get("value") for variable in container.get("env", [])}
@@ -118,7 +118,7 @@ def main():
     labels = {document["metadata"].get("labels", {}).get("app") for _, document in everything}
     for file, document in everything:
         selector = document["spec"].get("podSelector", {}).get("matchLabels") if document["kind"] == "NetworkPolicy" else None
-        require(not selector or selector["app"] in labels, f"{file}: nothing is called {selector}")
+        require(not selector or selector["app"] in labels, f"{file}: no resource is named {selector}")
     print(f"{len(everything)} manifests")
 
 

@@ -50,7 +50,7 @@ def check_doors(rows):
     doors = {(service, port): allowed for service, port, operation, allowed in rows if operation == "connect"}
     for service, port, operation, allowed in rows:
         require((service, port) not in doors or allowed <= doors[service, port],
-                f"{service} {port} {operation}: {allowed - doors.get((service, port), set())} may do what its port does not admit it for")
+                f"{service} {port} {operation}: {allowed - doors.get((service, port), set())} has a right, but its port does not admit it")
 
 
 def certificates(folder):
@@ -88,9 +88,9 @@ def check_stolen(folder, entries):
     subprocess.run([ROOT / "deploy/images/web/certificates", *entries], check=True, env=environment)
     for service in ("control", "kafka"):
         authority = folder / service / "monitor.ca.pem"
-        require(not passes(authority, stolen), f"{service} still admits a monitor's certificate of the authority before")
+        require(not passes(authority, stolen), f"{service} still admits a monitor's certificate of the previous authority")
         require(passes(authority, folder / "monitor-1/own.pem"), f"{service} does not admit a monitor's new certificate")
-    require(passes(folder / "authority/switch.pem", folder / "switch/own.pem"), "another role's certificates are not of its authority any more")
+    require(passes(folder / "authority/switch.pem", folder / "switch/own.pem"), "certificates of another role no longer match its authority")
 
 
 def check_names():
@@ -113,7 +113,7 @@ def check_certificates(rows):
             role, home = re.match(r"(\w+)/([\w-]+)", entry).groups()
             callers = {each for service, _, operation, allowed in rows if operation == "connect" and service == role for each in allowed} - {"job"}
             known = {file.name.removesuffix(".ca.pem") for file in (folder / home).glob("*.ca.pem")}
-            require(callers <= known, f"{home} knows no authority of {callers - known}")
+            require(callers <= known, f"{home} has no authority of {callers - known}")
             for other in known:
                 require(subjects(folder / home / f"{other}.ca.pem") == {other}, f"{home}: {other}.ca.pem is another's")
             own = folder / home / "own.pem"
@@ -121,7 +121,7 @@ def check_certificates(rows):
                 for other in {role for role in ("control", "monitor", "switch", "kafka") if role != entry.split("/")[0]}:
                     require(not passes(folder / "authority" / f"{other}.pem", own), f"{home}'s certificate passes as one of {other}")
         readable = [file for file in folder.rglob("*") if file.is_file() and file.stat().st_mode & 0o77 and file.parent.name != "switch"]
-        require(not readable, f"others may read {readable}")
+        require(not readable, f"other users may read {readable}")
         before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
         subprocess.run([ROOT / "deploy/images/web/certificates", *entries], check=True, env={"SECRETS": str(folder), "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"})
         changed = [file for file, content in before.items() if file.read_bytes() != content]

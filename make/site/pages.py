@@ -1,8 +1,8 @@
 """Finds the pages of the site in the repository, and rewrites their links.
 
-The site consists of docs/ and of the pages elsewhere in the repository to which these lead, such as README.md of a component. The latter
-appear under "Repository". A link to a source file, which is not a page, becomes its text with the file's path.
-"""
+The site consists of docs/ and of the pages elsewhere in the repository to which they link, such as README.md of a
+component. The latter appear under "Repository". A link to a source file, which is not a page, becomes its text with the
+file's path. """
 
 import importlib.machinery
 import importlib.util
@@ -24,23 +24,23 @@ LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<
 
 
 def version():
-    """The version in pom.xml, which is that of the build."""
+    """Returns the version in pom.xml, which is that of the build."""
     pom = xml.etree.ElementTree.parse(ROOT / "pom.xml").getroot()
     return pom.find("{*}version").text
 
 
 def site_path(path):
-    """The path on the site of a page or picture of the repository."""
+    """Returns the path on the site of a page or picture of the repository."""
     return path.removeprefix(DOCS) if path.startswith(DOCS) else ELSEWHERE + path
 
 
 def shown(path):
-    """True for files that are on the site if a page leads to them."""
+    """Returns True for files that are on the site if a page leads to them."""
     return path.startswith(DOCS) or path.endswith((".md", *PICTURES))
 
 
 def target_of(page, target):
-    """The file in the repository to which a relative link leads, and the anchor. A folder is its README.md, if there is one."""
+    """Returns the file in the repository to which a relative link leads, and the anchor. A link to a folder leads to its README.md, if there is one."""
     path, anchor = links.resolve(page, target)
     readme = posixpath.normpath(path + "/README.md")
     if (ROOT / path).is_dir() and (ROOT / readme).is_file():
@@ -49,7 +49,7 @@ def target_of(page, target):
 
 
 def reachable():
-    """The files outside docs/ that are on the site, found by following links from the pages of docs/."""
+    """Returns the files outside docs/ that are on the site, found by following links from the pages of docs/."""
     waiting = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / DOCS).rglob("*.md"))]
     found = set(waiting)
     while waiting:
@@ -64,7 +64,7 @@ def reachable():
 
 
 def rewrite(page, text):
-    """The page's text with each relative link leading to where its target is on the site."""
+    """Returns the page's text, whose relative links lead to their targets on the site."""
     masked = links.without_code(text)
     out, end = [], 0
     for match in LINK.finditer(text):
@@ -87,5 +87,5 @@ def site_link(page, match):
 
 
 def repository_path(path):
-    """The path in the repository of a page on the site: the reverse of site_path."""
+    """Returns the path in the repository of a page on the site: the inverse of site_path."""
     return path.removeprefix(ELSEWHERE) if path.startswith(ELSEWHERE) else DOCS + path

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the documentation site without building it: links are rewritten to where their targets are on the site, and missing terms are found."""
+"""Tests the documentation site without building it: links are rewritten to their targets on the site, and missing terms are found."""
 
 import importlib.machinery
 import importlib.util

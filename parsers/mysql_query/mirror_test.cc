@@ -8,7 +8,7 @@
 namespace tapline::mysql_test {
 namespace {
 
-// Statements that each identify themselves in both directions: the number of rows equals the statement's number.
+// Self-identifying statements: the number of rows equals the statement's number.
 Dialogue told_apart() {
   return logged_in() + Dialogue{{true, prepare("SELECT 2 ?")},
                                 {false, prepared(1, 1, 2)},

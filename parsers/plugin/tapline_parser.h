@@ -9,7 +9,7 @@
  * `tapline-monitor --plugin FILE` loads it.
  *
  * Versions. TAPLINE_PARSER_ABI changes when the meaning of a declaration here changes; a plug-in built for another
- * number is refused. Structures only grow at their end: each side declares the size of its structures (`struct_bytes`,
+ * number is rejected. Structures only grow at their end: each side declares the size of its structures (`struct_bytes`,
  * `field_bytes`), and structures that Tapline passes may be larger than those that a plug-in knows.
  *
  * Instances and threads. Each lane (polling thread) has a separate instance from create(). An instance is called by one

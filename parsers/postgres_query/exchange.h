@@ -41,7 +41,7 @@ struct Request : RequestHalf {
   bool parses = false;   // its first message is a Parse
   bool binds = false;    // it has a Bind
   bool copies = false;   // it sent rows
-  bool cut = false;      // the text was longer
+  bool cut = false;      // the text was truncated
   bool skipped = false;  // an earlier request of its batch failed
   uint32_t batch = 0;    // requests between two Syncs have the same number
 

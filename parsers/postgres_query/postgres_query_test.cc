@@ -105,17 +105,17 @@ TEST(PostgresQuery, SimpleQueries) {
 TEST(PostgresQuery, ExtendedQueries) {
   expect_at_every_cut(
       logged_in() +
-          Dialogue{// All at once, without a name.
+          Dialogue{// Parse, Bind and Execute are sent together, without a name.
                    {true, parse("SELECT $1") + bind() + describe('P') + execute() + kSync},
                    {false, kParsed + kBound + selected(2) + kReady},
-                   // Prepared, described, and then run twice.
+                   // A statement is prepared, described, and then executed twice.
                    {true, parse("UPDATE t", "s1") + describe('S', "s1") + kSync},
                    {false, kParsed + message('t', number(0, 2)) + kNoData + kReady},
                    {true, bind("s1") + execute() + kSync},
                    {false, kBound + done("UPDATE 7") + kReady},
                    {true, bind("s1") + execute() + kSync},
                    {false, kBound + done("UPDATE 0") + kReady},
-                   // A portal whose rows come in two parts.
+                   // A portal whose rows arrive in two parts.
                    {true, parse("SELECT x") + bind("", "c1") + execute("c1") + kSync},
                    {false, kParsed + kBound + rows(2) + message('s') + kReady},
                    {true, execute("c1") + kSync},
@@ -133,7 +133,7 @@ TEST(PostgresQuery, PipelinesAndErrorsInThem) {
                                          kBound + rows(1) + done("SELECT 1") + kReady}},
       {kConnected, "execute SELECT 1 ok  1 0 ", "execute SELECT bad error 42703 0 0 ", "execute SELECT 2 skipped  0 0 ",
        "execute SELECT 2 skipped  0 0 ", "execute SELECT 1 ok  1 0 "});
-  // Binding and running may fail, too.
+  // Bind and Execute may fail, too.
   EXPECT_EQ(parsed(logged_in() +
                    Dialogue{{true, one + kSync}, {false, kParsed + kBound + rows(3) + error("57014") + kReady}})[1],
             "execute SELECT 1 error 57014 3 0 ");
@@ -216,7 +216,7 @@ TEST(PostgresQuery, Times) {
             "52000000 73000000 79000000 83000000");
 }
 
-// Statements that each identify themselves in both directions: the number of rows equals the statement's number.
+// Self-identifying statements: the number of rows equals the statement's number.
 Dialogue told_apart() {
   Dialogue dialogue = logged_in() + Dialogue{{true, parse("SELECT 2 $1", "s") + kSync}, {false, kParsed + kReady}};
   for (const int number : {1, 2, 3, 4, 5}) {
@@ -304,7 +304,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsBatch) {
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
   ASSERT_EQ(expected.size(), 1u + 4 * 7);
-  // By the second round the client was seen often enough to wait for all answers.
+  // In the second round the client is known to wait for all answers.
   size_t line = 1 + 7;
   for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
     const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];

@@ -37,7 +37,7 @@ LOGGED = {"query": "statement", "execute": "execute"}
 
 
 def compare_with_log(monitor):
-    """Faults: statements logged but not reported, or vice versa, or reported as faster than the server was."""
+    """Faults: statements logged but not reported, or vice versa, or reported with a shorter time than the server's."""
     entries = [json.loads(line) for line in (HERE / "captures" / "mixed.log.jsonl").read_text().splitlines()]
     theirs = collections.Counter((e["port"], e["kind"], e["statement"], e.get("sqlstate", "")) for e in entries if e["statement"])
     durations = collections.defaultdict(list)
@@ -79,7 +79,7 @@ def lost(numbers, random_numbers):
 
 
 def late(numbers, random_numbers):
-    """Packets move to other places, with their times."""
+    """Packets move to other positions, with their times."""
     return sorted(numbers, key=lambda i: i + (random_numbers.randint(1, 3) + 0.5 if random_numbers.random() < 0.02 else 0))
 
 
@@ -106,13 +106,13 @@ def is_same(ours, true):
 
 
 def is_rest_of(heads, ours, whole):
-    """A response marked as cut, its first packet lost: the request is right, and the response belongs to it."""
+    """The response is marked as cut, since its first packet was lost: the request is correct, and the response belongs to it."""
     return heads and ours[3] and any(request == heads[0] and response < heads[1] and is_same(ours, true)
                                      for (request, response), pairs in whole.items() for true in pairs)
 
 
 def judge(ours, whole, numbers):
-    """(pairs whose heads are present, right ones; the same if one packet has several requests; wrong ones)."""
+    """Returns the numbers of pairs whose heads are present and of correct ones, both if one packet has several requests, and the wrong ones."""
     there, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
     asked = collections.Counter(heads[0] for heads, pairs in whole.items() for _ in pairs)
     for heads, pairs in whole.items():

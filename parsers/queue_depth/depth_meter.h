@@ -39,7 +39,7 @@ class DepthMeter final : private queues::MatchSink {
  private:
   // The sums of one interval.
   struct Interval {
-    queues::Finding fullest;   // the finding of the packet that found the most bytes
+    queues::Finding fullest;   // the contents found by the packet that found the most bytes
     uint64_t queue_bytes = 0;  // Σ over packets of the bytes that each found
     int64_t least_delay_ns = INT64_MAX, longest_delay_ns = 0, delays_ns = 0;
     uint64_t measured = 0;  // packets whose arrival was seen

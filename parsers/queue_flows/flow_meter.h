@@ -43,7 +43,7 @@ class FlowMeter final : private queues::MatchSink {
  private:
   struct Flow {
     queues::DepartureHeader latest;
-    queues::Finding finding;  // the finding of the packet that waited longest
+    queues::Finding finding;  // the contents found by the packet that waited longest
     int64_t delay_ns = 0;
     uint64_t packets = 0, bytes = 0;
     uint64_t lost = 0;  // packets that never left

@@ -35,7 +35,7 @@ Harness harness_of(const Arguments& arguments) {
   return queues::testing::tapped("queue_flows", values);
 }
 
-// All but the probe's.
+// All tuples except those of the probe.
 std::vector<Tuple> tuples_of(const Harness& harness) {
   std::vector<Tuple> tuples = harness.tuples();
   std::erase_if(tuples, [](const Tuple& tuple) { return tuple.header.src_port == kProbe; });

@@ -11,7 +11,7 @@
 
 namespace tapline::rates {
 
-// How samples become bursts (Planck section 3.2.2): a burst ends after a gap, or at its maximum duration.
+// Rules for grouping samples into bursts (Planck section 3.2.2): a burst ends after a gap, or at its maximum duration.
 struct BurstLimits {
   int64_t gap_ns = 200'000;
   int64_t longest_ns = 700'000;

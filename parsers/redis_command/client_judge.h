@@ -15,7 +15,7 @@ namespace tapline::redis {
 // full if the sides take turns, according to their acknowledgements; otherwise a segment may come from the middle of a
 // value.
 //
-// It is never so certain that further evidence could not change the verdict.
+// Further evidence can always change the verdict.
 class ClientJudge {
  public:
   // The side that the query, or an earlier guess, takes for the client. `weight`: counts as this many commands.

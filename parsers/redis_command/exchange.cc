@@ -236,7 +236,7 @@ void Exchange::begin_reply_mode(std::string_view word) {
   append_upper(&mode, word);
   if (mode == "ON") silent_ = false;
   if (mode == "OFF") silent_ = true;
-  skips_ = mode == "SKIP";  // this one and the next
+  skips_ = mode == "SKIP";  // for this command and the next
   begin_request(true);
   skips_ = mode == "SKIP" && !silent_;
 }
@@ -255,7 +255,7 @@ void Exchange::element_read(uint64_t end) {
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
   if (answering_ == Answering::kFirstElement) return first_element(side, bytes, first);
   if (!is_type(bytes.front())) return Unit::none();
-  // A server never speaks first, though its answers may be seen first.
+  // A server never sends first, though its answers may be captured first.
   const bool unasked = first.peer_offset_known && first.peer_offset == 0;
   if (unasked && first.offset == 0 && !middle_[side]) return Unit::none();
   const size_t line_bytes = readers_[side].line_end(bytes);
@@ -339,8 +339,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// The inside of a value may look like anything: reading resumes with a command at the start of a client's turn, and
-// with an answer where one must begin.
+// A value may contain any bytes: reading resumes with a command at the start of a client's turn, and with an answer
+// where one must begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;

@@ -27,7 +27,7 @@ class HeldPieces {
     make_room(bytes.size());
     if (bytes.size() > kMaxBytes) return;
     bytes_ += bytes.size();
-    // The first piece was all that its side sent.
+    // True if the first piece is everything that its side has sent.
     if (pieces_.size() == 1 && from_first_ && pieces_[0].side != side) pieces_[0].begins = true;
     pieces_.push_back({side, segment, begins, 0, std::string(bytes.begin(), bytes.end())});
   }
@@ -36,7 +36,7 @@ class HeldPieces {
     pieces_.push_back({side, segment, false, missing, {}});
   }
 
-  // Takes all of them, oldest first, and leaves none.
+  // Removes and returns all pieces, oldest first.
   std::vector<Piece> take() {
     bytes_ = 0;
     from_first_ = false;

@@ -62,7 +62,7 @@ Exchanged exchange_of(int number) {
   }
 }
 
-// With the ports of either side higher.
+// Tests a higher port on either side.
 std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>& kinds = {}) {
   Conversation conversation({.client_port = static_cast<uint16_t>(low_client ? 4000 : 40000), .server_port = 6379});
   conversation.handshake();
@@ -103,7 +103,7 @@ TEST(RedisCommand, ArraysAreAnswersWhereverTheCaptureStarts) {
   }
 }
 
-// The same answers repeatedly, each kind separately. If either side's arrays could answer the other's, only the query
+// Repeats the same answers, each kind separately. If either side's arrays could answer the other's, only the query
 // decides.
 TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
   for (int kind = 0; kind < 9; ++kind) {

@@ -164,7 +164,7 @@ TEST(RedisCommand, JoinsInMidStream) {
   for (int i = 0; i < 3; ++i) conversation.client(command("GET a")).server("$1\r\nx\r\n");
   std::vector<Frame> frames = conversation.frames();
   frames.erase(frames.begin(), frames.begin() + 4);
-  // The first answer alone could belong to any protocol.
+  // The first answer on its own could belong to any protocol.
   EXPECT_EQ(parse(frames), (Lines{"GET a ok  ", "GET a ok  ", "GET a ok  "}));
 }
 

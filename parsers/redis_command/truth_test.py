@@ -25,7 +25,7 @@ WITHOUT_KEY = {"PING", "HELLO", "AUTH", "COMMAND", "INFO", "CLIENT", "CONFIG", "
 SUBSCRIPTIONS = {b"subscribe", b"psubscribe", b"ssubscribe", b"unsubscribe", b"punsubscribe", b"sunsubscribe"}
 MESSAGES = {b"message", b"pmessage", b"smessage"}
 
-# `words` of a command, `inline` or not; `value` of an answer. Offsets of the stream.
+# `words` of a command, `inline` or not; `value` of an answer. Offsets are those in the stream.
 Command = collections.namedtuple("Command", "begin end words inline")
 Answer = collections.namedtuple("Answer", "begin end value")
 
@@ -42,7 +42,7 @@ def line_at(stream, at):
 
 
 def value_at(stream, at):
-    """(value, its end): bytes, a list, or (type, text) of a line."""
+    """Returns (value, its end); the value is bytes, a list, or (type, text) of a line."""
     line, at = line_at(stream, at)
     kind, rest = line[:1], line[1:]
     if kind in b"$=!":
@@ -96,7 +96,7 @@ def answers_of(stream):
 
 
 def first_word(value):
-    """The first element of an array or a push, if it is a text."""
+    """Returns the first element of an array or a push, if it is a text."""
     values = value[1] if isinstance(value, tuple) and value[0] == b">" else value
     return values[0] if isinstance(values, list) and len(values) >= 3 and isinstance(values[0], bytes) else b""
 
@@ -130,7 +130,7 @@ def state_of(value):
 
 
 def unanswered(commands):
-    """The commands that CLIENT REPLY leaves without an answer, by offset."""
+    """Returns the commands that CLIENT REPLY leaves without an answer, by offset."""
     silent, skip, result = False, False, set()
     for command in commands:
         mode = command.words[2].upper() if name_of(command) == "CLIENT REPLY" and len(command.words) > 2 else b""
@@ -142,7 +142,7 @@ def unanswered(commands):
 
 
 def expected(asked, answered):
-    """The tuples of one connection: (command, key, status, error, first byte, last byte, bytes, bytes, partial)."""
+    """Returns the tuples of one connection: (command, key, status, error, first byte, last byte, bytes, bytes, partial)."""
     commands = list(commands_of(asked.data))
     quiet = unanswered(commands)
     answers, confirmations = iter([a for a in answers_of(answered.data) if not is_message(a.value)]), 0

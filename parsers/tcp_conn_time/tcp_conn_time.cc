@@ -19,8 +19,8 @@ class TcpConnTime final : public Parser {
         .layer = Layer::kTransport,
         .fields =
             {{"event", FieldType::kString, "",
-              "syn, established, fin (the second one), rst or timeout (given up); rst-ignored (the connection went "
-              "on), "
+              "syn, established, fin (the second one), rst or timeout (given up); rst-ignored (the connection "
+              "continued), "
               "stray-rst (of no known connection), syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
               "Outcome, for fin, rst and timeout: closed (FIN both ways), reset, refused (RST answers SYN), unanswered "

@@ -64,7 +64,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation&
 }
 constexpr uint8_t kRstAck = tcp_flag::kRst | tcp_flag::kAck, kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
 
-// A SYN, an attacker's answer, then the true answer and the rest of the connection.
+// A SYN, an attacker's answer, then the genuine answer and the rest of the connection.
 Lines after_forged_answer(uint32_t seq, uint32_t ack, uint8_t flags) {
   Conversation conversation;
   conversation.client("", tcp_flag::kSyn);

@@ -17,12 +17,12 @@ import oracle  # noqa: E402
 
 EXPECTED_CONNECTIONS = 223
 MAX_MEDIAN_DIFFERENCE_NS = 1_000_000
-# Outcomes that a tap can see for each kind of connection that the client made.
+# Possible outcomes at a tap for each kind of connection that the client made.
 OUTCOMES = {"refused": {"refused"}, "dropped": {"unanswered"}, "rst": {"reset"}}
 
 
 def connections(tuples):
-    """By client port: for each incarnation its tuples by event."""
+    """Returns, by client port, each incarnation's tuples by event."""
     by_flow = collections.defaultdict(dict)
     for t in tuples:
         by_flow[(t["src_port"], t["dst_port"], t["flow_id"])][t["event"]] = t
@@ -50,7 +50,7 @@ def main():
     logged = [entry for entry in log if entry["cport"]]
     for entry in logged:
         found = [e for e in seen.get((entry["cport"], entry["sport"]), []) if "syn" in e]
-        # Ports are reused: takes the incarnation that began nearest to the log's start.
+        # Ports are reused: selects the incarnation that began nearest to the log's start.
         if not found:
             errors.append(f"not found: {entry}")
             continue

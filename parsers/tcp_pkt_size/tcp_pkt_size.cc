@@ -64,9 +64,9 @@ class TcpPktSize final : public Parser {
   }
 
  private:
-  // These counts go together with the connection's counts of packets that the parser was not shown.
+  // These counts complement the connection's counts of packets that the parser did not receive.
   struct State {
-    uint64_t queries;  // those that wanted the packets counted here
+    uint64_t queries;  // queries that selected the packets counted here
     uint64_t bytes;
     uint64_t more_bytes_before;
     uint32_t more_packets_before;
@@ -89,7 +89,7 @@ class TcpPktSize final : public Parser {
       state.position = static_cast<uint32_t>(active_.size());
       restart(state, packet);
     } else if (state.queries != packet.queries) {
-      // Queries were added or removed within the second: each is given just the packets that it wanted.
+      // Queries were added or removed within the second: each receives just the packets that it selected.
       out.header_of(packet);  // moves the clock
       tell(*packet.connection, state.queries, out);
       restart(state, packet);

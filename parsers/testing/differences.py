@@ -15,8 +15,8 @@ def cell(value):
 
 
 def rows_of(capture, truth, ours, source="tshark"):
-    """Rows (capture, who has it, the item's cells, times) of items that only one of two lists has; an item is a
-    tuple. `source` names the truth."""
+    """Returns rows (capture, side, the item's cells, times) of items in only one of two lists; an item is a tuple.
+    `source` names the truth."""
     shown = lambda items: collections.Counter(tuple(map(cell, item)) for item in items)
     truth, ours = shown(truth), shown(ours)
     return [(capture, who, *item, str(times)) for who, more, fewer in ((source, truth, ours), ("ours", ours, truth))
@@ -41,7 +41,7 @@ def markdown(difference):
 
 
 def unexplained(found, rows):
-    """Error lines: differences without a row, rows that do not differ that often, rows without a reason. Each cell of a
+    """Returns error lines: differences without a row, rows that do not differ that often, rows without a reason. Each cell of a
     row may be a pattern (*); its times are the sum over all that match."""
     wrong, left = [], {row: int(row[-1]) for row in rows}
     for difference in found:

@@ -7,7 +7,7 @@
 
 namespace tapline::testing {
 
-// How a mirror delivers frames. Shares are random shares of all; late frames come 1 to `places` positions later than
+// Disorder caused by a mirror. Shares are random shares of all; late frames come 1 to `places` positions later than
 // they should.
 struct Disorder {
   double lost = 0;

@@ -18,12 +18,12 @@ BLOCK = re.compile(r"<!-- (file|line|run)(?:: (\S+))?(?: after \"([^\"]+)\")? --
 
 
 def blocks(tutorial):
-    """(kind, path, after, code) of each marked block."""
+    """Returns (kind, path, after, code) of each marked block."""
     return [match.groups() for match in BLOCK.finditer(tutorial.read_text(encoding="utf-8"))]
 
 
 def with_line(text, after, line):
-    """The text with the line added after the one that contains `after`. Continued lines stay continued."""
+    """Returns the text with the line added after the one that contains `after`. Continued lines stay continued."""
     lines = text.splitlines(keepends=True)
     positions = [i for i, existing in enumerate(lines) if after in existing]
     if len(positions) != 1:

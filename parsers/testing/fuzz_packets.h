@@ -20,16 +20,16 @@ namespace tapline::testing {
 //   │ 1     │ 1         │ 2, little-endian│         │
 //   └───────┴───────────┴─────────────────┴─────────┘
 //
-// flags: 1 from the server, 2 sequence moved by the parameter (signed, times 16), 4 FIN, 8 RST, 16 SYN, 32 the capture
-// cuts the payload after `parameter` bytes, 64 another connection (of `parameter` % 8), 128 time jumps by `parameter`
-// seconds.
+// flags: 1 from the server, 2 sequence shifted by the parameter (signed, times 16), 4 FIN, 8 RST, 16 SYN, 32 the
+// capture cuts the payload after `parameter` bytes, 64 another connection (of `parameter` % 8), 128 time jumps by
+// `parameter` seconds.
 void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input);
 
 // As above with built-in parsers.
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
-// Likewise with UDP datagrams and ICMP messages between two hosts. flags: 1 from the server, 2 ICMP, 4 IPv6, 32 the
-// capture cuts the payload after `parameter` bytes, 64 another client port (of `parameter` % 8), 128 time jumps by
+// Does the same with UDP datagrams and ICMP messages between two hosts. flags: 1 from the server, 2 ICMP, 4 IPv6, 32
+// the capture cuts the payload after `parameter` bytes, 64 another client port (of `parameter` % 8), 128 time jumps by
 // `parameter` seconds.
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
 

@@ -1,5 +1,5 @@
 // Runs a fuzz target without libFuzzer: over each file of the corpus, each prefix of it, and mutations with a fixed
-// seed. The files that libFuzzer found run unchanged only, since there are hundreds.
+// seed. Files that libFuzzer found run only unchanged, since there are hundreds.
 //
 // usage: TARGET CORPUS… [--found CORPUS…]    (folders or files)
 #include <algorithm>
@@ -66,7 +66,7 @@ void run_with_variants(const Input& input, std::mt19937& random) {
   for (int i = 0; i < kMutationsPerFile; ++i) run(mutated(input, random));
 }
 
-// The file itself, or the files of the folder sorted by name; none if the path does not exist.
+// Returns the file itself, or the files of the folder sorted by name; none if the path does not exist.
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
   if (std::filesystem::is_regular_file(path)) return {path};
   if (!std::filesystem::is_directory(path)) return {};

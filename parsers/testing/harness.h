@@ -56,8 +56,8 @@ class Harness {
   // Bounds that suit tests: few connections, little memory.
   static EngineOptions small();
 
-  // Feeds all frames in bursts of `burst`, fragments reassembled, each packet wanted by `queries`. Returns the number
-  // of packets.
+  // Feeds all frames in bursts of `burst`, with fragments reassembled; `queries` select every packet. Returns the
+  // number of packets.
   size_t feed(const std::vector<Frame>& frames, uint64_t queries = 1, size_t burst = 32,
               ToSide to_side = ToSide::kUnknown);
   // Calls feed() and end().

@@ -29,7 +29,7 @@ def all_parsers(monitor):
 
 
 def run(monitor, parsers, capture):
-    """Exit code (None: it hung), standard error and peak memory in KiB."""
+    """Returns exit code (None: it hung), standard error and peak memory in KiB."""
     command = [str(monitor), "--parser", parsers, "--pcap", str(capture), "--output", "json"]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
@@ -49,7 +49,7 @@ def run(monitor, parsers, capture):
 
 
 def fault(code, errors, memory_kb, usual_kb):
-    """The fault of a run, or nothing."""
+    """Returns the fault of a run, or nothing."""
     if code is None:
         return f"still running after {SECONDS} s"
     if any(finding in errors for finding in FINDINGS):

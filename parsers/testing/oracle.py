@@ -12,13 +12,13 @@ import urllib.parse
 
 SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# tshark's names of each parser's protocol, from its traffic.json.
+# Maps each parser to tshark's names of its protocol, from its traffic.json.
 PROTOCOLS = {path.parent.name: set(json.loads(path.read_text())["protocols"])
              for path in sorted((ROOT / "parsers").glob("*/traffic.json"))}
 
 
 def captures_or_skip():
-    """The folder of reference captures, named by TAPLINE_CAPTURES; ends the program as skipped if it does not exist."""
+    """Returns the folder of reference captures, named by TAPLINE_CAPTURES; ends the program as skipped if it does not exist."""
     folder = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT.parent / "shared" / "traces"))
     if (folder / "truth").is_dir():
         return folder
@@ -27,7 +27,7 @@ def captures_or_skip():
 
 
 def monitor_or_skip():
-    """The monitor: the first argument, or that of the build. Without one (a build without DPDK), ends the program as
+    """Returns the monitor: the first argument, or that of the build. Without one (a build without DPDK), ends the program as
     skipped."""
     monitor = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "bin" / "tapline-monitor")
     if monitor.is_file():
@@ -58,7 +58,7 @@ def encoded(data, kept=""):
 
 
 def as_sent(text, kept=""):
-    """A string of a tuple as it was sent; each byte that is not UTF-8 is U+FFFD."""
+    """Returns a string of a tuple as it was sent; each byte that is not UTF-8 is U+FFFD."""
     decoded = urllib.parse.unquote_to_bytes(text)
     if "%" not in text or encoded(decoded, kept) != text:
         return text
@@ -72,7 +72,7 @@ def read_value(name, value, zero):
 
 
 def tuples(monitor, parser, capture):
-    """The parser's tuples of one capture, in the order of emission, with strings as they were sent and absent
+    """Returns the parser's tuples of one capture, in the order of emission, with strings as they were sent and absent
     values as in the truth."""
     command = [str(monitor), "--parser", parser, "--pcap", str(capture), "--output", "json"]
     run = subprocess.run(command, capture_output=True, timeout=120, check=False)
@@ -84,7 +84,7 @@ def tuples(monitor, parser, capture):
 
 
 def json_lines(path):
-    """Records of a .jsonl file, or of its .zst."""
+    """Returns the records of a .jsonl file, or of its .zst."""
     if path.exists():
         data = path.read_bytes()
     else:
@@ -94,7 +94,7 @@ def json_lines(path):
 
 
 def captures_with_truth(folder, areas=None):
-    """(name, path, records of the truth) of each readable capture with truth."""
+    """Yields (name, path, records) of each readable capture with tshark's records."""
     for area in areas or sorted(p.name for p in (folder / "truth").iterdir()):
         for capture in sorted((folder / area).iterdir()):
             truth = folder / "truth" / area / (capture.name.removesuffix(".zst") + ".jsonl")
@@ -103,7 +103,7 @@ def captures_with_truth(folder, areas=None):
 
 
 def speaks(parser, records):
-    """True if tshark saw the parser's protocol in a capture with this truth, or did not look."""
+    """Returns true if tshark saw the parser's protocol in a capture with these records, or did not examine it."""
     summary = next((r for r in records if r["kind"] == "summary"), None)
     return summary is None or bool(PROTOCOLS[parser] & summary["protocols"].keys())
 

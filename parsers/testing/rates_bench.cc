@@ -168,7 +168,7 @@ void measure(uint32_t flows, uint32_t wire_bytes, const std::string& only) {
 }
 
 int run_all(const std::string& row, std::vector<uint32_t> flows, std::vector<uint32_t> wire_bytes) {
-  std::printf("| | cycles a packet, least | median | least, times the pass |\n|---|---|---|---|\n");
+  std::printf("| | cycles per packet, min | median | min, relative to the pass |\n|---|---|---|---|\n");
   for (const uint32_t bytes : wire_bytes) {
     for (const uint32_t number : flows) measure(number, bytes, row);
   }

@@ -21,7 +21,7 @@ TABLE = oracle.ROOT / "docs" / "reference" / "false-positives.md"
 
 
 def counts(monitor, capture):
-    """Tuples by parser; None for a file that the monitor refuses."""
+    """Returns tuples by parser; None for a file that the monitor refuses."""
     command = [str(monitor), "--parser", ",".join(oracle.PROTOCOLS), "--pcap", str(capture), "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         found = collections.Counter(line.split(b'"', 4)[3].decode() for line in run.stdout)
@@ -34,7 +34,7 @@ def counts(monitor, capture):
 
 
 def captures_and_silent(folder):
-    """(name, path, parsers that should be silent); excludes captures that tshark could not read."""
+    """Yields (name, path, parsers that should be silent); excludes captures that tshark could not read."""
     for name, capture, records in oracle.captures_with_truth(folder):
         yield name, capture, [parser for parser in oracle.PROTOCOLS if not oracle.speaks(parser, records)]
 

@@ -24,7 +24,7 @@ def read(capture):
 
 
 def packets(data):
-    """(time in ns, link type, bytes) of each packet of a pcap or pcapng file."""
+    """Yields (time in ns, link type, bytes) of each packet of a pcap or pcapng file."""
     if data[:4] == b"\x0a\x0d\x0d\x0a":
         yield from packets_ng(data)
         return
@@ -52,7 +52,7 @@ def packets_ng(data):
 
 
 def unit_of(options, order):
-    """Time units in a second (option if_tsresol)."""
+    """Returns the number of time units in a second (option if_tsresol)."""
     at = 0
     while at + 4 <= len(options):
         code, length = struct.unpack_from(order + "HH", options, at)
@@ -64,7 +64,7 @@ def unit_of(options, order):
 
 
 def network_of(link, frame):
-    """The IP datagram in a frame, or nothing."""
+    """Returns the IP datagram in a frame, or nothing."""
     if link == ETHERNET:
         at = 12
         while frame[at:at + 2] == b"\x81\x00":
@@ -74,7 +74,7 @@ def network_of(link, frame):
 
 
 def segment_of(time_ns, ip):
-    """The TCP segment in a datagram, or None."""
+    """Returns the TCP segment in a datagram, or None."""
     if len(ip) >= 20 and ip[0] >> 4 == 4 and ip[9] == 6:
         end = struct.unpack_from(">H", ip, 2)[0] or len(ip)
         tcp, source, destination = ip[(ip[0] & 15) * 4:end], ip[12:16], ip[16:20]
@@ -125,7 +125,7 @@ class Stream:
         return False
 
     def time_ns(self, offset):
-        """The arrival time of the byte at this offset."""
+        """Returns the arrival time of the byte at this offset."""
         return self.pieces[bisect.bisect_right(self.pieces, offset, key=lambda piece: piece[0]) - 1][1]
 
 

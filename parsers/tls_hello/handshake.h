@@ -20,7 +20,7 @@ enum class Outcome : uint8_t {
   kClosed,    // the connection was closed or reset before completion
 };
 
-// One handshake, as a tap sees it. It takes both sides' bytes until outcome() is decided.
+// A handshake as a tap sees it. Takes both sides' bytes until outcome() is decided.
 //
 //   client                                server           the handshake is complete, TLS 1.3: *
 //   ClientHello ─────────────────────────▶                                            TLS 1.2 and before: both +

@@ -96,7 +96,7 @@ Conversation handshake_12(size_t cut = 1400) {
   return conversation;
 }
 
-// ---- the fingerprint, by the examples of its specification ----
+// ---- the fingerprint: examples of its specification ----
 
 std::string ja4(const Offer& offer) {
   const std::string body = offer.body();

@@ -33,7 +33,7 @@ ALIKE = {34, 50}
 
 
 def expected(records):
-    """(client, server, name, offered protocols, cipher suite) of each TCP connection with a hello."""
+    """Returns (client, server, name, offered protocols, cipher suite) of each TCP connection with a hello."""
     streams = {}
     for r in records:
         if r["kind"] == "tls_hello" and not str(r["stream"]).startswith("u"):
@@ -55,7 +55,7 @@ def is_grease(code):
 
 
 def ja4(versions, ciphers, extensions, algorithms, protocol):
-    """The fingerprint by the specification, from lists of numbers."""
+    """Returns the fingerprint by the specification, from lists of numbers."""
     plain = lambda codes: [c for c in codes if not is_grease(c)]
     ciphers, extensions, algorithms = plain(ciphers), plain(extensions), plain(algorithms)
     digest = lambda text: hashlib.sha256(text.encode()).hexdigest()[:12] if text else "0" * 12
@@ -69,7 +69,7 @@ def ja4(versions, ciphers, extensions, algorithms, protocol):
 
 
 def ja4_by_tshark(captures):
-    """(client, server) -> fingerprints, from tshark's fields; the last part is cut off if these are incomplete."""
+    """Returns (client, server) -> fingerprints, from tshark's fields; the last part is cut off if these are incomplete."""
     names = ["ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tls.handshake.version", "tls.handshake.extensions.supported_version",
              "tls.handshake.ciphersuite", "tls.handshake.extension.type", "tls.handshake.sig_hash_alg",
              "tls.handshake.extensions_alpn_str", "tls.handshake.type"]

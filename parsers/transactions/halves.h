@@ -23,9 +23,8 @@ struct BareRequestHalf {
   bool after_hidden : 1 = false;  // unseen requests may precede it
   bool begins_batch : 1 = false;  // the client had received more than when it sent the previous request, which was seen
 
-  // A protocol with other rules hides these in its request type:
-  //
-  // A client may ask again when it has received some of the answers it waits for, but not all.
+  // A protocol with other rules hides these in its request type:  A client may send another request when it has
+  // received some of the answers that it waits for, but not all.
   static constexpr bool kMayOverlap = true;
   // True if this response can't answer the request: it contains another command, key or number.
   template <typename Response>
@@ -40,7 +39,7 @@ struct BareRequestHalf {
 struct RequestHalf : BareRequestHalf {
   static constexpr size_t kKeptTextBytes = 256;
 
-  std::string text = {};  // the kept part, one piece after the other; only keep_text() appends to it
+  std::string text = {};  // the kept part, concatenated; only keep_text() appends to it
 
   size_t text_bytes() const { return text.size(); }  // counted as memory
   void clear_text() { text.clear(); }

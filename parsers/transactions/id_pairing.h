@@ -71,8 +71,7 @@ class IdPairing {
     if (place->answered) tell(*place, sink);
   }
 
-  // Begins a response whose first byte is that of `first`. The protocol's fields keep the values of an earlier
-  // response.
+  // Begins a response with the first byte of `first`. The protocol's fields keep the values of an earlier response.
   Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     const bool old =

@@ -114,8 +114,8 @@ class OrderedExchange {
     if (middle_[other_side(side)]) pairing_.hide_responses();
   }
 
-  // A unit of the protocol was seen. `certain`: no other protocol has such a unit at a stream's beginning. `rowed`: nor
-  // three of its kind in a row, anywhere.
+  // A unit of the protocol was seen. `certain`: no other protocol has such a unit at a stream's beginning. `rowed`: no
+  // other protocol has three of its kind in a row, anywhere.
   void recognise(Side asking, Side speaking, bool certain, bool rowed) {
     if (client_ < 0) {
       take_client(asking);

@@ -12,7 +12,7 @@ namespace tapline {
 namespace {
 
 struct Ask : RequestHalf {
-  uint32_t index = 0;  // its true number, which the pairing must determine without reading it
+  uint32_t index = 0;  // its actual number, which the pairing must infer without reading it
   uint32_t tag = 0;    // repeated by its response, if the protocol has such a field
   bool quiet = false;
   bool contradicts(const struct Answer& answer) const;
@@ -99,7 +99,7 @@ class Talk {
     answered_ += 10;
     return *this;
   }
-  // Exchanges from 0 on, one after the other.
+  // Sequential exchanges from 0 on.
   Talk& wait_for(uint32_t exchanges) {
     for (uint32_t i = 0; i < exchanges; ++i) ask(i).answer(i);
     return *this;
@@ -133,7 +133,7 @@ TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
   EXPECT_EQ(Talk().ask(1).answer(1).lose_ask().answer(2).ask(3).answer(3).told(), (Told{"1:1", "-:2", "3:3"}));
 }
 
-// The hole among the answers lies behind the first waiting one, not before it.
+// The hole among the answers lies after the first waiting one rather than before it.
 TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Talk talk;
@@ -211,7 +211,7 @@ TEST(OrderedPairing, TextsCountAsMemory) {
   EXPECT_EQ(sink.pairs, 1u);
 }
 
-// A client and a server some distance apart, seen by the pairing through a mirror that loses messages.
+// A client and a server at a distance; the pairing sees them through a mirror that loses messages.
 class Simulation {
  public:
   enum class Client { kWaits, kBatches, kWindow };

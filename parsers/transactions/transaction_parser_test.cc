@@ -14,7 +14,7 @@ using testing::Conversation;
 using testing::Harness;
 using LinesOf = std::vector<std::string>;
 
-// The smallest protocol that uses the whole library: lines, "?text" asks and "!text" answers.
+// The smallest protocol that uses the whole library: lines, "?text" for requests and "!text" for answers.
 class EchoExchange {
  public:
   struct Request : RequestHalf {};
@@ -173,8 +173,8 @@ TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
   EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
 }
 
-// A client that waits too long is reported while it waits; a late answer is reported with its time and counts no
-// request twice.
+// A client that waits too long is reported while it waits; a late answer is reported with its time and no request is
+// counted twice.
 TEST(TransactionParser, WaitingIsBounded) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();

@@ -19,7 +19,7 @@ struct Unit {
   uint64_t bytes = 0;  // kTaken: length of the unit; kMore: the total number of bytes needed to try again
   uint64_t skip = 0;   // bytes that follow, which are not examined
 
-  // Too short to decide. `bytes`: the total needed, 0 = any more.
+  // Too short to decide. `bytes`: the total needed; 0: any additional byte.
   static Unit more(uint64_t bytes = 0) { return {Kind::kMore, bytes, 0}; }
   static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
   // No unit of this protocol begins like this.

@@ -50,7 +50,7 @@ class UdpFlow final : public Parser {
 
  private:
   struct State {
-    uint64_t queries;  // those that wanted the packets counted here
+    uint64_t queries;  // queries that selected the packets counted here
     uint64_t told;     // queries that were given the flow
     int64_t first_ns;  // of its first packet, in either direction
     uint64_t bytes[2];
@@ -72,7 +72,7 @@ class UdpFlow final : public Parser {
       state.position = static_cast<uint32_t>(active_.size());
       restart(state, packet);
     } else if (state.queries != packet.queries) {
-      // Queries were added or removed within the second: each is given just the packets that it wanted.
+      // Queries were added or removed within the second: each receives just the packets that it selected.
       out.header_of(packet);  // moves the clock
       tell(flow, state.queries, out);
       restart(state, packet);
@@ -82,7 +82,7 @@ class UdpFlow final : public Parser {
     state.bytes[side] += packet.wire_bytes;
   }
 
-  // Queries that are given the flow for the first time get another tuple than those that had it before.
+  // Queries that receive the flow for the first time get a different tuple.
   void tell(const Connection& flow, uint64_t queries, Emitter& out) {
     State& state = state_of<State>(flow);
     if (state.position == 0) return;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes handshakes.pcap.zst: a client asks through a SOCKS proxy, all three on loopback; captured by tcpdump, so to be run as root.
+"""Makes handshakes.pcap.zst: a client sends requests through a SOCKS proxy, all on loopback. Captures with tcpdump, so it needs root.
 
 usage: make.py FILE
 """
@@ -51,7 +51,7 @@ def until_zero(connection):
 
 
 class Proxy(socketserver.BaseRequestHandler):
-    """A SOCKS proxy whose names all lead to loopback, and that takes any password."""
+    """A SOCKS proxy that resolves every name to loopback and accepts any password."""
 
     def handle(self):
         version = exactly(self.request, 1)[0]

@@ -197,7 +197,7 @@ class Talk {
  private:
   bool happens(uint32_t percent) { return random_() % 100 < percent; }
 
-  // One exchange; or several at once, with each side's messages in one segment or in one each; or another request
+  // One exchange, or several at once with each side's messages in one or in separate segments, or another request
   // before the answer.
   void say() {
     const int kind = protocol_.pipelines ? static_cast<int>(random_() % 4) : 0;
@@ -273,7 +273,7 @@ TEST_P(Recovery, PairsAgainAfterCleanExchanges) {
       for (int i = talk.first_judged(); i < talk.end(); ++i) {
         if (tuple[protocol.field] != protocol.named(i)) continue;
         EXPECT_EQ(tuple["partial"], "") << "seed " << seed << ", exchange " << i;
-        // Each answer comes a step after its request.
+        // Each answer follows its request after one step.
         EXPECT_EQ(tuple[protocol.since], std::to_string(Conversation::kStepNs)) << "seed " << seed;
         ++right;
       }

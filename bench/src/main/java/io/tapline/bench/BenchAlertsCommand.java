@@ -80,7 +80,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
   @Option(names = "--only", paramLabel = "PATH", description = "Only this path: events or flink.")
   private Path only;
 
-  /** The ways from a packet to people. */
+  /** The paths from a packet to users. */
   enum Path {
     events,
     flink

@@ -67,7 +67,7 @@ class TokenFileTest {
     askOften(tokens);
     Files.delete(file);
     askOften(tokens);
-    assertThat(lines).as("gone once more").hasSize(3);
+    assertThat(lines).as("removed again").hasSize(3);
   }
 
   private static void askOften(TokenFile tokens) {

@@ -143,7 +143,7 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isEqualTo(200);
   }
 
-  /** A slow switch counts its last packets when both sides have long been still. */
+  /** A slow switch counts its last packets long after both sides have been idle. */
   @Test
   void packetsThatASwitchCountsLateAreNotLost() {
     received(0);
@@ -261,7 +261,7 @@ class CopyBalanceTest {
     Run(int seed) {
       this.seed = seed;
       this.random = new Random(seed);
-      // A flow that begins without packets has nothing that a late counter could add to its base.
+      // A flow that begins without packets has none that a late counter could add to its base.
       this.quietMs = random.nextBoolean() ? 14_000 : 0;
       this.mostLagMs = quietMs > 0 ? 5_000 : 900;
     }

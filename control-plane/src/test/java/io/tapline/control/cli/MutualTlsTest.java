@@ -33,7 +33,7 @@ class MutualTlsTest {
   private static final InetSocketAddress ANY =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
-  /** OFPT_HELLO of some version, whatever the rest: a switch's first word. */
+  /** OFPT_HELLO of any version: a switch's first message. */
   private static final byte[] HELLO = {4, 0, 0, 8, 0, 0, 0, 1};
 
   private static final int MULTIPART_REQUEST = 18;
@@ -99,7 +99,7 @@ class MutualTlsTest {
         .as("without a certificate")
         .isZero();
     assertThat(answeredPlainly(port, said)).as("in the clear").isZero();
-    assertThat(answered(port, own, said)).as("of the authority, after all that").isPositive();
+    assertThat(answered(port, own, said)).as("of the authority, after all others").isPositive();
   }
 
   @Test
@@ -164,7 +164,7 @@ class MutualTlsTest {
         Controller controller =
             Controller.start(options.with(Optional.of(new SwitchTls(server.context(), false))))) {
       assertThat(isTaken(controller, "two", 0xfa)).isTrue();
-      assertThat(isTaken(controller, "two", -1)).as("the highest of all").isTrue();
+      assertThat(isTaken(controller, "two", -1)).as("the highest ID").isTrue();
       assertThat(isTaken(controller, "two", 1)).as("another's").isFalse();
       assertThat(isTaken(controller, "two", 1)).as("the same again").isFalse();
       assertThat(isTaken(controller, "none", 0xfa)).isFalse();
@@ -179,9 +179,9 @@ class MutualTlsTest {
     }
     try (Controller controller =
         Controller.start(options.with(Optional.of(new SwitchTls(server.context(), true))))) {
-      assertThat(isTaken(controller, "none", 0xfa)).as("names none, which may be any").isTrue();
+      assertThat(isTaken(controller, "none", 0xfa)).as("names no ID, and any is allowed").isTrue();
       assertThat(isTaken(controller, "two", 1)).as("names others").isFalse();
-      assertThat(isTaken(controller, "wrong", 0xfa)).as("names none rightly").isFalse();
+      assertThat(isTaken(controller, "wrong", 0xfa)).as("names no valid ID").isFalse();
     }
   }
 

@@ -49,7 +49,7 @@ class RefusalsTest {
   private static final Path PAGE = ROOT.resolve("docs/reference/errors.md");
   private static final String BEGIN = "<!-- RefusalsTest writes the rest of this page. -->\n";
 
-  /** Far longer than a refusal takes, and far shorter than waiting for a service. */
+  /** Much longer than a refusal takes, and much shorter than the wait for a service. */
   private static final Duration LIMIT = Duration.ofSeconds(5);
 
   private static final String QUERY = "PARSE http_get FROM * TO *:80 PROCESS (top-k: k=3, w=10s)";
@@ -219,7 +219,7 @@ class RefusalsTest {
   private static void assertReadable(String input, String said) {
     assertThat(said).as(input).isNotBlank();
     assertThat(said.toLowerCase(Locale.ROOT))
-        .as("%s: said once, and in words", input)
+        .as("%s: one message in plain words", input)
         .doesNotContain("exception", "error: error", "\tat ", "jackson", "null;", ": null")
         .doesNotMatch("(?s).*error:.*error:.*");
   }

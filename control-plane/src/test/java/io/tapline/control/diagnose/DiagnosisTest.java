@@ -68,7 +68,7 @@ class DiagnosisTest {
           .containsExactly(List.of(102), List.of(202));
       assertThat(findings.stream().map(Finding::next)).containsExactly(202, 300);
       assertThat(findings.stream().map(Finding::cause)).containsOnly(Cause.YIELDS_TO_PRIORITY);
-      // At each it meets another flow.
+      // At each switch it competes with another flow.
       assertThat(urgent(findings.get(0))).containsExactly("10.2.1.2");
       assertThat(urgent(findings.get(1))).containsExactly("10.3.0.2");
       findings.forEach(finding -> expectLosses(finding, nodes.truth()));
@@ -183,7 +183,7 @@ class DiagnosisTest {
     return flow.path("source").asText() + " > " + flow.path("destination").asText();
   }
 
-  /** At that switch: of no flow more than it lost, of all together most. */
+  /** At that switch, no flow has more losses than it had, and the total is most of the losses. */
   private static void expectLosses(Finding finding, JsonNode truth) {
     Map<String, Long> found = new HashMap<>();
     for (Contender flow : finding.flows()) {

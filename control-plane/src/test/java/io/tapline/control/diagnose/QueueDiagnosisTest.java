@@ -12,7 +12,7 @@ class QueueDiagnosisTest {
 
   private final QueueDiagnosis diagnosis = new QueueDiagnosis("s1:2", 0, 0);
 
-  /** An event of a burst that lasted 10 ms. */
+  /** Returns an event of a burst that lasted 10 ms. */
   private static ObjectNode event(long beginNs, String client, String server, double share) {
     ObjectNode event = new ObjectMapper().createObjectNode().put("parser", "queue_burst");
     event.put("src_ip", client).put("src_port", 4000).put("dst_ip", server).put("dst_port", 80);

@@ -23,8 +23,8 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A {@code tapline-multilog} for each receiving host of an experiment of sim/packets. Packets come
- * through a pipe, and so when the test wants them: behind the definitions that are to see them.
+ * A {@code tapline-multilog} for each receiving host of an experiment of sim/packets. Packets
+ * arrive through a pipe, so the test can send them after the definitions that must see them.
  */
 public final class TracedNodes implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
@@ -172,7 +172,7 @@ public final class TracedNodes implements AutoCloseable {
     for (Process node : nodes.values()) {
       node.waitFor();
     }
-    // Other processes may then use them.
+    // Other processes may use the ports afterwards.
     for (String host : hosts()) {
       Files.deleteIfExists(pipe(host));
       Files.deleteIfExists(folder.resolve(host + ".sock"));

@@ -306,8 +306,8 @@ class DrillServiceTest {
   }
 
   /**
-   * Coordinators that are killed wherever they are leave no node frozen: neither what they froze
-   * last, for a node hears that their stream broke, nor is a snapshot taken that they spoilt.
+   * Coordinators that are killed at any point leave no node frozen, since nodes detect the broken
+   * stream, and a snapshot that they disturb is retried.
    */
   @Test
   void aKilledCoordinatorFreezesNoNode() throws Exception {
@@ -331,7 +331,7 @@ class DrillServiceTest {
       long before = System.nanoTime();
       assertThat(eventually(() -> count(both, "", "h2"))).isPositive();
       assertThat(Duration.ofNanos(System.nanoTime() - before))
-          .as("long before a freeze of 60 s would be over")
+          .as("long before a freeze of 60 s would expire")
           .isLessThan(Duration.ofSeconds(30));
     }
   }

@@ -15,7 +15,7 @@ import java.time.Duration;
 
 /**
  * A real node whose packets the test writes, through a named pipe. Rows wait for their batch to
- * fill while packets may come, and from a pipe they always may: so packets come by batches.
+ * fill while packets may arrive, and from a pipe they always may, so the test sends whole batches.
  */
 final class FedNode implements AutoCloseable {
   /** The node's batch (row_ring.h). */
@@ -67,7 +67,7 @@ final class FedNode implements AutoCloseable {
         .array();
   }
 
-  /** Has the node append a batch. */
+  /** Makes the node append a batch. */
   void append() throws Exception {
     ByteBuffer packets = ByteBuffer.allocate(BATCH * (16 + PACKET_BYTES));
     for (int i = 0; i < BATCH; i++) {

@@ -31,9 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The coordinator over real nodes, by cause and effect: a chain of batches, each appended to a node
- * only once the one before, at another node, can be seen. A snapshot is a state that was if it
- * holds the chain's beginning, up to some row.
+ * Tests the coordinator's causality with real nodes: a chain of batches, each appended to a node
+ * only once the previous one is visible at another node. A snapshot is consistent if it contains a
+ * prefix of the chain.
  */
 class SnapshotAtomicityTest {
   private static final int NODES = 3;
@@ -117,7 +117,7 @@ class SnapshotAtomicityTest {
       }
     }
 
-    /** Returns how many rows of a chain's beginning each node has. */
+    /** Returns the number of rows that each node has of a chain's prefix. */
     private static List<Long> beginning(long rows) {
       Random order = order();
       long[] counts = new long[NODES];

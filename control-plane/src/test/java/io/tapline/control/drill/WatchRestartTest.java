@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Watches of services that follow each other with the same file, on a real node whose packets the
- * test sends through a pipe.
+ * Tests watches of consecutive services with the same file, on a real node whose packets the test
+ * sends through a pipe.
  */
 class WatchRestartTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -58,7 +58,7 @@ class WatchRestartTest {
         DrillService.following(
             List.of(node.address()), name -> List.of(), NodeAccess.LOCAL, tokens);
     drill.watches().lead(store);
-    Await.until("alerts are heard", PATIENCE, () -> drill.watches().hears("h1"));
+    Await.until("alerts are received", PATIENCE, () -> drill.watches().hears("h1"));
   }
 
   private void end() {
@@ -184,7 +184,7 @@ class WatchRestartTest {
   @Test
   void aNodeThatWasUnreachableWhenTheWatchWasAddedHasAGap() throws Exception {
     node.kill();
-    Await.until("the node is away", PATIENCE, () -> !drill.watches().hears("h1"));
+    Await.until("the node is unreachable", PATIENCE, () -> !drill.watches().hears("h1"));
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     assertThat(evaluation(name).evaluates()).isFalse();
     assertThat(evaluation(name).coverage()).isNull();
@@ -259,7 +259,7 @@ class WatchRestartTest {
     WatchRecord ended = drill.watches().records().get(webs);
     assertThat(ended.isActive()).isFalse();
     assertThat(ended.reason()).isEqualTo("its token was revoked, or has expired");
-    // While the server runs; the token's subnets no longer cover the watch's.
+    // While the server runs, the token's subnets change and no longer cover the watch's.
     Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", "10.0.2.0/24", db));
     Await.until("it ends", PATIENCE, () -> !drill.watches().records().get(dbs).isActive());
     assertThat(drill.watches().records().get(dbs).reason()).contains("no longer permits it");

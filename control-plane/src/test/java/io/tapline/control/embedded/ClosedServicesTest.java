@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests what other users can reach of the embedded services: tries each port that this process
- * listens on.
+ * Tests the access of other users to the embedded services: tries each port on which this process
+ * listens.
  */
 class ClosedServicesTest {
   @TempDir Path folder;

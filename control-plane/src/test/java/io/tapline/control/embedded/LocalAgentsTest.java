@@ -87,7 +87,7 @@ class LocalAgentsTest {
         assertThat(before).hasSize(1);
         before.get(0).destroyForcibly();
         Await.until(
-            "another holds the lease",
+            "another agent has the lease",
             PATIENCE,
             () -> registry.states().get(0).sinceNs() != sinceNs && !up().isEmpty());
         assertThat(agents()).hasSize(1).isNotEqualTo(before);

@@ -112,7 +112,7 @@ class FlinkTlsTest {
       }
       URI plain = URI.create("http://localhost:" + port);
       FlinkRest.Answer sentAway = new FlinkRest(plain).get("/overview");
-      assertThat(sentAway.status()).as("only told to come over TLS").isBetween(300, 399);
+      assertThat(sentAway.status()).as("only redirected to TLS").isBetween(300, 399);
       assertThat(sentAway.body()).isEmpty();
       URI another = URI.create("https://127.0.0.2:" + port);
       assertThatThrownBy(() -> new FlinkRest(another, tls("own")).get("/overview"))

@@ -39,7 +39,7 @@ public final class TlsPeer implements AutoCloseable {
         connection.setSoTimeout(1_000);
         connection.getInputStream().read(new byte[64]);
       } catch (IOException e) {
-        // A client without TLS, or the end.
+        // The client does not use TLS, or the server is closed.
       }
     }
   }

@@ -199,7 +199,7 @@ class QueryPlacementsTest {
   private static void await(BooleanSupplier condition) throws InterruptedException {
     long endNs = System.nanoTime() + 60_000_000_000L;
     while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime()).as("still not so after a minute").isLessThan(endNs);
+      assertThat(System.nanoTime()).as("still not confirmed after a minute").isLessThan(endNs);
       Thread.sleep(20);
     }
   }

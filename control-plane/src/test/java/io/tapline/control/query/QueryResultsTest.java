@@ -25,7 +25,7 @@ class QueryResultsTest {
         settings, HostAndPort.from(redis.address()), DefaultJedisClientConfig.builder().build());
   }
 
-  /** When a server stops, at least as many queries as there are connections ask at once. */
+  /** When a server stops, at least as many queries as connections send requests at once. */
   @Test
   void progressIsReadOverOneConnection() throws Exception {
     try (TestRedis redis = TestRedis.start();

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * The life of queries on real servers with the real monitor: however one ends, only its results
- * stay.
+ * Tests queries on real servers with the real monitor: after every kind of end, only the results
+ * remain.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QueryServiceTest {
@@ -65,7 +65,7 @@ class QueryServiceTest {
     assertThat(files("q-")).as("plan files").isEmpty();
   }
 
-  /** Returns a capture that is read within a moment. */
+  /** Returns a capture that is read quickly. */
   private static Source small() {
     return Source.files(List.of(ROOT.resolve("testbed/captures/http_small.pcap.zst")), "max");
   }
@@ -178,7 +178,7 @@ class QueryServiceTest {
     } finally {
       signalRedis("CONT");
     }
-    await("Redis knows how it ended", () -> queries.runningCount() == 0);
+    await("Redis has its final state", () -> queries.runningCount() == 0);
     QueryInfo written = queries.find(id).orElseThrow();
     assertThat(written.state()).isEqualTo(QueryState.FAILED);
     assertThat(written.error()).isNotEmpty().isEqualTo(shown.error());

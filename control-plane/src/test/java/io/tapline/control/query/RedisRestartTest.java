@@ -48,7 +48,9 @@ class RedisRestartTest {
       redis.close();
       redis.launch();
       try (Jedis admin = redis.client()) {
-        assertThat(admin.keys("tapline:query:" + id + ":windows")).as("it kept nothing").isEmpty();
+        assertThat(admin.keys("tapline:query:" + id + ":windows"))
+            .as("its data were lost")
+            .isEmpty();
       }
       Await.until("there are windows again", SOON, () -> queries.results().windowCount(id) > 1);
       assertThat(queries.find(id).orElseThrow().state()).isEqualTo(QueryState.RUNNING);
@@ -58,7 +60,7 @@ class RedisRestartTest {
       try (Jedis admin = redis.client()) {
         assertThat(admin.aclUsers()).doesNotContain(RedisAcl.jobUser(id));
         assertThat(admin.aclLog())
-            .as("nothing was refused but logins")
+            .as("only logins were refused")
             .allSatisfy(entry -> assertThat(entry.getReason()).isEqualTo("auth"));
       }
     }

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Simulated agents talk to a registry over real connections. */
+/** Simulated agents exchange messages with a registry over real connections. */
 class AgentRegistryTest {
   private static final long TERM = 100;
   private static final HashKeys KEYS =
@@ -348,7 +348,7 @@ class AgentRegistryTest {
     assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":{\"packets_in\":7}}", 3);
     assertThat(heard.next()).isEqualTo("ended 7");
-    assertThat(peer.next().getEnd().getQuery()).as("that it was heard").isEqualTo("q");
+    assertThat(peer.next().getEnd().getQuery()).as("that it was received").isEqualTo("q");
     assertThat(awaitUp("h1", true).queries()).isEmpty();
     return assign;
   }
@@ -360,11 +360,13 @@ class AgentRegistryTest {
     registry.limit("late", "q", 0.5);
     Peer peer = peer("late", 1);
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
-    assertThat(peer.next().getLimit().getRate()).as("said while it was away").isEqualTo(0.5);
+    assertThat(peer.next().getLimit().getRate())
+        .as("sent while it was disconnected")
+        .isEqualTo(0.5);
     assertThat(heard.words).isEmpty();
   }
 
-  /** An agent that comes back may have been away when switches confirmed. */
+  /** An agent that reconnects may have been disconnected when switches confirmed. */
   @Test
   void mirroringIsReportedForTheAssignedEpochAndAgainAfterAReconnect() throws Exception {
     Peer first = peer("h1", 1);
@@ -473,7 +475,7 @@ class AgentRegistryTest {
 
   private String lease() throws InterruptedException {
     String event = leases.poll(SECONDS, TimeUnit.SECONDS);
-    assertThat(event).as("news of a lease").isNotNull();
+    assertThat(event).as("report of a lease").isNotNull();
     return event;
   }
 
@@ -504,7 +506,7 @@ class AgentRegistryTest {
       Thread.sleep(20);
       state = awaitUp("h1", true);
     }
-    // Its answers say 5 s more, as if it took no time to answer.
+    // Its answers report 5 s more, as if it took no time to answer.
     assertThat(state.clock().offsetNs() - 5_000_000_000L)
         .isBetween(-state.clock().errorNs(), state.clock().errorNs());
     assertThat(state.cores()).isEqualTo(4);

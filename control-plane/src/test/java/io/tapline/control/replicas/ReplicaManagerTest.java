@@ -151,7 +151,7 @@ class ReplicaManagerTest {
       next.look(window(6, Map.of("/a", 60)));
       assertThat(changes).hasSize(1);
     }
-    assertThat(runs(1)).as("the end goes back to the first server").isFalse();
+    assertThat(runs(1)).as("at the end only the first server is left").isFalse();
     assertThat(places()).isEmpty();
     assertCopies(1);
   }

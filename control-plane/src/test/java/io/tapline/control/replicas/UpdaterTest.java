@@ -60,7 +60,7 @@ class UpdaterTest {
     after(14, Map.of("/a", 30.0, "/b", 3.9));
     assertThat(now.hot()).containsExactly("/a");
     after(15, Map.of("/b", 30.0));
-    assertThat(now.hot()).as("a page that fell out of the ranking").containsExactly("/b");
+    assertThat(now.hot()).as("a page that left the ranking").containsExactly("/b");
   }
 
   /**

@@ -137,7 +137,7 @@ class AuditTest {
     assertThat(LINES).noneMatch(line -> line.contains("tapline_") || line.contains(WEB));
   }
 
-  /** Later requests are written later, so no line of an earlier one can still be missing. */
+  /** Lines are written in the order of requests, so no line of an earlier one can be missing. */
   @Test
   void readsAreLoggedOnlyOnRequest() throws Exception {
     ask(WEB, "GET", "/api/v1/queries/web-1", "", "");
@@ -186,7 +186,7 @@ class AuditTest {
     try (StoredQueries flooded = new StoredQueries(null, "", options)) {
       AtomicLong asked = new AtomicLong();
       Await.until(
-          "refusals come faster than they are written",
+          "rejections arrive faster than they are logged",
           PATIENCE,
           () -> {
             flooded.rest.get("/api/v1/nodes");

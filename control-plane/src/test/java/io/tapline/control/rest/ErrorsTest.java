@@ -282,7 +282,7 @@ class ErrorsTest {
       assertThat(response.headers().firstValue("X-Frame-Options")).hasValue("DENY");
       assertThat(response.headers().firstValue("Referrer-Policy")).hasValue("no-referrer");
       assertThat(response.headers().firstValue("Strict-Transport-Security"))
-          .as("in the clear nothing is promised")
+          .as("not promised without TLS")
           .isEmpty();
       assertThat(response.headers().firstValue("Server")).isEmpty();
       assertThat(response.headers().firstValue("Access-Control-Allow-Origin")).isEmpty();

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
-/** Loads of links, from windows that the test writes to a real Redis. */
+/** Tests loads of links, with windows that the test writes to a real Redis. */
 class LinksTest {
   private static final String LINKS = "/api/v1/links";
   private static final String INVENTORY =

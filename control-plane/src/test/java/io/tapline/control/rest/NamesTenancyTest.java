@@ -125,7 +125,7 @@ class NamesTenancyTest {
     assertThat(answer.body()).contains("10.0.2.0/24").doesNotContain("client-1");
   }
 
-  /** The locations of monitors and switches concern only those who run the network. */
+  /** The locations of monitors and switches are only for the network's operators. */
   @Test
   void aPlanShowsTheNetworkToAuthorizedCallers() throws Exception {
     String text = query("FROM 10.0.3.7 TO web-1:80");

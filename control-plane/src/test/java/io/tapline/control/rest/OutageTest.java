@@ -17,7 +17,7 @@ class OutageTest {
         Jedis admin = stored.redis.client()) {
       assertThat(notReady(stored)).contains("Kafka does not answer").doesNotContain("Redis");
       Await.until(
-          "metrics say so, too",
+          "metrics show it, too",
           Duration.ofSeconds(60),
           () -> stored.rest.get("/metrics").body().contains("ready{service=\"kafka\"} 0.0"));
       assertThat(stored.rest.get("/metrics").body())

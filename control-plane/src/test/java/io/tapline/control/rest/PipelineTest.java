@@ -90,8 +90,7 @@ class PipelineTest {
   void queriesBeyondTheMaximumAreRejectedWithARetryTime() throws Exception {
     HttpResponse<String> last = submit();
     String location = last.headers().firstValue("Location").orElseThrow();
-    // A query takes many times longer to start than a request takes: places run out within a few
-    // rounds.
+    // A query takes much longer to start than a request: slots run out within a few rounds.
     for (int i = 0; i < 50 * EmbeddedOptions.FEW_QUERIES && last.statusCode() == 201; i++) {
       location = last.headers().firstValue("Location").orElseThrow();
       last = submit();
@@ -102,7 +101,7 @@ class PipelineTest {
         .contains("tapline_queries_rejected_total{reason=\"too_many\"} 1.0");
     awaitEnd(location);
     Await.until(
-        "places are free again",
+        "slots are free again",
         Duration.ofSeconds(60),
         () -> pipeline.queries().runningCount() == 0);
     assertThat(submit().statusCode()).isEqualTo(201);

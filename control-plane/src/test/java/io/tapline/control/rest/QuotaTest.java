@@ -60,8 +60,8 @@ class QuotaTest {
   }
 
   /**
-   * The limit is one per second: of six in a row, with either token, one is refused unless each
-   * took a second.
+   * The limit is one per second: of six consecutive ones, with either token, one is rejected unless
+   * each took a second.
    */
   @Test
   void tooManyRequestsAreRejectedWithARetryTime() throws Exception {

@@ -24,7 +24,7 @@ class ShutdownTest {
         String query = StoredQueries.QUERY;
         send(socket, HEAD.formatted(query.length()) + query.substring(0, 10));
         // The request for metrics is the second one.
-        Await.until("the request is under way", Duration.ofSeconds(5), () -> underWay(stored));
+        Await.until("the request is active", Duration.ofSeconds(5), () -> underWay(stored));
         CompletableFuture<Void> closed = CompletableFuture.runAsync(stored.server::close);
         Await.until("no server listens", Duration.ofSeconds(5), () -> !listening(port));
         assertThat(closed).isNotDone();

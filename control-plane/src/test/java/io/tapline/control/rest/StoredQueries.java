@@ -23,8 +23,8 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
 /**
- * A REST server over a real Redis whose queries and windows the test writes, as schema/redis.md
- * says; nothing that would run a query is there.
+ * A REST server over a real Redis whose queries and windows the test writes in the format of
+ * schema/redis.md. No component that runs queries exists.
  */
 public final class StoredQueries implements AutoCloseable {
   static final String CATALOGUE =
@@ -149,7 +149,7 @@ public final class StoredQueries implements AutoCloseable {
   }
 
   /**
-   * Writes a window of a processor; its number, from 1, makes its time and its entry ({@code
+   * Writes a window of a processor; its number, from 1, determines its time and its entry ({@code
    * number-processor}).
    */
   public void window(String id, int number, int processor, int rows) {
@@ -190,7 +190,7 @@ public final class StoredQueries implements AutoCloseable {
     }
   }
 
-  /** Drops a window as if it were older than those that are kept. */
+  /** Drops a window as if it had exceeded the retention limit. */
   public void dropWindow(String id, int number, int processor) {
     try (Jedis client = redis.client()) {
       client.xdel("tapline:query:" + id + ":windows", new StreamEntryID(number, processor));

@@ -139,7 +139,7 @@ class TlsTest {
         all.append((char) next);
       }
     } catch (SocketException reset) {
-      // Also an end.
+      // This is an end, too.
     }
     assertThat(all.length()).isLessThanOrEqualTo(7);
     return all.toString();

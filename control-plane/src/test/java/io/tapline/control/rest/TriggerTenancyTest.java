@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Watches of two teams on one node, one of which has 100,000 groups in a second: the other gets its
- * alerts, all of them and no others, and nothing of the first.
+ * Tests watches of two teams on one node, one of which has 100,000 groups in a second: the other
+ * team must get all of its alerts, and none of the first team's.
  */
 class TriggerTenancyTest {
   private static final Duration PATIENCE = Duration.ofSeconds(120);
@@ -55,7 +55,7 @@ class TriggerTenancyTest {
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
-    Await.until("alerts are heard", PATIENCE, () -> drill.watches().hears("h1"));
+    Await.until("alerts are received", PATIENCE, () -> drill.watches().hears("h1"));
     Path file = folder.resolve("tokens.yaml");
     String entry = "  - {tenant: %s, role: analyst, subnets: [%s], sha256: %s}\n";
     Files.writeString(
@@ -111,7 +111,8 @@ class TriggerTenancyTest {
   }
 
   /**
-   * Sends a second's packets: one of each group of the flood, and the quiet team's between them.
+   * Sends packets of one second: one for each group of the flood, interleaved with the quiet
+   * team's.
    */
   private void send() throws IOException {
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(pipe), 1 << 16)) {
@@ -147,13 +148,13 @@ class TriggerTenancyTest {
     String quiet = added(QUIET, "", "dst_port", PACKETS_PER_PORT - 10);
     send();
     Await.until(
-        "all packets are taken",
+        "all packets are processed",
         PATIENCE,
         () -> drill.states().get(0).description().getCounters().getCaptureEnded());
     assertThat(drill.states().get(0).description().getCounters().getRows())
         .isEqualTo(GROUPS + PORTS * PACKETS_PER_PORT);
     Await.until("the quiet team is alerted", PATIENCE, () -> alerts(QUIET).size() >= PORTS);
-    Await.until("the flood is, too", PATIENCE, () -> !alerts(FLOOD).isEmpty());
+    Await.until("the flooding team is, too", PATIENCE, () -> !alerts(FLOOD).isEmpty());
     List<JsonNode> own = alerts(QUIET);
     assertThat(own).allMatch(alert -> alert.path("watch").asText().equals(quiet));
     List<String> ports = new ArrayList<>();
@@ -168,7 +169,7 @@ class TriggerTenancyTest {
         .allMatch(alert -> alert.path("value").asInt() <= PACKETS_PER_PORT);
     assertThat(evaluation(QUIET, quiet).path("missed_alerts").asLong()).isZero();
     assertThat(alerts(FLOOD))
-        .as("nothing of the other subnet")
+        .as("no packet of the other subnet")
         .allMatch(alert -> alert.path("watch").asText().equals(flooded))
         .allMatch(alert -> alert.at("/key/src_ip").asText().startsWith("10."));
     assertThat(evaluation(FLOOD, spying).path("evaluates").asBoolean()).isTrue();

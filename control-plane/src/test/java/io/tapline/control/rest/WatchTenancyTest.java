@@ -25,8 +25,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Watches of two teams that may look at the same addresses, on a real node: whose a watch is
- * decides who sees anything of it.
+ * Tests watches of two teams with the same addresses, on a real node: only the owner of a watch can
+ * see it.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WatchTenancyTest {
@@ -53,7 +53,7 @@ class WatchTenancyTest {
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
     Await.until("the node answers", PATIENCE, () -> drill.states().get(0).description() != null);
-    Await.until("alerts are heard", PATIENCE, () -> drill.watches().hears("h1"));
+    Await.until("alerts are received", PATIENCE, () -> drill.watches().hears("h1"));
     Path file = folder.resolve("tokens.yaml");
     Files.writeString(
         file,
@@ -188,7 +188,10 @@ class WatchTenancyTest {
     }
   }
 
-  /** By its name, by the name of its output, or by the difference of two errors. */
+  /**
+   * A watch must not be revealed by its name, the name of its output, or the difference of two
+   * errors.
+   */
   @Test
   void noFilterComparesWithAnothersWatch() throws Exception {
     String never = "watch_0";

@@ -101,7 +101,7 @@ public final class Certificates {
     return new TlsFiles(file().toString(), path(node + ".pem"), path(node + ".key"));
   }
 
-  /** Returns the same without a certificate. */
+  /** Returns the TLS files of a process that has no certificate. */
   public TlsFiles nobody() {
     return TlsFiles.trusting(file());
   }

@@ -140,7 +140,8 @@ public final class Controller implements NetworkAdapter {
   }
 
   /**
-   * Returns the ports by which a packet from a switch reaches a host; empty if there is no path.
+   * Returns the ports through which a packet from a switch reaches a host; empty if there is no
+   * path.
    */
   public List<SwitchPort> route(long datapath, long mac) {
     return server.ask(() -> forwarder.trees().route(datapath, mac));

@@ -127,7 +127,7 @@ public final class Discovery {
 
   private Result arp(SwitchPort at, Arp arp, long nowNs) {
     if (arp.senderMac() == OWN_MAC) {
-      // The controller's own request came back: there is a switch between this port and the one
+      // The controller received its own request: there is a switch between this port and the one
       // that it left.
       counters.add(Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;

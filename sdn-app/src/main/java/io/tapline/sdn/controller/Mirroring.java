@@ -183,7 +183,7 @@ final class Mirroring {
     wanted.marks().forEach((monitor, mark) -> marked.put(mark, wanted.monitors().get(monitor)));
     for (ObservedFlow each : of.counted) {
       Flow flow = each.flow();
-      // Copies are counted where they are made, not on their way.
+      // Copies are counted by the switch that makes them, not by those on their path.
       boolean copies =
           Cookie.is(Cookie.Kind.MIRROR, flow.cookie()) && !CopyMark.isMark(flow.match().ethDst());
       if (copies) {
@@ -235,7 +235,7 @@ final class Mirroring {
         .unknownPorts()
         .forEach(port -> missing.add("its port %s has no link, or several".formatted(port)));
     state.blocked.forEach(
-        flow -> missing.add("another controller's flow is in the place of %s".formatted(flow)));
+        flow -> missing.add("another controller's flow occupies the place of %s".formatted(flow)));
     if (!state.isConfirmed()) {
       missing.add("has not confirmed its rules yet");
     }

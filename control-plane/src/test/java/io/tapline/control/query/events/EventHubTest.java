@@ -133,7 +133,7 @@ class EventHubTest {
     }
     try (EventHub second = new EventHub(store)) {
       second.open("q-1", true);
-      // The first one had not acknowledged the latter.
+      // The first one had not acknowledged these events.
       take(second, batch(2, 2));
       take(second, batch(3, 3));
       second.drain();

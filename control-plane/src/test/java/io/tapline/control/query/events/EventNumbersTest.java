@@ -28,8 +28,8 @@ class EventNumbersTest {
   }
 
   /**
-   * Monitors number their events, lose some batches, die, and agents send again what was sent: each
-   * event is logged once, and the totals say what is missing.
+   * Monitors number their events, lose some batches and die, and agents resend events: each event
+   * must be logged once, and the totals must reveal the missing ones.
    */
   @Test
   void receivedAndMissingAddUpToSent() {

@@ -11,7 +11,7 @@ class NarrowingTest {
   /** The number of zeros sent to switches, and whether they have applied them. */
   private int told;
 
-  /** The most that some switch may still hold. */
+  /** The maximum that any switch may still have. */
   private int most;
 
   private boolean there = true;
@@ -22,7 +22,9 @@ class NarrowingTest {
 
   private boolean narrow(int zeros) {
     if (willing) {
-      assertThat(kept).as("what monitors keep is copied").isLessThanOrEqualTo(copied(zeros));
+      assertThat(kept)
+          .as("packets that monitors keep are copied")
+          .isLessThanOrEqualTo(copied(zeros));
       told = zeros;
       most = Math.max(most, zeros);
     }

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class PacketPoolTest {
-  private static final long FIRST = 1_000; // the version that parts are asked with
+  private static final long FIRST = 1_000; // the version in requests to parts
 
   private static PacketPool pool(long limit, int parts) {
     return new PacketPool(limit, PacketPool.shares(limit, parts), FIRST);
@@ -78,7 +78,7 @@ class PacketPoolTest {
     assertThat(pool.lost(0)).isEmpty();
     assertThat(pool.granted(0)).isEqualTo(250);
     assertThat(pool.heard(0, new Report(FIRST, 250, 250, true, false)))
-        .as("it begins elsewhere")
+        .as("it begins on another host")
         .containsExactly(new Grant(0, 375, FIRST + 1));
     pool.lost(0);
     pool.lost(1);
@@ -133,7 +133,7 @@ class PacketPoolTest {
       told = new long[] {taken, refused};
     }
 
-    /** Another part takes over with the grant that the pool has recorded. */
+    /** Another part takes over the grant that the pool has recorded. */
     long dies(long held) {
       long really = taken - spent;
       toMonitor.clear();

@@ -24,7 +24,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The test plays the hosts and reports the outcomes of their assigned parts. */
+/** The test simulates the hosts and reports the outcomes of their assigned parts. */
 class RemoteMonitorsTest {
   private static final QueryAccounting DONE = QueryAccounting.getDefaultInstance();
   private static final Match MATCH = Match.getDefaultInstance();
@@ -131,7 +131,7 @@ class RemoteMonitorsTest {
               .map(part -> part.getMonitors(0).getHost() + " epoch " + part.getEpoch())
               .toList());
       if (fails) {
-        throw new IOException("the store is away");
+        throw new IOException("the store is unreachable");
       }
     }
   }
@@ -171,7 +171,7 @@ class RemoteMonitorsTest {
     } catch (ExecutionException e) {
       return (PipelineException) e.getCause();
     }
-    throw new AssertionError("it has ended well");
+    throw new AssertionError("it has finished");
   }
 
   @Test
@@ -197,7 +197,7 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).isCompleted();
   }
 
-  /** A host has restarted, and its part begins there again. Reports of its past are void. */
+  /** A host has restarted, and its part starts there again. Earlier reports are ignored. */
   @Test
   void reportsOfAnOlderEpochAreIgnored() throws Exception {
     start(false);
@@ -211,7 +211,7 @@ class RemoteMonitorsTest {
     second.events().ended(DONE);
     first.events().ended(DONE);
     assertThat(monitors.end()).as("the part's new monitor continues").isNotDone();
-    first.events().failed("user", "of the past");
+    first.events().failed("user", "of an earlier epoch");
     assertThat(monitors.end()).isNotDone();
     again.events().ended(DONE);
     assertThat(monitors.end()).isCompleted();
@@ -245,7 +245,7 @@ class RemoteMonitorsTest {
     first.events().lost("once more");
     Told again = hosts.next();
     assertThat(again.epoch()).isEqualTo(2);
-    assertThat(network.moved.poll()).as("noted at last").contains("h1 epoch 2");
+    assertThat(network.moved.poll()).as("finally recorded").contains("h1 epoch 2");
     assertThat(hosts.told).isEmpty();
   }
 

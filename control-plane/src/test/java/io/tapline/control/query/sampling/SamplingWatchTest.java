@@ -56,7 +56,9 @@ class SamplingWatchTest {
   @Test
   void aJobThatKeepsUpIsNeverLimited() {
     run(2 * LOAD);
-    assertThat(limits).as("said once: an earlier control plane may have").containsExactly(1.0);
+    assertThat(limits)
+        .as("sent once, since an earlier control plane may have set a limit")
+        .containsExactly(1.0);
   }
 
   @Test
@@ -89,7 +91,7 @@ class SamplingWatchTest {
   }
 
   /**
-   * Ten batches a second of any size, read as behind a broker's quota: from the tenth second, it
+   * Ten batches of any size per second, read under a broker's quota: from the tenth second on, it
    * grants ten seconds' worth at once, then nothing until that is used up. While a backlog of full
    * batches is read, emptier ones behind it must not be assumed to be full, and a job that pauses
    * must not be assumed to have stopped.
@@ -123,7 +125,7 @@ class SamplingWatchTest {
         .isBetween(0.12, 0.22);
     assertThat(settled).allMatch(rate -> rate > 0.01 && rate < 0.5);
     assertThat(lags.subList(100, SECONDS))
-        .as("lag, s, which a pause of the quota alone makes ten")
+        .as("lag in s; a pause of the quota alone causes ten")
         .allMatch(lag -> lag < 1.75 * SamplingWatch.TARGET_LAG_SECONDS);
   }
 

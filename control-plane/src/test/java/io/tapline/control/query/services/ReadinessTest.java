@@ -57,7 +57,7 @@ class ReadinessTest {
         };
     try (Readiness readiness = new Readiness(Map.of("kafka", silent), SHORT)) {
       assertThat(readiness.lastFaults()).as("not known yet").isEmpty();
-      // Both return, although it has not spoken yet.
+      // Both return, although it has not answered yet.
       assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
       assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
       assertThat(asked).hasValue(1);
@@ -80,7 +80,7 @@ class ReadinessTest {
       assertThat(store.fault()).startsWith("accepts no results: OOM");
       admin.configSet("maxmemory", "0");
       assertThat(store.fault()).isEmpty();
-      assertThat(admin.keys("*")).as("nothing that stays").isSubsetOf(QueryStore.PROBE);
+      assertThat(admin.keys("*")).as("no lasting keys").isSubsetOf(QueryStore.PROBE);
       redis.close();
       assertThat(store.fault()).isEqualTo("does not answer");
     }

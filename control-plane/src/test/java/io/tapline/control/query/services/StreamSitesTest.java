@@ -76,7 +76,7 @@ class StreamSitesTest {
 
     @Override
     public void close() {
-      // Nothing is open.
+      // No connection is open.
     }
   }
 

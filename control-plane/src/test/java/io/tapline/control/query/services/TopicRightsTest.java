@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tests ACLs at a real broker with an authorizer. */
 class TopicRightsTest {
   private static final Duration LONG = Duration.ofHours(1);
-  private static final JobKey KEY = JobKey.of("a secret of this test's");
+  private static final JobKey KEY = JobKey.of("a secret of this test");
   private static final String A = "tapline.tuples.a";
   private static final String B = "tapline.tuples.b";
 

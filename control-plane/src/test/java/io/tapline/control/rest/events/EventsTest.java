@@ -49,7 +49,7 @@ class EventsTest {
 
   private record Event(String name, String id, JsonNode data) {}
 
-  /** The next event; null at the end of the stream. Comments are passed over. */
+  /** Returns the next event; null at the end of the stream. Skips comments. */
   private static Event next(BufferedReader stream) throws IOException {
     String name = "";
     String id = "";
@@ -108,7 +108,7 @@ class EventsTest {
     }
   }
 
-  /** A batch of one event, as an agent sends it. */
+  /** Returns a batch of one event in the format of agents. */
   private void report(int number) throws InterruptedException {
     EventList list =
         EventList.newBuilder()
@@ -205,15 +205,15 @@ class EventsTest {
     for (BufferedReader stream : streams) {
       stream.close();
     }
-    Await.until("streams come back", SOON, this::writtenToAndFewer);
+    Await.until("streams are available again", SOON, this::writtenToAndFewer);
     try (BufferedReader stream = stored.rest.events(EVENTS)) {
       assertThat(next(stream).name()).isEqualTo("state");
     }
   }
 
   /**
-   * A disconnected client is detected by writing to it: the first write makes its host report that,
-   * the second fails.
+   * A disconnected client is detected by writing to it: the first write makes its host reset the
+   * connection, and the second fails.
    */
   private boolean writtenToAndFewer() throws Exception {
     stored.window("q-1", ++windows, 0, 1);

@@ -96,7 +96,7 @@ class AccessTest {
     for (Map.Entry<String, JsonNode> path : paths.properties()) {
       for (Map.Entry<String, JsonNode> method : path.getValue().properties()) {
         assertThat(method.getValue().has("security"))
-            .as("%s says whether it asks for a token", path.getKey())
+            .as("%s states whether it requires a token", path.getKey())
             .isNotEqualTo(OPEN.contains(path.getKey().replace("{file}", "web-1")));
         operations.add(
             new String[] {
@@ -194,6 +194,6 @@ class AccessTest {
     assertThat(tokens.find(ADMIN)).isPresent();
     Files.writeString(file, "tokens: what");
     Files.setLastModifiedTime(file, FileTime.from(Instant.now().plusSeconds(10)));
-    assertThat(tokens.find(ADMIN)).as("a broken file takes nothing from anybody").isPresent();
+    assertThat(tokens.find(ADMIN)).as("an invalid file revokes no rights").isPresent();
   }
 }

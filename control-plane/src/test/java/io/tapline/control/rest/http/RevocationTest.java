@@ -50,7 +50,7 @@ class RevocationTest {
     return "  - {role: admin, tenant: ops, sha256: %s%s}\n".formatted(Token.hash(secret), more);
   }
 
-  /** Writes the kept token, and others. */
+  /** Writes the token to keep, and others. */
   private void write(String others) throws Exception {
     Files.writeString(file, "tokens:\n" + entry(KEPT, "") + others);
   }
@@ -75,7 +75,7 @@ class RevocationTest {
     String line = in.readLine();
     while (!line.contains(text)) {
       line = in.readLine();
-      assertThat(line).as("the stream's end, in place of " + text).isNotNull();
+      assertThat(line).as("the stream's end, instead of " + text).isNotNull();
     }
   }
 
@@ -135,7 +135,7 @@ class RevocationTest {
     }
     try (Socket revoked = follow(REVOKED, 1 << 12)) {
       Await.until("it is open", SOON, () -> open() == 1);
-      Thread.sleep(500); // Until the sockets are full.
+      Thread.sleep(500); // Writes until the sockets are full.
       write("");
       Await.until("the stream ends", SOON, () -> open() == 0);
     }
@@ -146,7 +146,7 @@ class RevocationTest {
   void otherActiveResponsesAreCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);
         Socket kept = explain(KEPT)) {
-      Await.until("both are under way", SOON, () -> metric("tapline_http_active") == 3);
+      Await.until("both are active", SOON, () -> metric("tapline_http_active") == 3);
       write("");
       assertThat(readToEnd(revoked)).doesNotContain("HTTP/1.1 200");
       kept.getOutputStream()

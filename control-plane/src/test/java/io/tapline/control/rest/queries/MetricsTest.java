@@ -87,7 +87,7 @@ class MetricsTest {
         }
       }
       asked.addAll(names(Files.readString(ROOT.resolve("deploy/images/prometheus/alerts.yml"))));
-      // Metrics of other programs, and of servers over TLS (TlsTest).
+      // Other tests cover metrics of other programs, and of servers over TLS (TlsTest).
       asked.removeIf(name -> name.matches("tapline_(multilog|monitor_|certificate_).*"));
       assertThat(asked).hasSizeGreaterThan(5).isSubsetOf(there);
     }
