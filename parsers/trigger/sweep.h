@@ -23,11 +23,11 @@ struct SweepOptions {
 // Tests the triggers of one channel on each window that all lanes have passed. It works in small steps, so that it can
 // run between a lane's bursts:
 //
-//   wait ──▶ links: groups of the latest pane are found in earlier ones
-//    ▲          │
-//    │          └──▶ cells: counters are added to their triggers ──▶ groups: each is tested ──▶ triggers: each is
-//    tested │                                                                                              │ └──
-//    forget: alerts that have ended ◀── clear: touched memory is zeroed ◀───────────────────────┘
+//   wait ──▶ links: groups of the latest pane are found in earlier ones ──▶ cells: counters are added to their triggers
+//    ▲                                                                                                            │
+//    │      triggers: each is tested ◀── groups: each is tested ◀─────────────────────────────────────────────────┘
+//    │                 └──▶ clear: touched memory is zeroed ──▶ forget: alerts that have ended ───┐
+//    └────────────────────────────────────────────────────────────────────────────────────────────┘
 //
 // The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both.
 // Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
