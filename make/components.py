@@ -37,7 +37,7 @@ PLACES = {
     ("Java", "sim"): Place(360, 124, 2, "simulations"),
     ("Java", "query-compiler"): Place(500, 250, 2, "query → plan"),
     ("Java", "sdn-app"): Place(766, 130, 2, "OpenFlow controller"),
-    ("Java", "flink-jobs"): Place(360, 108, 3, "tuples → windows"),
+    ("Java", "flink-jobs"): Place(360, 114, 3, "tuples → windows"),
     ("Java", "conditions"): Place(360, 124, 4, "filters"),
     ("Java", "aggregates"): Place(500, 117, 4, "sums, ranks"),
     ("Java", "placement"): Place(633, 117, 4, "host selection"),
@@ -49,6 +49,7 @@ STYLE = """<style>
   text { fill: #16232f; text-anchor: middle }
   .name { font-weight: 600 }
   .task { font-size: 12px; fill: #4a5c6b }
+  .language { fill: #6b8094 }
   path { fill: none; stroke: #5b7083; stroke-width: 1.4; marker-end: url(#head) }
   #head path { fill: #5b7083; stroke: none; marker-end: none }
   @media (prefers-color-scheme: dark) {
@@ -126,6 +127,6 @@ def svg(found):
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="14" role="img" '
         f'aria-label="{described}.">', "<!-- Written by make/includes. -->", STYLE,
-        f'<text x="156" y="{TOP + ROW - 10}">C++</text><text x="628" y="18">Java</text>',
+        f'<text class="language" x="156" y="{TOP + ROW - 10}">C++</text><text class="language" x="628" y="18">Java</text>',
         *(arrow(PLACES[each], PLACES[used]) for each, used in drawn),
         *(box(each, place) for each, place in PLACES.items()), "</svg>"]) + "\n"
