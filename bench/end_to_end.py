@@ -230,7 +230,7 @@ def table(rows, models):
         cost = row["cpu_us_per_tuple"]
         lines.append(f"{row['processes']:>9}  {row['gbps']:>6.2f}  {row['tuples_per_second']:>9,.0f}  {cost['monitor']:>7.2f}  "
                      f"{cost['broker']:>6.2f}  {cost['workers']:>7.2f}  {cost['other']:>5.2f}  {row['saturated']}")
-    lines.append("Stages: microseconds of CPU a tuple. A core for each process (a model, from these costs with 4 processes):")
+    lines.append("Stages: microseconds of CPU per tuple. A core for each process (a model, from these costs with 4 processes):")
     lines += [f"{each['processes']:>9}  {each['gbps']:>6.2f}  {each['tuples_per_second']:>9,.0f}  limited by {each['limited_by']}"
               for each in models]
     return "\n".join(lines)

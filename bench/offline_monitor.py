@@ -131,7 +131,7 @@ def own_captures(captures, folder, pairs, rows):
         enlarged, one, packets = prepared(capture, folder, OWN_PACKETS)
         measure(parser, "null", enlarged, one, pairs, rows)
         rows[-1]["packets"] = packets
-    print("\n| Parser | Packets | Monitor, ns a packet | tcpdump, ns a packet | Ratio |\n|---|---|---|---|---|")
+    print("\n| Parser | Packets | Monitor, ns per packet | tcpdump, ns per packet | Ratio |\n|---|---|---|---|---|")
     for row in rows:
         ours, floor = (row[name] / row["packets"] * 1e9 for name in ("monitor_cpu_s", "tcpdump_cpu_s"))
         print(f"| {row['parser']} | {row['packets']:,} | {ours:,.0f} | {floor:,.0f} | {row['ratio']:.2f} |")

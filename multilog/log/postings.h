@@ -5,8 +5,8 @@
 //   offsets | o | o | …              2 bytes each, ascending within a key
 //
 // If keys ascend with the rows (times), nothing is stored and look-ups search the rows (`sorted`). Rows that lack the
-// field have no entry. Building takes, for 64 Ki rows: 1.5 to 3 ns a row by counting if keys span at most 64 Ki values,
-// else 6 to 15 ns by radix sort (measured by bench_multilog --layouts).
+// field have no entry. Building takes, for 64 Ki rows: 1.5 to 3 ns per row by counting if keys span at most 64 Ki
+// values, else 6 to 15 ns by radix sort (measured by bench_multilog --layouts).
 #pragma once
 
 #include <cstddef>

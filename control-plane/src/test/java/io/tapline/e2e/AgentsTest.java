@@ -23,8 +23,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests a server whose agents capture for queries: one at a link with a client that requests from a
- * web server all the time, one where nothing happens.
+ * Tests a server whose agents capture for queries: one on a link with a client that continuously
+ * requests pages of a web server, one on an idle link.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -239,9 +239,9 @@ class AgentsTest {
     Cli.Running busy =
         agent("busy", link.networkInterface(), "--multilog", multilog, "--metrics", metrics);
     agent("idle", "lo");
-    // The agent's word is enough for its host's node to be known, and asked.
+    // A node that an agent reports is known, and is queried.
     await("the node", () -> "up".equals(nodeOf("busy").path("state").asText()));
-    assertThat(nodeOf("idle").isEmpty()).as("one that it does not have").isTrue();
+    assertThat(nodeOf("idle").isEmpty()).as("a token that it does not have").isTrue();
     assertThat(drill().expectSuccess().stdout().lines()).hasSize(1 + 5);
 
     String id = submit();
@@ -280,7 +280,7 @@ class AgentsTest {
     await("the failure", () -> query(lost).path("state").asText().equals("failed"));
     assertThat(query(lost).path("error").asText()).contains("busy");
     assertThat(known("busy").path("state").asText()).isEqualTo("lost");
-    // Its host's node counts as dead, though it runs.
+    // Its host's node counts as dead, although it runs.
     assertThat(node.process().isAlive()).isTrue();
     assertThat(nodeOf("busy").path("error").asText()).contains("lease");
     assertThat(drill().exitCode()).isEqualTo(1);

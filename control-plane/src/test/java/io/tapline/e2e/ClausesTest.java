@@ -58,7 +58,7 @@ class ClausesTest {
   }
 
   private List<JsonNode> rows(String query) throws Exception {
-    // Without a command's virtual machine for each: other tests ask through the command line.
+    // Uses the REST interface, which needs no JVM per query; other tests use the command line.
     String id = server.post("/api/v1/queries", query).get("id").asText();
     server.awaitState(id, "finished");
     return server.rows(id);
@@ -74,7 +74,7 @@ class ClausesTest {
   private static Map<String, Double> values(List<JsonNode> rows) {
     Map<String, Double> values = new TreeMap<>();
     rows.forEach(row -> values.put(keyText(row), row.get("value").asDouble()));
-    assertThat(values).as("one row a key").hasSameSizeAs(rows);
+    assertThat(values).as("one row per key").hasSameSizeAs(rows);
     return values;
   }
 

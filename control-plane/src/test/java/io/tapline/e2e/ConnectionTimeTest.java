@@ -47,7 +47,7 @@ class ConnectionTimeTest {
     return tuple.get("time_ns").asLong() - tuple.get("certain_after_ns").asLong();
   }
 
-  /** Durations in nanoseconds of the flows that were seen to begin and to end. */
+  /** Returns the durations in nanoseconds of the flows whose beginning and end were captured. */
   private static Map<String, Long> durations(List<JsonNode> tuples) {
     Map<String, JsonNode> ends = byFlow(tuples, "fin", "rst");
     Map<String, Long> durations = new HashMap<>();

@@ -39,7 +39,7 @@ final class Coordinated implements AutoCloseable {
     this(folder, FlinkCluster::new);
   }
 
-  /** Does the same with a cluster that is started in the folder that it is given. */
+  /** Does the same with a cluster that is started in the given folder. */
   Coordinated(Path folder, Start flink) throws Exception {
     this(folder, new TestZooKeeper(Files.createDirectory(folder.resolve("zookeeper"))), flink);
   }
@@ -121,7 +121,7 @@ final class Coordinated implements AutoCloseable {
     return options;
   }
 
-  /** Returns true if a server leads: others redirect to the leader. */
+  /** Returns true if a server leads: followers redirect to the leader. */
   static boolean leads(Server server) throws Exception {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(server.url() + "/api/v1/nodes")).build();

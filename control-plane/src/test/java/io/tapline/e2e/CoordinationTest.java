@@ -86,7 +86,10 @@ class CoordinationTest {
     return agent;
   }
 
-  /** Its monitor gives out what it has and ends: until then two would watch the link. */
+  /**
+   * Its monitor sends its remaining data and ends; until then, two monitors would capture on the
+   * link.
+   */
   private static void kill(Cli.Running agent) throws Exception {
     List<ProcessHandle> monitor = agent.process().descendants().toList();
     agent.process().destroyForcibly().waitFor();
@@ -103,8 +106,8 @@ class CoordinationTest {
   }
 
   /**
-   * Returns how often each request was counted, by its number; those whose URL was not seen are
-   * left out.
+   * Returns how often each request was counted, by its number; those with an unknown URL are
+   * omitted.
    */
   private static Map<Integer, Long> counted(Server server, String id) throws Exception {
     Map<Integer, Long> counts = new HashMap<>();
@@ -183,14 +186,15 @@ class CoordinationTest {
         () -> get(second, "/queries/" + id).path("state").asText().equals("stopped"));
     assertThat(counted(second, id).values()).as("each once").containsOnly(1L);
     assertThat(get(second, "/queries/" + id).path("totals").toString())
-        .as("the gap is named")
+        .as("the gap is reported")
         .contains("\"monitor_replaced\"");
     assertThat(shared.flink.get("/jobs/overview")).doesNotContain("RUNNING");
     Fabric.await("its record is gone", () -> shared.records().isEmpty());
   }
 
   /**
-   * The control planes first, then the agent: an agent serves no control plane older than itself.
+   * Upgrades the control planes before the agent, since an agent does not serve an older control
+   * plane.
    */
   @Test
   void aQueryOutlivesAnUpgrade() throws Exception {

@@ -27,7 +27,7 @@ class CopiedQueuesTest {
   private static final String RECEIVER = "h-2-0-0";
   private static final String RECEIVER_ADDRESS = "10.2.0.2";
 
-  /** A rate that a sender exceeds on a loaded machine, too, so that packets wait in the queue. */
+  /** A rate that a sender exceeds even on a loaded machine, so packets wait in the queue. */
   private static final int LINK_MBIT = 5;
 
   private static final int QUEUE_PACKETS = 100;
@@ -50,7 +50,7 @@ class CopiedQueuesTest {
           + UP
           + "PROCESS (group-max: group=(queue, src_port), by=queued_packets, w=1s)";
 
-  /** A query of packets, which the same switch copies to the same monitor. */
+  /** A query of packets that the same switch copies to the same monitor. */
   private static final String PLAIN =
       "PARSE udp_flow FROM 10.0.0.3 TO *:9000 LIMIT 300s SAMPLE * PROCESS (group-sum: group=dst_port, by=client_packets, w=1s)";
 

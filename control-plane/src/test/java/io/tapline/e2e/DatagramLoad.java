@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * A client of the testbed that sends datagrams at one rate and then at a lower one, and counts
- * them. Each datagram within a second has a separate flow, and so makes one tuple; ports are as
+ * them. Each datagram within a second has a separate flow, so it causes one tuple; ports are as
  * popular as pages.
  */
 final class DatagramLoad {
@@ -45,7 +45,7 @@ final class DatagramLoad {
    */
   record Sent(long beganNs, long fellNs, Map<Long, Map<Integer, Long>> bySecond) {
 
-    /** Returns the number per port, in a window of whole seconds. */
+    /** Returns the number of datagrams per port, in a window of whole seconds. */
     Map<Integer, Long> in(long fromNs, long toNs) {
       Map<Integer, Long> ports = new HashMap<>();
       for (long second = fromNs / 1_000_000_000L; second < toNs / 1_000_000_000L; second++) {

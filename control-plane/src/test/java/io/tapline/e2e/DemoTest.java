@@ -60,7 +60,10 @@ class DemoTest {
     return Captures.lines(bundled("summary.csv")).stream().skip(1).toList();
   }
 
-  /** Ten a window, and the most requested URL of all windows has as many requests as in the log. */
+  /**
+   * There are ten rows per window, and the most requested URL of all windows has as many requests
+   * as in the log.
+   */
   private static void assertUrls(List<JsonNode> rows) {
     Map<Long, Integer> perWindow = new TreeMap<>();
     Map<String, Integer> requests = new HashMap<>();

@@ -7,14 +7,18 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A burst that fills a queue between two taps of interfaces is diagnosed while its query runs. */
+/**
+ * Tests the diagnosis of a burst that fills a queue between two taps of interfaces, while its query
+ * runs.
+ */
 @MakesNetworkDevices
 class DiagnoseQueueTest {
   private static final long PATIENCE_MS = 60_000;
 
   /**
    * Sends 40 datagrams into the first interface at once, three of four from port 40003, and into
-   * the second one after each other; before and after it some that do not wait.
+   * the second interface in sequence; sends some datagrams that do not wait before and after the
+   * burst.
    */
   private static final String SEND =
       """
@@ -48,13 +52,13 @@ class DiagnoseQueueTest {
     return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
   }
 
-  /** Adds a link; the monitor listens on the end that is returned. */
+  /** Adds a link and returns the end on which the monitor captures. */
   private String link(String side) throws Exception {
     String here = name + side + "0";
     String there = name + side + "1";
     assumeTrue(
         run("ip", "link", "add", here, "type", "veth", "peer", "name", there),
-        "SKIPPED: no virtual links here");
+        "SKIPPED: virtual links are not available");
     for (String device : List.of(here, there)) {
       assertThat(run("ip", "link", "set", device, "up")).isTrue();
     }
@@ -92,7 +96,7 @@ class DiagnoseQueueTest {
       Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
       server.awaitState(id, "stopped");
       assertThat(diagnose(server, "s1:2").expectSuccess().json().get(0).path("bursts"))
-          .as("of a query that ended")
+          .as("of an ended query")
           .hasSize(1);
       assertThat(list(server)).hasSize(1);
       JsonNode queue = list(server).get(0);

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * traces.
  */
 class DiagnoseTest {
-  /** A retransmission that was lost again, or with nothing behind it, can't be seen. */
+  /** A retransmission that was lost again, or that no packet follows, is undetectable. */
   private static final double MOSTLY = 0.7;
 
   private static final String VICTIM = "10.1.0.2:49153 > 10.0.0.2:5000";
@@ -44,7 +44,7 @@ class DiagnoseTest {
       assertThat(diagnose("path").exitCode()).as("without a rule").isEqualTo(2);
       assertThat(diagnose("outcast", "h0").exitCode()).as("no address").isEqualTo(1);
     }
-    // Another network, where the first host is; the second is gone. Tracking is started again.
+    // In another network, the first host exists, the second one is gone, and tracking is restarted.
     try (TracedNodes nodes = new TracedNodes(folder, "outcast-small")) {
       nodes.awaitWatch(track());
       nodes.play();

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** README.md and docs/reference/cli.md show the output that the program prints. */
+/** Checks that README.md and docs/reference/cli.md show the program's output. */
 class DocumentedOutputTest {
   private static final String README = "README.md";
   private static final String REFERENCE = "docs/reference/cli.md";
@@ -74,7 +74,7 @@ class DocumentedOutputTest {
     }
   }
 
-  /** The indented block that begins with these words, without its indentation. */
+  /** Returns the indented block that begins with these words, without its indentation. */
   private static String block(String name, String beginning) {
     Matcher first =
         Pattern.compile("^( +)" + Pattern.quote(beginning), Pattern.MULTILINE)

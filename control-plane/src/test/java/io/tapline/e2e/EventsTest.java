@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Events of a query on an interface: a client gets each that meets WHERE once, none that does not,
- * and the stream job counts the same tuples.
+ * Tests events of a query on an interface: a client gets each event that meets WHERE once and no
+ * other, and the stream job counts the same tuples.
  */
 @MakesNetworkDevices
 class EventsTest {

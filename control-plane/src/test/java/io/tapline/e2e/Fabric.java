@@ -39,7 +39,7 @@ final class Fabric implements AutoCloseable {
     guard = guard();
   }
 
-  /** Skips the test, and says why, where no network of namespaces can be made. */
+  /** Skips the test, with the reason, where no network of namespaces is possible. */
   static void requireNamespaces() {
     assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: namespaces need root");
     String make =
@@ -49,19 +49,22 @@ final class Fabric implements AutoCloseable {
     };
     List<String> command = new ArrayList<>(List.of(probe));
     command.add(make);
-    assumeTrue(run(command).exitCode() == 0, "SKIPPED: no namespaces, veths or bridges here");
+    assumeTrue(
+        run(command).exitCode() == 0, "SKIPPED: namespaces, veths or bridges are not available");
   }
 
-  /** Skips the test, and says why, where there can be no testbed. */
+  /** Skips the test, with the reason, where no testbed is possible. */
   static void require() {
     assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: a testbed needs root");
     assumeTrue(
         Files.exists(Path.of("/usr/sbin/ovs-vswitchd")), "SKIPPED: openvswitch-switch is missing");
     String[] probe = {"unshare", "--net", "ip", "link", "add", "v0", "type", "veth"};
-    assumeTrue(run(List.of(probe)).exitCode() == 0, "SKIPPED: no network namespaces or veths here");
+    assumeTrue(
+        run(List.of(probe)).exitCode() == 0,
+        "SKIPPED: network namespaces or veths are not available");
   }
 
-  /** A name and what guards it; nothing is up. */
+  /** Reserves a name and starts its guard; nothing is up yet. */
   static Fabric named() throws IOException {
     require();
     return new Fabric();
@@ -87,7 +90,7 @@ final class Fabric implements AutoCloseable {
     return Cli.run(words.toArray(String[]::new));
   }
 
-  /** Has the guard end a process of this host, too. */
+  /** Makes the guard also end a process of this host. */
   void guards(Process process) throws IOException {
     Files.writeString(guarded, process.pid() + "\n", StandardOpenOption.APPEND);
   }
@@ -111,7 +114,7 @@ final class Fabric implements AutoCloseable {
     return testbed("status", "--json").json().get(0);
   }
 
-  /** Devices, namespaces, processes and files with the testbed's name. */
+  /** Returns devices, namespaces, processes and files with the testbed's name. */
   TreeSet<String> ours() throws IOException {
     TreeSet<String> all = new TreeSet<>();
     for (Path place : List.of(Path.of("/sys/class/net"), Path.of("/run/netns"), FOLDER)) {
@@ -139,7 +142,7 @@ final class Fabric implements AutoCloseable {
     }
   }
 
-  /** A command in a host's namespace. */
+  /** Returns a command that runs in a host's namespace. */
   List<String> in(String host, String... words) {
     List<String> all = new ArrayList<>(List.of("ip", "netns", "exec", name + "-" + host));
     all.addAll(List.of(words));
@@ -147,8 +150,8 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * From now on nothing that its switch mirrors to a host comes there: packets vanish between their
-   * ends of the cable, and neither end can tell. False where that can't be done.
+   * Cuts a host off from its switch's copies: packets are dropped on the cable, unnoticed by either
+   * end. Returns false if that is impossible.
    */
   boolean cut(String host) {
     return run(List.of("tc", "qdisc", "add", "dev", mirrorPort(host), "root", "blackhole"))
@@ -161,7 +164,7 @@ final class Fabric implements AutoCloseable {
     run(List.of("tc", "qdisc", "del", "dev", mirrorPort(host), "root")).expectSuccess();
   }
 
-  /** Packets that the kernel's queue of a switch's port has dropped. */
+  /** Returns the packets that the kernel's queue of a switch's port has dropped. */
   long dropped(String port) {
     String shown =
         run(List.of("tc", "-s", "qdisc", "show", "dev", name + "-" + port))
@@ -202,7 +205,7 @@ final class Fabric implements AutoCloseable {
     throw new AssertionError("no " + process + " in " + all);
   }
 
-  /** SIGKILL; returns once there is another, and nothing else was started again. */
+  /** Sends SIGKILL; returns once the process has been replaced, without any other restart. */
   void killAndAwaitAnother(String process) throws Exception {
     JsonNode before = process(process);
     ProcessHandle.of(before.path("pid").asLong()).orElseThrow().destroyForcibly();
@@ -216,14 +219,14 @@ final class Fabric implements AutoCloseable {
         .isEqualTo(before.path("restarts").asInt() + 1);
   }
 
-  /** The process of one of Open vSwitch's daemons. */
+  /** Returns the process of one of Open vSwitch's daemons. */
   long pid(String daemon) throws IOException {
     return Long.parseLong(Files.readString(folder().resolve(daemon + ".pid")).strip());
   }
 
   /**
-   * All that switches hold, by bridge: flows with their cookies, groups, meters. Nothing of one
-   * that does not answer.
+   * Returns the contents of switches by bridge: flows with their cookies, groups, meters. Omits
+   * bridges that do not answer.
    */
   Map<String, String> switches() throws IOException {
     Map<String, String> all = new TreeMap<>();
@@ -261,13 +264,13 @@ final class Fabric implements AutoCloseable {
     run(command).expectSuccess();
   }
 
-  /** A switch's ports, with their states. */
+  /** Returns a switch's ports, with their states. */
   String ports(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "show", target)).expectSuccess().stdout();
   }
 
-  /** Bridges with a mirror rule of ours, and the packets that each has copied. */
+  /** Returns bridges with a mirror rule of ours, and the packets that each has copied. */
   Map<String, Long> mirroring() throws IOException {
     Map<String, Long> all = new TreeMap<>();
     for (String bridge : switches().keySet()) {
@@ -282,7 +285,7 @@ final class Fabric implements AutoCloseable {
     return all;
   }
 
-  /** Packets that a bridge says our mirror rules there have copied. */
+  /** Returns the packets that our mirror rules in a bridge have copied, by its counters. */
   long copied(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
@@ -306,7 +309,8 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * Our mirror rules in a bridge, as {@code ovs-ofctl add-flow} takes them: without their cookies.
+   * Returns our mirror rules in a bridge in the syntax of {@code ovs-ofctl add-flow}, without their
+   * cookies.
    */
   List<String> mirrorRules(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
@@ -342,7 +346,7 @@ final class Fabric implements AutoCloseable {
     }
   }
 
-  /** Takes it down; fails if anything of it is left. */
+  /** Removes the testbed; fails if anything of it remains. */
   @Override
   public void close() throws IOException {
     testbed("down");

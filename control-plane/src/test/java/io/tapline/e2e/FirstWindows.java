@@ -14,13 +14,13 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
- * A web server on a testbed whose own headers a MultiLog node keeps, and a query of its packets
- * that is started, disturbed and stopped while a client asks: each second that is not marked
- * partial has as many packets in the query's result as on the host.
+ * Compares a query of a web server's packets with the headers that a MultiLog node keeps on the
+ * server's host. The query is started, disturbed and stopped while a client sends requests: each
+ * second that is not marked partial must have as many packets in the query's result as on the host.
  *
- * <p>A packet has two times, that of the host and that of the monitor which gets its copy: the
- * client rests while one second goes over into the next, and a second that has a packet there all
- * the same is not compared.
+ * <p>A packet has two times, that of the host and that of the monitor that gets its copy. So the
+ * client pauses around the end of each second, and seconds with a packet in the pause are not
+ * compared.
  */
 final class FirstWindows implements AutoCloseable {
   private static final String SERVER = "h-0-0-0";
@@ -35,7 +35,7 @@ final class FirstWindows implements AutoCloseable {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long REST_NS = 100_000_000L;
 
-  /** Seconds that are compared before a start is over, and after each disturbance. */
+  /** Number of seconds that are compared after a start, and after each disturbance. */
   private static final int ENOUGH = 2;
 
   private static final String CLIENT =
@@ -55,15 +55,15 @@ final class FirstWindows implements AutoCloseable {
   private final List<AutoCloseable> open = new ArrayList<>();
   private final MirroredNetwork network;
 
-  /** When the query's monitor was killed; the largest number: it was not. */
+  /** Time at which the query's monitor was killed; Long.MAX_VALUE if it was not. */
   private long disturbedNs;
 
   /** The faults of a query's monitor. */
   enum Disturbance {
     NONE,
-    /** The agent starts another. */
+    /** Kills the monitor; the agent starts another. */
     MONITOR_KILLED,
-    /** Another host takes over. */
+    /** Kills the agent; another host takes over. */
     AGENT_KILLED
   }
 
@@ -81,7 +81,7 @@ final class FirstWindows implements AutoCloseable {
     open.add(network);
   }
 
-  /** Skips the test where there can be no testbed; else returns when the client asks. */
+  /** Skips the test where no testbed is possible; else returns once the client sends requests. */
   static FirstWindows up(Path folder) throws Exception {
     Certificates authority = Certificates.authority(folder, "authority");
     Path token = Files.writeString(folder.resolve("token"), "of-this-test-and-no-other\n");
@@ -124,7 +124,7 @@ final class FirstWindows implements AutoCloseable {
         "the host's headers are kept",
         () -> network.get("/nodes").at("/nodes/0/state").asText().equals("up"));
     long fromNs = Requests.nowNs();
-    Fabric.await("the client asks", () -> !headers(fromNs).isEmpty());
+    Fabric.await("the client sends requests", () -> !headers(fromNs).isEmpty());
   }
 
   /** Returns the address at which this host reaches the web server's. */
@@ -179,7 +179,7 @@ final class FirstWindows implements AutoCloseable {
     return outcome[0];
   }
 
-  /** Fails at the first second that says less, or more, than the host without saying so. */
+  /** Fails at the first second that has fewer or more packets than the host and is not marked. */
   private Outcome compare(String query, long fromNs) throws Exception {
     NavigableMap<Long, JsonNode> windows = new TreeMap<>();
     network.server().rows(query).forEach(row -> windows.put(start(row), row));
@@ -212,7 +212,7 @@ final class FirstWindows implements AutoCloseable {
     return row.path("partial").asBoolean();
   }
 
-  /** A second without a row is whole, unless nothing was seen since the disturbance. */
+  /** A second without a row is complete, unless no packet was seen since the disturbance. */
   private boolean isWhole(NavigableMap<Long, JsonNode> windows, long second) {
     JsonNode row = windows.get(second);
     boolean seen =
@@ -225,7 +225,7 @@ final class FirstWindows implements AutoCloseable {
     return row.path("window_start_ns").asLong();
   }
 
-  /** Returns true if neither of its ends is in the middle of packets. */
+  /** Returns true if no packets surround either end of the second. */
   private static boolean isClear(List<Long> headers, long second) {
     return between(headers, second - REST_NS, second + REST_NS) == 0
         && between(headers, second + SECOND_NS - REST_NS, second + SECOND_NS + REST_NS) == 0;
@@ -235,7 +235,7 @@ final class FirstWindows implements AutoCloseable {
     return headers.stream().filter(time -> time >= fromNs && time < toNs).count();
   }
 
-  /** Times of the packets that the host has had of its web server since then. */
+  /** Returns the times of the web server's packets on its host since then. */
   private List<Long> headers(long fromNs) throws Exception {
     String request =
         """

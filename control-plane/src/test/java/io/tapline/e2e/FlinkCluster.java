@@ -28,13 +28,16 @@ final class FlinkCluster implements AutoCloseable {
     this(folder, "task-manager");
   }
 
-  /** As a version before had it, by the root of its checkout: with all of Tapline but the job. */
+  /**
+   * Starts a cluster as in an earlier version, by the root of its checkout: with all of Tapline
+   * except the job.
+   */
   static FlinkCluster ofVersion(Path root, Path folder) throws IOException, InterruptedException {
     return new FlinkCluster(folder, "task-manager", classPath(root, "flink-jobs-.*"));
   }
 
   /**
-   * Its task manager is on a host of the network.
+   * Starts a cluster whose task manager is on a host of the network.
    *
    * @param host its {@code taskmanager.resource-id}
    */

@@ -62,7 +62,7 @@ class FlinkClusterTest {
     }
   }
 
-  /** Without the query's ID, and what hangs on when the monitor cut its batches. */
+  /** Removes the query's ID, and values that depend on the sizes of the monitor's batches. */
   private static List<JsonNode> rows(Cli.Result result) {
     List<JsonNode> rows = result.json();
     rows.forEach(row -> ((ObjectNode) row).remove(List.of("query", "completeness")));

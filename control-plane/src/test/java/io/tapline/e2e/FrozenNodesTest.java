@@ -32,7 +32,7 @@ class FrozenNodesTest {
 
   private static final List<String> NAMES = List.of("a", "b", "still");
 
-  /** An unfreeze that was on its way when the server stopped has come by then. */
+  /** An unfreeze that was in flight when the server stopped has arrived by then. */
   private static final long ON_ITS_WAY_MS = 300;
 
   @TempDir Path folder;
@@ -147,8 +147,8 @@ class FrozenNodesTest {
   }
 
   /**
-   * Has the server stop where it has frozen two nodes; returns the question that it was about. If
-   * it had gone on just before, another is asked.
+   * Stops the server when it has frozen two nodes; returns the request in progress. If the server
+   * had already continued, sends another request.
    */
   private CompletableFuture<HttpResponse<String>> stopWhereNodesAreFrozen() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
@@ -165,7 +165,7 @@ class FrozenNodesTest {
       signal("CONT", server.process());
       asked.get();
     }
-    throw new AssertionError("the server was never caught with frozen nodes");
+    throw new AssertionError("the server was never stopped with frozen nodes");
   }
 
   @Test
@@ -192,6 +192,6 @@ class FrozenNodesTest {
     signal("CONT", still.running().process());
     server.close();
     server = Server.start(arguments());
-    await("all have all", () -> count(drill().get()) == 7 * SOME);
+    await("all nodes have all packets", () -> count(drill().get()) == 7 * SOME);
   }
 }

@@ -92,8 +92,8 @@ class HttpRankingTest {
   }
 
   /**
-   * nginx's log, each row at the time of its tuple. Left out is what nginx could not read as a
-   * request (it logs no URI), which comes near no ranking; HTTP/0.9, which has no version, counts.
+   * nginx's log, each row at the time of its tuple. Omits requests that nginx could not parse (it
+   * logs no URI), which are too rare for a ranking; HTTP/0.9, which has no version, counts.
    */
   private List<Request> loggedRequests() {
     Map<String, List<JsonNode>> byClient =
@@ -128,8 +128,8 @@ class HttpRankingTest {
   }
 
   /**
-   * The plain evaluator: every window of 10 s that ends at a multiple of the slide, counted from
-   * nothing.
+   * The plain evaluator: counts each window of 10 s that ends at a multiple of the slide from
+   * scratch.
    */
   private static List<Rank> ranking(List<Request> requests, long slideNs, int k) {
     TreeMap<Long, Map<String, Long>> windows = new TreeMap<>();

@@ -37,7 +37,7 @@ final class KafkaCluster implements AutoCloseable {
       addresses.add(address + ":" + Server.freePort());
       start(i, hosts.get(i), controller);
     }
-    Fabric.await("brokers are there", () -> racks().size() == hosts.size());
+    Fabric.await("brokers are up", () -> racks().size() == hosts.size());
   }
 
   private void start(int index, String host, String controller) throws Exception {

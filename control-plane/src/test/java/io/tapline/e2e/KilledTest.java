@@ -13,7 +13,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** SIGKILL at any moment leaves no process behind, and nothing that hinders the next start. */
+/**
+ * Checks that SIGKILL at any moment leaves no process behind, and nothing that prevents the next
+ * start.
+ */
 class KilledTest {
   private static final long CHILDREN_GONE_SECONDS = 10;
   private static final String QUERY =

@@ -11,7 +11,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Loads of a tap in intervals that a query chooses, by query and by {@code tapline parse}. */
+/**
+ * Tests loads of a tap in intervals that a query chooses, by query and by {@code tapline parse}.
+ */
 class LinkLoadTest {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final String TAP =

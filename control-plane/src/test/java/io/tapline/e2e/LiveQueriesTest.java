@@ -16,9 +16,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Queries that come and go at a server on an interface, while a client asks a web server all the
- * time: the agent of this host runs one monitor for them all, and each counts exactly what the
- * client did while it ran. When the monitor or the agent is killed, queries continue.
+ * Tests queries that start and end at a server on an interface, while a client continuously sends
+ * requests to a web server: the agent of this host runs one monitor for all of them, and each
+ * counts exactly the client's requests while it ran. When the monitor or the agent is killed,
+ * queries continue.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -65,7 +66,7 @@ class LiveQueriesTest {
   }
 
   /**
-   * A query under way.
+   * A running query.
    *
    * @param before the first request of which it may have seen something
    * @param first the first request of which it sees everything
@@ -76,7 +77,7 @@ class LiveQueriesTest {
     int before = link.done();
     String id = submit(parser, "1h", field);
     server.awaitState(id, "running");
-    // The one under way may have begun before.
+    // The current request may have begun before.
     return new Watch(id, field, before, link.done() + 1);
   }
 
@@ -100,8 +101,8 @@ class LiveQueriesTest {
   }
 
   /**
-   * Stops a query once it shows the latest request; returns that request's number. All before it
-   * must have been seen to their ends.
+   * Stops a query once it shows the latest request; returns that request's number. All earlier
+   * requests must have been captured completely.
    */
   private int stop(Watch watch) throws Exception {
     int last = link.awaitMore(1) - 1;
@@ -117,8 +118,8 @@ class LiveQueriesTest {
   }
 
   /**
-   * Each request from the first to the last is there so many times, and of others none but those
-   * under way when the query began and after the last.
+   * Checks that each request from the first to the last is counted that many times, and no others
+   * except those in progress when the query began and after the last.
    */
   private void expectCounts(Watch watch, int last, int times) throws Exception {
     Map<String, Integer> expected = new HashMap<>();
@@ -135,15 +136,15 @@ class LiveQueriesTest {
             wrong.put(key, counted);
           }
         });
-    assertThat(wrong).as("counted not %d times by %s", times, watch).isEmpty();
-    // Requests under way at either end may be there or not.
+    assertThat(wrong).as("not counted %d times by %s", times, watch).isEmpty();
+    // Requests in progress at either end may be counted.
     Map<String, Integer> unexpected = new TreeMap<>(counts);
     for (int request = watch.before; request < link.done(); request++) {
       unexpected.remove(key(watch, request));
     }
     // The URL is unknown if the monitor joined a connection between its request and its response.
     unexpected.remove(UNKNOWN, 1);
-    assertThat(unexpected).as("counted besides by %s", watch).isEmpty();
+    assertThat(unexpected).as("also counted by %s", watch).isEmpty();
     assertThat(query(watch.id).get("totals").get("dropped")).as("losses").isEmpty();
   }
 
@@ -250,7 +251,7 @@ class LiveQueriesTest {
     expectCounts(next, stop(next), 1);
   }
 
-  /** Waits until a request after this one is counted; returns the first such. */
+  /** Waits until a request after this one is counted; returns the first one. */
   private int awaitCounted(Watch watch, int after) throws Exception {
     long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {

@@ -61,27 +61,27 @@ final class MirroredNetwork implements AutoCloseable {
     open.add(fabric);
   }
 
-  /** Skips the test where there can be none; else returns when all of it is up. */
+  /** Skips the test where no testbed is possible; else returns when everything is up. */
   static MirroredNetwork up() throws Exception {
     return up(WATCHERS, MirroredNetwork::startServer);
   }
 
-  /** With agents in other hosts, and no web servers. */
+  /** Starts a network with agents in other hosts, and no web servers. */
   static MirroredNetwork upWithAgents(Set<String> hosts) throws Exception {
     return up(hosts, MirroredNetwork::startServer);
   }
 
-  /** A control plane's options where other hosts reach it at this address of this host. */
+  /** Returns the options of a control plane that other hosts reach at this address of this host. */
   interface Options {
     List<String> at(String address) throws Exception;
   }
 
-  /** With agents in other hosts, no web servers, and services of the caller's. */
+  /** Starts a network with agents in other hosts, no web servers, and the caller's services. */
   static MirroredNetwork upWith(Set<String> hosts, Options options) throws Exception {
     return upWith(hosts, FEW_CONNECTIONS, options);
   }
 
-  /** Does the same with monitors that track so many connections. */
+  /** Does the same with monitors that track at most this many connections. */
   static MirroredNetwork upWith(Set<String> hosts, int connections, Options options)
       throws Exception {
     return up(
@@ -92,13 +92,19 @@ final class MirroredNetwork implements AutoCloseable {
         });
   }
 
-  /** With agents in other hosts, no web servers, and options that depend on the testbed. */
+  /**
+   * Starts a network with agents in other hosts, no web servers, and options that depend on the
+   * testbed.
+   */
   static MirroredNetwork upOn(Set<String> hosts, Function<Fabric, List<String>> options)
       throws Exception {
     return up(hosts, network -> network.startServer(options.apply(network.fabric)));
   }
 
-  /** With two control planes of which one leads, three ZooKeeper servers and a Flink cluster. */
+  /**
+   * Starts a network with two control planes, of which one leads, three ZooKeeper servers and a
+   * Flink cluster.
+   */
   static MirroredNetwork upCoordinated(Path folder) throws Exception {
     return up(WATCHERS, network -> network.startServers(folder));
   }
@@ -107,7 +113,10 @@ final class MirroredNetwork implements AutoCloseable {
     void start(MirroredNetwork network) throws Exception;
   }
 
-  /** With agents in other hosts, no web servers, and links of a rate with queues of a length. */
+  /**
+   * Starts a network with agents in other hosts, no web servers, and links with a rate and a queue
+   * length.
+   */
   static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
       throws Exception {
     String[] links = {
@@ -213,7 +222,7 @@ final class MirroredNetwork implements AutoCloseable {
     return started;
   }
 
-  /** Waits for one that leads: from now on it is asked. */
+  /** Waits for a leader, which receives requests from now on. */
   void awaitLeader() throws Exception {
     Fabric.await("a control plane leads", () -> leader() >= 0);
     server = servers.get(leader());
@@ -259,7 +268,7 @@ final class MirroredNetwork implements AutoCloseable {
     running.get(host).process().destroyForcibly().waitFor();
   }
 
-  /** A client that goes when the network does. */
+  /** Starts a client that ends with the network. */
   Requests requests(String client, String address, int port, String name, int count) {
     Requests requests = Requests.start(fabric, client, address, port, name, count);
     open.add(requests);
@@ -290,7 +299,7 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/queries").path("id").asText();
   }
 
-  /** Headers that MultiLog nodes kept, as a request in JSON asks. */
+  /** Returns headers of MultiLog nodes that a request in JSON selects. */
   JsonNode drill(String request) throws Exception {
     HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(request);
     return send(
@@ -318,7 +327,7 @@ final class MirroredNetwork implements AutoCloseable {
         () -> get("/queries/" + query).path("state").asText().equals("stopped"));
   }
 
-  /** Agents whose field is, or holds, a value. */
+  /** Returns agents whose field is, or contains, a value. */
   Set<String> agentsWith(String field, String value) throws Exception {
     Set<String> names = new TreeSet<>();
     for (JsonNode agent : get("/nodes").path("agents")) {
@@ -370,8 +379,9 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * TCP connections that failed or ended with a reset, and resets sent, in all hosts without an
-   * agent: where there is one, a monitor that ends may reset its own connections to the broker.
+   * Returns the numbers of TCP connections that failed or were reset, and of resets sent, in all
+   * hosts without an agent. In other hosts, a monitor that ends may reset its connections to the
+   * broker.
    */
   Map<String, String> resets() {
     String script =

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Queries over real switches for longer, and while what they run on is killed. */
+/** Runs queries over real switches for longer, and while their components are killed. */
 class MirroringSoak {
   private static final int EACH = 40;
 
@@ -30,7 +30,7 @@ class MirroringSoak {
     }
   }
 
-  /** For as many rounds as MIRRORING_ROUNDS says. */
+  /** Runs MIRRORING_ROUNDS rounds. */
   @Test
   void queriesGetTheirPacketsHoweverOftenTheyComeAndGo() throws Exception {
     int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "200"));
@@ -50,13 +50,13 @@ class MirroringSoak {
     long switches = network.fabric.pid("ovs-vswitchd");
     ProcessHandle.of(switches).orElseThrow().destroyForcibly();
     Fabric.await("other switches", () -> network.fabric.pid("ovs-vswitchd") != switches);
-    Fabric.await("their flows are back", () -> network.fabric.switches().equals(mirroring));
+    Fabric.await("their flows are restored", () -> network.fabric.switches().equals(mirroring));
     requireCounted(query, "after-the-switches");
 
     network.server().process().destroyForcibly().waitFor();
     network.startServer();
     Fabric.await("nothing is mirrored", () -> network.fabric.switches().equals(before));
-    Fabric.await("agents are back", () -> network.agentsWith("state", "up").equals(WATCHERS));
+    Fabric.await("agents are up again", () -> network.agentsWith("state", "up").equals(WATCHERS));
     String next = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(next, "running");
     requireCounted(next, "after-the-server");
@@ -67,14 +67,14 @@ class MirroringSoak {
     requireCountedAgain(next, "after-the-agent");
     network.killAgent(watcher);
     Fabric.await(
-        "another has it", () -> !network.agentsWith("queries", next).equals(Set.of(watcher)));
+        "another host has it", () -> !network.agentsWith("queries", next).equals(Set.of(watcher)));
     requireCountedAgain(next, "at-another-host");
     assertThat(network.counted(next).values()).as("each counted once").containsOnly(1L);
     network.stop(next);
-    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    Fabric.await("switches are restored", () -> network.fabric.switches().equals(before));
   }
 
-  /** Only some of them, since it is unknown when its packets are seen again. */
+  /** Waits for only some of them, since it is unknown when its packets are seen again. */
   private void requireCountedAgain(String query, String name) throws Exception {
     Requests steady = network.requests("h-3-1-1", H1_ADDRESS, 80, name, Requests.MANY);
     Fabric.await(

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Queries over real switches: a server that is the controller of a testbed, agents in hosts, web
- * servers and clients. Skipped, with the reason, where there can be no testbed.
+ * Tests queries over real switches: a server that is the controller of a testbed, agents in hosts,
+ * web servers and clients. Skipped, with the reason, where no testbed is possible.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -69,7 +69,7 @@ class MirroringTest {
     monitors.forEach(monitor -> placed.add(monitor.path("host").asText()));
     assertThat(placed).hasSize(2).isSubsetOf(WATCHERS);
     assertThat(network.agentsWith("queries", query)).isEqualTo(placed);
-    Fabric.await("monitors nowhere else", () -> network.hostsWithMonitors().equals(placed));
+    Fabric.await("no monitor on another host", () -> network.hostsWithMonitors().equals(placed));
 
     long firstWindowMs = awaitFirstWindow(query);
     Set<String> sent = sendFromEverywhere();
@@ -83,7 +83,7 @@ class MirroringTest {
         .containsAll(sent)
         .allMatch(url -> url.startsWith("/steady/") || sent.contains(url));
     assertThat(state(query).at("/totals/dropped").toString())
-        .as("nothing is lost that is not")
+        .as("no false loss is reported")
         .doesNotContain("mirror_lost");
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
     assertThat(network.agentsWith("queries", query)).isEmpty();
@@ -92,12 +92,13 @@ class MirroringTest {
 
   @Test
   void theNetworkIsReportedFromTheInventoryAndFromItsSwitches() throws Exception {
-    Fabric.await("all is quiet", () -> network.get("/topology").path("settled").asBoolean());
+    Fabric.await(
+        "no packets are in flight", () -> network.get("/topology").path("settled").asBoolean());
     JsonNode topology = network.get("/topology");
     assertThat(topology.path("switches")).hasSize(20);
     assertThat(topology.path("links")).as("each once").hasSize(32);
     Fabric.await(
-        "ports tell what they have counted",
+        "ports report their counters",
         () -> network.get("/topology").at("/switches/0/port_counters/0/tx_packets").asLong() > 0);
     assertThat(topology.at("/network/kind").asText()).contains("fat tree");
     Map<String, String> edges = new TreeMap<>();
@@ -112,10 +113,10 @@ class MirroringTest {
       assertThat(host.path("at").asText()).startsWith(edge + ":");
       seen++;
     }
-    assertThat(seen).as("hosts that have spoken").isPositive();
+    assertThat(seen).as("hosts that have sent packets").isPositive();
   }
 
-  /** How long after a window's end it was there, to a fifth of a second. */
+  /** Returns the time from a window's end to its result, to a fifth of a second. */
   private long awaitFirstWindow(String query) throws Exception {
     Fabric.await("a window", () -> !rows(query).isEmpty());
     return (Requests.nowNs() - rows(query).get(0).path("window_end_ns").asLong()) / 1_000_000;
@@ -125,7 +126,7 @@ class MirroringTest {
     return network.get("/queries/" + query + "/results").path("rows");
   }
 
-  /** Sends what the query wants and what it does not; returns the URLs that it wants. */
+  /** Sends requests that the query selects and others; returns the URLs of the selected ones. */
   private Set<String> sendFromEverywhere() {
     List<Requests> wanted =
         List.of(
@@ -195,14 +196,14 @@ class MirroringTest {
 
     Map<String, Long> counts = network.counted(query);
     assertThat(counts.values()).as("each counted once").containsOnly(1L);
-    assertThat(state(query).toString()).as("the gap is named").contains("\"monitor_replaced\"");
+    assertThat(state(query).toString()).as("the gap is reported").contains("\"monitor_replaced\"");
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
     System.out.printf(
         "Mirroring: %d ms without a counted request after SIGKILL of an agent%n",
         Requests.longestGapNs(steady.beganNs(counts.keySet()), goneNs) / 1_000_000);
   }
 
-  /** Two monitors see packets all the time; each alone would soon have all that the query may. */
+  /** Two monitors continuously see packets; each alone would soon exceed the query's limit. */
   @Test
   void aLimitInPacketsIsForAllMonitorsTogether() throws Exception {
     int most = 1500;
@@ -229,13 +230,15 @@ class MirroringTest {
     assertThat(packets.keySet()).as("both were seen").contains(H1_ADDRESS, H2_ADDRESS);
     assertThat(packets.values().stream().mapToLong(Long::longValue).sum()).isEqualTo(most);
     assertThat(state(query).path("totals").path("packets_out").asLong()).isEqualTo(most);
-    Fabric.await("nothing is assigned", () -> network.agentsWith("queries", query).isEmpty());
+    Fabric.await("no part is assigned", () -> network.agentsWith("queries", query).isEmpty());
   }
 
-  /** A cable is cut unnoticed: the loss is exactly what the switch copied meanwhile. */
+  /**
+   * A cable is cut without notice: the loss equals the packets that the switch copied meanwhile.
+   */
   @Test
   void lossesBetweenSwitchAndMonitorAreReportedExactly() throws Exception {
-    Fabric.await("no copies of queries before are counted", () -> !anyCopies());
+    Fabric.await("no copies of earlier queries are counted", () -> !anyCopies());
     String query =
         network.submit(
             ("PARSE tcp_pkt_size FROM * TO %s:9 LIMIT 1h SAMPLE *"
@@ -246,14 +249,14 @@ class MirroringTest {
     Fabric.await("copies are counted", () -> mirrored(monitor).has("copied"));
     sendDatagrams(150);
     long before = copiesAtRest(150);
-    assumeTrue(network.fabric.cut(monitor), "SKIPPED: no tc, or none that drops packets");
+    assumeTrue(network.fabric.cut(monitor), "SKIPPED: tc is missing, or can't drop packets");
     sendDatagrams(200);
     long after = copiesAtRest(before + 200);
     network.fabric.mend(monitor);
     sendDatagrams(50);
     long all = copiesAtRest(after + 50);
     Fabric.await(
-        "it is found out", () -> mirrored(monitor).path("lost").asLong() >= after - before);
+        "the loss is detected", () -> mirrored(monitor).path("lost").asLong() >= after - before);
     Map<String, Long> byRule = network.fabric.copiedByRule("e00");
     JsonNode accounts = mirrored(monitor);
     network.stop(query);
@@ -292,7 +295,10 @@ class MirroringTest {
     Fabric.run(network.fabric.in("h-3-1-1", "python3", "-c", program)).expectSuccess();
   }
 
-  /** Returns what the rules have copied: so many, or the number at which they stop. */
+  /**
+   * Returns the number of packets that the rules have copied: the expected number, or the one at
+   * which the counters stop.
+   */
   private long copiesAtRest(long sent) throws Exception {
     long[] copies = {-1};
     int[] same = {0};

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
-/** Triggers in the monitor whose groups are networks or flows, and which count chosen packets. */
+/**
+ * Tests triggers in the monitor whose groups are networks or flows, and that count selected
+ * packets.
+ */
 class NetworkTriggersTest {
   private static final String TRIGGER = "(trigger: when=\"sum(bytes) > 0\", every=900ms, %s)";
   private static final String QUERY =

@@ -18,14 +18,14 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
- * Eleven queries that want some of the same packets, added and removed in a random order while
- * clients send requests and hosts ping: each gets its own requests, and nothing else is affected.
+ * Adds and removes eleven queries of overlapping packets in a random order while clients send
+ * requests and hosts ping: each must get its requests, and nothing else may be affected.
  */
 final class OverlappingQueries {
   static final String COUNT =
       "PARSE http_get FROM %s TO %s LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)";
 
-  /** A query, and whose requests are its own. */
+  /** A query, and the clients whose requests it selects. */
   private record Wanted(String from, String to, Set<String> names) {}
 
   /** The client and the server of permanent traffic, by name. */
@@ -41,8 +41,8 @@ final class OverlappingQueries {
               "g", List.of(H1, H2_ADDRESS, "8080")));
 
   /**
-   * The last one has both ends of g, which the second has mirrored under one switch and the fourth
-   * under the other.
+   * The last query selects both ends of g, which the second query mirrors at one switch and the
+   * fourth at the other.
    */
   private static final List<Wanted> ALL =
       List.of(
@@ -71,7 +71,7 @@ final class OverlappingQueries {
     this.random = new Random(seed);
   }
 
-  /** All at once; then one goes and comes again, so many times; then all go. */
+  /** Adds all queries at once, then repeatedly removes one and adds it again, then removes all. */
   void run(int rounds) throws Exception {
     Map<String, String> before = network.fabric.switches();
     network.fabric.waitLongBeforeSendingAgain();
@@ -120,7 +120,7 @@ final class OverlappingQueries {
     running.put(wanted, id);
   }
 
-  /** Once each of its clients has had a few answers. */
+  /** Waits until each of its clients has received a few answers. */
   private Ran remove(Wanted wanted, Map<String, Requests> traffic) throws Exception {
     String id = running.remove(wanted);
     network.server().awaitState(id, "running");
@@ -137,7 +137,7 @@ final class OverlappingQueries {
     return new Ran(wanted, id, submittedNs.remove(id), runningNs, stoppingNs);
   }
 
-  /** Every request and response while it ran is counted once, and nothing that is not its own. */
+  /** Checks that every request and response while it ran is counted once, and no others. */
   private void requireExactly(Ran ran, Map<String, Requests> traffic) throws Exception {
     Map<String, Long> counts = network.counted(ran.id());
     Map<String, Long> wrong = new TreeMap<>(counts);
@@ -158,7 +158,7 @@ final class OverlappingQueries {
     }
   }
 
-  /** Ends a ping; fails if one before the last answered was lost, or any came twice. */
+  /** Ends a ping; fails if a reply before the last one was lost, or any was duplicated. */
   static void requireAllAnswered(Cli.Running ping) {
     Fabric.run(List.of("kill", "-INT", Long.toString(ping.process().pid())));
     List<Integer> answered =

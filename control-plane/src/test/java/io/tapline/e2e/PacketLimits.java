@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A query with LIMIT Np over two monitors, each of which sees more than that, while what lends to
- * them, or one of them, is killed: never more than N are taken.
+ * Tests a query with LIMIT Np over two monitors, each of which sees more packets than that, while
+ * the granting control plane or a monitor is killed: never more than N packets are taken.
  */
 final class PacketLimits implements AutoCloseable {
   /** More than are sent while there is no leader. */
@@ -31,7 +31,7 @@ final class PacketLimits implements AutoCloseable {
   /**
    * Returns once packets have been taken.
    *
-   * @param name of its requests, which others may count, too
+   * @param name of its requests, which other queries may also count
    */
   private PacketLimits(MirroredNetwork network, String name) throws Exception {
     this.network = network;
@@ -55,7 +55,10 @@ final class PacketLimits implements AutoCloseable {
     }
   }
 
-  /** The other host under the switch is lent part of the rest; the dead one's grant is lost. */
+  /**
+   * The other host under the switch is granted part of the remainder; the dead host's grant is
+   * lost.
+   */
   static void agentKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-agent")) {
       String watcher =
@@ -65,7 +68,8 @@ final class PacketLimits implements AutoCloseable {
               .orElseThrow();
       network.killAgent(watcher);
       Fabric.await(
-          "another has it", () -> !network.agentsWith("queries", limited.query).contains(watcher));
+          "another host has it",
+          () -> !network.agentsWith("queries", limited.query).contains(watcher));
       long then = limited.taken();
       limited.awaitEnd("agent", then);
       assertThat(limited.taken()).as("%s", limited.state()).isBetween(MOST / 2L, (long) MOST);

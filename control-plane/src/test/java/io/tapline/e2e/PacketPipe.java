@@ -45,7 +45,7 @@ final class PacketPipe implements AutoCloseable {
     return header.putInt(65_535).putInt(1).array();
   }
 
-  /** From 10.0.0.1 to 10.0.0.2, one each microsecond. */
+  /** Packets go from 10.0.0.1 to 10.0.0.2, one per microsecond. */
   private static byte[] packet(long number) {
     ByteBuffer record = ByteBuffer.allocate(16 + FRAME_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     record.putInt((int) (BEGIN_S + number / 1_000_000)).putInt((int) (number % 1_000_000));

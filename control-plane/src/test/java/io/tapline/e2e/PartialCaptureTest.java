@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Windows of a capture that begins, and ends, in the middle of one. */
+/** Tests windows of a capture that begins and ends in the middle of a window. */
 class PartialCaptureTest {
   private static final long START_MS = 1_795_204_780_000L;
   private static final int SNAPLEN = 65_535;
@@ -78,7 +78,7 @@ class PartialCaptureTest {
         .toList();
   }
 
-  /** In seconds from {@link #START_MS}. */
+  /** Time in seconds from {@link #START_MS}. */
   private static String text(JsonNode row) {
     return "%d-%d%s %d"
         .formatted(
@@ -92,7 +92,9 @@ class PartialCaptureTest {
     return (row.get(field).asLong() / 1_000_000 - START_MS) / 1_000;
   }
 
-  /** With a packet at each of these times, in milliseconds from {@link #START_MS}. */
+  /**
+   * Writes a capture with a packet at each of these times, in milliseconds from {@link #START_MS}.
+   */
   private Path capture(int... timesMs) throws IOException {
     ByteBuffer file =
         ByteBuffer.allocate(24 + timesMs.length * (16 + SYN.length)).order(ByteOrder.LITTLE_ENDIAN);

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Queries at two ends of the fat tree, three brokers and two Flink clusters: each query's topic is
- * led, and its job runs, at its own end, as its explanation said before.
+ * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters: the leader
+ * of each query's topic, and its job, must be at its end, as explained before.
  */
 class PlacedStreamSoak {
   private static final String NEAR = "h-0-0-1";
@@ -85,7 +85,7 @@ class PlacedStreamSoak {
     Fabric.await("no job is left", () -> jobs(near).isEmpty() && jobs(far).isEmpty());
   }
 
-  /** Submits a query for a server; it has its stream at that host, as was explained. */
+  /** Submits a query for a server; its stream must be at that host, as explained. */
   private String runs(String server, String host, FlinkCluster cluster) throws Exception {
     String text = OverlappingQueries.COUNT.formatted("*", server + ":80");
     JsonNode explained = network.explain(text);
@@ -114,7 +114,7 @@ class PlacedStreamSoak {
     assertThat(network.counted(query).values()).containsOnly(1L);
   }
 
-  /** IDs of those that run. */
+  /** Returns the IDs of running queries. */
   private static Set<String> jobs(FlinkCluster cluster) throws Exception {
     Set<String> ids = new TreeSet<>();
     for (JsonNode job : Cli.parse(cluster.get("/jobs")).path("jobs")) {

@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A parser outside the tree, through the whole pipeline: used by a query, made to crash and to
- * hang. The plug-in is built from {@code parsers/plugin/testing} against the installed header; a
- * payload that begins with CRASH or HANG makes it do so.
+ * Tests an out-of-tree parser in the whole pipeline: a query uses it, and it crashes and hangs. The
+ * plug-in is built from {@code parsers/plugin/testing} against the installed header; a payload that
+ * begins with CRASH or HANG causes this.
  */
 class PluginTest {
   private static final int PACKETS = 3000;
@@ -69,8 +69,8 @@ class PluginTest {
     assertThat(completeness.get("packets_in").asLong()).isEqualTo(PACKETS);
     assertThat(dropped.get("monitor_restarted").asLong()).isPositive();
     assertThat(dropped.has("missing_batch")).isFalse();
-    // The parser makes a tuple of each packet: those that are not here are named. Of the burst that
-    // was under way all packets count as lost, though tuples of some may have been sent.
+    // The parser emits a tuple for each packet, and missing ones are reported. All packets of the
+    // burst in progress count as lost, although tuples of some may have been sent.
     assertThat(
             row.get("value").asLong()
                 + dropped.path("monitor_restarted").asLong()
@@ -88,7 +88,7 @@ class PluginTest {
     try (Server server = Server.start("--pcap", capture.toString(), "--plugin", plugin)) {
       String id = server.submit(QUERY);
       server.awaitState(id, "finished");
-      // Not the rows: all tuples there were may have waited in the two processes that ended.
+      // Does not check rows, since all tuples may have waited in the two processes that ended.
       JsonNode totals = Cli.parse(server.get("/api/v1/queries/" + id).body()).get("totals");
       assertThat(totals.get("packets_in").asLong()).isEqualTo(PACKETS);
       assertThat(totals.get("dropped").path("plugin_left_out_flows").asLong()).isEqualTo(FLOWS);
@@ -131,12 +131,14 @@ class PluginTest {
       long deadline = System.nanoTime() + 90_000_000_000L;
       say(listener, "CRASH");
       do {
-        assertThat(System.nanoTime()).as("heard after the crash").isLessThan(deadline);
+        assertThat(System.nanoTime()).as("received after the crash").isLessThan(deadline);
         say(listener, "after");
         Thread.sleep(200);
       } while (!shows(server, id, "after"));
       Await.until(
-          "what the crash cost is counted", Duration.ofSeconds(30), () -> restarts(server, id) > 0);
+          "the losses of the crash are counted",
+          Duration.ofSeconds(30),
+          () -> restarts(server, id) > 0);
       Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
     }
   }
@@ -190,7 +192,8 @@ class PluginTest {
   }
 
   /**
-   * A pcap file of packets to port 80, all within a second; by number, what its payload is instead.
+   * Returns a pcap file of packets to port 80, all within a second; some numbers have another
+   * payload.
    */
   private Path capture(Map<Integer, String> marks) throws IOException {
     ByteBuffer file = ByteBuffer.allocate(PACKETS * 128).order(ByteOrder.LITTLE_ENDIAN);

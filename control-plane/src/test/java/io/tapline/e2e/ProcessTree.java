@@ -12,8 +12,8 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Everything of processes that others could reach: their ports, their socket files and the files
- * that they have open or mapped. Linux only; their own user, or root, may look.
+ * The objects of processes that other users could reach: their ports, their socket files and the
+ * files that they have open or mapped. Linux only; their own user, or root, may look.
  */
 final class ProcessTree {
   /** Public files without secrets; besides these the installation. */

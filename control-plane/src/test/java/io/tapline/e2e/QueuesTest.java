@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Queries with AT over captures of a real queue with three flows (made by
- * parsers/queue_flows/captures/make.py), compared with the tuples of the monitor alone.
+ * parsers/queue_flows/captures/make.py), compared with the monitor's tuples.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QueuesTest {

@@ -50,7 +50,7 @@ class RentalsTest {
     return lines(file).stream().mapToInt(cells -> Integer.parseInt(cells[2])).sum();
   }
 
-  /** Pages that a figure has, each with a distribution that ends at all requests. */
+  /** Returns the pages of a figure; each must have a distribution that ends at 100 %. */
   private List<String> pages(String file) {
     return lines(file).stream()
         .filter(cells -> Double.parseDouble(cells[2]) == 1)

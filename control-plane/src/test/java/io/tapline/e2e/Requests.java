@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
  * after the other, each on a separate connection, and records the times.
  */
 final class Requests implements AutoCloseable {
-  /** More than there is time for. */
+  /** More requests than the time allows. */
   static final int MANY = 1_000_000;
 
   private static final String PAUSE_SECONDS = "0.02";
@@ -108,7 +108,7 @@ final class Requests implements AutoCloseable {
     return new Request(words[0], Long.parseLong(words[1]), Long.parseLong(words[2]));
   }
 
-  /** When those began whose URLs these are, in order. */
+  /** Returns the start times of the requests with these URLs, in order. */
   List<Long> beganNs(Set<String> urls) {
     return done().stream()
         .filter(each -> urls.contains(each.url()))
@@ -118,8 +118,8 @@ final class Requests implements AutoCloseable {
   }
 
   /**
-   * The longest time from one of these to the next after a kill; what was seen shortly before may
-   * be lost with it.
+   * Returns the longest time from one of these to the next after a kill, which may lose requests
+   * seen shortly before.
    */
   static long longestGapNs(List<Long> times, long killedNs) {
     return IntStream.range(1, times.size())
@@ -133,7 +133,7 @@ final class Requests implements AutoCloseable {
     return running.process().isAlive();
   }
 
-  /** Its last words. */
+  /** Reads the client's last output. */
   String said() {
     return client + ": " + running.stderr();
   }
@@ -144,7 +144,7 @@ final class Requests implements AutoCloseable {
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();
   }
 
-  /** Waits until all are over; fails if one did. */
+  /** Waits until all requests have ended; fails if one of them failed. */
   List<Request> await() {
     assertThat(running.await(150).exitCode())
         .as("client %s: %s", client, running.stderr())

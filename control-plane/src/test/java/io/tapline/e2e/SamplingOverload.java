@@ -21,12 +21,12 @@ import org.junit.jupiter.api.Test;
 /**
  * SAMPLE auto over switches, under five times the load that the pipeline can process: a client
  * sends datagrams through the fat tree, an edge switch mirrors them, and after a while the link
- * between the broker and the job lets only a fifth of the tuples through. Then the load falls to
- * half of that. The client counts its flows itself.
+ * between the broker and the job passes only a fifth of the tuples. Then the load falls to half of
+ * that. The client counts its flows itself.
  *
- * <p>The results are the rate, the age of the latest result, what the switch copied, in how many
- * windows all of the ten rows had the truth within their bounds, and how long after the fall all
- * flows are kept again. Run by {@code bench/overload}.
+ * <p>The results are the rate, the age of the latest result, the packets that the switch copied,
+ * the number of windows in which all ten rows had the true value within their bounds, and the time
+ * after the fall until all flows are kept again. Run by {@code bench/overload}.
  */
 class SamplingOverload {
   private static final int OVERLOAD_S =
@@ -38,13 +38,13 @@ class SamplingOverload {
   private static final double SHARE = 0.2;
   private static final int HELD_AFTER_S = 12;
 
-  /** In the topic, where all flows are kept: with its part of the batch. */
+  /** Size of a tuple in the topic while all flows are kept, with its share of the batch. */
   private static final int BYTES_A_TUPLE = 17;
 
   /** Seconds after the link became slow until the remaining behaviour is the steady state. */
   private static final int SETTLED_S = 30;
 
-  /** All flows, except for the effect of a change of the rate. */
+  /** Rate that counts as all flows, except for the effect of a change. */
   private static final double ALL = 0.98;
 
   private static final long WINDOW_NS = 2_000_000_000L;
@@ -60,7 +60,7 @@ class SamplingOverload {
       "PARSE udp_flow FROM * TO %s:20000-20199 LIMIT 1h SAMPLE auto PROCESS (top-k: k=10, w=2s, s=2s)"
           .formatted(TO);
 
-  /** A line of the plot: a moment since the epoch, and what was then. */
+  /** A point of the plot: a time since the epoch, and the values at that time. */
   private record At(long ns, double value) {}
 
   private final List<At> ages = new ArrayList<>();
@@ -79,7 +79,7 @@ class SamplingOverload {
     network = MirroredNetwork.upWith(Set.of(MONITOR), MOST_FLOWS, this::services);
   }
 
-  /** The server's broker, which it and monitors come to over the link. */
+  /** The server's broker, which the server and monitors reach over the link. */
   private List<String> services(String address) throws Exception {
     link = new ThinLink(address);
     services = EmbeddedServices.startOpenBehind(address, link.port());
@@ -150,14 +150,14 @@ class SamplingOverload {
     }
   }
 
-  /** Returns what rules have counted since; new ones count from zero. */
+  /** Returns the packets that rules have counted since then; new rules count from zero. */
   private static long more(Map<String, Long> before, Map<String, Long> after) {
     return after.entrySet().stream()
         .mapToLong(rule -> Math.max(0, rule.getValue() - before.getOrDefault(rule.getKey(), 0L)))
         .sum();
   }
 
-  /** The end of the latest window that there is; 0 if none. */
+  /** Returns the end of the latest window; 0 if there is none. */
   private long look(String query) throws Exception {
     String after = "";
     for (JsonNode page = page(query, after);
@@ -212,7 +212,10 @@ class SamplingOverload {
             });
   }
 
-  /** When the first window ended that began after the fall and has all flows; -1: none did. */
+  /**
+   * Returns the end of the first window that began after the fall and has all flows; -1 if there is
+   * none.
+   */
   private double recoveredAfter(Sent sent) {
     return rates.entrySet().stream()
         .filter(each -> each.getKey() - WINDOW_NS >= sent.fellNs() && each.getValue() >= ALL)

@@ -26,10 +26,10 @@ import org.slf4j.Logger;
 
 /**
  * Runs as another user of the host (an unprivileged one, by setpriv) next to Tapline's programs:
- * that user must not be able to read, write or reach anything that they store, listen on or reveal.
- * Needs root, since only root can act as another user.
+ * that user must not be able to read or write their files, or use their ports. Needs root, since
+ * only root can act as another user.
  */
-@Isolated("it looks for files that appear in folders of the whole host")
+@Isolated("it searches for new files in folders of the whole host")
 class SecondUserTest {
   private static final long SECONDS = 90;
   private static final String OTHER_USER_ID = "65534";
@@ -57,7 +57,7 @@ class SecondUserTest {
   private static final List<String> SHARED_FOLDERS =
       List.of("/dev/shm", "/dev/hugepages", "/run/dpdk", "/tmp/dpdk");
 
-  /** As open as /tmp: files are protected by their own rights. */
+  /** World-writable like /tmp: files are protected by their own permissions. */
   private Path temporary;
 
   private List<String> before;
@@ -66,7 +66,7 @@ class SecondUserTest {
   void makeFolders() throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"), "SKIPPED: only root can be another user");
-    // Short: a socket file's whole path has to fit into 107 bytes.
+    // The path is short, since that of a socket file has at most 107 bytes.
     temporary = Files.createTempDirectory("second-");
     Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
     before = sharedFiles();
@@ -338,10 +338,10 @@ class SecondUserTest {
     }
   }
 
-  /** The control plane asks a node itself, and by way of another user's process. */
+  /** The control plane queries a node directly, and through another user's process. */
   private static void assertGetsNoHeaders(Server server) throws Exception {
     await(
-        "both nodes are asked",
+        "both nodes are queried",
         () -> {
           Map<String, JsonNode> nodes = new HashMap<>();
           known(server, "nodes").forEach(node -> nodes.put(node.path("node").asText(), node));

@@ -31,7 +31,7 @@ class ShopSoak {
   private static final String SERVICES =
       "%s:80, %s:8080, %s:8080, %s:3306, %s:11211".formatted(PROXY, APP1, APP2, DATABASE, CACHE);
 
-  /** Beside each server another host under its switch watches. */
+  /** For each server, another host under its switch captures. */
   private static final Set<String> BESIDE =
       Set.of("h-0-0-1", "h-0-1-1", "h-1-0-1", "h-2-0-1", "h-2-1-1");
 
@@ -84,7 +84,7 @@ class ShopSoak {
     drawFigures(times, bytes);
   }
 
-  /** To where SHOP_FIGURES says. */
+  /** Writes to the folder that SHOP_FIGURES names. */
   private void drawFigures(String times, String bytes) throws IOException {
     Path folder = Path.of(System.getenv().getOrDefault("SHOP_FIGURES", logs + "/figures"));
     String hosts = Cli.root().resolve("testbed/three_tier/testbed.yaml").toString();
@@ -111,8 +111,8 @@ class ShopSoak {
   }
 
   /**
-   * Returns what switches copied, once all of it is counted: they update their counters now and
-   * then.
+   * Returns the number of packets that switches copied, once the counters are final: switches
+   * update them at intervals.
    */
   private long mirrored() throws Exception {
     long[] packets = {0, -1};
@@ -170,7 +170,7 @@ class ShopSoak {
     return rows;
   }
 
-  /** How many connections servers say there were, by {@code from to}. */
+  /** Returns the numbers of connections in the servers' logs, by {@code from to}. */
   private Map<String, Long> logged() throws IOException {
     Map<String, Long> counts = new TreeMap<>();
     for (JsonNode line : lines("nginx_access.jsonl")) {

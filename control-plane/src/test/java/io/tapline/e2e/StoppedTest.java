@@ -14,8 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * A command that is stopped, or that loses a child, ends soon, prints its messages and leaves
- * nothing behind.
+ * Tests commands that are stopped or lose a child: they must end soon, print their messages and
+ * leave nothing behind.
  */
 class StoppedTest {
   private static final long START_SECONDS = 90;
@@ -24,7 +24,10 @@ class StoppedTest {
 
   @TempDir Path temporary;
 
-  /** A run of most of a minute. It heeds SIGINT even if this process ignores it, as under nohup. */
+  /**
+   * Starts a run of most of a minute. It handles SIGINT even if this process ignores it, as under
+   * nohup.
+   */
   private Cli.Running startRun() {
     Path capture = Cli.root().resolve("testbed/three_tier/three_tier.pcap.zst");
     List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
@@ -43,7 +46,7 @@ class StoppedTest {
     }
   }
 
-  /** Its job has been submitted by then, but hardly any of its tasks runs. */
+  /** Its job has been submitted by then, but few of its tasks run. */
   private static void awaitMonitor(Cli.Running running) throws Exception {
     long deadline = System.nanoTime() + START_SECONDS * 1_000_000_000L;
     while (running

@@ -49,11 +49,11 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * A program that {@link SecondUserTest} runs as another user of the host: it tries everything that
- * its standard input names, one thing per line ({@code KIND WHAT}), and prints a line for each that
- * it can read, write or talk to. The kinds: {@code process}, {@code port}, {@code rest}, {@code
- * socket}, {@code file} (a folder: all below it), {@code folder} (the same, but the folder itself
- * may belong to any user).
+ * A program that {@link SecondUserTest} runs as another user of the host: it tries to access each
+ * object that its standard input names, one per line ({@code KIND NAME}), and prints a line for
+ * each that it can read, write or use. The kinds: {@code process}, {@code port}, {@code rest},
+ * {@code socket}, {@code file} (a folder: all below it), {@code folder} (the same, but the folder
+ * itself may belong to any user).
  */
 final class Stranger {
   private static final int TIMEOUT_MS = 10_000;
@@ -63,7 +63,7 @@ final class Stranger {
   private static final List<String> PROCESS_FILES =
       List.of("environ", "mem", "maps", "smaps", "auxv", "fd", "fdinfo", "map_files", "io");
 
-  /** Long, with letters and digits: no word of a command line. */
+  /** Long, with letters and digits, unlike words of a command line. */
   private static final Pattern SECRET =
       Pattern.compile("(?=\\p{Alnum}*\\p{Alpha})(?=\\p{Alnum}*\\d)\\p{Alnum}{20,}");
 
@@ -179,18 +179,18 @@ final class Stranger {
             + (Files.isWritable(file) ? "w" : "")
             + (Files.isExecutable(file) ? "x" : "");
     if (!can.isEmpty()) {
-      found("%s is open to everybody (%s)", file, can);
+      found("%s is open to all users (%s)", file, can);
     }
   }
 
   private static void socket(String path) {
     if (path.startsWith("@")) {
-      found("the abstract socket %s is open to everybody", path);
+      found("the abstract socket %s is open to all users", path);
       return;
     }
     try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
       channel.connect(UnixDomainSocketAddress.of(path));
-      found("the socket %s takes everybody", path);
+      found("the socket %s accepts all users", path);
     } catch (IOException refused) {
       // That is the desired result.
     }
@@ -208,7 +208,7 @@ final class Stranger {
     if (versions.length > 8 && versions[7] == API_VERSIONS_CORRELATION) {
       kafka(port);
     } else if (!isRecognized(port, BINARY_PROBES) && !wantsCertificate(port)) {
-      found("port %d is open, and speaks nothing that is known to be closed", port);
+      found("port %d is open, and its protocol is not one of the known closed ones", port);
     }
   }
 
@@ -230,7 +230,7 @@ final class Stranger {
   private static final String CLOSED = "closed";
 
   /**
-   * A question, and what its answer means.
+   * A request, and the meaning of its answer.
    *
    * @param answers the answer's first bytes, as text of one byte a character, and the verdict
    */
@@ -285,7 +285,7 @@ final class Stranger {
           // Flink's blob server: put ten bytes that belong to no job.
           Probe.hex(
               "000001" + "0a000000" + "7374616e676572206865" + "ffffffff",
-              Map.of("\\x00", "Flink's blob server takes a file")),
+              Map.of("\\x00", "Flink's blob server accepts a file")),
           Probe.text("JRMI\0\2K", Map.of("N", "remote method invocation (JMX)")),
           Probe.hex("0400000800000001", Map.of("\\x04[\\x00\\x05]", "OpenFlow says hello")),
           Probe.text(
@@ -301,7 +301,10 @@ final class Stranger {
 
   private static final byte[] SILENCE = new byte[0];
 
-  /** Sends, and gives the first bytes of the answer; none if the connection is closed instead. */
+  /**
+   * Sends a request and returns the first bytes of the answer; empty if the connection is closed
+   * instead.
+   */
   private static byte[] exchange(int port, byte[] request) {
     try (Socket socket = connected(port)) {
       socket.getOutputStream().write(request);
@@ -322,7 +325,7 @@ final class Stranger {
     return socket;
   }
 
-  /** In TLS 1.3 a client hears only when it reads that it should have shown a certificate. */
+  /** In TLS 1.3 a client only learns on reading that a certificate is required. */
   private static boolean wantsCertificate(int port) {
     try (Socket plain = connected(port);
         SSLSocket socket =
@@ -363,8 +366,8 @@ final class Stranger {
   }
 
   /**
-   * A broker, or controller, answers strangers which versions it speaks; asked anything else, it
-   * closes the connection.
+   * A broker, or controller, reports its versions to any client, and closes the connection on any
+   * other request.
    */
   private static void kafka(int port) {
     byte[] answer = exchange(port, DESCRIBE_CLUSTER);
@@ -385,7 +388,7 @@ final class Stranger {
               TIMEOUT_MS),
           can);
     }
-    found("port %d: Kafka lets everybody %s", port, String.join(", ", can));
+    found("port %d: Kafka lets all users %s", port, String.join(", ", can));
   }
 
   private static void tryKafka(Map<String, Object> settings, List<String> can) {
@@ -453,7 +456,7 @@ final class Stranger {
     byte[] answer = exchange(port, text.getBytes(StandardCharsets.ISO_8859_1));
     String status = new String(answer, StandardCharsets.ISO_8859_1).lines().findFirst().orElse("");
     if (!Pattern.compile(HTTP_CLOSED).matcher(status).lookingAt()) {
-      found("port %d: REST says to %s: %s", port, request, status);
+      found("port %d: REST answers %s: %s", port, request, status);
     }
   }
 }

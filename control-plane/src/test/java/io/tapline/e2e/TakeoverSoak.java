@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A query over real switches, of which everything that it runs on is killed in turn: the control
- * plane that leads (switches and agents come to the other), a ZooKeeper server, the switches, an
- * agent, a monitor. Prints how long each takes.
+ * Runs a query over real switches while its components are killed in turn: the leading control
+ * plane (switches and agents connect to the other), a ZooKeeper server, the switches, an agent, a
+ * monitor. Prints the duration of each recovery.
  */
 class TakeoverSoak {
   private static final int EACH = 40;
@@ -79,7 +79,7 @@ class TakeoverSoak {
     Fabric.await("everything is as before", () -> state().equals(before));
   }
 
-  /** Monitors, Kafka, Flink and rules continue: every request meanwhile is counted. */
+  /** Monitors, Kafka, Flink and rules are unaffected, so every request is counted. */
   private void leaderKilledNothingIsMissing(Map<String, String> mirroring) throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "led", Requests.MANY);
     Fabric.await("some are counted", () -> has("/led/"));
@@ -103,7 +103,7 @@ class TakeoverSoak {
     assertThat(network.fabric.mirroring()).isEmpty();
     long killedNs = System.nanoTime();
     network.awaitLeader();
-    timed("leader, rules taken away: they are back", killedNs, () -> rulesAre(wanted));
+    timed("leader, with rules deleted: they are restored", killedNs, () -> rulesAre(wanted));
     network.fabric.openFlow("del-flows", SERVER_SWITCH, "cookie=0x1234/-1");
     counted("repaired");
     network.startServer(other());
@@ -122,7 +122,7 @@ class TakeoverSoak {
         killedNs,
         () -> network.agentsWith("state", "up").equals(WATCHERS));
     timed(what + ": and the switches", killedNs, () -> switchesUp() == 20);
-    assertThat(network.fabric.rules()).as("rules are as they were").isEqualTo(mirroring);
+    assertThat(network.fabric.rules()).as("rules are restored").isEqualTo(mirroring);
     assertThat(state(query).path("state").asText()).isEqualTo("running");
   }
 
@@ -132,7 +132,7 @@ class TakeoverSoak {
   }
 
   private long switchesUp() throws Exception {
-    // A connection of each switch to the one that leads.
+    // Returns true if each switch is connected to the leader.
     long leader = network.server().process().pid();
     List<String> list =
         List.of("sh", "-c", "ss -Htnp state established sport = :$0 | grep -c pid=$1, || true");
@@ -144,7 +144,7 @@ class TakeoverSoak {
             .strip());
   }
 
-  /** The one that the others follow: the worst of three. */
+  /** Kills the server that the others follow, which is the worst case. */
   private void zooKeeperKilled() throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "three", Requests.MANY);
     Fabric.await("some are counted", () -> has("/three/"));
@@ -207,7 +207,7 @@ class TakeoverSoak {
   }
 
   /**
-   * Until there is enough behind the gap to see how long it was: some requests are lost with it.
+   * Waits for enough requests after the gap to measure its length; some requests are lost in it.
    */
   private void countedAgain(String what, Requests steady, long killedNs) throws Exception {
     int enough = steady.done().size() + EACH;
@@ -220,7 +220,7 @@ class TakeoverSoak {
         what, Requests.longestGapNs(countedOf(steady), killedNs) / 1e9);
   }
 
-  /** When those began that are counted, in order. */
+  /** Returns the start times of the counted requests, in order. */
   private List<Long> countedOf(Requests steady) throws Exception {
     return steady.beganNs(network.counted(query).keySet());
   }
@@ -267,7 +267,7 @@ class TakeoverSoak {
     return now.keySet();
   }
 
-  /** All that a query has anywhere but in Redis, where its results stay. */
+  /** Returns all resources of a query except its results in Redis. */
   private Map<String, String> state() throws Exception {
     Map<String, String> all = new TreeMap<>(network.fabric.rules());
     all.put("hosts with monitors", network.hostsWithMonitors().toString());

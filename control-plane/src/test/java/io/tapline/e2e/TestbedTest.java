@@ -21,7 +21,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A fat tree of Open vSwitch on this host. Skipped, with the reason, where there can be none. */
+/**
+ * Tests a fat tree of Open vSwitch on this host. Skipped, with the reason, where none is possible.
+ */
 @MakesNetworkDevices
 class TestbedTest {
   private static final String PING_ALL =
@@ -58,7 +60,7 @@ class TestbedTest {
 
   private static final int DATAGRAMS = 1000;
 
-  /** Raw frames: before its address is resolved, nothing else is sent. */
+  /** Sends raw frames, since no other packet is sent before the address is resolved. */
   private static final String SEND_DATAGRAMS =
       """
       import socket, time
@@ -159,12 +161,12 @@ class TestbedTest {
             "--inventory",
             fabric.inventory())) {
       Set<String> all = Set.of("agent h-0-0-0", "agent h-1-0-0", "node h-0-0-0", "node h-1-0-0");
-      Fabric.await("agents and nodes are there", () -> up(server).keySet().equals(all));
+      Fabric.await("agents and nodes are up", () -> up(server).keySet().equals(all));
       Map<String, String> before = up(server);
       fabric.killAndAwaitAnother("agent-h-0-0-0");
       fabric.killAndAwaitAnother("node-h-1-0-0");
       Fabric.await(
-          "they are there again",
+          "they are up again",
           () ->
               up(server).keySet().equals(all)
                   && !up(server).get("agent h-0-0-0").equals(before.get("agent h-0-0-0")));
@@ -175,7 +177,7 @@ class TestbedTest {
     assertThat(fabric.ours()).isEmpty();
   }
 
-  /** Agents that hold a lease, and since when; nodes that answer. */
+  /** Returns agents with a lease and its start, and nodes that answer. */
   private static Map<String, String> up(Server server) throws Exception {
     JsonNode hosts = Cli.parse(server.get("/api/v1/nodes").body());
     Map<String, String> all = new TreeMap<>();
@@ -189,7 +191,7 @@ class TestbedTest {
     return all;
   }
 
-  /** Two monitors after each other read what the switch copies, by shared memory. */
+  /** Two consecutive monitors read the switch's copies from shared memory. */
   @Test
   void copiesComeThroughSharedMemory() throws Exception {
     assumeTrue(
@@ -204,7 +206,7 @@ class TestbedTest {
     assertThat(fabric.ours()).isEmpty();
   }
 
-  /** How many packets a monitor received of those that its host sent. */
+  /** Returns how many of its host's packets a monitor received. */
   private long mirroredByMemif() throws Exception {
     String socket = fabric.folder().resolve("mirror-h-0-0-0.sock").toString();
     try (Cli.Running monitor =
@@ -218,9 +220,9 @@ class TestbedTest {
             "--memory-mib=64",
             "--status=json")) {
       Fabric.await("it is ready", () -> monitor.stderr().contains("\"ready\""));
-      Fabric.await("they are joined", () -> JOINED.matcher(fabric.ports("e00")).find());
+      Fabric.await("they are connected", () -> JOINED.matcher(fabric.ports("e00")).find());
       Fabric.run(fabric.in("h-0-0-0", "python3", "-c", SEND_DATAGRAMS)).expectSuccess();
-      Fabric.await("all have come", () -> received(monitor) >= DATAGRAMS);
+      Fabric.await("all have arrived", () -> received(monitor) >= DATAGRAMS);
       monitor.process().destroy();
       monitor.await(60).expectSuccess();
       return received(monitor);

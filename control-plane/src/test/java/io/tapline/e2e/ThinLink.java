@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Passes TCP connections on to a server, whose answers go through at so many bytes a second on each
- * connection once it is {@link #hold held}: a bottleneck that flows.
+ * Forwards TCP connections to a server. Once {@link #hold} is called, limits the server's answers
+ * to a rate in bytes per second on each connection: a bottleneck without losses.
  */
 final class ThinLink implements AutoCloseable {
   private static final int PIECE = 1_024;
@@ -22,7 +22,7 @@ final class ThinLink implements AutoCloseable {
   private volatile InetSocketAddress server;
   private volatile double bytesPerSecond = Double.POSITIVE_INFINITY;
 
-  /** Listens at once; who comes before {@link #lead} is turned away. */
+  /** Listens at once; clients that connect before {@link #lead} are rejected. */
   ThinLink(String address) throws IOException {
     listening = new ServerSocket(0, 50, InetAddress.getByName(address));
     start(this::accept, "link");
@@ -32,7 +32,7 @@ final class ThinLink implements AutoCloseable {
     return listening.getLocalPort();
   }
 
-  /** Sets where it leads, host:port. */
+  /** Sets the server, host:port. */
   void lead(String to) {
     String[] parts = to.split(":");
     server = new InetSocketAddress(parts[0], Integer.parseInt(parts[1]));
@@ -59,12 +59,12 @@ final class ThinLink implements AutoCloseable {
         start(() -> pass(client, out, false), "link-up");
         start(() -> pass(out, client, true), "link-down");
       } catch (IOException | RuntimeException e) {
-        // Its client comes again.
+        // The client will reconnect.
       }
     }
   }
 
-  /** Until either end closes; then both are. */
+  /** Forwards until either end closes; then closes both. */
   private void pass(Socket from, Socket to, boolean held) {
     byte[] piece = new byte[PIECE];
     try (from;

@@ -28,7 +28,7 @@ final class Tutorial implements AutoCloseable {
   private final List<Cli.Running> started = new ArrayList<>();
   private int sessions;
 
-  /** Waits until what was started can be asked. */
+  /** Waits until the started programs answer. */
   interface Ready {
     void await(List<Cli.Running> started) throws Exception;
   }

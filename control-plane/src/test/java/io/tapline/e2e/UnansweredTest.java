@@ -116,7 +116,7 @@ class UnansweredTest {
     }
   }
 
-  /** Leaves out what was shown while the query ran. */
+  /** Omits snapshots that were written while the query ran. */
   private static List<JsonNode> last(List<JsonNode> rows) {
     Predicate<JsonNode> whole = row -> !row.path("partial").asBoolean();
     return rows.stream().filter(whole).toList();
@@ -131,7 +131,7 @@ class UnansweredTest {
       assertThat(row.at("/completeness/unanswered").asLong())
           .isEqualTo(unanswered.values().stream().mapToLong(Long::longValue).sum());
       assertThat(row.get("half_seen").asLong()).isZero();
-      // Logins and settings are commands of MySQL, too; the log of statements does not have them.
+      // Logins and settings are commands of MySQL, too, but are missing in the log of statements.
       if (!unanswered.containsKey(key)) {
         assertThat(outage).isEqualTo(Outage.DATABASE_THAT_STOPS);
         continue;

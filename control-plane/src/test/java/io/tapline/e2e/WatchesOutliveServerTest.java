@@ -101,7 +101,7 @@ class WatchesOutliveServerTest {
     String watch = add();
     awaitEvaluation();
     killServer();
-    // Alerts of a time without a server.
+    // These alerts were raised while no server ran.
     try (OutputStream packets = Files.newOutputStream(pipe)) {
       packets.write(Files.readAllBytes(NodeProcess.capture("http_small.pcap.zst")));
     }

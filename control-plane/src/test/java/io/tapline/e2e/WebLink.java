@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A virtual link with a web server at its other end, in a network namespace, and a client at this
- * end that asks for /r/0, /r/1, … one after the other, each on a connection from another port, and
- * logs what it did. A packet crosses {@link #networkInterface} once.
+ * end that requests /r/0, /r/1, … in sequence, each on a connection from another port, and keeps a
+ * log. A packet crosses {@link #networkInterface} once.
  */
 final class WebLink implements AutoCloseable {
   static final int PORT = 8080;
@@ -44,12 +44,15 @@ final class WebLink implements AutoCloseable {
     prefix = "198.%d.%d.".formatted(random.nextInt(18, 20), random.nextInt(256));
   }
 
-  /** Opens it and starts asking. Skips the test visibly where there are no namespaces. */
+  /**
+   * Creates the link and starts the client. Skips the test visibly if namespaces are not available.
+   */
   static WebLink open() throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"), "SKIPPED: network namespaces need root");
     WebLink link = new WebLink();
-    assumeTrue(link.run("ip", "netns", "add", link.name), "SKIPPED: no network namespaces here");
+    assumeTrue(
+        link.run("ip", "netns", "add", link.name), "SKIPPED: network namespaces are not available");
     try {
       link.connect();
       link.serve();
@@ -90,7 +93,7 @@ final class WebLink implements AutoCloseable {
         return;
       } catch (ConnectException notYet) {
         assertThat(attempt)
-            .as("the web server listens; it said: %s", web.stderr())
+            .as("the web server listens; its output: %s", web.stderr())
             .isLessThan(ATTEMPTS);
         Thread.sleep(50);
       }
@@ -166,13 +169,13 @@ final class WebLink implements AutoCloseable {
     return clientPorts.get(number);
   }
 
-  /** Waits for some more requests, counted from now; returns how many are over then. */
+  /** Waits for a number of further requests; returns the total number of completed ones. */
   synchronized int awaitMore(int count) throws Exception {
     int wanted = clientPorts.size() + count;
     long deadlineMs = System.currentTimeMillis() + TimeUnit.SECONDS.toMillis(120);
     while (clientPorts.size() < wanted) {
       assertThat(failure).as("the client's failure").isNull();
-      assertThat(System.currentTimeMillis()).as("requests go on").isLessThan(deadlineMs);
+      assertThat(System.currentTimeMillis()).as("requests continue").isLessThan(deadlineMs);
       wait(1000);
     }
     return clientPorts.size();

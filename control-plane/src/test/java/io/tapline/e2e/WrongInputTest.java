@@ -165,7 +165,7 @@ class WrongInputTest {
     expectRefusal(Cli.run("run", QUERY, "--pcap", file.toString(), "--json"), parts);
   }
 
-  /** Nothing was started before. */
+  /** No service was started before. */
   private static void expectRefusal(Cli.Result result, String... parts) {
     expectError(result, FAILED, parts);
     assertThat(result.stderr().lines()).as(result.stderr()).hasSize(1);

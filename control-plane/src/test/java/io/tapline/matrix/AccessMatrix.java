@@ -14,14 +14,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tries every operation of the access table as every role, with that role's own secrets, at the
- * services of a running cluster, and compares what happens with the table. Names of services must
+ * Tries every operation of the access table as every role, with that role's secrets, at the
+ * services of a running cluster, and compares the outcomes with the table. Names of services must
  * resolve ({@code -Djdk.net.hosts.file}).
  *
  * <p>Where a port does not admit a role's certificate, its operations there count as refused.
- * Prints the matrix; exit code 1 if a cell is not as the table says, or a probe failed otherwise
- * than by a refusal. When all cells are right, {@link ChangedRules} changes rules at the services
- * and requires that the matrix shows each change.
+ * Prints the matrix; exit code 1 if a cell differs from the table, or if a probe failed for a
+ * reason other than a refusal. When all cells are right, {@link ChangedRules} changes rules at the
+ * services and requires that the matrix shows each change.
  */
 public final class AccessMatrix {
   private static final int ARGUMENTS = 9;
@@ -34,7 +34,7 @@ public final class AccessMatrix {
   private final Attempts attempts;
   private final Map<String, Component> components;
 
-  /** Tried from inside a component's container, which some services can't be reached from. */
+  /** True if run from inside a component's container, from which some services are unreachable. */
   private final boolean inside;
 
   private final List<String> wrong = new ArrayList<>();
@@ -48,7 +48,7 @@ public final class AccessMatrix {
   }
 
   /**
-   * Runs all probes; where the own query is empty, makes the topics that they need.
+   * Runs all probes; if the own query is empty, creates the topics that they need.
    *
    * @param args table, folder of secrets, leader, own query, other query, topic of the own query's
    *     alerts, of the other's, host of the monitor, of the MultiLog node; then a role to try that
@@ -110,7 +110,7 @@ public final class AccessMatrix {
       System.out.printf("%-30s %s%n", row.name(), line.toString().stripTrailing());
     }
     int cells = table.rows().size() * table.roles().size();
-    System.out.printf("%d of %d cells are as the table says%n", cells - wrong.size(), cells);
+    System.out.printf("%d of %d cells match the table%n", cells - wrong.size(), cells);
     wrong.forEach(System.out::println);
     return wrong.isEmpty();
   }

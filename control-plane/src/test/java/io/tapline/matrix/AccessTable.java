@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The table in schema/rights.txt: which role may do what at which service.
+ * The table in schema/rights.txt: the operations that each role may do at each service.
  *
  * @param roles the table's columns
  * @param rows in the file's order
@@ -23,7 +23,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
    * @param allowed by role
    */
   record Row(String service, int port, String operation, Map<String, Boolean> allowed) {
-    /** Opens a TLS connection and nothing more; other operations of the port need it. */
+    /** Only opens a TLS connection, which other operations of the port require. */
     boolean isConnect() {
       return operation.equals("connect");
     }
@@ -56,7 +56,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
   }
 
   /**
-   * The table with one column.
+   * Returns the table with one column.
    *
    * @throws IllegalArgumentException if there is no such role
    */
@@ -68,7 +68,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
   }
 
   /**
-   * The row of an operation.
+   * Returns the row of an operation.
    *
    * @throws IllegalArgumentException if there is no such row
    */

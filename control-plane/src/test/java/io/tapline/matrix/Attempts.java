@@ -17,9 +17,9 @@ final class Attempts {
   enum Outcome {
     DONE('x'),
     REFUSED('-'),
-    /** The service's name or address leads nowhere from here. */
+    /** The service's name does not resolve, or its address is unreachable. */
     UNREACHABLE('.'),
-    /** The probe failed otherwise than by a refusal. */
+    /** The probe failed for a reason other than a refusal. */
     BROKEN('?');
 
     final char cell;
@@ -32,7 +32,7 @@ final class Attempts {
   /**
    * One attempt.
    *
-   * @param why what the service or the probe said; empty where the operation was done
+   * @param why message of the service or the probe; empty if the operation succeeded
    */
   record Attempt(Outcome outcome, String why) {}
 
@@ -44,9 +44,8 @@ final class Attempts {
   }
 
   /**
-   * Tries an operation as a component. Where its certificate was not admitted at the port
-   * ("connect" comes first in the table), no operation is tried there: the outcome is that of the
-   * port.
+   * Tries an operation as a component. If the port did not admit its certificate ("connect" comes
+   * first in the table), the operation is not tried: its outcome is that of the port.
    */
   Attempt attempt(Row row, Component client) {
     String door = row.service() + ":" + row.port() + " " + client.role();

@@ -21,9 +21,9 @@ import org.apache.zookeeper.data.ACL;
 import redis.clients.jedis.Jedis;
 
 /**
- * Shows that the matrix notices a rule that is missing, and one too many: as the control plane,
- * changes one rule at a time at the services of a running cluster, requires that exactly the cells
- * that depend on it turn wrong, and changes it back. No rule that a running query needs is changed.
+ * Shows that the matrix detects missing and superfluous rules: as the control plane, changes one
+ * rule at a time at the services of a running cluster, requires that exactly the cells that depend
+ * on it become wrong, and reverts the change. No rule that a running query needs is changed.
  */
 final class ChangedRules {
   private static final int REDIS = 6379;
@@ -55,11 +55,13 @@ final class ChangedRules {
    * A change of one rule.
    *
    * @param row of the table whose cells depend on it
-   * @param roles whose cells are not as the table says while the rule is changed
+   * @param roles whose cells differ from the table while the rule is changed
    */
   private record Rule(String what, Step change, Step undo, String row, Set<String> roles) {}
 
-  /** Changes each rule and prints what the matrix shows of it; whether it shows all. */
+  /**
+   * Changes each rule and prints the effect on the matrix; returns true if all effects are visible.
+   */
   boolean areFound() throws Exception {
     boolean all = true;
     for (Rule rule : rules()) {
@@ -89,7 +91,7 @@ final class ChangedRules {
     List<Rule> rules = new ArrayList<>();
     rules.add(
         redisRule(
-            "may not load functions any more",
+            "may no longer load functions",
             "control",
             "-function|load",
             "+function|load",
@@ -98,7 +100,7 @@ final class ChangedRules {
     AclBinding ownAlerts = right(jobUser(), AclOperation.WRITE, cluster.ownAlerts());
     rules.add(
         new Rule(
-            "Kafka: the job may not write its own alerts any more",
+            "Kafka: the job may no longer write its alerts",
             () -> revoke(ownAlerts),
             () -> grant(ownAlerts),
             "kafka:9094 write-own-alerts",
@@ -131,7 +133,7 @@ final class ChangedRules {
             Set.of("zookeeper", "flink", "job")));
     rules.add(
         new Rule(
-            "ZooKeeper: the control plane may not create nodes in /tapline any more",
+            "ZooKeeper: the control plane may no longer create nodes in /tapline",
             this::closeToCreators,
             () -> setRights(own),
             "zookeeper:2281 write-tapline",
@@ -154,7 +156,8 @@ final class ChangedRules {
   }
 
   /**
-   * The roles whose cells of a row are wrong: as soon as they are the expected ones, or in the end.
+   * Returns the roles whose cells of a row are wrong, as soon as they are the expected ones, or at
+   * the deadline.
    */
   private Set<String> await(Row row, Set<String> expected) {
     long deadline = System.nanoTime() + PATIENCE_NS;
@@ -199,7 +202,7 @@ final class ChangedRules {
   /**
    * Lets all clients read the node.
    *
-   * @param before receives the rights that it had
+   * @param before receives the node's previous rights
    */
   private void openToReaders(List<ACL> before) throws Exception {
     ZooKeeperProbes.use(

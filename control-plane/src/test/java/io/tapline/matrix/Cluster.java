@@ -1,9 +1,9 @@
 package io.tapline.matrix;
 
 /**
- * The objects of the probes.
+ * The objects of the probes. @param leader the leading control plane, the only one that serves
+ * hosts and switches
  *
- * @param leader the control plane that leads: hosts and switches are served by it alone
  * @param own a running query that the monitor and the job serve
  * @param other one of another tenant, served by another job
  * @param ownAlerts topic of the own query's trigger

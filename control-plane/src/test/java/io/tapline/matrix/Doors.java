@@ -20,14 +20,14 @@ final class Doors {
 
   private Doors() {}
 
-  /** A connection whose handshake is done. */
+  /** A connection after its handshake. */
   static SSLSocket open(String host, int port, TlsFiles own) throws IOException, Refused {
     Socket plain = new Socket();
     plain.connect(new InetSocketAddress(host, port), PATIENCE_MS);
     SSLSocket socket =
         (SSLSocket) own.context().getSocketFactory().createSocket(plain, host, port, true);
     socket.setSoTimeout(PATIENCE_MS);
-    // gRPC closes connections that do not agree on it; other servers do not mind.
+    // gRPC closes connections without ALPN; other servers ignore it.
     SSLParameters parameters = socket.getSSLParameters();
     parameters.setApplicationProtocols(new String[] {"h2"});
     socket.setSSLParameters(parameters);

@@ -40,7 +40,7 @@ final class HostProbes {
     this.cluster = cluster;
   }
 
-  /** Tries an operation of the table with each token that the client has, until one is taken. */
+  /** Tries an operation of the table with each token that the client has, until one is accepted. */
   void run(String operation, Component client, int port) throws Exception {
     Refused last = null;
     List<String> tokens = new ArrayList<>(client.tokens());
@@ -125,7 +125,7 @@ final class HostProbes {
   }
 
   /**
-   * The host's own agent has the lease: another agent of its name gets that answer if it may have
+   * The host's own agent has the lease: an agent of the same name gets this answer if it may use
    * the name.
    */
   private static void lease(Channel channel, String agent) throws Exception {

@@ -71,7 +71,7 @@ final class KafkaProbes {
     }
   }
 
-  /** Makes the topics that probes need beside those of queries. */
+  /** Creates the topics that probes need in addition to those of queries. */
   void prepare(Component control) throws Exception {
     try (Admin admin = admin(control)) {
       for (String topic : List.of(cluster.ownAlerts(), cluster.otherAlerts(), UNSERVED)) {
@@ -86,14 +86,14 @@ final class KafkaProbes {
   }
 
   /**
-   * A topic of tuples of a query that is not served: by a job, or by a monitor, which may serve all
-   * that run.
+   * Returns the topic of tuples of a query that the job, or the monitor, does not serve. A monitor
+   * may serve all running queries.
    */
   String other(int port) {
     return port == JOBS ? TUPLES + cluster.other() : UNSERVED;
   }
 
-  /** A component without a login guesses one where the port asks for it. */
+  /** A component without a login guesses one if the port requires it. */
   private static Map<String, Object> settings(Component client, int port) {
     boolean asksForLogin = port == JOBS;
     Login login = asksForLogin && client.kafka().isNone() ? GUESS : client.kafka();
@@ -135,8 +135,8 @@ final class KafkaProbes {
   }
 
   /**
-   * Writes a record. To a topic of tuples only a client without the right writes, since a record
-   * would change the query's results; whether a client has the right is asked of the broker.
+   * Writes a record. Only clients without the right write to a topic of tuples, since a record
+   * would change the query's results; for others the broker is asked for the right.
    */
   private void write(Map<String, Object> settings, String topic) throws Exception {
     if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {

@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 
-/** A switch as far as the controller learns which one it is (OpenFlow 1.3.5, section 7.3.1). */
+/** A switch up to its identification by the controller (OpenFlow 1.3.5, section 7.3.1). */
 final class OpenFlowProbes {
   private static final byte VERSION = 4;
   private static final byte HELLO = 0;
@@ -17,7 +17,7 @@ final class OpenFlowProbes {
   private static final int HEADER_BYTES = 8;
   private static final int KEPT_MS = 1_500;
 
-  /** Named by the switch's certificate, though only the full cluster has it. */
+  /** The switch's certificate names this datapath, though only the full cluster has it. */
   private static final long OWN_DATAPATH = 2;
 
   private static final long OTHER_DATAPATH = 0x99;

@@ -13,7 +13,7 @@ final class RedisProbes {
   private static final int PATIENCE_MS = 20_000;
   private static final List<String> REFUSALS = List.of("NOAUTH", "NOPERM", "WRONGPASS");
 
-  /** A library that does nothing, under a name that no other has. */
+  /** A library without effect, with a unique name. */
   private static final String LIBRARY =
       "#!lua name=matrix\nredis.register_function('matrix_probe', function() return 1 end)";
 
@@ -39,7 +39,7 @@ final class RedisProbes {
     }
   }
 
-  /** A connection with the client's certificate and login. */
+  /** Returns a connection with the client's certificate and login. */
   static Jedis connect(Component client, int port) throws Exception {
     RedisEndpoint endpoint =
         RedisEndpoint.open("redis", port).withTls(client.tls()).withLogin(client.redis());
@@ -63,7 +63,7 @@ final class RedisProbes {
     }
   }
 
-  /** Totals of a position that is long past change nothing. */
+  /** Totals of a position that is long past have no effect. */
   private static void write(Jedis redis, String query, boolean asJob) {
     if (asJob) {
       redis.fcall(

@@ -16,7 +16,7 @@ import org.apache.zookeeper.common.ClientX509Util;
 final class ZooKeeperProbes {
   private static final int SESSION_MS = 10_000;
 
-  /** Does something in a session. */
+  /** An action in a session. */
   interface Use {
     void with(ZooKeeper session) throws Exception;
   }

@@ -109,7 +109,7 @@ class PacketConditionTest {
 
   @Test
   void factsAboutConnectionsCostMore() {
-    String cost = "117 ns a packet to parse it, %d to match it";
+    String cost = "117 ns per packet to parse it, %d to match it";
     assertThat(Explain.render(plan("when=\"count(syn) > 5\", every=10ms"), List.of()))
         .contains(cost.formatted(9));
     assertThat(Explain.render(plan("when=\"count(retransmitted) > 5\", every=10ms"), List.of()))

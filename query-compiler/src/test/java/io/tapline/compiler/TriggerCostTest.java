@@ -32,7 +32,7 @@ class TriggerCostTest {
   @Test
   void sharesAddUp() {
     Traffic million = new Traffic(1e6, 1_000);
-    // 117 + 9 + 27 ns a packet, and 1,000 groups of 30 ns in 10 ms.
+    // 117 + 9 + 27 ns per packet, and 1,000 groups of 30 ns in 10 ms.
     assertThat(busy(million, trigger(10, "src_ip"))).isCloseTo(0.156, within(EXACT));
     // The same counters.
     assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "src_ip")))
@@ -74,7 +74,7 @@ class TriggerCostTest {
   void explainShowsTheCost() {
     assertThat(Explain.render(Fixtures.compile(QUERY).plan().orElseThrow(), List.of()))
         .contains(
-            "cost      1 trigger in windows of 10ms: 117 ns a packet to parse it, 9 to match it,"
+            "cost      1 trigger in windows of 10ms: 117 ns per packet to parse it, 9 to match it,"
                 + " 27 to count it in 1 kind of groups, 30 ns for each group in a window\n"
                 + "          a core sustains 4.37 million packets/s of this query, using 80 % of its"
                 + " time\n");

@@ -163,7 +163,7 @@ public final class TriggerCost {
   /** Returns the cost without any knowledge of the traffic, as text for users. */
   public List<String> explain() {
     List<String> parts = new ArrayList<>();
-    parts.add("%.0f ns a packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));
+    parts.add("%.0f ns per packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));
     if (grouped() > 0) {
       parts.add(
           "%.0f to count it in %s"

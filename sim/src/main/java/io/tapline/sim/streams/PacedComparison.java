@@ -156,7 +156,7 @@ public final class PacedComparison {
     progress.accept(
         String.format(
             Locale.ROOT,
-            "%s at %,d tuples/s: %.2f µs of CPU a tuple, %.1f s behind in the end",
+            "%s at %,d tuples/s: %.2f µs of CPU per tuple, %.1f s behind in the end",
             job,
             rate,
             cost.cpuMicroseconds(),
