@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 """Tests make/blocks: all console blocks of the project are marked, and faults of marks, commands and outputs are found."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
+from script import load
+
 MAKE = pathlib.Path(__file__).resolve().parent
-loader = importlib.machinery.SourceFileLoader("blocks", str(MAKE / "blocks"))
-module = importlib.util.module_from_spec(importlib.util.spec_from_loader("blocks", loader))
-loader.exec_module(module)
+module = load(MAKE / "blocks")
 
 
 class Project(unittest.TestCase):

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """Tests make/includes: the code follows the table, and faults of each kind are found."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import subprocess
 import unittest
 
+from script import load
+
 MAKE = pathlib.Path(__file__).resolve().parent
-loader = importlib.machinery.SourceFileLoader("includes", str(MAKE / "includes"))
-includes = importlib.util.module_from_spec(importlib.util.spec_from_loader("includes", loader))
-loader.exec_module(includes)
+includes = load(MAKE / "includes")
 
 TABLE = includes.Table("""
 # A comment.

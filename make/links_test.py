@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 """Tests make/links: the project's links are valid, faults of each kind are found, and code is not mistaken for links."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
+from script import load
+
 MAKE = pathlib.Path(__file__).resolve().parent
-loader = importlib.machinery.SourceFileLoader("links", str(MAKE / "links"))
-links = importlib.util.module_from_spec(importlib.util.spec_from_loader("links", loader))
-loader.exec_module(links)
+links = load(MAKE / "links")
 
 
 class Project(unittest.TestCase):

@@ -2,16 +2,14 @@
 """Tests make/prose: the project follows its rules, faults of each kind are found, and code is not mistaken for
 prose."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import subprocess
 import unittest
 
+from script import load
+
 MAKE = pathlib.Path(__file__).resolve().parent
-loader = importlib.machinery.SourceFileLoader("prose", str(MAKE / "prose"))
-prose = importlib.util.module_from_spec(importlib.util.spec_from_loader("prose", loader))
-loader.exec_module(prose)
+prose = load(MAKE / "prose")
 
 RULES = prose.Rules("""
 # A comment.
