@@ -115,10 +115,7 @@ public final class Discovery {
     boolean gone = false;
     for (SwitchPort port : List.of(at, from)) {
       if (hosts.isTaken(port)) {
-        hosts
-            .doubt(port, nowNs)
-            .forEach(
-                host -> host.ips().stream().limit(1).forEach(ip -> probes.add(probe(host, ip))));
+        hosts.doubt(port, nowNs).forEach(each -> probes.add(probe(each)));
         gone |= !hosts.isTaken(port);
       }
     }
@@ -141,9 +138,7 @@ public final class Discovery {
       HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), at, nowNs);
       switch (answer.verdict()) {
         case ASK -> {
-          return new Result(
-              answer.questions().stream().map(each -> probe(each.host(), each.ip())).toList(),
-              false);
+          return new Result(answer.questions().stream().map(Discovery::probe).toList(), false);
         }
         case WAIT -> {
           return Result.NOTHING;
@@ -163,8 +158,9 @@ public final class Discovery {
     return new Result(announced ? List.of() : passedOn(at, arp, nowNs), changed);
   }
 
-  private static Order probe(Host holder, int ip) {
-    return out(holder.at(), Arp.request(OWN_MAC, 0, ip).frame(holder.mac()));
+  private static Order probe(HostTable.Question question) {
+    Host host = question.host();
+    return out(host.at(), Arp.request(OWN_MAC, 0, question.ip()).frame(host.mac()));
   }
 
   private static Order out(SwitchPort port, byte[] frame) {

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Hosts learned from ARP, with protection against spoofing: an address moves to another host only
@@ -136,15 +137,11 @@ public final class HostTable {
     return Answer.of(Verdict.LEARNED);
   }
 
-  /**
-   * Probes a host with its own addresses, since it does not answer for one that another host
-   * attributes to it. A host that is known only from flows has no known addresses; it is probed
-   * with the inventory's addresses under its switch.
-   */
+  /** Probes a host with its own addresses; it may not answer for one that another host claims. */
   private List<Question> questions(List<Host> others, int claimed) {
     List<Question> questions = new ArrayList<>();
     for (Host other : others) {
-      Set<Integer> own = other.ips().isEmpty() ? addressesAt(other.at()) : other.ips();
+      Set<Integer> own = addressesToAsk(other);
       if (own.isEmpty() || own.contains(claimed)) {
         questions.add(new Question(other, claimed));
       }
@@ -157,7 +154,14 @@ public final class HostTable {
     return questions;
   }
 
-  /** Returns the inventory's addresses under a switch. */
+  /**
+   * Returns the addresses for which a host may answer. A host that is known only from flows has no
+   * known addresses, so these are the inventory's addresses under its switch.
+   */
+  private Set<Integer> addressesToAsk(Host host) {
+    return host.ips().isEmpty() ? addressesAt(host.at()) : host.ips();
+  }
+
   private Set<Integer> addressesAt(SwitchPort at) {
     return switchOfAddress.entrySet().stream()
         .filter(each -> each.getValue() == at.datapath())
@@ -206,9 +210,10 @@ public final class HostTable {
    * Handles a sign of a switch behind a port at which hosts were learned. The hosts must be probed:
    * one that has not sent within {@link #ANSWER_NS} is forgotten at the next sign.
    *
-   * @return the hosts to probe now; empty while they have time to answer
+   * @return the probes to send now; empty while the hosts have time to answer, and for a host
+   *     without a known address
    */
-  public List<Host> doubt(SwitchPort port, long nowNs) {
+  public List<Question> doubt(SwitchPort port, long nowNs) {
     Long sinceNs = doubts.get(port);
     if (sinceNs != null && nowNs - sinceNs <= ANSWER_NS) {
       return List.of();
@@ -223,7 +228,14 @@ public final class HostTable {
     } else {
       doubts.put(port, nowNs);
     }
-    return there;
+    return there.stream().flatMap(this::questions).toList();
+  }
+
+  private Stream<Question> questions(Host host) {
+    return addressesToAsk(host).stream()
+        .sorted()
+        .limit(MOST_ASKED_FOR)
+        .map(ip -> new Question(host, ip));
   }
 
   /** Returns true if there is a host at a port. */

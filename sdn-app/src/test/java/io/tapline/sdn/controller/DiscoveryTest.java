@@ -126,6 +126,35 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
+  /** After a restart, the inventory is the only source of its address. */
+  @Test
+  void aHostRecoveredFromFlowsIsProbedWithTheInventorysAddress() {
+    int pinned = 0x0a0000ff;
+    hosts.recover(BOB, B1);
+    byte[] relayed = lldp.frame(LINK_A, nowNs);
+    Discovery.Result asked = discovery.packetIn(B1, relayed, nowNs);
+    assertThat(asked.orders()).hasSize(1);
+    assertThat(told(asked.orders().get(0)).targetIp()).isEqualTo(pinned);
+
+    nowNs += SECOND / 10;
+    arp(B1, told(asked.orders().get(0)).answeredBy(BOB));
+    nowNs += SECOND;
+    assertThat(discovery.packetIn(B1, relayed, nowNs).changed()).isFalse();
+    assertThat(hosts.byIp(pinned).orElseThrow().at()).isEqualTo(B1);
+  }
+
+  /** A host keeps addresses that it no longer uses. */
+  @Test
+  void aDoubtedHostIsProbedWithAllItsAddresses() {
+    for (int ip = IP; ip < IP + 3; ip++) {
+      says(A1, ALICE, ip);
+    }
+    List<Order> probes = discovery.packetIn(A1, lldp.frame(LINK_B, nowNs), nowNs).orders();
+    assertThat(probes)
+        .extracting(each -> told(each).targetIp())
+        .containsExactly(IP, IP + 1, IP + 2);
+  }
+
   @Test
   void aHostThatAnswersKeepsItsPort() {
     says(A1, ALICE, IP);
