@@ -158,7 +158,9 @@ public final class PartitionLanes {
     if (order < 0) {
       return Admission.refused(Verdict.SUPERSEDED, null);
     }
-    if (order > 0 && Long.compareUnsigned(batch.getSequence(), MOST_MISSING) > 0) {
+    // Checked before anything changes: a lane that never existed would hold the watermark back.
+    long next = order > 0 ? 0 : nextSequence(lives, batch);
+    if (Long.compareUnsigned(batch.getSequence(), next + MOST_MISSING) > 0) {
       return Admission.refused(Verdict.ABSURD, null);
     }
     Gap replaced = order > 0 ? begin(lives, batch) : null;
@@ -167,12 +169,17 @@ public final class PartitionLanes {
     Lane lane = found.lane();
     if (lane == null) {
       return Admission.refused(Verdict.SUPERSEDED, gap);
-    } else if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence + MOST_MISSING) > 0) {
-      return Admission.refused(Verdict.ABSURD, gap);
     } else if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence) < 0) {
       return Admission.refused(Verdict.DUPLICATE, gap);
     }
     return accept(lives, lane, batch, gap);
+  }
+
+  /** Returns the next sequence number of the batch's lane; 0 for one that has not sent yet. */
+  private static long nextSequence(MonitorLives monitor, TupleBatch batch) {
+    Life life = monitor.lives.get(batch.getIncarnation());
+    Lane lane = life == null ? null : life.lanes.get(batch.getLane());
+    return lane == null ? 0 : lane.nextSequence;
   }
 
   /**

@@ -99,4 +99,19 @@ class PartitionLanesTest {
     lanes.admit(batch(0, 0, 0, 100, true));
     assertThat(lanes.ended(0)).isTrue();
   }
+
+  @Test
+  void anAbsurdBatchChangesNothing() {
+    lanes.admit(of(1, 1, 0, 100));
+    long absurd = (1L << 32) + 2;
+    TupleBatch otherLane = batch(7, 9, absurd, 100, false).toBuilder().setEpoch(1).build();
+    TupleBatch newer = of(1, 2, absurd, 500).toBuilder().setWatchedSinceNs(400).build();
+    for (TupleBatch each : List.of(otherLane, newer, of(2, 1, absurd, 100))) {
+      PartitionLanes.Admission refused = lanes.admit(each);
+      assertThat(refused.verdict()).isEqualTo(PartitionLanes.Verdict.ABSURD);
+      assertThat(refused.gap()).isNull();
+    }
+    assertThat(lanes.admit(of(1, 1, 1, 200)).verdict()).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
+    assertThat(lanes.markNs(0)).isEqualTo(200);
+  }
 }
