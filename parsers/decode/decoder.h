@@ -11,6 +11,12 @@
 
 namespace tapline {
 
+// Length of an IP header's extension, of which 8 bytes are present. `number` is its protocol number.
+inline uint32_t extension_bytes(uint8_t number, const uint8_t* extension) {
+  if (number == protocol::kFragment) return 8;
+  return number == protocol::kAh ? (extension[1] + 2u) * 4 : (extension[1] + 1u) * 8;
+}
+
 class Decoder {
  public:
   // *packet has the data, time_ns, captured_bytes, wire_bytes and tap of `raw`; all other fields have their defaults.

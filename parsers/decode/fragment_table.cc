@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "parsers/api/bytes.h"
+#include "parsers/decode/decoder.h"
 
 namespace tapline {
 namespace {
@@ -29,6 +30,17 @@ Extent extent_of(const Packet& fragment) {
     more = (field & 1) != 0;
   }
   return {begin, begin + fragment.payload_bytes, more};
+}
+
+// The field of an IPv6 header of `bytes` bytes, extensions included, that names what follows it.
+uint32_t last_next_header(const uint8_t* ip, uint32_t bytes) {
+  uint32_t field = 6;
+  for (uint32_t at = 40; at < bytes;) {
+    const uint32_t length = extension_bytes(ip[field], ip + at);
+    field = at;
+    at += length;
+  }
+  return field;
 }
 
 void put_16(uint8_t* out, uint32_t value) {
@@ -220,19 +232,21 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   return true;
 }
 
-// Keeps the header of the first fragment; of several copies, the earliest.
+// Keeps the header of the first fragment, without the fragment header; of several copies, the earliest.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
-  const uint32_t bytes = fragment.transport_offset - fragment.ip_offset;
+  const bool v6 = fragment.ip_version == 6;
+  const uint32_t bytes = fragment.transport_offset - fragment.ip_offset - (v6 ? 8 : 0);
   if (place.header_bytes != 0) return true;
   if (bytes > kHeaderRoom) return false;
-  std::memcpy(data_of(index) - bytes, fragment.data + fragment.ip_offset, bytes);
+  uint8_t* ip = data_of(index) - bytes;
+  std::memcpy(ip, fragment.data + fragment.ip_offset, bytes);
+  if (v6) ip[last_next_header(ip, bytes)] = fragment.protocol;
   place.header_bytes = bytes;
   return true;
 }
 
-// Rewrites the header as that of an unfragmented datagram; in IPv6, with a fragment header that marks it as whole (RFC
-// 6946).
+// Rewrites the header as that of an unfragmented datagram.
 bool FragmentTable::finish(uint32_t index, int64_t time_ns, Datagram* datagram) {
   Place& place = places_[index];
   const uint32_t bytes = place.header_bytes + place.end;
@@ -244,7 +258,7 @@ bool FragmentTable::finish(uint32_t index, int64_t time_ns, Datagram* datagram) 
   }
   uint8_t* ip = data_of(index) - place.header_bytes;
   put_16(ip + (v4 ? 2 : 4), length);
-  put_16(v4 ? ip + 6 : data_of(index) - 6, 0);
+  if (v4) put_16(ip + 6, 0);
   *datagram = place.datagram;
   datagram->raw.data = ip;
   datagram->raw.captured_bytes = bytes;

@@ -72,7 +72,9 @@ class FragmentTableTest : public ::testing::Test {
   // Returns true if the frame completed a datagram, which is then decoded into packet_.
   bool add(const Frame& frame) {
     Packet fragment;
-    EXPECT_EQ(decode(frame.raw(), kHasher, &fragment), DecodeOutcome::kFragment);
+    const DecodeOutcome outcome = decode(frame.raw(), kHasher, &fragment);
+    EXPECT_EQ(outcome, DecodeOutcome::kFragment);
+    if (outcome != DecodeOutcome::kFragment) return false;
     ++frames_;
     Datagram datagram;
     if (!table_.add(fragment, &datagram)) return false;
@@ -214,6 +216,39 @@ TEST_F(FragmentTableTest, TheLargestDatagramAndTooManyFragments) {
   EXPECT_EQ(table_.losses().frames, 65u);
 }
 
+// RFC 8200 section 4.5: the fragment header does not count in the length of the datagram.
+TEST_F(FragmentTableTest, TheGreatestDatagramOfIpV6) {
+  const Bytes datagram = udp_of(65535 - 8);
+  bool whole = false;
+  for (const Fragment& f : cut(datagram, 1440, true)) whole = add(f);
+  ASSERT_TRUE(whole);
+  ASSERT_EQ(outcome_, DecodeOutcome::kOk);
+  EXPECT_EQ(packet_.payload_bytes, 65535u - 8);
+  EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
+}
+
+TEST_F(FragmentTableTest, ALongerDatagramOfIpV6IsMalformed) {
+  Packet packet;
+  EXPECT_EQ(decode(frame_of({1, 65528, Bytes(8), false, true}).raw(), kHasher, &packet), DecodeOutcome::kMalformed);
+}
+
+// Options that every hop reads come before the fragment header.
+TEST_F(FragmentTableTest, HeadersBeforeTheFragmentHeaderStay) {
+  const Bytes datagram = udp_of(30);
+  bool whole = false;
+  for (const Fragment& f : cut(datagram, 16, true)) {
+    const Bytes ip = ip_of(f);
+    Bytes payload = {protocol::kFragment, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    payload.insert(payload.end(), ip.begin() + 40, ip.end());
+    whole = add(Frame{ethernet(0x86dd, ip_v6("fd00::1", "fd00::2", 0, payload))});
+  }
+  ASSERT_TRUE(whole);
+  ASSERT_EQ(outcome_, DecodeOutcome::kOk);
+  EXPECT_EQ(packet_.protocol, protocol::kUdp);
+  EXPECT_EQ(packet_.transport_offset, 40u + 16);
+  EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
+}
+
 // A fragmented datagram inside a tunnel, and a tunnel whose datagrams are fragmented: each is reassembled in turn.
 TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   const Bytes datagram = udp_of(100);
@@ -301,7 +336,7 @@ TEST(FragmentTableModel, AgreesOnRandomFragments) {
       if (!expected) continue;
       ++completed;
       merged += datagram.frames;
-      const uint32_t header_bytes = f.v6 ? 48 : 20;
+      const uint32_t header_bytes = f.v6 ? 40 : 20;
       ASSERT_EQ(datagram.raw.captured_bytes, header_bytes + model.end);
       for (uint32_t i = 0; i < model.end; ++i) ASSERT_EQ(datagram.raw.data[header_bytes + i], model.bytes[i]);
       models.erase({f.id, f.v6});

@@ -88,7 +88,7 @@ DecodeOutcome Decoder::extension_headers() {
     if (!is_fragment && header != protocol::kAh && !is_skipped_extension(header)) return transport();
     if (!has(8)) return missing(8);
     const uint8_t* bytes = at(position_);
-    const uint32_t length = is_fragment ? 8 : header == protocol::kAh ? (bytes[1] + 2u) * 4 : (bytes[1] + 1u) * 8;
+    const uint32_t length = extension_bytes(header, bytes);
     if (!has(length)) return missing(length);
     packet_->protocol = bytes[0];
     position_ += length;
@@ -104,7 +104,9 @@ DecodeOutcome Decoder::fragment(uint32_t offset, bool more) {
   if (position_ >= ip_end_) return DecodeOutcome::kMalformed;
   const uint64_t bytes = ip_end_ - position_;
   const uint64_t headers = position_ - packet_->ip_offset;
-  if ((more && bytes % 8 != 0) || headers + offset + bytes > 65535 + (packet_->ip_version == 6 ? 40u : 0u)) {
+  // In IPv6, the length counts neither the IP header nor the fragment header.
+  const uint64_t most = 65535 + (packet_->ip_version == 6 ? 48 : 0);
+  if ((more && bytes % 8 != 0) || headers + offset + bytes > most) {
     return DecodeOutcome::kMalformed;
   }
   if (end_ < ip_end_) return DecodeOutcome::kTruncated;
