@@ -28,10 +28,11 @@ bool DuplicateFilter::is_copy(const Packet& packet) {
   const std::span<Entry> set{&entries_[(sought & set_mask_) * kWays], kWays};
   Entry* replaced = &set[0];
   for (Entry& entry : set) {
-    if (entry.digest == sought && std::abs(packet.time_ns - entry.time_ns) <= window_ns) return true;
-    if (entry.time_ns < replaced->time_ns) replaced = &entry;
+    const int64_t time_ns = entry.until_ns - window_ns;  // equal packets have equal windows
+    if (entry.digest == sought && std::abs(packet.time_ns - time_ns) <= window_ns) return true;
+    if (entry.until_ns < replaced->until_ns) replaced = &entry;
   }
-  *replaced = {sought, packet.time_ns};
+  *replaced = {sought, packet.time_ns + window_ns};
   return false;
 }
 

@@ -24,8 +24,8 @@ struct DuplicateOptions {
 // so the only false positives are fast retransmissions within one millisecond of the original, and the second of two
 // acknowledgements or datagrams that are equal in every bit.
 //
-// If more packets fall into the window than it can remember, it forgets the oldest of a few, and may miss a copy: it
-// errs towards keeping.
+// If more packets fall into the window than it can remember, it forgets the one of a few whose window ends first, and
+// may miss a copy: it errs towards keeping.
 class DuplicateFilter {
  public:
   DuplicateFilter(const DuplicateOptions& options, HashKey key);
@@ -38,7 +38,7 @@ class DuplicateFilter {
   static constexpr uint32_t kWays = 4;
   struct Entry {
     uint64_t digest = 0;
-    int64_t time_ns = INT64_MIN / 2;
+    int64_t until_ns = INT64_MIN / 2;  // end of the packet's window
   };
 
   DuplicateOptions options_;

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <vector>
 
 #include "parsers/testing/frames.h"
 
@@ -104,6 +108,37 @@ TEST_F(DuplicateFilterTest, Fragments) {
   EXPECT_TRUE(v6_is_copy(ip, 0));
   EXPECT_FALSE(v6_is_copy(with(ip, 40 + 7, 10), 0));  // identification
   EXPECT_FALSE(v6_is_copy(with(ip, 40 + 3, 16), 0));  // offset
+}
+
+// Equal packets without an identification, as of a sender that repeats an acknowledgement.
+TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOnePlaceEach) {
+  filter_ = DuplicateFilter({.max_packets = 4}, HashKey{3, 4});
+  EXPECT_FALSE(v4_is_copy(kV4, 0));
+  for (int64_t ms = 1; ms <= 9; ms += 2) EXPECT_FALSE(v6_is_copy(kV6, ms * kMs));
+  EXPECT_TRUE(v4_is_copy(kV4, 9 * kMs));
+}
+
+// A sender repeats itself, and each packet comes a second time within a millisecond, in any order. The model remembers
+// all packets.
+TEST_F(DuplicateFilterTest, AgreesWithAModelThatRemembersAllPackets) {
+  std::mt19937 random(1618);
+  std::map<std::pair<bool, uint8_t>, std::vector<int64_t>> kept;
+  int copies = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const bool v6 = random() % 2 == 0;
+    const auto value = static_cast<uint8_t>(random() % 16);
+    const int64_t time_ns = i * kMs / 20 + static_cast<int64_t>(random() % 2'000'000);
+    const int64_t window_ns = v6 ? kMs : 10 * kMs;
+    std::vector<int64_t>& times = kept[{v6, value}];
+    const bool expected = std::any_of(times.begin(), times.end(),
+                                      [&](int64_t other_ns) { return std::abs(time_ns - other_ns) <= window_ns; });
+    if (!expected) times.push_back(time_ns);
+    copies += expected ? 1 : 0;
+    const bool copy = v6 ? v6_is_copy(with(kV6, 30, value), time_ns) : v4_is_copy(with(kV4, 17, value), time_ns);
+    ASSERT_EQ(copy, expected) << i;
+  }
+  EXPECT_GT(copies, 2000);
+  EXPECT_LT(copies, 18'000);
 }
 
 TEST_F(DuplicateFilterTest, DifferentPacketsAreNeverConfused) {
