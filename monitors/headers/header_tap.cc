@@ -20,14 +20,13 @@ class HeaderTap::TappedSource final : public PacketSource {
 
   Status start() override { return source_->start(); }
   void stop() override {
-    use(nullptr);
+    leave_capture();
     over_.store(true, std::memory_order_release);
     source_->stop();
   }
 
   Burst poll(std::span<RawPacket> packets) override {
-    if (wanted_.load(std::memory_order_acquire) != used_.load(std::memory_order_relaxed))
-      use(wanted_.load(std::memory_order_acquire));
+    if (wanted_.load(std::memory_order_acquire) != used_.load(std::memory_order_relaxed)) change_capture();
     const Burst burst = source_->poll(packets);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
     if (capture == nullptr) {
@@ -62,21 +61,30 @@ class HeaderTap::TappedSource final : public PacketSource {
   // Called on the tap's thread. Takes effect from the next burst on; if it is null, waits until the lane no longer uses
   // the previous capture.
   void want(multilog::HeaderCapture* capture) {
-    wanted_.store(capture, std::memory_order_release);
+    wanted_.store(capture);
     if (capture != nullptr) return;
-    while (used_.load(std::memory_order_acquire) != nullptr && !over_.load(std::memory_order_acquire))
-      std::this_thread::sleep_for(kLaneAnswers);
+    while (used_.load() != nullptr && !over_.load(std::memory_order_acquire)) std::this_thread::sleep_for(kLaneAnswers);
   }
 
  private:
-  void use(multilog::HeaderCapture* capture) {
+  void leave_capture() {
     if (multilog::HeaderCapture* before = used_.load(std::memory_order_relaxed)) before->flush();
-    if (capture != nullptr) {
-      capture->wait_for_room(!source_->live());
-      capture->missed_before(missed_);
-      missed_ = 0;
-    }
-    used_.store(capture, std::memory_order_release);
+    used_.store(nullptr, std::memory_order_release);
+  }
+
+  // Publishes the capture before its first use, then checks that it is still wanted: want() sets wanted_ before it
+  // reads used_, so one of the two threads sees the other's store. This needs sequential consistency.
+  void change_capture() {
+    leave_capture();
+    multilog::HeaderCapture* capture;
+    do {
+      capture = wanted_.load();
+      used_.store(capture);
+    } while (wanted_.load() != capture);
+    if (capture == nullptr) return;
+    capture->wait_for_room(!source_->live());
+    capture->missed_before(missed_);
+    missed_ = 0;
   }
 
   std::unique_ptr<PacketSource> source_;
