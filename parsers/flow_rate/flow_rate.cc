@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "parsers/rates/flow_table.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
+#include "parsers/rates/port_mark.h"
 #include "parsers/rates/query_begins.h"
 #include "parsers/rates/values.h"
 
@@ -118,6 +120,7 @@ class FlowRate final : public Parser {
   struct Direction {
     Counted counted;          // in this interval
     uint64_t repeated_bytes;  // likewise
+    uint16_t port;            // by which its latest packet left the switch; 0: the copies are not marked
   };
   struct State {
     Direction sides[2];
@@ -150,6 +153,7 @@ class FlowRate final : public Parser {
     }
     const Side side = flow.side_of(packet);
     state.sides[side].counted.add(packet.wire_bytes);
+    state.sides[side].port = rates::ports_of(packet).out;
     if (packet.is_tcp()) follow(packet, side, &state.sides[side]);
   }
 
@@ -307,13 +311,14 @@ void FlowRate::emit(const TupleHeader& header, Connection& flow, Side side, cons
   const bool from_client = flow.direction_of(side) == tapline::Direction::kFromClient;
   const Value share = windows.covered.sequence_bytes > 0 ? Value::f64(windows.covered.sampling_share())
                                                          : Value::absent(FieldType::kF64);
+  const std::string port = rates::port_name(tap.names.port, seen.port);
   out.emit(header,
            {Value::string(from_client ? "from_client" : "from_server"), rates::bits_value(rate.bits_per_second.value),
             rates::bits_value(rate.bits_per_second.low), rates::bits_value(rate.bits_per_second.high),
             Value::u64(by_sequence ? windows.covered.sequence_bytes : seen.counted.wire_bytes),
             Value::i64(static_cast<int64_t>(rate.interval_ns)), Value::u64(seen.counted.packets),
             Value::u64(seen.repeated_bytes), share, Value::string(rates::name_of(rate.method)),
-            rates::name_value(tap.names.switch_name), rates::name_value(tap.names.port),
+            rates::name_value(tap.names.switch_name), rates::name_value(port),
             Value::string(rates::name_of(tap.mirror.interval_state()))});
 }
 

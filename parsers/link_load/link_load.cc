@@ -1,12 +1,15 @@
 #include "parsers/link_load/link_load.h"
 
+#include <array>
 #include <bit>
+#include <string>
 #include <vector>
 
 #include "parsers/rates/flow_table.h"
 #include "parsers/rates/link_sum.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
+#include "parsers/rates/port_mark.h"
 #include "parsers/rates/query_begins.h"
 #include "parsers/rates/values.h"
 
@@ -21,8 +24,10 @@ using rates::SequenceTracker;
 // Sums up the traffic that each tap shows, from the copies that an oversubscribed mirror port did not drop: one tuple
 // per tap and interval (Planck section 3.2.2). A tap without samples reports whether it was idle or unseen.
 //
-// There is a sum for each tap and each set of queries that want its packets. This parser has a separate table of flows:
-// a flow that several taps show is followed at each of them, for which a connection has no room.
+// A place is a tap or, if the tap's switch marks the copies with their ports, a port of that switch: the ports share
+// the tap's mirror port, and each has a separate load. There is a sum for each place and each set of queries that want
+// its packets. This parser has a separate table of flows: a flow that several taps show is followed at each of them,
+// for which a connection has no room.
 class LinkLoad final : public Parser {
  public:
   explicit LinkLoad(uint32_t max_flows) : flows_(max_flows, Forget{&sums_}) { sums_.reserve(kMaxSums); }
@@ -69,11 +74,17 @@ class LinkLoad final : public Parser {
   struct OfTap {
     int64_t begin_ns = kNever;  // start of the interval, or of its observed part
     rates::QueueDelay earlier_delay;
-    uint32_t latest_sum = 0;  // in sums_, from 1; 0: none
+    std::array<uint32_t, 16> latest_sums = {};  // by the last bits of the port: in sums_, from 1; 0: none
   };
   using Tap = rates::MirrorTaps<OfTap>::Tap;
-  struct Sum {
+  struct Place {
     uint8_t tap = 0;
+    uint16_t port = 0;       // 0: the copies are not marked
+    uint32_t first_sum = 0;  // in sums_, from 1
+  };
+  struct Sum {
+    uint32_t place = 0;    // in places_
+    uint32_t next = 0;     // the place's next sum, from 1
     uint64_t queries = 0;  // 0: not in use
     LinkSum sum;
   };
@@ -82,13 +93,15 @@ class LinkLoad final : public Parser {
     SequenceTracker trackers[2];
     LinkShare shares[2];
     uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
-    bool acknowledges[2] = {};      // ... if the other side has acknowledged something
-    uint32_t sum = 0;               // in sums_, from 1
+    bool acknowledges[2] = {};      // ... if the other one has acknowledged something
+    uint32_t sums[2] = {};          // in sums_, from 1; 0: no packet of the side
   };
   struct Forget {
     std::vector<Sum>* sums;
     void operator()(const Followed& followed) const {
-      for (const LinkShare& share : followed.shares) (*sums)[followed.sum - 1].sum.remove(share);
+      for (int side = 0; side < 2; ++side) {
+        if (followed.sums[side] != 0) (*sums)[followed.sums[side] - 1].sum.remove(followed.shares[side]);
+      }
     }
   };
 
@@ -100,7 +113,8 @@ class LinkLoad final : public Parser {
     tap.mirror.observe(packet.time_ns, packet.wire_bytes);
     if (tap.own.begin_ns == kNever) [[unlikely]]
       tap.own.begin_ns = packet.time_ns;
-    const uint32_t sum = sum_of(packet, &tap.own, out);
+    const rates::MarkedPorts ports = rates::ports_of(packet);
+    const uint32_t sum = sum_of(packet, ports.out, &tap.own, out);
     if (sum == 0) [[unlikely]]
       return;
     Followed* followed = packet.is_tcp() ? follow(packet, sum) : nullptr;
@@ -113,115 +127,142 @@ class LinkLoad final : public Parser {
     const rates::Progress progress = followed->trackers[side].add(sample, taps_.limits());
     tap.mirror.observe(progress);
     sums_[sum - 1].sum.add(sample, progress, &followed->shares[side]);
-    if (rates::acknowledges(packet)) acknowledge(packet, other_side(side), followed, &tap.mirror);
+    if (!rates::acknowledges(packet)) return;
+    const Side other = other_side(side);
+    if (followed->trackers[other].started()) {
+      acknowledge(packet, other, followed, &tap.mirror);
+    } else if (!ports.marked) {
+      // A marked copy's other direction leaves by another port, if it crosses the switch at all.
+      acknowledge_unseen(packet, other, followed);
+    }
   }
 
+  void acknowledge_unseen(const Packet& packet, Side side, Followed* followed) {
+    LinkSum& sum = sums_[followed->sums[other_side(side)] - 1].sum;
+    const uint32_t moved = packet.tcp_ack - followed->acknowledged[side];
+    if (followed->acknowledges[side] && moved < kMaxStep) sum.add_possible(moved);
+    followed->acknowledged[side] = packet.tcp_ack;
+    followed->acknowledges[side] = true;
+  }
+
+  // REQUIRES: a packet of this side was seen.
   void acknowledge(const Packet& packet, Side side, Followed* followed, rates::MirrorQueue* mirror) {
-    LinkSum& sum = sums_[followed->sum - 1].sum;
-    if (!followed->trackers[side].started()) [[unlikely]] {
-      const uint32_t moved = packet.tcp_ack - followed->acknowledged[side];
-      if (followed->acknowledges[side] && moved < kMaxStep) sum.add_possible(moved);
-      followed->acknowledged[side] = packet.tcp_ack;
-      followed->acknowledges[side] = true;
-      return;
-    }
     const rates::Progress progress =
         followed->trackers[side].acknowledge(packet.tcp_ack, packet.time_ns, taps_.limits());
     if (progress.step != rates::Step::kHole) return;
     mirror->observe(progress);
-    sum.add_hole(progress, &followed->shares[side]);
+    sums_[followed->sums[side] - 1].sum.add_hole(progress, &followed->shares[side]);
   }
 
   // A flow is followed from its first payload on, so floods of SYNs take no slot.
   Followed* follow(const Packet& packet, uint32_t sum) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
+    const Side side = rates::side_of(packet);
     Followed* followed = flows_.find(key);
-    if (followed != nullptr && followed->sum != sum) [[unlikely]] {
+    if (followed != nullptr && followed->sums[side] != sum && followed->sums[side] != 0) [[unlikely]] {
       Forget{&sums_}(*followed);
       flows_.release(key);
       followed = nullptr;
     }
-    if (followed != nullptr || packet.payload_bytes == 0) return followed;
-    followed = &flows_.take(key);
-    followed->sum = sum;
+    if (followed == nullptr) {
+      if (packet.payload_bytes == 0) return nullptr;
+      followed = &flows_.take(key);
+    }
+    followed->sums[side] = sum;
     return followed;
   }
 
   // Index in sums_, from 1; 0 if there is no room for another one.
-  uint32_t sum_of(const Packet& packet, OfTap* tap, Emitter& out) {
-    const uint32_t latest = tap->latest_sum;
-    if (latest != 0 && sums_[latest - 1].queries == packet.queries && sums_[latest - 1].tap == packet.tap) [[likely]]
-      return latest;
-    return tap->latest_sum = find_sum(packet, out);
+  uint32_t sum_of(const Packet& packet, uint16_t port, OfTap* tap, Emitter& out) {
+    uint32_t& latest = tap->latest_sums[port % tap->latest_sums.size()];
+    if (latest != 0 && sums_[latest - 1].queries == packet.queries) [[likely]] {
+      const Place& place = places_[sums_[latest - 1].place];
+      if (place.port == port && place.tap == packet.tap) [[likely]]
+        return latest;
+    }
+    return latest = find_sum(packet, port, out);
   }
 
-  uint32_t find_sum(const Packet& packet, Emitter& out) {
+  uint32_t find_sum(const Packet& packet, uint16_t port, Emitter& out) {
+    const uint32_t place = place_of(packet.tap, port);
     uint32_t unused = 0;
-    for (uint32_t i = 0; i < sums_.size(); ++i) {
-      if (sums_[i].tap == packet.tap && sums_[i].queries == packet.queries) return i + 1;
-      if (sums_[i].queries == 0) unused = i + 1;
+    for (uint32_t i = place < places_.size() ? places_[place].first_sum : 0; i != 0; i = sums_[i - 1].next) {
+      if (sums_[i - 1].queries == packet.queries) return i;
+      if (sums_[i - 1].queries == 0) unused = i;
     }
     if (unused == 0) {
       if (sums_.size() == kMaxSums) {
         out.lose(LossReason::kParserMemoryFull, 1, packet.queries);
         return 0;
       }
+      if (place == places_.size()) places_.push_back({.tap = packet.tap, .port = port});
       sums_.emplace_back();
-      unused = static_cast<uint32_t>(sums_.size());
+      sums_.back().place = place;
+      sums_.back().next = places_[place].first_sum;
+      unused = places_[place].first_sum = static_cast<uint32_t>(sums_.size());
     }
-    sums_[unused - 1].tap = packet.tap;
     sums_[unused - 1].queries = packet.queries;
     return unused;
   }
 
-  // Returns the state of the tap's mirror port in the interval; the caller adds the interval's length.
-  MirrorInterval interval_of(uint8_t at) {
-    const Tap& tap = taps_.of(at);
-    MirrorInterval mirror;
-    mirror.complete = tap.mirror.complete();
-    mirror.longest_delay_ns = tap.mirror.longest_busy_ns();
-    for (const Sum& each : sums_) {
-      if (each.tap == at) mirror.share.add(each.sum.covered());
-    }
-    return mirror;
+  // Index in places_, or its size if the place is new.
+  uint32_t place_of(uint8_t tap, uint16_t port) const {
+    const auto same = [&](const Place& place) { return place.tap == tap && place.port == port; };
+    return static_cast<uint32_t>(std::find_if(places_.begin(), places_.end(), same) - places_.begin());
   }
 
-  // Emits the load of every tap that has shown a packet, to those of the queries that want any.
+  // Returns the state of each tap's mirror port in the interval; the caller adds the interval's length.
+  const std::vector<MirrorInterval>& intervals() {
+    intervals_.assign(taps_.size(), MirrorInterval());
+    for (size_t at = 0; at < taps_.size(); ++at) {
+      const Tap& tap = taps_.of(static_cast<uint8_t>(at));
+      intervals_[at].complete = tap.mirror.complete();
+      intervals_[at].longest_delay_ns = tap.mirror.longest_busy_ns();
+    }
+    for (const Sum& each : sums_) intervals_[places_[each.place].tap].share.add(each.sum.covered());
+    return intervals_;
+  }
+
+  // Emits the load of every place that has shown a packet, to those of the queries that want any. A port has loads for
+  // the queries that have seen a packet of it: switches may copy no packets of it for later ones.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
     for (const Sum& each : sums_) all |= each.queries;
-    for (size_t tap = 0; tap < taps_.size(); ++tap) {
-      if (taps_.of(static_cast<uint8_t>(tap)).own.begin_ns != kNever)
-        report(static_cast<uint8_t>(tap), now_ns, all & queries, out);
+    const std::vector<MirrorInterval>& mirrors = intervals();
+    for (const Place& place : places_) {
+      uint64_t own = 0;
+      for (uint32_t i = place.first_sum; i != 0; i = sums_[i - 1].next) own |= sums_[i - 1].queries;
+      report(place, mirrors[place.tap], now_ns, queries & (place.port == 0 ? all : own), out);
     }
   }
 
   // Queries that want the same packets, observed the same time and give the same link speed get the same tuple.
-  void report(uint8_t at, int64_t now_ns, uint64_t queries, Emitter& out) {
-    const Tap& tap = taps_.of(at);
+  void report(const Place& place, MirrorInterval mirror, int64_t now_ns, uint64_t queries, Emitter& out) {
+    const Tap& tap = taps_.of(place.tap);
     const int64_t begin_ns = std::max((now_ns - 1) / interval_ns() * interval_ns(), tap.own.begin_ns);
-    MirrorInterval mirror = interval_of(at);
     while (queries != 0) {
       const uint64_t first = queries & (~queries + 1);
       uint64_t alike = taps_.arguments().with_one_link(queries) & begins_.with_one_begin(queries, begin_ns);
       LinkSum total;
-      for (const Sum& each : sums_) {
-        if (each.tap != at) continue;
+      for (uint32_t i = place.first_sum; i != 0; i = sums_[i - 1].next) {
+        const Sum& each = sums_[i - 1];
         const bool counts = (each.queries & first) != 0;
         alike &= counts ? each.queries : ~each.queries;
         if (counts) total += each.sum;
       }
       mirror.interval_ns = now_ns - begins_.begin_of(queries, begin_ns);
-      if (mirror.interval_ns > 0) emit(tap, alike, total, mirror, out);
+      if (mirror.interval_ns > 0) emit(place, alike, total, mirror, out);
       queries &= ~alike;
     }
   }
 
-  void emit(const Tap& tap, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror, Emitter& out);
+  void emit(const Place& place, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror, Emitter& out);
 
   rates::MirrorTaps<OfTap> taps_;
   rates::QueryBegins begins_;
   std::vector<Sum> sums_;
+  std::vector<Place> places_;  // each has a sum
+  std::vector<MirrorInterval> intervals_;
   rates::FlowTable<Followed, Forget> flows_;
 };
 
@@ -259,8 +300,9 @@ const Schema& LinkLoad::schema() const {
   return schema;
 }
 
-void LinkLoad::emit(const Tap& tap, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror,
+void LinkLoad::emit(const Place& place, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror,
                     Emitter& out) {
+  const Tap& tap = taps_.of(place.tap);
   TupleHeader header;
   header.time_ns = out.now_ns();
   header.queries = queries;
@@ -271,12 +313,13 @@ void LinkLoad::emit(const Tap& tap, uint64_t queries, const LinkSum& total, cons
   const rates::Bounded& rate = load.bits_per_second;
   const Value sampling_share = total.covered().sequence_bytes > 0 ? Value::f64(total.covered().sampling_share())
                                                                   : Value::absent(FieldType::kF64);
-  out.emit(header, {rates::name_value(tap.names.switch_name), rates::name_value(tap.names.port),
-                    rates::name_value(tap.names.side), Value::string(rates::name_of(load.seen)),
-                    rates::bits_value(rate.value), rates::bits_value(rate.low), rates::bits_value(rate.high),
-                    rates::share_value(rate.value, link), rates::share_value(rate.low, link),
-                    rates::share_value(rate.high, link), Value::u64(total.packets()), sampling_share,
-                    Value::i64(mirror.interval_ns), Value::string(rates::name_of(tap.mirror.interval_state()))});
+  const std::string port = rates::port_name(tap.names.port, place.port);
+  out.emit(header,
+           {rates::name_value(tap.names.switch_name), rates::name_value(port), rates::name_value(tap.names.side),
+            Value::string(rates::name_of(load.seen)), rates::bits_value(rate.value), rates::bits_value(rate.low),
+            rates::bits_value(rate.high), rates::share_value(rate.value, link), rates::share_value(rate.low, link),
+            rates::share_value(rate.high, link), Value::u64(total.packets()), sampling_share,
+            Value::i64(mirror.interval_ns), Value::string(rates::name_of(tap.mirror.interval_state()))});
 }
 
 constexpr uint32_t kMaxFlows = 1 << 16;

@@ -293,6 +293,116 @@ TEST(LinkLoad, AQueryThatEndsShortensItsInterval) {
   EXPECT_NEAR(number(run.tuples()[1], "bits_per_second"), 800e6, 8e6);
 }
 
+constexpr size_t kSourcePortAt = 14 + 20;  // after the Ethernet and IPv4 headers
+
+// The copies as a switch marks them that sent the client's packets to one port and the server's to another one.
+Frames marked(Frames frames, uint16_t client_out, uint16_t server_out) {
+  for (Frame& frame : frames) {
+    const bool from_client = frame.bytes[kSourcePortAt] == frames[0].bytes[kSourcePortAt] &&
+                             frame.bytes[kSourcePortAt + 1] == frames[0].bytes[kSourcePortAt + 1];
+    const uint16_t in = from_client ? server_out : client_out, out = from_client ? client_out : server_out;
+    const uint8_t mark[] = {0x02,
+                            0x7a,
+                            0x92,
+                            static_cast<uint8_t>(in >> 4),
+                            static_cast<uint8_t>(in << 4 | out >> 8),
+                            static_cast<uint8_t>(out)};
+    std::copy(std::begin(mark), std::end(mark), frame.bytes.begin());
+    frame.tap = 1;
+  }
+  return frames;
+}
+
+uint64_t bits_of(const Frames& frames, uint16_t out) {
+  uint64_t bits = 0;
+  for (const Frame& frame : frames) {
+    if ((frame.bytes[4] & 0x0f) << 8 == (out & 0xf00) && frame.bytes[5] == (out & 0xff)) bits += 8 * frame.bytes.size();
+  }
+  return bits;
+}
+
+TEST(LinkLoad, EachMarkedPortHasItsLoad) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x')).server(std::string(500, 'y')).client("z");
+  // Ports whose last four bits are equal share a slot in the cache of sums.
+  const Frames one = marked(conversation.frames(), 1, 0x851);
+  const Frames two = marked(Conversation({.client_port = 50000}).handshake().client("x").frames(), 0x851, 17);
+  Frames all = merged(one, two);
+  Frames local = marked(Conversation({.client_port = 50001}).handshake().frames(), 0, 0);
+  Harness run = harness(kTwoTaps, 0, 0);
+  run.feed(merged(all, local));
+  run.engine().end();
+  std::map<std::string, std::string> bits;
+  for (const Tuple& tuple : run.tuples()) {
+    EXPECT_EQ(tuple["switch"], "edge-0-1");
+    EXPECT_TRUE(holds(tuple, number(tuple, "bits_per_second")));
+    bits[tuple["port"]] = std::to_string(
+        std::lround(number(tuple, "bits_per_second") * number(tuple, "interval_ns") / static_cast<double>(kSecond)));
+  }
+  std::map<std::string, std::string> expected = {{"-", std::to_string(bits_of(local, 0))}};
+  for (const uint16_t port : {1, 17, 0x851})
+    expected[std::to_string(port)] = std::to_string(bits_of(one, port) + bits_of(two, port));
+  EXPECT_EQ(bits, expected);
+}
+
+// A port of which a query has seen no copy may not be copied for it.
+TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
+  const Frames earlier = marked(Conversation().handshake().frames(), 1, 2);
+  Frames later = marked(Conversation({.client_port = 50000}).handshake().frames(), 3, 3);
+  for (Frame& frame : later) frame.time_ns += kSecond;
+  Harness run = harness(kTwoTaps);
+  run.feed(earlier, 0b01);
+  run.engine().end_queries(0b01);
+  const size_t before = run.tuples().size();
+  run.feed(later, 0b10);
+  run.engine().end();
+  ASSERT_EQ(run.tuples().size(), before + 1);
+  EXPECT_EQ(run.tuples().back()["port"], "3");
+  EXPECT_EQ(run.tuples().back().header.queries, 0b10u);
+}
+
+// The packets that are acknowledged need not cross the link to which the acknowledgements go.
+TEST(LinkLoad, AcknowledgementsOfAnUnseenDirectionAreNoLoadOfAMarkedPort) {
+  Conversation conversation;
+  conversation.handshake().client("x");
+  for (int i = 0; i < 6; ++i) conversation.server(std::string(1000, 'y')).client("z");
+  Frames client;
+  for (const Frame& frame : marked(conversation.frames(), 3, 4)) {
+    if (frame.bytes[5] == 3) client.push_back(frame);
+  }
+  client.erase(client.end() - 3);  // a hole: copies are missing
+  Harness with_marks = harness(kTwoTaps, 0, 0), without = harness(kTwoTaps, 0, 0);
+  with_marks.all(client);
+  for (Frame& frame : client) frame.bytes[0] = 0;
+  without.all(client);
+  ASSERT_EQ(with_marks.tuples().size(), 1u);
+  ASSERT_EQ(without.tuples().size(), 1u);
+  const double interval = number(without.tuples()[0], "interval_ns") / static_cast<double>(kSecond);
+  EXPECT_EQ(number(with_marks.tuples()[0], "bits_per_second"), number(without.tuples()[0], "bits_per_second"));
+  const double more =
+      number(without.tuples()[0], "high_bits_per_second") - number(with_marks.tuples()[0], "high_bits_per_second");
+  EXPECT_GT(more * interval, 8 * 5000.0);
+}
+
+// A flow whose packets take another port from one moment on.
+TEST(LinkLoad, AMovedFlowCountsAtBothPorts) {
+  Conversation conversation;
+  conversation.handshake();
+  for (int i = 0; i < 10; ++i) conversation.client(std::string(1000, 'x'));
+  Frames frames = marked(conversation.frames(), 3, 1);
+  for (size_t i = frames.size() - 5; i < frames.size(); ++i) {
+    if (frames[i].bytes[5] == 3) frames[i].bytes[5] = 4;
+  }
+  Harness run = harness(kTwoTaps, 0, 0);
+  run.all(frames);
+  for (const Tuple& tuple : run.tuples()) {
+    const auto port = static_cast<uint16_t>(std::stoi(tuple["port"]));
+    const double bits = number(tuple, "bits_per_second") * number(tuple, "interval_ns") / static_cast<double>(kSecond);
+    EXPECT_NEAR(bits, static_cast<double>(bits_of(frames, port)), 8) << tuple["port"];
+  }
+  EXPECT_EQ(run.tuples().size(), 3u);
+}
+
 TEST(LinkLoad, SumsBeyondTheBoundAreLostAndCounted) {
   Harness run({"link_load"});
   for (uint64_t queries = 1; queries <= 1100; ++queries) {

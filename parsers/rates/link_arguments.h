@@ -27,6 +27,7 @@ namespace tapline::rates {
 class LinkArguments {
  public:
   static constexpr const char* kInterval = "every";
+  static constexpr const char* kVantage = "vantage";  // for the control plane: parsers count what they are given
   static constexpr int64_t kDefaultIntervalNs = kNsPerSecond;
 
   static std::vector<Argument> declared() {
@@ -44,10 +45,15 @@ class LinkArguments {
          static_cast<double>(kShortestIntervalNs),
          kLongestIntervalNs,
          {},
-         kNsPerUs}};
+         kNsPerUs},
+        {.name = kVantage,
+         .type = FieldType::kString,
+         .description = "What switches copy for the query: edge (what enters at ports to hosts) or all",
+         .default_value = "edge",
+         .choices = {"edge", "all"}}};
   }
 
-  // `values` are those of declared(), in the same order.
+  // `values` are those of declared(), in the same order; kVantage is not read.
   void set(uint32_t query, std::span<const Value> values) {
     of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
     given_ |= uint64_t{1} << query;
