@@ -93,7 +93,7 @@ class LinkLoad final : public Parser {
     SequenceTracker trackers[2];
     LinkShare shares[2];
     uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
-    bool acknowledges[2] = {};      // ... if the other one has acknowledged something
+    bool acknowledges[2] = {};      // ... if the other side has acknowledged something
     uint32_t sums[2] = {};          // in sums_, from 1; 0: no packet of the side
   };
   struct Forget {
