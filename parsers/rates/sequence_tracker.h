@@ -91,8 +91,8 @@ class SequenceTracker {
   static constexpr int kFractionBits = 4;
   static constexpr uint32_t kUsualPayload = 1448;
   static constexpr uint32_t kJumboPayload = 8948;
-  static constexpr uint32_t kSlackBytes = 1 << 20;   // a queue before the mirror may have compressed copies in time
-  static constexpr double kLargestWindow = 1 << 30;  // RFC 7323 section 2.3
+  static constexpr uint32_t kSlackBytes = 1 << 20;     // a queue before the mirror may have compressed copies in time
+  static constexpr uint32_t kLargestWindow = 1 << 30;  // RFC 7323 section 2.3
   static constexpr double kHalfOfNumbers = 2147483648.0;
   static constexpr double kUsualWindow = 16 << 20;  // after a silence, assumes that a step within it did not wrap
                                                     // around by 4 GiB
@@ -148,6 +148,8 @@ class SequenceTracker {
     if (hole != 0) find_hole(hole, progress);
     next_seq_ = progress->seq + sample.payload_bytes + (sample.fin ? 1 : 0);
     stray_ = false;
+    // No retransmission reaches back this far. The hole's numbers will return.
+    if (next_seq_ - hole_seq_ > 2 * kLargestWindow) hole_bytes_ = 0;
   }
 
   // `hole` bytes from next_seq_ on are missing.
@@ -159,7 +161,10 @@ class SequenceTracker {
       hole_seq_ = next_seq_;
       hole_bytes_ = 0;
     }
-    hole_bytes_ += hole;  // at most half of the sequence space, or the hole's beginning would compare as later
+    hole_bytes_ += hole;
+    if (hole_bytes_ <= kLargestWindow) return;
+    hole_seq_ += hole_bytes_ - kLargestWindow;  // no retransmission reaches back further
+    hole_bytes_ = kLargestWindow;
   }
 
   // Returns whether the segment lies within the latest hole, and removes its bytes from the hole.
@@ -188,8 +193,8 @@ class SequenceTracker {
   void repeat(const TcpSample& sample, uint32_t behind, Progress* progress) {
     if (sample.payload_bytes == 0) {
       progress->step = Step::kControl;
-    } else if (sample.payload_bytes > behind) {
-      // A retransmission combined with new bytes.
+    } else if (sample.payload_bytes + (sample.fin ? 1 : 0) > behind) {
+      // A retransmission combined with new bytes, or with the end.
       TcpSample rest = sample;
       rest.payload_bytes -= behind;
       progress->seq = next_seq_;

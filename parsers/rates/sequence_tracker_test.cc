@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
+
 #include "parsers/rates/coverage.h"
 
 namespace tapline::rates {
@@ -136,6 +140,36 @@ TEST(SequenceTracker, AcknowledgementsRevealUnseenSegments) {
   EXPECT_EQ(flow.coverage().seen_bytes, 2 * kPayload);
 }
 
+// The numbers of a hole return after 4 GiB. A retransmission with these numbers was captured before.
+TEST(SequenceTracker, AHoleIsForgottenBeforeItsNumbersReturn) {
+  constexpr uint32_t kStep = 1 << 20;
+  Tracked flow;
+  flow.add(0, kStep);
+  EXPECT_EQ(flow.add(3 * kStep, kStep, kMs).step, Step::kHole);
+  for (uint32_t i = 4; i < 4096 + 8; ++i) ASSERT_EQ(flow.add(i * kStep, kStep, 100 * kUs).step, Step::kNext) << i;
+  EXPECT_EQ(flow.add(kStep, kStep).step, Step::kRepeated);
+}
+
+// Only acknowledgements of a direction are captured.
+TEST(SequenceTracker, AHoleMayGrowBeyondTheSequenceSpace) {
+  constexpr uint32_t kStep = 1 << 28;
+  Tracked flow;
+  flow.add(0);
+  for (uint32_t i = 1; i <= 17; ++i) ASSERT_EQ(flow.acknowledge(i * kStep, 30 * kMs).step, Step::kHole) << i;
+  EXPECT_EQ(flow.add(15u * kStep).step, Step::kReordered);
+}
+
+TEST(SequenceTracker, AFinThatIsAddedToARetransmissionIsProgress) {
+  Tracked flow;
+  flow.add(1000);
+  const Progress last = flow.add(1000, kPayload, kMs, false, true);
+  EXPECT_EQ(last.repeated_bytes, kPayload);
+  EXPECT_EQ(last.new_bytes, 0u);
+  EXPECT_EQ(flow.tracker().next_seq(), 1000 + kPayload + 1);
+  EXPECT_EQ(flow.acknowledge(1000 + kPayload + 1).step, Step::kControl);
+  EXPECT_EQ(flow.coverage().missed_packets, 0u);
+}
+
 // If each input port has a separate queue, an acknowledgement may overtake the data it acknowledges.
 TEST(SequenceTracker, ASegmentAfterItsAcknowledgementFillsTheHole) {
   Tracked flow;
@@ -191,6 +225,41 @@ TEST(SequenceTracker, UnrelatedNumbersAreIgnored) {
   EXPECT_EQ(flow.add(2'000'000'000).step, Step::kImplausible);
   EXPECT_EQ(flow.add(2'000'000'000 + 3 * kPayload).step, Step::kStarted);  // it continues there
   EXPECT_EQ(flow.add(2'000'000'000 + 4 * kPayload).step, Step::kNext);
+}
+
+// The model remembers each segment of a flow whose numbers wrap around. The tracker remembers the latest hole only, so
+// a segment that fills an earlier one counts as repeated.
+TEST(SequenceTracker, AgreesWithAModelOfAllSegments) {
+  std::mt19937 random(1414);
+  int reordered = 0, forgotten = 0;
+  for (int round = 0; round < 50; ++round) {
+    const auto start = static_cast<uint32_t>(UINT32_MAX - random() % (1000 * kPayload));
+    Tracked flow;
+    std::set<uint32_t> seen;
+    uint32_t next = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const bool again = next > 0 && random() % 4 == 0;
+      const uint32_t segment =
+          again ? next - 1 - random() % std::min(next, 20u) : next + random() % 6 / 4 * (random() % 5);
+      const Progress progress = flow.add(start + segment * kPayload, kPayload, 100 * kUs);
+      const bool is_new = seen.insert(segment).second;
+      if (segment >= next) {
+        const Step ahead = segment == next ? Step::kNext : Step::kHole;
+        ASSERT_EQ(progress.step, i == 0 ? Step::kStarted : ahead) << i;
+        ASSERT_EQ(progress.hole_bytes, i == 0 ? 0 : (segment - next) * kPayload);
+        next = segment + 1;
+      } else if (progress.step == Step::kReordered) {
+        ASSERT_TRUE(is_new) << i;
+        ++reordered;
+      } else {
+        ASSERT_EQ(progress.step, Step::kRepeated) << i;
+        forgotten += is_new ? 1 : 0;
+      }
+      ASSERT_EQ(flow.tracker().next_seq(), start + next * kPayload);
+    }
+  }
+  EXPECT_GT(reordered, 1000);
+  EXPECT_GT(forgotten, 1000);
 }
 
 TEST(SequenceTracker, MissingPacketsHaveTheSizeOfTheSample) {
