@@ -48,7 +48,7 @@ class LinkArguments {
          kNsPerUs},
         {.name = kVantage,
          .type = FieldType::kString,
-         .description = "What switches copy for the query: edge (what enters at ports to hosts) or all",
+         .description = "Packets that switches copy for the query: edge (those that hosts send) or all",
          .default_value = "edge",
          .choices = {"edge", "all"}}};
   }

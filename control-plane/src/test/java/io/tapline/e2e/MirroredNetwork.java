@@ -1,6 +1,8 @@
 package io.tapline.e2e;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testbed.Collector;
+import io.tapline.control.testbed.FatTreePlan;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -125,6 +127,29 @@ final class MirroredNetwork implements AutoCloseable {
     return up(Fabric.up(links), hosts, MirroredNetwork::startServer);
   }
 
+  /** With the testbed's collector, and agents in other hosts. */
+  static MirroredNetwork upWithCollector(Set<String> hosts, String... options) throws Exception {
+    Fabric fabric = Fabric.named();
+    String registry = new FatTreePlan(fabric.name, 4, 0).controlAddress() + ":" + Server.freePort();
+    List<String> words = new ArrayList<>(List.of("--collector", "--control-plane", registry));
+    words.addAll(List.of(options));
+    try {
+      fabric.testbed("up", words.toArray(String[]::new)).expectSuccess();
+    } catch (AssertionError e) {
+      fabric.close();
+      throw e;
+    }
+    Set<String> watchers = new TreeSet<>(hosts);
+    watchers.add(Collector.NAME);
+    return up(
+        fabric,
+        watchers,
+        network -> {
+          network.registries.add(registry);
+          network.startServer();
+        });
+  }
+
   private static MirroredNetwork up(Set<String> watchers, ControlPlane controlPlane)
       throws Exception {
     return up(Fabric.up("--no-controller"), watchers, controlPlane);
@@ -155,7 +180,7 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   private void startHosts() throws Exception {
-    watchers.forEach(this::startAgent);
+    watchers.stream().filter(host -> !host.equals(Collector.NAME)).forEach(this::startAgent);
     if (watchers.equals(WATCHERS)) {
       startWebServers();
     }

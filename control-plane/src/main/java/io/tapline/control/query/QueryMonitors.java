@@ -181,7 +181,7 @@ final class QueryMonitors implements PartPlacement {
 
   @Override
   public CompletableFuture<Void> settled(Set<String> hosts) {
-    return current().isPresent() || environment.placements().copiesQueues(query.id())
+    return current().isPresent() || environment.placements().copiesFor(query.id())
         ? environment.accounting().settled(hosts)
         : CompletableFuture.completedFuture(null);
   }

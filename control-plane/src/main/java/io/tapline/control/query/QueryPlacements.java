@@ -2,6 +2,7 @@ package io.tapline.control.query;
 
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.NetworkState;
+import io.tapline.compiler.network.Traffic;
 import io.tapline.network.Network;
 import io.tapline.network.SwitchPorts;
 import io.tapline.network.rules.MirrorPlanner;
@@ -135,9 +136,43 @@ final class QueryPlacements {
     }
   }
 
-  /** Returns true if switches copy queues for a query. */
-  synchronized boolean copiesQueues(String query) {
-    return state != null && state.copiesQueues(query);
+  /**
+   * Result of letting switches copy all their traffic.
+   *
+   * @param rules the rules for the copies
+   * @param refusal reason why they can't; empty otherwise
+   */
+  record Collected(List<Rule> rules, String refusal) {}
+
+  /** Checks whether {@link #reserveTraffic} would succeed, without reserving anything. */
+  synchronized Collected previewTraffic(String query, Traffic traffic) {
+    NetworkState before = state;
+    Collected collected = reserveTraffic(query, traffic);
+    state = before;
+    return collected;
+  }
+
+  /** Lets switches copy all their traffic to collectors until the query is released. */
+  synchronized Collected reserveTraffic(String query, Traffic traffic) {
+    if (state == null) {
+      return new Collected(List.of(), "the inventory has no network");
+    }
+    try {
+      state = state.copy(query, traffic).after();
+      return new Collected(state.rules(query), "");
+    } catch (PlacementException | TooManyRules e) {
+      return new Collected(List.of(), e.getMessage());
+    }
+  }
+
+  /** Returns the hosts that have a separate port for copies at a switch. */
+  synchronized Set<String> monitorsAt(String switchName) {
+    return adapter == null ? Set.of() : adapter.monitorsAt(switchName);
+  }
+
+  /** Returns true if switches copy queues or all traffic for a query. */
+  synchronized boolean copiesFor(String query) {
+    return state != null && state.copiesFor(query);
   }
 
   /** Returns the packets of a query that each host counts; empty if nothing is mirrored. */
@@ -152,7 +187,7 @@ final class QueryPlacements {
    * @param up the hosts that may be used
    */
   synchronized void close(String host, Set<String> up) {
-    if (state == null || !state.monitorHosts().containsValue(host)) {
+    if (state == null || !state.monitorHosts().containsValue(host) || !state.hasHost(host)) {
       return;
     }
     Set<String> others = new TreeSet<>(up);
@@ -199,7 +234,7 @@ final class QueryPlacements {
 
   /** Releases the resources of a query; does nothing if it has none. */
   synchronized void release(String query) {
-    if (state != null && (state.queries().contains(query) || state.copiesQueues(query))) {
+    if (state != null && (state.queries().contains(query) || state.copiesFor(query))) {
       state = state.remove(query).after();
       mirror();
     }
@@ -281,7 +316,7 @@ final class QueryPlacements {
   }
 
   private synchronized List<String> missing(String query) {
-    boolean known = state != null && (state.queries().contains(query) || state.copiesQueues(query));
+    boolean known = state != null && (state.queries().contains(query) || state.copiesFor(query));
     if (adapter == null || !known) {
       return List.of();
     }

@@ -7,6 +7,7 @@ import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
+import io.tapline.compiler.network.Traffic;
 import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.taps.PortNames;
 import io.tapline.compiler.text.Note;
@@ -92,10 +93,17 @@ public final class QueryPlanner {
     if (local.plan().isEmpty()) {
       return new Preview(local, Optional.empty());
     }
-    if (local.plan().get().getQueuesCount() > 0) {
-      return previewQueues(local, source);
-    }
     Plan plan = local.plan().get();
+    if (plan.getQueuesCount() > 0) {
+      Optional<Copied> queues =
+          source.flatMap(from -> queues(plan, from, placements::previewCopies));
+      return previewCopied(local, source, queues.orElse(new Copied(plan, "", false)));
+    }
+    Optional<Copied> traffic =
+        source.flatMap(from -> traffic(plan, from, placements::previewTraffic));
+    if (traffic.isPresent()) {
+      return previewCopied(local, source, traffic.get());
+    }
     Optional<AgentRegistry> mirrored =
         source.flatMap(Source::networkHosts).filter(any -> isMirrored(plan));
     QueryPlacements.Outcome outcome =
@@ -125,36 +133,52 @@ public final class QueryPlanner {
     return notes;
   }
 
-  private Preview previewQueues(CompileResult local, Optional<Source> source) {
-    Plan plan = local.plan().orElseThrow();
-    Queues queues =
-        source
-            .flatMap(from -> queues(plan, from, placements::previewCopies))
-            .orElse(new Queues(plan, "", false));
-    Plan placed = withMonitors(queues.plan(), source, Optional.empty());
+  private Preview previewCopied(CompileResult local, Optional<Source> source, Copied copied) {
+    Plan placed = withMonitors(copied.plan(), source, Optional.empty());
     Plan complete = source.isPresent() ? withStream(placed) : placed;
     QueryPlacements.Outcome outcome =
-        new QueryPlacements.Outcome(Optional.empty(), queues.refusal());
+        new QueryPlacements.Outcome(Optional.empty(), copied.refusal());
     return new Preview(
         new CompileResult(Optional.of(complete), notes(local, outcome, source), List.of()),
         Optional.empty());
   }
 
   /**
-   * A query of queues.
+   * A query of queues or of all traffic.
    *
-   * @param plan the plan with the hosts and marks of the queues that switches copy
-   * @param refusal reason why they can't; empty if they can
-   * @param copied true if they copy any
+   * @param plan the plan with the hosts and marks of the queues that switches copy, or with the
+   *     collectors of their traffic
+   * @param refusal reason why they can't copy; empty if they can
+   * @param copied true if they copy anything
    */
-  private record Queues(Plan plan, String refusal, boolean copied) {}
+  private record Copied(Plan plan, String refusal, boolean copied) {}
+
+  private interface Collecting {
+    QueryPlacements.Collected place(String query, Traffic traffic);
+  }
+
+  /** Returns the query with its collectors; empty if no collector gets its packets. */
+  private Optional<Copied> traffic(Plan plan, Source source, Collecting collecting) {
+    Traffic traffic =
+        source
+            .networkHosts()
+            .filter(any -> TrafficCollectors.wants(plan))
+            .map(hosts -> TrafficCollectors.find(plan, hosts.states(), placements::monitorsAt))
+            .orElse(TrafficCollectors.NONE);
+    if (traffic.collectors().isEmpty()) {
+      return Optional.empty();
+    }
+    QueryPlacements.Collected collected = collecting.place(plan.getQuery(), traffic);
+    Plan placed = TrafficCollectors.placed(plan, traffic, collected.rules());
+    return Optional.of(new Copied(placed, collected.refusal(), true));
+  }
 
   private interface Copying {
     QueryPlacements.Copies place(String query, List<Queue> queues, Set<String> hosts);
   }
 
   /** Returns the query with the queues placed that no tap shows; empty if switches copy none. */
-  private Optional<Queues> queues(Plan plan, Source source, Copying copying) {
+  private Optional<Copied> queues(Plan plan, Source source, Copying copying) {
     Optional<AgentRegistry> hosts = source.networkHosts().filter(any -> placements.mirrors());
     List<Queue> untapped =
         hosts.map(each -> PartPlans.untapped(plan, each, ports)).orElse(List.of());
@@ -164,7 +188,7 @@ public final class QueryPlanner {
     Set<String> up = PartPlans.up(hosts.orElseThrow());
     QueryPlacements.Copies copies = copying.place(plan.getQuery(), untapped, up);
     if (!copies.refusal().isEmpty()) {
-      return Optional.of(new Queues(plan, copies.refusal(), true));
+      return Optional.of(new Copied(plan, copies.refusal(), true));
     }
     List<Queue> all = new ArrayList<>(plan.getQueuesList());
     all.removeAll(untapped);
@@ -176,7 +200,7 @@ public final class QueryPlanner {
             .clearRules()
             .addAllRules(copies.rules())
             .build();
-    return Optional.of(new Queues(placed, "", true));
+    return Optional.of(new Copied(placed, "", true));
   }
 
   /**
@@ -196,7 +220,12 @@ public final class QueryPlanner {
     Plan local = compiled.plan().get();
     try {
       if (local.getQueuesCount() > 0) {
-        return queueReservation(compiled, source);
+        Optional<Copied> queues = queues(local, source, placements::reserveCopies);
+        return copyReservation(compiled, source, queues.orElse(new Copied(local, "", false)));
+      }
+      Optional<Copied> traffic = traffic(local, source, placements::reserveTraffic);
+      if (traffic.isPresent()) {
+        return copyReservation(compiled, source, traffic.get());
       }
       // Only agents' monitors receive mirrored packets.
       Optional<AgentRegistry> mirrored = source.networkHosts().filter(any -> isMirrored(local));
@@ -211,12 +240,9 @@ public final class QueryPlanner {
     }
   }
 
-  private Reservation queueReservation(CompileResult compiled, Source source) {
-    Plan local = compiled.plan().orElseThrow();
-    Queues queues =
-        queues(local, source, placements::reserveCopies).orElse(new Queues(local, "", false));
+  private Reservation copyReservation(CompileResult compiled, Source source, Copied copied) {
     CompileResult placed =
-        new CompileResult(Optional.of(queues.plan()), compiled.notes(), compiled.errors());
+        new CompileResult(Optional.of(copied.plan()), compiled.notes(), compiled.errors());
     Reservation made = reservation(placed, source, QueryPlacements.Outcome.NOTHING, false);
     QueryRecord record = made.record();
     return new Reservation(
@@ -224,10 +250,10 @@ public final class QueryPlanner {
             record.info(),
             record.job(),
             record.plan(),
-            queues.copied(),
+            copied.copied(),
             record.parts(),
             record.stopping()),
-        queues.refusal().isEmpty() ? made.refusal() : queues.refusal());
+        copied.refusal().isEmpty() ? made.refusal() : copied.refusal());
   }
 
   /** Returns true if switches copy the packets that a query's match selects. */
@@ -342,6 +368,9 @@ public final class QueryPlanner {
   private Plan watched(Plan plan, Source source, AgentRegistry hosts) {
     if (source.local()) {
       return PartPlans.local(plan, hosts);
+    }
+    if (TrafficCollectors.has(plan)) {
+      return plan;
     }
     return plan.getQueuesCount() > 0
         ? PartPlans.atQueues(plan, hosts, ports)

@@ -168,6 +168,10 @@ public final class QueryService implements AutoCloseable {
         if (!record.hasEnded()) {
           restoreCopies(record, copied);
         }
+      } else if (TrafficCollectors.has(record.plan())) {
+        if (!record.hasEnded()) {
+          restoreTraffic(record);
+        }
       } else if (record.mirrored() && !record.hasEnded()) {
         QueryPlacements.Outcome outcome =
             placements.reserve(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
@@ -189,6 +193,16 @@ public final class QueryService implements AutoCloseable {
     if (!refusal.isEmpty()) {
       displaced.put(
           record.id(), "its queues can't be copied again (%s): resubmit it".formatted(refusal));
+    }
+  }
+
+  private void restoreTraffic(QueryRecord record) {
+    String refusal =
+        placements.reserveTraffic(record.id(), TrafficCollectors.traffic(record.plan())).refusal();
+    if (!refusal.isEmpty()) {
+      displaced.put(
+          record.id(),
+          "switches can't copy their traffic again (%s): resubmit it".formatted(refusal));
     }
   }
 

@@ -3,10 +3,8 @@ package io.tapline.control.testbed;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** Generates the Open vSwitch commands for a fat tree's switches; runs nothing. */
 final class Bridges {
@@ -19,6 +17,9 @@ final class Bridges {
 
   /** DPDK's pool of 262,144 packet buffers, which all ports share, and some spare memory. */
   private static final int DPDK_MIB = 1024;
+
+  private static final String LINK = "@rate";
+  private static final String MIRROR = "@mirror";
 
   private final FatTreePlan plan;
   private final Path folder;
@@ -59,15 +60,29 @@ final class Bridges {
   }
 
   /**
-   * Returns the ports with a rate, which Open vSwitch has to set: it removes other queue
-   * disciplines.
+   * Returns the ports with a rate, and the name of the rate. Open vSwitch has to set it: it removes
+   * other queue disciplines.
    */
-  private Set<String> limited() {
-    Set<String> ports = new HashSet<>();
+  private Map<String, String> limited() {
+    Map<String, String> ports = new HashMap<>();
     if (plan.linkMbit() > 0) {
-      plan.cables().forEach(cable -> ports.addAll(List.of(cable.a(), cable.b())));
+      plan.cables()
+          .forEach(cable -> List.of(cable.a(), cable.b()).forEach(p -> ports.put(p, LINK)));
+    }
+    if (plan.collector() != null && plan.collector().mirrorMbit() > 0) {
+      plan.switches().forEach(each -> ports.put(each.collectorPort(), MIRROR));
     }
     return ports;
+  }
+
+  private static List<String> rate(String name, int mbit) {
+    return List.of(
+        "--",
+        "--id=" + name,
+        "create",
+        "qos",
+        "type=linux-htb",
+        "other-config:max-rate=" + mbit * 1_000_000L);
   }
 
   /** Returns the ports that are not network devices, with their types. */
@@ -92,11 +107,13 @@ final class Bridges {
   List<String> commands(int openFlowPort) {
     List<String> words = new ArrayList<>();
     int number = 0;
-    Set<String> limited = limited();
+    Map<String, String> limited = limited();
     Map<String, List<String>> virtual = virtual();
-    if (!limited.isEmpty()) {
-      words.addAll(List.of("--", "--id=@rate", "create", "qos", "type=linux-htb"));
-      words.add("other-config:max-rate=" + plan.linkMbit() * 1_000_000L);
+    if (limited.containsValue(LINK)) {
+      words.addAll(rate(LINK, plan.linkMbit()));
+    }
+    if (limited.containsValue(MIRROR)) {
+      words.addAll(rate(MIRROR, plan.collector().mirrorMbit()));
     }
     for (FatTreePlan.Switch each : plan.switches()) {
       String bridge = each.bridge();
@@ -115,8 +132,8 @@ final class Bridges {
         words.addAll(List.of("--", "add-port", bridge, device));
         words.addAll(List.of("--", "set", "interface", device, "ofport_request=" + (port + 1)));
         words.addAll(virtual.getOrDefault(device, List.of()));
-        if (limited.contains(device)) {
-          words.addAll(List.of("--", "set", "port", device, "qos=@rate"));
+        if (limited.containsKey(device)) {
+          words.addAll(List.of("--", "set", "port", device, "qos=" + limited.get(device)));
         }
       }
     }

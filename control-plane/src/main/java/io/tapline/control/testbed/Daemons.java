@@ -55,6 +55,9 @@ final class Daemons {
         all.add(agent(host, state));
       }
     }
+    if (state.collector() != null) {
+      all.add(collector(state));
+    }
     return all;
   }
 
@@ -159,8 +162,29 @@ final class Daemons {
         "--hugepages=never");
   }
 
+  /** Returns the agent whose monitor has a tap for each switch. */
+  private Daemon collector(TestbedState state) {
+    List<String> arguments = new ArrayList<>(List.of("--name=" + Collector.NAME));
+    for (FatTreePlan.Switch each : state.plan().switches()) {
+      arguments.add("--tap=%s=%s".formatted(each.id(), each.collected()));
+    }
+    arguments.add("--control-plane=" + String.join(",", state.agents().controlPlanes()));
+    int memoryMib = Collector.MEMORY_MIB * state.plan().switches().size();
+    arguments.addAll(List.of("--clear=control-plane,kafka", "--memory-mib=" + memoryMib));
+    arguments.addAll(List.of("--max-connections=65536", "--hugepages=never"));
+    return inNamespace(
+        Collector.NAME,
+        state.plan().collectorNamespace(),
+        "tapline-agent",
+        arguments.toArray(String[]::new));
+  }
+
   private Daemon inHost(String name, FatTreePlan.Node host, String program, String... arguments) {
-    List<String> command = new ArrayList<>(List.of("ip", "netns", "exec", host.namespace()));
+    return inNamespace(name, host.namespace(), program, arguments);
+  }
+
+  private Daemon inNamespace(String name, String namespace, String program, String... arguments) {
+    List<String> command = new ArrayList<>(List.of("ip", "netns", "exec", namespace));
     command.add(program(program).toString());
     command.addAll(List.of(arguments));
     return new Daemon(name, command, null);

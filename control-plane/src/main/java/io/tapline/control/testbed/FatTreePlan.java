@@ -1,7 +1,10 @@
 package io.tapline.control.testbed;
 
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
@@ -15,6 +18,7 @@ import java.util.stream.Collectors;
  * NAME-h-0-1-0  namespace of a host     eth0         within, 10.0.1.2
  *                                       mirror0      within, receives copies
  * NAME-m010     this host's end of it   control0     within, to the control plane on this host
+ * NAME-collector  namespace             e01…         within, a switch's copies; outside, NAME-e01t
  * </pre>
  *
  * @param name prefix of all its names
@@ -23,15 +27,27 @@ import java.util.stream.Collectors;
  *     packets
  * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0
+ * @param collector null for none
  */
-public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, boolean memif) {
+public record FatTreePlan(
+    String name, int k, int linkMbit, int queuePackets, boolean memif, Collector collector) {
   private static final int LARGEST_K = 8;
   private static final int EDGE = 0x1_0000;
   private static final int AGGREGATION = 0x2_0000;
   private static final int CORE = 0x3_0000;
 
   /** A bridge. */
-  public record Switch(String id, String bridge, long datapath, List<String> ports) {}
+  public record Switch(String id, String bridge, long datapath, List<String> ports) {
+    /** Returns the collector's interface for its copies. */
+    String collected() {
+      return bridge.substring(bridge.indexOf('-') + 1);
+    }
+
+    /** Returns the port to the collector. */
+    String collectorPort() {
+      return bridge + "t";
+    }
+  }
 
   /**
    * A host, with the ports of its edge switch that lead to it.
@@ -56,6 +72,11 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
     this(name, k, linkMbit, 0, false);
   }
 
+  /** Creates a plan without a collector. */
+  public FatTreePlan(String name, int k, int linkMbit, int queuePackets, boolean memif) {
+    this(name, k, linkMbit, queuePackets, memif, null);
+  }
+
   public FatTreePlan {
     if (k < 2 || k > LARGEST_K || k % 2 != 0) {
       throw new IllegalArgumentException(
@@ -75,6 +96,14 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
       throw new IllegalArgumentException(
           "a link without a rate has no queue: give --link-mbit with --queue-packets");
     }
+    if (collector != null) {
+      collector.requireTaps(5 * k * k / 4);
+    }
+  }
+
+  /** Returns the plan with a collector. */
+  public FatTreePlan with(Collector newCollector) {
+    return new FatTreePlan(name, k, linkMbit, queuePackets, memif, newCollector);
   }
 
   private int half() {
@@ -90,20 +119,27 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
         List<String> ports = ports(edge, 'h', half(), 'u');
         ports.addAll(ports(edge, 'm', half(), (char) 0));
         switches.add(made("edge-%d-%d", pod, i, edge, EDGE, ports));
-        switches.add(
-            made("aggregation-%d-%d", pod, i, above, AGGREGATION, ports(above, 'd', half(), 'u')));
+        List<String> between = ports(above, 'd', half(), 'u');
+        switches.add(made("aggregation-%d-%d", pod, i, above, AGGREGATION, between));
       }
     }
     for (int core = 0; core < half() * half(); core++) {
       String id = "c%d".formatted(core);
-      switches.add(
-          new Switch("core-" + core, device(id), CORE + core, ports(id, 'd', k, (char) 0)));
+      switches.add(made("core-" + core, id, CORE + core, ports(id, 'd', k, (char) 0)));
     }
     return switches;
   }
 
   private Switch made(String pattern, int pod, int i, String id, int base, List<String> ports) {
-    return new Switch(pattern.formatted(pod, i), device(id), base + pod * 256L + i, ports);
+    return made(pattern.formatted(pod, i), id, base + pod * 256L + i, ports);
+  }
+
+  private Switch made(String switchId, String id, long datapath, List<String> ports) {
+    Switch made = new Switch(switchId, device(id), datapath, ports);
+    if (collector != null) {
+      ports.add(made.collectorPort());
+    }
+    return made;
   }
 
   private List<String> ports(String id, char down, int downs, char up) {
@@ -179,11 +215,32 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
       devices.addAll(memif ? List.of() : List.of(host.mirrorPort()));
     }
     cables().forEach(cable -> devices.addAll(List.of(cable.a(), cable.b())));
+    if (collector != null) {
+      switches().forEach(each -> devices.add(each.collectorPort()));
+      devices.add(collectorControl());
+    }
     return devices;
   }
 
   public List<String> namespaces() {
-    return hosts().stream().map(Node::namespace).toList();
+    List<String> namespaces = new ArrayList<>(hosts().stream().map(Node::namespace).toList());
+    if (collector != null) {
+      namespaces.add(collectorNamespace());
+    }
+    return namespaces;
+  }
+
+  String collectorNamespace() {
+    return device(Collector.NAME);
+  }
+
+  /** Returns this host's end of the collector's link to a control plane. */
+  private String collectorControl() {
+    return device("mt");
+  }
+
+  private String collectorAddress() {
+    return control(hosts().size() + 2);
   }
 
   /** Returns lines for {@code ip -batch}: namespaces and cables. */
@@ -206,7 +263,40 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
         lines.append(up(end));
       }
     }
+    return lines + collectorIpCommands();
+  }
+
+  private String collectorIpCommands() {
+    if (collector == null) {
+      return "";
+    }
+    String space = collectorNamespace();
+    StringBuilder lines = new StringBuilder("netns add %s\n".formatted(space));
+    for (Switch each : switches()) {
+      lines.append(cable(each.collectorPort(), each.collected(), space));
+      lines.append(
+          collector.mirrorMbit() > 0
+              ? "link set %s txqueuelen %d\n"
+                  .formatted(each.collectorPort(), collector.queuePackets())
+              : "");
+    }
+    lines.append(cable(collectorControl(), "control0", space));
+    lines.append(
+        "addr add %s peer %s dev %s\n"
+            .formatted(controlAddress(), collectorAddress(), collectorControl()));
     return lines.toString();
+  }
+
+  /** Returns the commands for the collector's namespace. REQUIRES: there is one. */
+  String collectorCommands() {
+    String taps = switches().stream().map(Switch::collected).collect(Collectors.joining(" "));
+    return """
+    sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null || true
+    for device in %s; do ip link set $device arp off up; done
+    ip addr add %s peer %s dev control0
+    for device in lo control0; do ip link set $device up; done
+    """
+        .formatted(taps, collectorAddress(), controlAddress());
   }
 
   private static String cable(String device, String peer, String namespace) {
@@ -257,18 +347,45 @@ public record FatTreePlan(String name, int k, int linkMbit, int queuePackets, bo
         switches().stream()
             .map(each -> "      %s: 0x%x\n".formatted(each.id(), each.datapath()))
             .collect(Collectors.joining());
-    return "hosts:\n%snetwork:\n  fat_tree: %d\n  openflow:\n    datapaths:\n%s    monitor_ports:\n%s"
-        .formatted(hosts, k, datapaths, monitorPorts());
+    return "hosts:\n%snetwork:\n  fat_tree: %d\n%s  openflow:\n    datapaths:\n%s    monitor_ports:\n%s"
+        .formatted(hosts, k, collector == null ? "" : portNumbers(), datapaths, monitorPorts());
+  }
+
+  /** Returns the numbers of the ports, which copies for the collector carry. */
+  private String portNumbers() {
+    Map<String, String> neighbours = new HashMap<>();
+    hosts().forEach(host -> neighbours.put(host.switchPort(), host.id()));
+    Map<String, String> switchOf = new HashMap<>();
+    switches().forEach(each -> each.ports().forEach(port -> switchOf.put(port, each.id())));
+    for (Cable cable : cables()) {
+      neighbours.put(cable.a(), switchOf.get(cable.b()));
+      neighbours.put(cable.b(), switchOf.get(cable.a()));
+    }
+    StringBuilder lines = new StringBuilder("  ports:\n");
+    for (Switch each : switches()) {
+      String ports =
+          each.ports().stream()
+              .filter(neighbours::containsKey)
+              .map(port -> neighbours.get(port) + ": " + (each.ports().indexOf(port) + 1))
+              .collect(Collectors.joining(", "));
+      lines.append("    %s: {%s}\n".formatted(each.id(), ports));
+    }
+    return lines.toString();
   }
 
   /** Returns the ports for copies, which carry none of the host's own traffic. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
     for (Switch each : switches()) {
+      Map<String, String> monitors = new LinkedHashMap<>();
+      hosts().forEach(host -> monitors.put(host.id(), host.mirrorPort()));
+      monitors.put(Collector.NAME, each.collectorPort());
       String ports =
-          hosts().stream()
-              .filter(host -> each.ports().contains(host.mirrorPort()))
-              .map(host -> host.id() + ": " + (each.ports().indexOf(host.mirrorPort()) + 1))
+          monitors.entrySet().stream()
+              .filter(monitor -> each.ports().contains(monitor.getValue()))
+              .map(
+                  monitor ->
+                      monitor.getKey() + ": " + (each.ports().indexOf(monitor.getValue()) + 1))
               .collect(Collectors.joining(", "));
       lines.append(ports.isEmpty() ? "" : "      %s: {%s}\n".formatted(each.id(), ports));
     }

@@ -89,7 +89,7 @@ public final class Testbed {
   public boolean up(FatTreePlan plan, int openFlowPort, boolean ownController, Agents agents)
       throws TestbedException {
     require();
-    requirePrograms(agents);
+    requirePrograms(!agents.hosts().isEmpty() || plan.collector() != null);
     if (plan.memif() && !Files.isExecutable(Path.of(Daemons.WITH_DPDK))) {
       throw new TestbedException(
           "mirror ports of memif need Open vSwitch with DPDK (no %s): apt-get install openvswitch-switch-dpdk"
@@ -107,6 +107,7 @@ public final class Testbed {
               plan.linkMbit(),
               plan.queuePackets(),
               plan.memif(),
+              plan.collector(),
               openFlowPort,
               ownController,
               agents,
@@ -155,9 +156,9 @@ public final class Testbed {
         folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
   }
 
-  private void requirePrograms(Agents agents) throws TestbedException {
+  private void requirePrograms(boolean any) throws TestbedException {
     for (String program : Daemons.IN_HOSTS) {
-      if (!agents.hosts().isEmpty() && !Files.isExecutable(daemons.program(program))) {
+      if (any && !Files.isExecutable(daemons.program(program))) {
         throw new TestbedException(
             "the native programs are not built (no %s): run make build"
                 .formatted(daemons.program(program)));
@@ -208,6 +209,11 @@ public final class Testbed {
       programs.run(
           plan.hostCommands(host),
           List.of("ip", "netns", "exec", host.namespace(), "sh", "-e", "-s"));
+    }
+    if (plan.collector() != null) {
+      programs.run(
+          plan.collectorCommands(),
+          List.of("ip", "netns", "exec", plan.collectorNamespace(), "sh", "-e", "-s"));
     }
     write("inventory.yaml", plan.inventory());
     makeSwitches(plan, state.openFlowPort());

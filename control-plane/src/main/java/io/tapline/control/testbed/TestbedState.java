@@ -15,6 +15,7 @@ import java.util.Optional;
  *
  * @param queuePackets length of a port's queue; 0 for the default
  * @param memif true if mirror ports are DPDK's
+ * @param collector null if no namespace collects copies
  * @param devices devices beyond those of its plan
  * @param complete true if everything was created
  * @param ownController true if it runs a controller
@@ -27,6 +28,7 @@ public record TestbedState(
     int linkMbit,
     int queuePackets,
     boolean memif,
+    Collector collector,
     int openFlowPort,
     boolean ownController,
     Agents agents,
@@ -37,7 +39,7 @@ public record TestbedState(
   private static final String FILE = "testbed.json";
 
   FatTreePlan plan() {
-    return new FatTreePlan(name, k, linkMbit, queuePackets, memif);
+    return new FatTreePlan(name, k, linkMbit, queuePackets, memif, collector);
   }
 
   /** Returns the address at which hosts reach a control plane on this host. */
@@ -60,6 +62,7 @@ public record TestbedState(
         linkMbit,
         queuePackets,
         memif,
+        collector,
         openFlowPort,
         ownController,
         agents,

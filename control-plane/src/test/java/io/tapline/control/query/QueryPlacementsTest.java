@@ -87,16 +87,16 @@ class QueryPlacementsTest {
     List<Queue> queues =
         List.of(Queue.newBuilder().setSwitchName("leaf1").setPort("leaf2").build());
     QueryPlacements.Copies preview = placements.previewCopies("q", queues, Set.of("web", "db"));
-    assertThat(placements.copiesQueues("q")).isFalse();
+    assertThat(placements.copiesFor("q")).isFalse();
     QueryPlacements.Copies copies = placements.reserveCopies("q", queues, Set.of("web", "db"));
     assertThat(copies).isEqualTo(preview);
     assertThat(copies.refusal()).isEmpty();
     assertThat(copies.rules()).hasSize(2);
     assertThat(copies.queues())
         .containsExactly(queues.get(0).toBuilder().setMark(1).setHost("web").build());
-    assertThat(placements.copiesQueues("q")).isTrue();
+    assertThat(placements.copiesFor("q")).isTrue();
     placements.release("q");
-    assertThat(placements.copiesQueues("q")).isFalse();
+    assertThat(placements.copiesFor("q")).isFalse();
     // A control plane that takes over keeps the hosts and marks.
     assertThat(placements.reserveCopies("q", copies.queues(), Set.of())).isEqualTo(copies);
     assertThat(placements.reserveCopies("p", queues, Set.of("db")).refusal())

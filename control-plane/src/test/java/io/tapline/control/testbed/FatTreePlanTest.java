@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.NetworkSection;
 import io.tapline.network.Network;
+import io.tapline.network.SwitchPorts;
 import io.tapline.sdn.controller.NetworkMap;
 import io.tapline.sdn.mirror.MirrorPort;
 import java.nio.file.Path;
@@ -70,6 +71,46 @@ class FatTreePlanTest {
     assertThat(new Bridges(plan, Path.of("/x")).commands(6653))
         .filteredOn(word -> word.contains("socket=" + socket + "\""))
         .hasSize(1);
+  }
+
+  @Test
+  void aCollectorHasATapForEachSwitch() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0).with(new Collector(100, 300));
+    String yaml = plan.inventory();
+    Inventory inventory = Inventory.fromYaml(yaml);
+    NetworkMap map = NetworkMap.of(NetworkSection.fromYaml(yaml, inventory).orElseThrow(), yaml);
+    for (FatTreePlan.Switch each : plan.switches()) {
+      int last = each.ports().size();
+      assertThat(each.ports().get(last - 1)).isEqualTo(each.collectorPort());
+      assertThat(map.monitorPorts().get(each.id()))
+          .containsEntry(Collector.NAME, MirrorPort.direct(last));
+      // Copies name ports by these numbers.
+      assertThat(inventory.ports().of(each.id())).hasSize(4).allMatch(SwitchPorts.Port::isNumbered);
+    }
+    assertThat(inventory.ports().find("edge-2-1", "1").orElseThrow().neighbour())
+        .isEqualTo("h-2-1-0");
+    assertThat(inventory.ports().find("core-3", "4").orElseThrow().neighbour())
+        .isEqualTo("aggregation-3-1");
+    assertThat(plan.devices()).doesNotHaveDuplicates().allMatch(name -> name.length() <= 15);
+    assertThat(plan.namespaces()).hasSize(17).contains("tl-collector");
+    assertThat(plan.ipCommands()).contains("link set tl-e21t txqueuelen 6\n");
+    List<String> commands = new Bridges(plan, Path.of("/x")).commands(6653);
+    assertThat(commands).filteredOn("qos=@mirror"::equals).hasSize(20);
+    assertThat(commands).contains("other-config:max-rate=100000000");
+    assertThat(commands).doesNotContain("qos=@rate");
+  }
+
+  /** 300 us or 8 kB, whichever is longer. */
+  @Test
+  void queuesOfMirrorPortsAreShort() {
+    assertThat(new Collector(10, 300).queuePackets()).isEqualTo(6);
+    assertThat(new Collector(1000, 300).queuePackets()).isEqualTo(25);
+    assertThat(new Collector(10, 20_000).queuePackets()).isEqualTo(17);
+    assertThatThrownBy(() -> new Collector(-1, 300)).hasMessageContaining("negative");
+    assertThatThrownBy(() -> new Collector(1, 0)).hasMessageContaining("at least 1 us");
+    assertThatThrownBy(() -> new FatTreePlan("tl", 8, 0).with(new Collector(0, 300)))
+        .hasMessage(
+            "a collector has at most 64 taps, and the fat tree has 80 switches: choose a smaller --k");
   }
 
   @Test

@@ -32,7 +32,7 @@ public final class NetworkState {
   private final Network network;
   private final Deployment deployment;
   private final Map<String, Part> queries;
-  private final QueueCopies copies;
+  private final Copies copies;
   private final Map<String, RuleTable> tables;
 
   /**
@@ -55,7 +55,7 @@ public final class NetworkState {
       Network network,
       Deployment deployment,
       Map<String, Part> queries,
-      QueueCopies copies,
+      Copies copies,
       Map<String, RuleTable> tables) {
     this.network = network;
     this.deployment = deployment;
@@ -72,7 +72,7 @@ public final class NetworkState {
   /** Returns the state without queries of a network whose ports are known. */
   public static NetworkState empty(Network network, SwitchPorts ports) {
     Deployment nothing = Deployment.empty(network.topology(), Sizes.PAPER);
-    return new NetworkState(network, nothing, Map.of(), QueueCopies.none(ports), Map.of());
+    return new NetworkState(network, nothing, Map.of(), Copies.none(ports), Map.of());
   }
 
   /**
@@ -111,13 +111,18 @@ public final class NetworkState {
     return hosts;
   }
 
-  /** Returns the marks of copies of queues, by the name that rules give them. */
+  /** Returns true if the network has a host of this name. */
+  public boolean hasHost(String name) {
+    return network.hostOf(name).isPresent();
+  }
+
+  /** Returns the marks of copies, by the name that rules give them. */
   public Map<String, Long> marks() {
     return copies.marks();
   }
 
-  /** Returns true if switches copy queues for a query. */
-  public boolean copiesQueues(String query) {
+  /** Returns true if switches copy queues or all traffic for a query. */
+  public boolean copiesFor(String query) {
     return copies.has(query);
   }
 
@@ -128,7 +133,7 @@ public final class NetworkState {
    * @throws PlacementException if no host can see both sides of a queue
    */
   public List<Queue> place(List<Queue> queues, Set<String> hosts) {
-    return copies.place(queues, hosts);
+    return copies.queues().place(queues, hosts);
   }
 
   /**
@@ -138,7 +143,18 @@ public final class NetworkState {
    * @throws TooManyRules if a switch has no room
    */
   public Change copy(String query, List<Queue> placed) {
-    return change(deployment, queries, copies.with(query, placed), 0, 0);
+    return change(deployment, queries, copies.with(copies.queues().with(query, placed)), 0, 0);
+  }
+
+  /**
+   * Makes switches copy their traffic to collectors.
+   *
+   * @throws PlacementException if the inventory does not number ports, or another query has another
+   *     vantage
+   * @throws TooManyRules if a switch has no room
+   */
+  public Change copy(String query, Traffic traffic) {
+    return change(deployment, queries, copies.with(copies.traffic().with(query, traffic)), 0, 0);
   }
 
   /**
@@ -228,7 +244,7 @@ public final class NetworkState {
   }
 
   private Change change(
-      Deployment then, Map<String, Part> after, QueueCopies copiesThen, int started, int stopped) {
+      Deployment then, Map<String, Part> after, Copies copiesThen, int started, int stopped) {
     Map<String, Integer> edges = edges(then);
     List<MirrorPlanner.Query> parts =
         after.entrySet().stream()

@@ -57,12 +57,12 @@ class QueueCopiesTest {
     assertThat(state.marks().values())
         .containsExactlyInAnyOrder(CopyMark.arrivals(1), CopyMark.departures(1));
     assertThat(state.monitorHosts().values()).containsOnly("h1");
-    assertThat(state.copiesQueues("q")).isTrue();
+    assertThat(state.copiesFor("q")).isTrue();
     assertThat(state.rules("q")).hasSize(2);
     NetworkState after = state.remove("q").after();
     assertThat(after.tables()).isEmpty();
     assertThat(after.marks()).isEmpty();
-    assertThat(after.copiesQueues("q")).isFalse();
+    assertThat(after.copiesFor("q")).isFalse();
   }
 
   /** Links are paired in the order in which the inventory numbers them. */

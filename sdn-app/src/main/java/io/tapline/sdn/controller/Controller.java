@@ -26,6 +26,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -99,6 +100,11 @@ public final class Controller implements NetworkAdapter {
   @Override
   public boolean seesSwitches() {
     return true;
+  }
+
+  @Override
+  public Set<String> monitorsAt(String switchName) {
+    return options.map().monitorPorts().getOrDefault(switchName, Map.of()).keySet();
   }
 
   @Override

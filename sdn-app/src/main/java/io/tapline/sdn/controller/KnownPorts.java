@@ -51,7 +51,14 @@ final class KnownPorts implements PortLookup {
             .filter(link -> link.to().equals(here))
             .map(Link::from)
             .findFirst();
-    return other.map(this::leaving).orElseGet(TreeSet::new);
+    return other
+        .map(this::leaving)
+        .orElseGet(
+            () -> isHost(here) ? new TreeSet<>(trees.hops(datapath).keySet()) : new TreeSet<>());
+  }
+
+  private boolean isHost(SwitchPort port) {
+    return view.hosts.hosts().stream().anyMatch(host -> host.at().equals(port));
   }
 
   private SortedSet<Long> leaving(SwitchPort port) {

@@ -180,7 +180,9 @@ final class Mirroring {
     wantedHosts.forEach(
         host -> port(name, of.datapath, host).ifPresent(port -> hosts.put(port, host)));
     Map<Long, String> marked = new HashMap<>();
-    wanted.marks().forEach((monitor, mark) -> marked.put(mark, wanted.monitors().get(monitor)));
+    wanted.marks().entrySet().stream()
+        .filter(each -> CopyMark.isMark(each.getValue()))
+        .forEach(each -> marked.put(each.getValue(), wanted.monitors().get(each.getKey())));
     for (ObservedFlow each : of.counted) {
       Flow flow = each.flow();
       // Copies are counted by the switch that makes them, not by those on their path.
@@ -190,7 +192,7 @@ final class Mirroring {
         String id = "%s %s #%d".formatted(name, flow.key(), of.lastChange(flow.key()));
         List<String> to =
             MirrorPort.of(flow.actions()).stream()
-                .map(port -> port.isMarked() ? marked.get(port.mark()) : hosts.get(port))
+                .map(port -> marked.getOrDefault(port.mark(), hosts.get(port.marked(0))))
                 .filter(Objects::nonNull)
                 .toList();
         counts.addAll(MirrorCount.of(id, to, each.packets(), of.countedNs));

@@ -1,6 +1,7 @@
 package io.tapline.sdn.mirror;
 
 import io.tapline.network.IpPrefix;
+import io.tapline.network.rules.CopyMark;
 import io.tapline.network.rules.MirrorRule;
 import io.tapline.network.rules.RuleMatch;
 import io.tapline.network.rules.RuleTable;
@@ -113,7 +114,7 @@ public final class MirrorFlows {
 
   /**
    * Adds flows for packets that came by the port to which their copies go: a switch sends packets
-   * back only by a special port number.
+   * back only by a special port number. Collectors, whose copies name ports, send no packets.
    */
   private void addReturns(MirrorRule rule) {
     OptionalInt out = number(rule.match().out());
@@ -122,7 +123,7 @@ public final class MirrorFlows {
     }
     Set<MirrorPort> copies = copies(rule);
     for (MirrorPort copy : copies) {
-      if (copy.isMarked()) {
+      if (copy.isMarked() && !CopyMark.isPorts(copy.mark())) {
         int priority = rule.priority() + RuleMatch.entering("any").bits();
         for (long mac : destinations(FlowMatch.ANY_PORT, out.getAsInt())) {
           put(priority, copy.port(), mac, rule.match(), copies, true);

@@ -3,6 +3,7 @@ package io.tapline.sdn.mirror;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Tapline's interface to a network's switches. Tapline's own controller implements it; other
@@ -42,6 +43,14 @@ public interface NetworkAdapter extends AutoCloseable {
   /** Returns the known switches, links and hosts; empty if the adapter can't report them. */
   default Optional<NetworkStatus> seen() {
     return Optional.empty();
+  }
+
+  /**
+   * Returns the hosts that have a separate port for copies at a switch; empty if the adapter does
+   * not know.
+   */
+  default Set<String> monitorsAt(String switchName) {
+    return Set.of();
   }
 
   /** Triggers an immediate read of the counters; returns at once. */

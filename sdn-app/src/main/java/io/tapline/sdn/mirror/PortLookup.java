@@ -36,7 +36,7 @@ public interface PortLookup {
 
   /**
    * Returns the Ethernet addresses of the hosts whose packets enter by this port: those to which
-   * the switch at the other end of the link forwards by it.
+   * the switch at the other end of the link forwards by it. A host sends to all hosts.
    */
   SortedSet<Long> entering(int port);
 }

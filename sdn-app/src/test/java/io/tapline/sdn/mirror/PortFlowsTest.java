@@ -82,7 +82,7 @@ class PortFlowsTest {
 
         @Override
         public SortedSet<Long> entering(int port) {
-          return hosts(port, 1);
+          return port == 1 ? new TreeSet<>(TREES.hops(HERE).keySet()) : hosts(port, 1);
         }
       };
 
@@ -140,6 +140,33 @@ class PortFlowsTest {
         .containsExactly(new Sent(9, NEAR));
     assertThat(fake.sent(packet(2, 0x30, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(3, 0x30));
+  }
+
+  @Test
+  void aHostsPacketsAreCopiedWithTheirPorts() {
+    RuleTable table =
+        RuleTable.of(
+            List.of(
+                new Wanted("q", "up", RuleMatch.ANY.through("1", "2")),
+                new Wanted("q", "over", RuleMatch.ANY.through("1", "3"))),
+            10);
+    long up = CopyMark.ports(1, 2);
+    long over = CopyMark.ports(1, 3);
+    Map<String, MirrorPort> collector =
+        Map.of("up", MirrorPort.direct(9).marked(up), "over", MirrorPort.direct(9).marked(over));
+    FakeSwitch fake = with(MirrorFlows.of(table, collector, PORTS, 1).flows());
+    assertThat(fake.sent(packet(1, FAR, "10.0.0.9", "10.0.0.2")))
+        .containsExactly(new Sent(9, up), new Sent(2, FAR));
+    assertThat(fake.sent(packet(1, 0x30, "10.0.0.9", "10.0.0.2")))
+        .containsExactly(new Sent(9, over), new Sent(3, 0x30));
+    assertThat(fake.sent(packet(3, FAR, "10.0.0.9", "10.0.0.2"))).containsExactly(new Sent(2, FAR));
+    // A host can't forge a mark: nothing is sent to its address, and nothing copied.
+    assertThat(fake.sent(packet(1, up, "10.0.0.9", "10.0.0.2"))).isEmpty();
+    // Unlike a monitor's host, a collector sends no packets by the port of its copies.
+    RuleTable leaving = RuleTable.of(List.of(new Wanted("q", "up", RuleMatch.leaving("2"))), 10);
+    assertThat(MirrorFlows.of(leaving, collector, PORTS, 1).flows())
+        .isNotEmpty()
+        .allMatch(flow -> flow.match().inPort() == FlowMatch.ANY_PORT);
   }
 
   /** A switch sends a packet back only by a special number. */

@@ -2,6 +2,7 @@ package io.tapline.control.cli.testbed;
 
 import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.testbed.Agents;
+import io.tapline.control.testbed.Collector;
 import io.tapline.control.testbed.FatTreePlan;
 import java.util.List;
 import picocli.CommandLine.Option;
@@ -37,9 +38,46 @@ final class TestbedAgentOptions {
           "Max MiB for the rows of each node; then the oldest are evicted. Default: ${DEFAULT-VALUE}.")
   private int nodeMemoryMib = 64;
 
+  @Option(
+      names = "--collector",
+      description =
+          "Make a namespace that receives copies of every switch's traffic, each at a separate interface, and run an agent in it, named collector. For PARSE link_load and flow_rate; the controller is then tapline server --openflow-port.")
+  private boolean collector;
+
+  @Option(
+      names = "--mirror-mbit",
+      paramLabel = "N",
+      defaultValue = "0",
+      description =
+          "Rate of the switches' ports to the collector; copies beyond it are dropped. 0: unlimited.")
+  private int mirrorMbit;
+
+  @Option(
+      names = "--mirror-queue-us",
+      paramLabel = "N",
+      defaultValue = "" + Collector.QUEUE_US,
+      description =
+          "Length of the queues of those ports, in microseconds of their rate; never shorter than 8 kB. Default: ${DEFAULT-VALUE}.")
+  private int mirrorQueueUs = Collector.QUEUE_US;
+
+  /** Returns the plan with the collector; throws a usage error if there can't be one. */
+  FatTreePlan withCollector(FatTreePlan plan) {
+    if (!collector) {
+      if (mirrorMbit != 0 || mirrorQueueUs != Collector.QUEUE_US) {
+        throw new UsageException("--mirror-mbit and --mirror-queue-us need --collector");
+      }
+      return plan;
+    }
+    try {
+      return plan.with(new Collector(mirrorMbit, mirrorQueueUs));
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(e.getMessage());
+    }
+  }
+
   /** Throws a usage error if a fat tree lacks these hosts. */
   Agents in(FatTreePlan plan) {
-    if (hosts.isEmpty()) {
+    if (hosts.isEmpty() && !collector) {
       return Agents.none();
     }
     boolean all = hosts.equals(List.of(ALL));

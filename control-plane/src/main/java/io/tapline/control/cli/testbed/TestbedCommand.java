@@ -117,19 +117,21 @@ public final class TestbedCommand implements Runnable {
           MirrorPort mirrorPort,
       @Mixin TestbedAgentOptions agents) {
     Testbed testbed = testbed(name);
-    FatTreePlan plan = plan(name, k, linkMbit, queuePackets, mirrorPort == MirrorPort.MEMIF);
+    FatTreePlan plan =
+        agents.withCollector(plan(name, k, linkMbit, queuePackets, mirrorPort == MirrorPort.MEMIF));
     Agents within = agents.in(plan);
-    boolean controller = !none && within.hosts().isEmpty();
+    int waiting = within.hosts().size() + (plan.collector() == null ? 0 : 1);
+    boolean controller = !none && waiting == 0;
     try {
       boolean made = testbed.up(plan, port, controller, within);
       console.line((made ? "up: " : "already up: ") + description(plan));
       console.line("hosts reach this host at " + plan.controlAddress());
       console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
-      if (!within.hosts().isEmpty()) {
+      if (waiting > 0) {
         console.line(
-            "%d agents are waiting for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s --clear agents,kafka"
+            "%s waiting for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s --clear agents,kafka"
                 .formatted(
-                    within.hosts().size(),
+                    waiting == 1 ? "1 agent is" : waiting + " agents are",
                     port,
                     testbed.folder().resolve("inventory.yaml"),
                     within.controlPlanes().get(0)));

@@ -1,0 +1,48 @@
+package io.tapline.control.testbed;
+
+/**
+ * A namespace that receives the copies of every switch, each at a separate interface.
+ *
+ * @param mirrorMbit rate of the switches' ports to it; 0 for no limit
+ * @param queueUs time in microseconds that the full queue of such a port delays a copy, unless 8 kB
+ *     take longer: queues are never shorter
+ */
+public record Collector(int mirrorMbit, int queueUs) {
+  /** Name of its agent. */
+  public static final String NAME = "collector";
+
+  /** Default of {@code queueUs}. */
+  public static final int QUEUE_US = 300;
+
+  /** Memory for the packets of one tap, of which half is used. */
+  static final int MEMORY_MIB = 32;
+
+  /** A monitor has at most so many taps. */
+  private static final int MOST_SWITCHES = 64;
+
+  private static final int LEAST_BYTES = 8_000;
+  private static final int FRAME = 1514;
+
+  public Collector {
+    if (mirrorMbit < 0) {
+      throw new IllegalArgumentException("the rate of a mirror port can't be negative");
+    }
+    if (queueUs < 1) {
+      throw new IllegalArgumentException("the queue of a mirror port takes at least 1 us");
+    }
+  }
+
+  void requireTaps(int switches) {
+    if (switches > MOST_SWITCHES) {
+      throw new IllegalArgumentException(
+          "a collector has at most %d taps, and the fat tree has %d switches: choose a smaller --k"
+              .formatted(MOST_SWITCHES, switches));
+    }
+  }
+
+  /** Returns the length of a port's queue in full frames. */
+  int queuePackets() {
+    long bytes = Math.max(LEAST_BYTES, (long) mirrorMbit * queueUs / 8);
+    return (int) ((bytes + FRAME - 1) / FRAME);
+  }
+}

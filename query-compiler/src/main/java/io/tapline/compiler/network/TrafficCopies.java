@@ -1,0 +1,170 @@
+package io.tapline.compiler.network;
+
+import io.tapline.network.SwitchPorts;
+import io.tapline.network.rules.CopyMark;
+import io.tapline.network.rules.RuleMatch;
+import io.tapline.network.rules.Wanted;
+import io.tapline.placement.PlacementException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The switches that copy all traffic to collectors, for all queries; an immutable value.
+ *
+ * <pre>
+ *   EDGE   h1 ──▶ leaf1 ──▶ spine     each pair of ports by which packets of a host can cross
+ *   ALL    any ──▶ leaf1 ──▶ any      each port by which packets can leave
+ *                    │
+ *                    └──▶ collector   marked with the ports that the rule names
+ * </pre>
+ *
+ * <p>The rules of a switch never overlap, so each packet has one copy. With EDGE, copies of packets
+ * between hosts of one switch have no port to leave by: those ports carry other packets, too, and
+ * the copies are not their load.
+ */
+final class TrafficCopies {
+  private final SwitchPorts ports;
+  private final Map<String, Traffic> queries;
+
+  private TrafficCopies(SwitchPorts ports, Map<String, Traffic> queries) {
+    this.ports = ports;
+    this.queries = queries;
+  }
+
+  /** A copied packet's ports, by name; empty for any. */
+  private record Crossing(String in, String out, long mark) {
+    RuleMatch match() {
+      return RuleMatch.ANY.through(in, out);
+    }
+
+    /** Returns the name of the copies in rules. */
+    String monitor(String collector) {
+      return "%s:ports-%d-%d"
+          .formatted(collector, mark >>> 12 & CopyMark.MOST_PORT, mark & CopyMark.MOST_PORT);
+    }
+  }
+
+  static TrafficCopies none(SwitchPorts ports) {
+    return new TrafficCopies(ports, Map.of());
+  }
+
+  boolean has(String query) {
+    return queries.containsKey(query);
+  }
+
+  /**
+   * Adds a query.
+   *
+   * @throws PlacementException if ports of a switch are not numbered, or another query has another
+   *     vantage: a monitor could not tell the copies apart
+   */
+  TrafficCopies with(String query, Traffic traffic) {
+    for (String name : traffic.collectors().keySet()) {
+      ports.of(name).forEach(port -> requireNumber(name, port));
+    }
+    Optional<String> other =
+        queries.keySet().stream()
+            .filter(each -> queries.get(each).vantage() != traffic.vantage())
+            .findFirst();
+    if (other.isPresent()) {
+      throw new PlacementException(
+          PlacementException.Code.NO_HOST,
+          "query %s runs with vantage=%s, and switches copy for one vantage at a time: choose it, too, or stop that query"
+              .formatted(other.get(), name(queries.get(other.get()).vantage())));
+    }
+    Map<String, Traffic> changed = new LinkedHashMap<>(queries);
+    changed.put(query, traffic);
+    return new TrafficCopies(ports, changed);
+  }
+
+  private static String name(Traffic.Vantage vantage) {
+    return vantage == Traffic.Vantage.EDGE ? "edge" : "all";
+  }
+
+  private static void requireNumber(String name, SwitchPorts.Port port) {
+    if (!port.isNumbered() || port.number() > CopyMark.MOST_PORT) {
+      throw new PlacementException(
+          PlacementException.Code.NO_HOST,
+          "copies carry the numbers of ports, and the inventory gives the port from %s to %s no number from 1 to %d (network.ports)"
+              .formatted(name, port.neighbour(), CopyMark.MOST_PORT));
+    }
+  }
+
+  TrafficCopies without(String query) {
+    Map<String, Traffic> changed = new LinkedHashMap<>(queries);
+    changed.remove(query);
+    return new TrafficCopies(ports, changed);
+  }
+
+  /** Returns the packets wanted at each switch, by its name. */
+  Map<String, List<Wanted>> wanted() {
+    Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
+    queries.forEach(
+        (query, traffic) ->
+            traffic
+                .collectors()
+                .forEach(
+                    (name, collector) -> {
+                      for (Crossing each : crossings(name, traffic.vantage())) {
+                        wanted
+                            .computeIfAbsent(name, any -> new ArrayList<>())
+                            .add(new Wanted(query, each.monitor(collector), each.match()));
+                      }
+                    }));
+    return wanted;
+  }
+
+  private List<Crossing> crossings(String name, Traffic.Vantage vantage) {
+    List<Crossing> crossings = new ArrayList<>();
+    for (SwitchPorts.Port out : ports.of(name)) {
+      if (vantage == Traffic.Vantage.ALL) {
+        crossings.add(new Crossing("", out.tapName(), CopyMark.ports(0, out.number())));
+        continue;
+      }
+      for (SwitchPorts.Port in : ports.of(name)) {
+        if (isHost(in) && !in.equals(out)) {
+          int leaves = isHost(out) ? 0 : out.number();
+          crossings.add(
+              new Crossing(in.tapName(), out.tapName(), CopyMark.ports(in.number(), leaves)));
+        }
+      }
+    }
+    return crossings;
+  }
+
+  private boolean isHost(SwitchPorts.Port port) {
+    return !ports.switches().contains(port.neighbour());
+  }
+
+  /** Returns the host of each kind of copies. */
+  Map<String, String> hosts() {
+    Map<String, String> hosts = new LinkedHashMap<>();
+    forEach((collector, crossing) -> hosts.put(crossing.monitor(collector), collector));
+    return hosts;
+  }
+
+  /** Returns the mark of each kind of copies. */
+  Map<String, Long> marks() {
+    Map<String, Long> marks = new LinkedHashMap<>();
+    forEach((collector, crossing) -> marks.put(crossing.monitor(collector), crossing.mark()));
+    return marks;
+  }
+
+  private interface Copies {
+    void of(String collector, Crossing crossing);
+  }
+
+  private void forEach(Copies each) {
+    for (Traffic traffic : queries.values()) {
+      traffic
+          .collectors()
+          .forEach(
+              (name, collector) ->
+                  crossings(name, traffic.vantage())
+                      .forEach(crossing -> each.of(collector, crossing)));
+    }
+  }
+}
