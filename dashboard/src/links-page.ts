@@ -3,6 +3,7 @@ import type { Api } from "./api";
 import { fill, h, type Child } from "./dom";
 import { explained } from "./drill";
 import { bitsPerSecond, clock, duration, number, percent } from "./format";
+import { drawing } from "./link-map";
 import { every, type Page } from "./page";
 import { table } from "./table";
 import type { LinkLoad, MeasuredLink, MeasuredQueue } from "./types";
@@ -36,7 +37,7 @@ export class LinksPage implements Page {
     try {
       const { links } = await this.api.get<{ links: MeasuredLink[] }>("/api/v1/links");
       const shown = JSON.stringify(links);
-      if (shown !== this.shownLinks) fill(this.links, linksView(links));
+      if (shown !== this.shownLinks) fill(this.links, mapView(links), linksView(links));
       this.shownLinks = shown;
     } catch (error) {
       this.shownLinks = "";
@@ -110,6 +111,20 @@ function emptyLine(link: MeasuredLink, load: LinkLoad): Line {
     share: null,
     bitsPerSecond: null,
   };
+}
+
+function mapView(links: MeasuredLink[]): Child {
+  const map = drawing(links);
+  if (map === null) return null;
+  const degrees = [
+    ["low", "below 30 %"],
+    ["medium", "30 %"],
+    ["high", "70 %"],
+    ["full", "90 % and above"],
+    ["unknown", "unknown"],
+  ].map(([degree, text]) => h("span", { class: `degree ${degree}` }, text));
+  const keys = h("p", { class: "degrees" }, "Share of a link's speed, each direction on its right-hand side: ", ...degrees);
+  return h("div", { class: "map", tabindex: 0, role: "region", "aria-label": "Map of links" }, map, keys);
 }
 
 function linksView(links: MeasuredLink[]): Child {
