@@ -248,7 +248,7 @@ def main():
     captures = os.environ.get("TAPLINE_CAPTURES", os.path.join(ROOT, "..", "shared", "traces"))
     source = os.path.join(captures, "generated", "http_zipf.pcap.zst")
     if not os.path.exists(source):
-        sys.exit(f"error: {source} is not there: set TAPLINE_CAPTURES")
+        sys.exit(f"error: {source} does not exist: set TAPLINE_CAPTURES")
     rows = []
     with tempfile.TemporaryDirectory(prefix="tapline-end-to-end-", dir=arguments.ram) as base:
         capture = os.path.join(base, "http_zipf.pcap")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--duplicates drop over real captures: every copy that was put in is found, and nothing else is taken for one."""
+"""--duplicates drop over real captures: every copy that was put in is found, and nothing else is counted as one."""
 import json
 import os
 import pathlib
@@ -34,7 +34,7 @@ def main():
         found = dropped["lost"].get("duplicate", 0)
         print(f"{name}: {found} copies of {copies}")
         if found != copies or dropped["packets_received"] != kept["packets_received"]:
-            failures.append(f"{name}: {found} copies found, {copies} are there: {dropped}")
+            failures.append(f"{name}: found {found} of {copies} copies: {dropped}")
         if dropped["queries"]["local"]["packets_out"] != kept["queries"]["local"]["packets_out"] - copies:
             failures.append(f"{name}: packets do not add up: {dropped}")
         if tuples != tuples_of_one:

@@ -44,7 +44,7 @@ Snapshot MultiLogImpl::take_snapshot() const {
         continue;
       }
     }
-    // The first positions are read before the tails, so that no removed row is taken for a kept one.
+    // The first positions are read before the tails, so that no removed row is mistaken for a kept one.
     snapshot.views_.clear();
     const uint32_t count = writers();
     for (uint32_t i = 0; i < count; ++i) snapshot.views_.push_back({logs_[i].get(), logs_[i]->first(), 0});

@@ -1,9 +1,9 @@
 // Snapshots over several logs by Confluo's Algorithm 1 show no effect without its cause (NSDI'19 §4, Figure 7); reading
 // the tails one after the other does.
 //
-// Each writer makes a chain of marks: the next one, on another log, only after the one before has become visible, as a
-// packet is sent on only after another has been received. A snapshot is correct if it contains a prefix of each chain.
-// Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (2,000); a million in `make soak`.
+// Each writer makes a chain of marks: the next one, on another log, only after the previous one has become visible, as
+// a packet is sent on only after another has been received. A snapshot is correct if it contains a prefix of each
+// chain. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (2,000); a million in `make soak`.
 #include <gtest/gtest.h>
 
 #include <array>

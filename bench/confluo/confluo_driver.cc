@@ -136,7 +136,7 @@ void append(Log* log, confluo::record_batch* batch, uint64_t count) {
   for (uint64_t j = 0; j < count; ++j) log->append(&rows[j]);
 }
 
-// Covers rows, 8 bytes a row for each index, and a margin for Confluo's buckets, which double in size.
+// Covers rows, 8 bytes per row for each index, and a margin for Confluo's buckets, which double in size.
 void touch_memory(const Arguments& arguments) {
   constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
   const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);

@@ -2,7 +2,7 @@
 //
 // Every round sends one packet of each flow, in an order that differs from round to round and never follows memory. A
 // connection lasts 200 packets, of which 4 are SYN or FIN (2 %); then its endpoints start the next one with another
-// initial sequence number. Each flow is at a different point of its life, so every burst holds all kinds of packets:
+// initial sequence number. Flows are in different phases, so every burst contains all kinds of packets:
 //
 //   0 SYN ─▶  1 ◀─ SYN/ACK  2 ACK ─▶  3…197 data  198 FIN ─▶  199 ◀─ FIN
 //

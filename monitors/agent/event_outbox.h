@@ -29,8 +29,8 @@ class EventOutbox {
   void send(const std::function<bool(const v1::EventBatch& batch)>& send);
   // A new lease begins: everything is to be sent on it.
   void resend();
-  // The control plane has the query's events of this life of the monitor up to this number, exclusive, or does not want
-  // them. Those of earlier lives go, too.
+  // The control plane has the query's events of this incarnation of the monitor up to this number, exclusive, or does
+  // not want them. Those of earlier lives go, too.
   void acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
   // Some of the query's events were not sent on this lease.

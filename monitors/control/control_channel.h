@@ -38,11 +38,12 @@ class QueryControl {
   // The pipeline can sustain this share of the query's flows, above 0 to 1. A missing query is not an error: it may
   // just have ended.
   virtual Status limit_query(const std::string& name, double rate) = 0;
-  // The query may take so many packets in total. A missing query is not an error.
+  // Sets the total number of packets that the query may take. A missing query is not an error.
   virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
   // Switches copy all of its packets from now on. A missing query is not an error.
   virtual Status confirm_copies(const std::string& name) = 0;
-  // So many packets of its link were lost on their way here, since the process began. Ignored for another incarnation.
+  // Reports the packets of its link that were lost on the way here since the process began. Ignored for another
+  // incarnation.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Called at least every tenth of a second: reports the queries that have ended.
   virtual void look() = 0;

@@ -170,7 +170,7 @@ std::vector<std::string> rows(const std::vector<v1::TupleBatch>& batches) {
   return rows;
 }
 
-// A monitor without its process.
+// A monitor's lanes in this process.
 class Rig {
  public:
   explicit Rig(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}

@@ -75,7 +75,7 @@ class QueryGate {
   // Active queries whose duration is over at `time_ns`.
   uint64_t expired_at(int64_t time_ns) const;
 
-  // Overrides the rate that the query asked for, from now on.
+  // Overrides the rate that the query specifies, from now on.
   void set_sampling_rate(uint32_t query, double rate);
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not. A

@@ -115,7 +115,7 @@ void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<c
     BatchBuilder& builder = *stream.builders[parser];
     TextShaper* shaper = stream.shapers[parser].get();
     const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
-    // Tuples come in the order of time_ns, so this one's time is a lower bound for all later ones.
+    // Tuples arrive in order of time_ns, so this one's time is a lower bound for all later ones.
     if (!builder.fits(shaped)) flush(stream, header.time_ns);
     builder.append(header, shaped);
     // Evaluates conditions on the values as they leave the monitor, as consumers of the stream do.

@@ -157,7 +157,7 @@ void JsonOutput::count_written(uint32_t query, uint64_t rows) {
   (*accounts_)[query].tuples_out += rows;
 }
 
-// The rest of it is on its way.
+// Writes the query's remaining rows.
 void JsonOutput::end_query(uint32_t query, int64_t) {
   if (ledger_ == nullptr) return;
   write();

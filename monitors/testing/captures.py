@@ -9,7 +9,7 @@ LONGEST_WAIT_NS = 400_000_000
 
 
 def packets_of(capture):
-    """(nanoseconds, frame) of each packet of a compressed pcap of whole packets, in the order of time."""
+    """(nanoseconds, frame) of each packet of a compressed pcap of whole packets, in order of time."""
     return sorted(read_pcap(capture), key=lambda packet: packet[0])
 
 
@@ -49,7 +49,7 @@ def block(kind, body):
 
 
 def pcapng(taps):
-    """One section whose interfaces are the taps, by name; packets in the order of time."""
+    """One section whose interfaces are the taps, by name; packets in order of time."""
     out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     for name in taps:
         option = name.encode() + bytes(-len(name) % 4)

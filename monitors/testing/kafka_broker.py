@@ -41,7 +41,7 @@ class Broker:
                 "log.dirs": os.path.join(folder, "kafka"), "auto.create.topics.enable": "false",
                 "num.network.threads": 1, "num.io.threads": 2, "message.max.bytes": 4 << 20,
                 "offsets.topic.num.partitions": 1, "offsets.topic.replication.factor": 1,
-                # A stopped process must not be taken for a dead one.
+                # A stopped process must not be mistaken for a dead one.
                 "broker.session.timeout.ms": 600000}
 
     def java(self, *arguments):

@@ -16,7 +16,7 @@ class PcapngWriter {
   // `node` names the interfaces of rows without a tap.
   PcapngWriter(const HeaderLayout* layout, std::string node);
 
-  // take() returns what was added since its last call.
+  // take() returns the bytes added since its last call.
   void add(const uint8_t* row);
   std::string take() { return std::exchange(bytes_, {}); }
   size_t pending_bytes() const { return bytes_.size(); }

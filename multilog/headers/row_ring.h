@@ -4,7 +4,7 @@
 //   producer   reserve() → rows written in place → commit()      tail (release)
 //   consumer   front() → take() → pop()                          tail (acquire), the rows, then head (release)
 //
-// Either side may die at any instruction and be replaced by another that attaches: uncommitted rows are not there, and
+// Either side may die at any instruction and be replaced by another that attaches: uncommitted rows are invisible, and
 // a batch that was taken is not seen a second time.
 //
 // The memory is trusted to be written by our own programs, yet no content makes a program read or write outside the

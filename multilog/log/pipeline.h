@@ -93,15 +93,15 @@ struct Pipeline {
   // Identifies the pipeline: unique, and never 0.
   uint64_t serial = 0;
   ChunkProgram program;
-  // For pieces of a few rows, by the stages' numbers.
+  // Dispatches rows to stages by number; used for pieces of a few rows.
   RowDispatch dispatch;
-  // The same for filters that are sets of keys: for larger pieces, if there are many.
+  // The same for filters that are sets of keys; used for larger pieces if there are many such filters.
   RowDispatch sets;
   uint32_t time_column = 0;
   std::vector<Stage> stages;
   bool has_dependent = false;
   std::vector<IndexStage> indexes;
-  // By the resolver's number (Expression's AggregateRef): the live aggregate; null for others.
+  // The live aggregate for each number of the resolver (Expression's AggregateRef); null for others.
   std::vector<std::shared_ptr<Aggregate>> references;
 };
 

@@ -5,7 +5,7 @@
 // group_by flow, src_port.
 //
 // Numbers that wrap are taken for greater if they are ahead by less than 2^31; segments around the moment of wrapping
-// may be taken for retransmissions.
+// may be mistaken for retransmissions.
 #pragma once
 
 #include "multilog/aggregate/function.h"

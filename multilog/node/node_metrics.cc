@@ -25,7 +25,7 @@ class Collector final : public prometheus::Collectable {
   explicit Collector(HostNode* node) : node_(node) {}
 
   std::vector<MetricFamily> Collect() const override {
-    const bool ended = node_->ended();  // first: everything read after it is final
+    const bool ended = node_->ended();  // read first: later values are then final
     const CaptureTotals captured = node_->captured();
     const MultiLog::Statistics log = node_->log().statistics();
     const TriggerStatistics triggers = node_->log().trigger_statistics();

@@ -74,7 +74,7 @@ class EndlessSource final : public PacketSource {
 };
 
 // A client that reads nothing for a while of an answer of megabytes blocks no other work: packets become rows, other
-// calls are answered, and in the end the client has every row of its snapshot.
+// calls are answered, and finally the client has every row of its snapshot.
 TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   constexpr int kRows = 60'000;
   EndlessSource source(kRows);
@@ -126,7 +126,7 @@ TEST_F(NodeServerTest, AClientThatDisconnects) {
   EXPECT_GT(count_rows(ask("")), 0u);
 }
 
-// An alert is on its way while its aggregate is being defined, and other calls come: there is no deadlock.
+// No deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
 TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   constexpr int kRounds = 100, kTriggers = 8;
   v1::Definition count, many;

@@ -64,7 +64,7 @@ void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named)
 
 // Neither this nor its callers may hold the lock.
 void NodeService::fill_counters(v1::NodeCounters* counters) {
-  counters->set_capture_ended(node_->ended());  // first: everything read after it is final
+  counters->set_capture_ended(node_->ended());  // read first: later values are then final
   const CaptureTotals captured = node_->captured();
   const MultiLog::Statistics log = node_->log().statistics();
   counters->set_packets(captured.packets);

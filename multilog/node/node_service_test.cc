@@ -195,7 +195,7 @@ TEST_F(NodeServiceTest, ASnapshotNeverChanges) {
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_FALSE(unfreeze(short_one.id())) << "the freeze had expired";
   const v1::NodeCounters counters = describe().counters();
-  EXPECT_EQ(counters.freezes(), 3u) << "asked for, one refused";
+  EXPECT_EQ(counters.freezes(), 3u) << "requested, one refused";
   EXPECT_GT(counters.frozen_ns(), 1'000'000u)
       << "the short freeze lasted until it expired, the first one for some time";
   EXPECT_LT(counters.frozen_ns(), 10'000'000'000u + 1'000'000u);

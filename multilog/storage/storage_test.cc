@@ -70,7 +70,7 @@ class PowerCuts : public StorageTest, public testing::WithParamInterface<uint32_
   PowerCuts() : StorageTest(GetParam()) {}
 };
 
-// Appends, commits, archives and loses power repeatedly; each time at least the committed rows are there, as a prefix.
+// Appends, commits, archives and loses power repeatedly; each time at least the committed rows exist, as a prefix.
 TEST_P(PowerCuts, LoseNoCommittedRow) {
   std::mt19937 random(GetParam() * 7919);
   std::vector<uint64_t> committed(2, 0);

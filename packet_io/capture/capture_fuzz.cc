@@ -1,7 +1,7 @@
 // Fuzz target for capture files: pcap, pcapng, and both within Zstandard frames.
 //
 // The input is a file that is read three ways, which must agree: as a file, through a pipe, and (if it is not
-// compressed) record by record from a heap copy of exactly the bytes that the format asked for, so that a sanitizer
+// compressed) record by record from a heap copy of exactly the bytes that the format requested, so that a sanitizer
 // sees each byte read beyond them.
 #include <sys/mman.h>
 #include <unistd.h>

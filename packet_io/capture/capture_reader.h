@@ -40,7 +40,7 @@ class CaptureReader {
   // `error`. Must precede read().
   bool select(std::vector<std::string> interfaces, CaptureError* error);
 
-  // Returns the next packets, as many as fit and are at hand. REQUIRES: room for one.
+  // Returns the next packets, as many as fit and are available. REQUIRES: room for one.
   Outcome read(std::span<CapturedPacket> packets, size_t* count);
   void refill();
 

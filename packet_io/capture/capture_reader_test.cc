@@ -133,7 +133,7 @@ TEST_P(BothByteOrders, PcapngSimpleAndObsoletePackets) {
   EXPECT_EQ(copy.packets[0].time_ns, 5000000);
   EXPECT_EQ(copy.packets[1].data, Bytes({1, 2, 3, 4})) << "cut to the interface's snapshot length";
   EXPECT_EQ(copy.packets[1].wire_bytes, 7u);
-  EXPECT_EQ(copy.packets[1].time_ns, 5000000) << "a simple packet takes the time of the one before";
+  EXPECT_EQ(copy.packets[1].time_ns, 5000000) << "a simple packet takes the time of the previous one";
 }
 
 TEST_F(CaptureReaderTest, PcapngSkipsBlocksOfAnyLength) {

@@ -1,7 +1,7 @@
 // Parses records of pcap and pcapng captures from bytes. Does no I/O.
 //
-// The caller asks a format for the next record, passing the bytes at hand; the format returns what it found in them. It
-// keeps only what a file's headers declared (byte order, interfaces), and never where the bytes were.
+// The caller asks a format for the next record, passing the available bytes; the format returns what it found in them.
+// It keeps only what a file's headers declared (byte order, interfaces), and never where the bytes were.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ constexpr uint32_t kMaxPacketBytes = 262144;
 struct Step {
   enum Kind : uint8_t {
     kPacket,  // a packet; its record took `bytes`
-    kSkip,    // a record to ignore, of `bytes`, which may be more than is at hand
+    kSkip,    // a record to ignore, of `bytes`, which may be more than is available
     kNeed,    // the record needs `bytes` contiguous bytes to be read
     kFault,   // see fault() and detail()
   };

@@ -53,7 +53,7 @@ class PortSource final : public PacketSource {
   uint64_t late_ = 0;
 };
 
-// Reads the first queue of each of several interfaces as one source in the order of time, as MergedSource does: the
+// Reads the first queue of each of several interfaces as one source in order of time, as MergedSource does: the
 // index of an interface is the tap of its packets. `options` are those of every port.
 std::unique_ptr<PacketSource> merge_interfaces(PortOptions options, const std::vector<std::string>& interfaces,
                                                int64_t bound_ns);

@@ -1,5 +1,5 @@
-// Puts packets that a file holds almost in the order of time into that order, as those of several interfaces are that
-// one program captured. Copies their bytes: packets wait here across refills of the read window.
+// Sorts packets of a file that is almost in order of time, such as a capture of several interfaces by one program.
+// Copies their bytes: packets wait here across refills of the read window.
 #pragma once
 
 #include <cstdint>

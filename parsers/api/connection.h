@@ -9,8 +9,7 @@
 
 namespace tapline {
 
-// One endpoint of a connection, 0 or 1. Fixed for the connection's lifetime, unlike the side that is taken for the
-// client.
+// One endpoint of a connection, 0 or 1. Fixed for the connection's lifetime, unlike the side that counts as the client.
 using Side = uint8_t;
 constexpr Side other_side(Side side) { return side ^ 1; }
 

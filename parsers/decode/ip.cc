@@ -33,7 +33,7 @@ bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   return !has_right_checksum(at(position_), header_bytes);
 }
 
-// From here on nothing beyond the IP datagram is read, so Ethernet padding is never taken for payload. Segmentation
+// From here on nothing beyond the IP datagram is read, so Ethernet padding is never mistaken for payload. Segmentation
 // offload leaves a length of 0 in captures on the sending host; the enclosing layer's length then applies.
 void Decoder::end_at(uint32_t ip_bytes) {
   ip_end_ = ip_bytes == 0 ? around() : static_cast<uint64_t>(position_) + ip_bytes;

@@ -70,7 +70,7 @@ class Reassembler {
     Half half[2];
     uint32_t next_free;
   };
-  // A run of payload on its way in; bytes is null for data that were not captured.
+  // A run of arriving payload; bytes is null for data that were not captured.
   struct Piece {
     uint32_t seq;
     uint32_t length;

@@ -275,7 +275,7 @@ const Schema& FlowRate::schema() const {
            {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
            optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
            {"bytes", FieldType::kU64, "bytes",
-            "sequence: payload that the sequence numbers cover; else what was captured, on the wire", true},
+            "sequence: payload that the sequence numbers cover; otherwise the captured bytes, on the wire", true},
            {"interval_ns", FieldType::kI64, "ns", "Time over which the rate is the mean"},
            {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
            {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload that was captured and had been sent before",

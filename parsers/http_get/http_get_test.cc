@@ -234,7 +234,8 @@ TEST(HttpGet, NothingIsReportedAfterAnUpgrade) {
   }
 }
 
-// A tunnel's length fields mean nothing (RFC 9110 section 9.3.6), and the parser does not examine its contents as HTTP.
+// A tunnel's length fields have no meaning (RFC 9110 section 9.3.6), and the parser does not examine its contents as
+// HTTP.
 TEST(HttpGet, TunnelsAtEveryCut) {
   const std::string connect = "CONNECT far:443 HTTP/1.0\r\n\r\n";
   const std::string hello = std::string("\x16\x03\x01\0\x05hello", 10);

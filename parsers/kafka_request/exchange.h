@@ -40,8 +40,8 @@ struct Response : ResponseHalf {
 //
 // A connection is Kafka's once a request was read whose examined fields are all plausible and include a text, or a
 // response with the number of a request. Requests without any text (an empty client id, no topic) are reported once
-// they are answered. The handshake identifies the client; otherwise responses must not be taken for requests, and the
-// first 17 of a connection look like the head of a Produce.
+// they are answered. The handshake identifies the client; otherwise responses must not be mistaken for requests, and
+// the first 17 of a connection look like the head of a Produce.
 class Exchange {
  public:
   using Request = kafka::Request;

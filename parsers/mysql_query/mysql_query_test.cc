@@ -227,7 +227,7 @@ TEST(MysqlQuery, QueryAttributesAreNotPartOfTheStatement) {
   const Dialogue asked = {{true, query(none)}, {false, result_set(1)}, {true, query(two)}, {false, result_set(1)}};
   expect_at_every_cut(logged_in(server, client) + asked,
                       {kConnected, "query SELECT 1 ok 0 1 1 ", "query SELECT 2 ok 0 1 1 "});
-  // Joined in mid-stream, bytes that look like attributes are taken for attributes.
+  // Joined in mid-stream, bytes that look like attributes are parsed as attributes.
   EXPECT_EQ(
       parse(
           spoken(Dialogue{{true, query("SELECT 0")}, {false, result_set(1)}} + asked, SIZE_MAX, false, false).frames()),

@@ -156,7 +156,7 @@ def compare_degraded(monitor):
                 for heads, t in bad:
                     print(f"{degradation.__name__}, seed {seed}: packets {heads}, {t}")
             eligible, right, piped, piped_right = sums
-            print(f"{degradation.__name__}: of {eligible} pairs whose heads are there {right} right ({right / eligible:.2%}); "
+            print(f"{degradation.__name__}: of {eligible} pairs whose heads are present {right} right ({right / eligible:.2%}); "
                   f"in packets with several requests {piped_right} of {piped} ({piped_right / piped:.1%}); {wrong} wrong")
             faults += wrong + (right < least * eligible) + (piped_right < least_piped * piped)
     return faults

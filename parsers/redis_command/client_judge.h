@@ -18,7 +18,7 @@ namespace tapline::redis {
 // Further evidence can always change the verdict.
 class ClientJudge {
  public:
-  // The side that the query, or an earlier guess, takes for the client. `weight`: counts as this many commands.
+  // The side that is the client according to the query or an earlier guess. `weight`: counts as this many commands.
   void suggest(Side client, bool by_query);
   // Examines the next segment of this side. Returns true if it begins the side's turn.
   bool see(Side side, std::string_view bytes, const Segment& segment);

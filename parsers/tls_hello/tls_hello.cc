@@ -179,7 +179,8 @@ const Schema& TlsHello::schema() const {
                  optional(
                      {"handshake_ns", FieldType::kI64, "ns", "ClientHello to the last Finished that a tap can see"}),
                  {"outcome", FieldType::kString, "",
-                  "complete, alert, plain (no TLS came back), gap (bytes not captured), closed, open (ended by neither "
+                  "complete, alert, plain (the response was not TLS), gap (bytes not captured), closed, open (ended by "
+                  "neither "
                   "side)"},
                  optional({"alert", FieldType::kU64, "", "Description of a fatal alert in the clear"}),
                  partial_field(),

@@ -512,7 +512,7 @@ class OrderedPairing {
     }
   }
 
-  // Settles responses that waited for their requests: paired once these are there, single once they can't come any
+  // Settles responses that waited for their requests: paired once these have arrived, single once they can't come any
   // more.
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {

@@ -282,7 +282,7 @@ class TransactionParser : public StreamParser {
     return !connection.is_tcp() || (connection.heard == 3 && connection.missing == 0);
   }
 
-  // Appends the slot to the chain, unless it is there.
+  // Appends the slot to the chain, unless the chain contains it.
   void look_again(uint32_t slot, int64_t now_ns) {
     Place& place = places_[slot - 1];
     if (place.due_ns != 0) return;

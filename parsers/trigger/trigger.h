@@ -98,7 +98,7 @@ struct Trigger {
   int64_t burst_ns = 0;           // the span of kBurst
   Expression clear;               // once an alert has begun, it lasts as long as this is true; empty: `when`
   uint32_t after = 1;             // windows in a row that meet `when` before an alert begins
-  int64_t cooldown_ns = 0;        // between the beginnings of two alerts of a group
+  int64_t cooldown_ns = 0;        // least time between the starts of two alerts of a group
 };
 
 }  // namespace tapline::trigger

@@ -108,7 +108,7 @@ EstimateOptions estimating(const Settings& settings) {
   EstimateOptions options;
   options.mirror.bits_per_second = link_of(settings);
   options.mirror.fair_queues = settings.schedule == Schedule::kRoundRobin;
-  // Under round robin, a copy waits for those of other input ports that come after it, too: no delay is the longest.
+  // Under round robin, a copy also waits for later copies from other input ports, so its delay has no maximum.
   if (!options.mirror.fair_queues && settings.queue_bytes != PortQueue<int>::kNoLimit)
     options.mirror.max_delay_ns =
         static_cast<int64_t>(static_cast<double>(settings.queue_bytes) * 8 / settings.gigabits);
@@ -179,7 +179,7 @@ Rows readiness(const Settings& settings) {
   return rows;
 }
 
-// The loads of the senders' links, which congestion events stem from. Errors are shares of the link's speed.
+// The loads of the senders' links, from which congestion events follow. Errors are shares of the link's speed.
 Rows loads(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);

@@ -132,7 +132,7 @@ TEST(Replay, ErrorsAreSmallAndBoundsAreCorrect) {
   }
 }
 
-// The parser link_load's estimates, which congestion events stem from.
+// The parser link_load's estimates, from which congestion events follow.
 TEST(Replay, LoadsOfLinksAreKnownSoonAndBoundsAreCorrect) {
   for (const double factor : {0.8, 2.0}) {
     ReplayOptions replayed;

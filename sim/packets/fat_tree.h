@@ -27,7 +27,7 @@ struct TreeOptions {
   // network does.
   uint64_t host_jitter_ns = 20'000;
   // Edge switches take up to this long for a packet, at random. Without it, flows that acknowledgements pace stay in
-  // step with the queue for ever, and find it full each time.
+  // step with the queue indefinitely, and find it full each time.
   uint64_t processing_ns = 0;
   // Drop-tail, per port of a switch; with by_priority, per class of service.
   uint32_t queue_packets = 64;

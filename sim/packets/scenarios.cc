@@ -40,7 +40,7 @@ Scenario unequal_priority() {
 // Loses packets in the first 1.3 ms of every 100 ms: a segment or two of each of its flows.
 Scenario periodic_bug() {
   return {"periodic-bug",
-          "Figure 2, bottom: 202 loses packets every 100 ms, and has room for all; the last two flows go by others",
+          "Figure 2, bottom: 202 loses packets every 100 ms, although it has room for all; the last two flows avoid it",
           {},
           {{.from = 4, .to = 0, .stop_s = 2, .bits_per_second = 10 * kMbps},
            {.from = 5, .to = 8, .stop_s = 2, .bits_per_second = 10 * kMbps},
@@ -104,7 +104,7 @@ Scenario outcast_small() { return outcast("outcast-small", "the same over links 
 
 Scenario incast() {
   Scenario scenario{"incast",
-                    "12 flows, all over 5 switches, to host 0: they share alike",
+                    "12 flows, all over 5 switches, to host 0: they get equal shares",
                     {.link_bits_per_second = 100 * kMbps, .queue_packets = 64},
                     {},
                     1.05};

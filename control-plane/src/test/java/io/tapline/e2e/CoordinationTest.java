@@ -201,7 +201,7 @@ class CoordinationTest {
     String before = System.getenv("TAPLINE_BEFORE");
     assumeTrue(
         before != null,
-        "SKIPPED: TAPLINE_BEFORE names no checkout of the version before, built by make build");
+        "SKIPPED: TAPLINE_BEFORE names no checkout of the previous version, built by make build");
     share(folder -> FlinkCluster.ofVersion(Path.of(before), folder));
     Server first = server(Path.of(before), 0);
     open.add(first);

@@ -139,7 +139,7 @@ public final class SwitchPorts {
     /**
      * Numbers the ports of a switch that lead to a neighbour.
      *
-     * @throws IllegalArgumentException if there are not as many such ports, or a number is taken
+     * @throws IllegalArgumentException if there are fewer or more such ports, or a number is in use
      */
     public Builder number(String name, String neighbour, List<Integer> numbers) {
       List<Port> ports = bySwitch.getOrDefault(name, List.of());

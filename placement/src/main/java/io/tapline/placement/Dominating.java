@@ -119,7 +119,7 @@ final class Dominating implements Strategy {
       return best == network && asMany != null ? asMany : best;
     }
 
-    /** Anneals the best layout so far for ever fewer processes until it finds none. */
+    /** Anneals the best layout so far for fewer and fewer processes until it finds none. */
     void anneal(RandomGenerator random) {
       distances = new Distances(problem.topology());
       if (aim == Aim.LEAST_TRAFFIC) {

@@ -102,7 +102,7 @@ class ValidationTest {
   }
 
   @Test
-  void acceptsOnlyErrorsOfNames() {
+  void ignoresOnlyErrorsThatConcernNames() {
     for (String query : ErrorGalleryTest.queries(Fixtures.resource("gallery.txt"))) {
       List<QueryError> compiled = Fixtures.compile(query).errors();
       List<QueryError> formatted = formatErrors(query);

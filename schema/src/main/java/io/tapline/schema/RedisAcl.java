@@ -29,7 +29,7 @@ public final class RedisAcl {
   /**
    * What {@code ACL SETUSER} takes after the user's name for a query's job.
    *
-   * @throws IllegalArgumentException if the ID could be taken for a pattern of others
+   * @throws IllegalArgumentException if the ID could act as a pattern that matches others
    */
   public static List<String> jobRules(String query, String password) {
     if (!QUERY.matcher(query).matches()) {

@@ -152,7 +152,7 @@ public final class DrillService implements AutoCloseable {
   /**
    * Headers of all nodes at one point in time.
    *
-   * @param rows rows in the order of time and then of the nodes, each with "node"
+   * @param rows rows in order of time, then of the nodes, each with "node"
    * @param truncated true if there are more than the limit
    * @param asked nodes whose headers these are
    * @param missing nodes that sent none, or not all, and why

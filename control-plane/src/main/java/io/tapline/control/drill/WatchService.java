@@ -38,7 +38,7 @@ public final class WatchService implements AutoCloseable {
   private static final long RECONNECT_MS = 500;
   private static final long CHECK_MS = 1_000;
 
-  /** Number of checks after which the times at which nodes were heard are stored. */
+  /** Number of checks after which the times of nodes' last contacts are stored. */
   private static final int CHECKS_PER_RECORD = 5;
 
   private final NodeTable nodes;
@@ -391,7 +391,7 @@ public final class WatchService implements AutoCloseable {
         });
   }
 
-  /** Records whether the node has evaluated a watch since it was heard. */
+  /** Records whether the node has evaluated a watch since its last contact. */
   private void cover(
       NodeClient node, String name, NodeDescription now, boolean present, long heardNs) {
     table.update(

@@ -177,7 +177,7 @@ final class WatchTable {
     try {
       store().putHeard(heardNs);
     } catch (IOException e) {
-      LOG.warn("the times at which nodes were heard can't be stored: {}", e.getMessage());
+      LOG.warn("the times of nodes' last contacts can't be stored: {}", e.getMessage());
     }
   }
 

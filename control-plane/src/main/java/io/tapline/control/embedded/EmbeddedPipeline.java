@@ -302,7 +302,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException shuttingDown) {
-      return; // The hook does it.
+      return; // The shutdown hook is already running.
     }
     closeAll(end);
   }

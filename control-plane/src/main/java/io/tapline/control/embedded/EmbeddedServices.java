@@ -93,7 +93,7 @@ public final class EmbeddedServices implements AutoCloseable {
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException shuttingDown) {
-      return; // The hook does it.
+      return; // The shutdown hook is already running.
     }
     closeAll();
   }

@@ -346,7 +346,9 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Fails every running query, because something that all of them depend on is or was gone. */
+  /**
+   * Fails every running query, because a service that all of them depend on is or was unavailable.
+   */
   public void failAll(String reason) {
     for (Query query : running.values()) {
       try {

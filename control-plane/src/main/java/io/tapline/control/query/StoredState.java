@@ -13,7 +13,7 @@ record StoredState(QueryState shown, Step step) {
     PLACED,
     MIRRORING,
     RUNNING,
-    /** Its end is recorded; what it used is being cleaned up. */
+    /** Its end is recorded; its resources are being cleaned up. */
     ENDING
   }
 

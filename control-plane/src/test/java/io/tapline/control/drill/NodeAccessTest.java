@@ -119,7 +119,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void clientsWithoutOneAreNot() throws Exception {
+  void clientsWithoutATokenAreRejected() throws Exception {
     assertThat(error(node, access("first-0123456789abcdeF")))
         .isEqualTo("rejects the server: the token is invalid");
     assertThat(error(node, NodeAccess.tls(authority.nobody(), null)))
@@ -128,7 +128,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void clientsWithoutTlsAreNot() {
+  void clientsWithoutTlsAreRejected() {
     assertThat(error(node, NodeAccess.LOCAL)).contains("does it require TLS (--multilog-ca)?");
   }
 
@@ -158,7 +158,7 @@ class NodeAccessTest {
   void aNodeMayAcceptOnlyTheControlPlanesCertificate() throws Exception {
     Certificates controls = Certificates.authority(folder, "controls");
     controls.sign("control-1", "control", "DNS:control-1");
-    controls.sign("by-dns-name", "somebody", "DNS:control");
+    controls.sign("by-dns-name", "client", "DNS:control");
     controls.sign("another-role", "front", "DNS:front");
     controls.signExpired("expired", "control", "DNS:control");
     Certificates.authority(folder, "monitors").sign("imposter", "control", "DNS:control");

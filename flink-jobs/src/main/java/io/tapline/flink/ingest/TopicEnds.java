@@ -132,7 +132,7 @@ class TopicEnds implements AutoCloseable {
     return taken;
   }
 
-  /** Returns the message of the innermost cause: a client's own says only that it was not made. */
+  /** Returns the message of the innermost cause: Kafka's outer exceptions don't give the reason. */
   private static String reason(Throwable failure) {
     Throwable innermost = failure;
     while (innermost.getCause() != null) {

@@ -37,7 +37,7 @@ class UnwatchedTest {
     assertThat(unwatched.overlaps(1000, 1001)).isFalse();
     unwatched.set(20, 15);
     assertThat(unwatched.overlaps(20, 30))
-        .as("the next life began before the last ended")
+        .as("the next incarnation began before the previous one ended")
         .isFalse();
   }
 

@@ -112,7 +112,7 @@ public final class Oracle {
 
   /**
    * Returns every window that contains a sample, in order, except those after the end of all
-   * monitors that repeat the rows of the window before.
+   * monitors that repeat the rows of the previous window.
    */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();

@@ -9,7 +9,7 @@ import java.util.Map;
 /**
  * Changes one table to another in single steps. After each step, every packet is treated either as
  * before the change or as after it. New rules are added first, the most specific ones first, since
- * a packet's old rule decides until its new one is there. Old rules are deleted last, the least
+ * a packet's old rule decides until its new one is installed. Old rules are deleted last, the least
  * specific ones first, so that a packet's old rule outlives those below it.
  */
 public final class Transition {

@@ -380,7 +380,7 @@ class RulesTest {
   }
 
   @Test
-  void portRangesAreFewMasks() {
+  void portRangesBecomeFewMasks() {
     for (int first = 0; first < 70; first++) {
       for (int last = first; last < 70; last++) {
         List<PortMask> masks = PortMask.range(first, last);

@@ -13,7 +13,7 @@ public final class Await {
     try {
       while (!condition.call()) {
         if (System.nanoTime() > endNs) {
-          throw new AssertionError("still not so after a minute");
+          throw new AssertionError("the condition does not hold after a minute");
         }
         Thread.sleep(20);
       }

@@ -129,7 +129,7 @@ class LateSwitchTest {
   void isAwaitedOnceAndThenOnlyAfterItConfirms() {
     learnAtBad();
     pass(4);
-    assertThat(good.told).as("the round before is not confirmed").isEmpty();
+    assertThat(good.told).as("the previous round is not confirmed").isEmpty();
     pass(2);
     assertThat(good.told).hasSize(1);
     assertThat(counters.get(Counter.BARRIER_TIMEOUTS)).isEqualTo(1);
@@ -138,16 +138,16 @@ class LateSwitchTest {
       learnAtBad();
       nowNs += SECOND / 10;
       forwarder.advance(nowNs);
-      assertThat(good.told).as("at once").hasSize(i);
+      assertThat(good.told).as("does not wait").hasSize(i);
     }
-    assertThat(bad.told).as("it is updated nevertheless").hasSize(19);
+    assertThat(bad.told).as("the late switch is still updated").hasSize(19);
     assertThat(counters.get(Counter.BARRIER_TIMEOUTS)).isEqualTo(1);
     assertThat(forwarder.isUpToDate()).isTrue();
 
     bad.confirm();
     learnAtBad();
     pass(1);
-    assertThat(good.told).as("waited for again").hasSize(19);
+    assertThat(good.told).as("awaited again after it confirmed").hasSize(19);
     bad.confirm();
     pass(1);
     assertThat(good.told).hasSize(20);
@@ -161,7 +161,7 @@ class LateSwitchTest {
     NetworkView view = new NetworkView(options, nowNs);
     view.arrive(good, List.of()).take(List.of());
     SwitchState state = view.arrive(bad, List.of());
-    assertThat(view.isRead()).as("it has just come").isFalse();
+    assertThat(view.isRead()).as("the switch has just connected").isFalse();
     for (int i = 0; i < 20; i++) {
       view.nowNs += SECOND;
       state.connection = null;
@@ -171,6 +171,6 @@ class LateSwitchTest {
     state.take(List.of());
     state.connection = null;
     view.arrive(bad, List.of());
-    assertThat(view.isRead()).as("one that told them once is waited for").isFalse();
+    assertThat(view.isRead()).as("awaits a switch that has reported its flows once").isFalse();
   }
 }

@@ -67,7 +67,10 @@ class PortFlowsTest {
     return new Host(mac, new SwitchPort(datapath, port), Set.of(), 0);
   }
 
-  /** The ports of the switch in the middle: its neighbours send it all but their own hosts. */
+  /**
+   * The ports of the middle switch. Its neighbours send it the packets of all hosts except their
+   * own.
+   */
   private static final PortLookup PORTS =
       new PortLookup() {
         @Override
@@ -129,7 +132,7 @@ class PortFlowsTest {
         .containsExactly(new Sent(9, ARRIVALS), new Sent(2, FAR));
     assertThat(fake.sent(packet(3, NEAR, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(9, DEPARTURES), new Sent(1, NEAR));
-    // Out of one queue and into the next; and wanted by another query, too.
+    // Departs from one queue and arrives at the next; another query needs it, too.
     assertThat(fake.sent(packet(3, FARTHER, "10.0.0.9", "10.0.0.1")))
         .containsExactly(
             new Sent(9, FARTHER),

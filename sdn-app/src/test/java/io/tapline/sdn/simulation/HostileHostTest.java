@@ -47,7 +47,7 @@ class HostileHostTest extends BesideAGoodSwitch {
     }
     awaitCount(Counter.PACKET_INS_DROPPED, 1000);
     goodHost(3, 0x0a000003);
-    assertThat(controller.status().hosts()).as("some were believed").hasSizeGreaterThan(10);
+    assertThat(controller.status().hosts()).as("some claims were accepted").hasSizeGreaterThan(10);
     assertThat(controller.status().hosts()).hasSizeLessThanOrEqualTo(4 * 64 + 2);
   }
 

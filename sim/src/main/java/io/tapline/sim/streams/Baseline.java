@@ -10,7 +10,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /** Jobs with which the stream job is compared; both read JSON. */
 enum Baseline {
-  TEXTBOOK("the textbook's job", new TextbookJob.Parse()) {
+  TEXTBOOK("the textbook job", new TextbookJob.Parse()) {
     @Override
     void build(
         StreamExecutionEnvironment env, KafkaSource<Event> source, Traffic.Kind kind, String run) {

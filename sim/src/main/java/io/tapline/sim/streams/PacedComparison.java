@@ -94,7 +94,7 @@ public final class PacedComparison {
       String job, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> found) {
     int windows = Rankings.requireEqual(job, expected, found);
     if (windows == 0) {
-      throw new IllegalStateException(job + " and the textbook's job have no window in common");
+      throw new IllegalStateException(job + " and the textbook job have no window in common");
     }
     return windows;
   }
@@ -156,7 +156,7 @@ public final class PacedComparison {
     progress.accept(
         String.format(
             Locale.ROOT,
-            "%s at %,d tuples/s: %.2f µs of CPU per tuple, %.1f s behind in the end",
+            "%s at %,d tuples/s: %.2f µs of CPU per tuple, %.1f s behind at the end",
             job,
             rate,
             cost.cpuMicroseconds(),

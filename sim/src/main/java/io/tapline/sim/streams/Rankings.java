@@ -73,7 +73,7 @@ final class Rankings {
       windows++;
       if (!isEqual(each.getValue(), other)) {
         throw new IllegalStateException(
-            "%s: the window that ends at %d ms has %s, the textbook's job %s"
+            "%s: the window that ends at %d ms has %s, the textbook job %s"
                 .formatted(what, each.getKey(), List.of(other), List.of(each.getValue())));
       }
     }

@@ -8,8 +8,8 @@ import java.util.function.LongConsumer;
 
 /**
  * Acknowledgements of logged events that have not been sent to the agents yet. One acknowledgement
- * of the highest number covers all batches of one life of a monitor. They are collected for a
- * moment, since each one wakes four threads on its way, and an agent needs them only to free
+ * of the highest number covers all batches of one incarnation of a monitor. They are collected for
+ * a moment, since each one wakes four threads on its way, and an agent needs them only to free
  * memory. Confined to one thread.
  */
 final class Acknowledgements {

@@ -5,7 +5,7 @@ package io.tapline.control.query.sampling;
  * (NetAlytics §4.2): as many flows as can be processed with a lag near half of the target.
  *
  * <pre>
- *   some lag    the job takes all that it can: the rate follows its throughput, corrected by the
+ *   some lag    the job is saturated: the rate follows its throughput, corrected by the
  *               distance of the lag from half of the target, but is never less than a quarter of
  *               it, so a long backlog does not stop the query
  *   no lag      the rate rises by half per period to nearly the job's overall throughput during its
@@ -13,8 +13,8 @@ package io.tapline.control.query.sampling;
  *               faster the longer no lag appears
  * </pre>
  *
- * <p>A job that is delayed by a broker's quota or a checkpoint takes nothing for a while and then
- * much: the rate is lowered by recent throughput, and raised by overall throughput. Hence it
+ * <p>A job that is delayed by a broker's quota or a checkpoint reads nothing for a while and then a
+ * lot: the rate is lowered by recent throughput, and raised by overall throughput. Hence it
  * recovers quickly from a short dip, and rises more slowly near the rate at which the last rise
  * failed. Called once a period. Its only state is its history; not thread-safe.
  */
@@ -55,9 +55,9 @@ final class SamplingController {
   private static final double GONE = 0.1;
 
   /**
-   * A lag of more seconds of the job's rate does not consist of records in flight: the job is
-   * taking all that it can. Waiting for an average to confirm that would let seconds of the full
-   * load into the topic, and the job would need many times as long to work them off.
+   * A lag of more than this many seconds at the job's rate can't consist of records in flight: the
+   * job is saturated. Waiting for an average to confirm that would admit seconds of the full load
+   * to the topic, and the job would need many times as long to process them.
    */
   private static final double MUCH_SECONDS = 1.25;
 
@@ -72,7 +72,7 @@ final class SamplingController {
   private final double targetLagSeconds;
   private double rate;
 
-  /** Tuples per second that the job took recently. */
+  /** Tuples per second that the job has recently read. */
   private double lately;
 
   /** Tuples per second that the job is known to be capable of; 0 before anything is known. */
@@ -103,8 +103,8 @@ final class SamplingController {
    *
    * @param seconds length of the period
    * @param allFlows tuples per second if all flows were kept
-   * @param taken tuples that the job took
-   * @param lag tuples in the topic that the job has not taken
+   * @param taken tuples that the job read
+   * @param lag tuples in the topic that the job has not read
    */
   record Seen(double seconds, double allFlows, double taken, double lag) {}
 

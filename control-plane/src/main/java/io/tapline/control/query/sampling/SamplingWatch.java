@@ -20,7 +20,7 @@ public final class SamplingWatch implements AutoCloseable {
   static final double LEAST_RATE = 1.0 / 1024;
   private static final long PERIOD_MS = 1_000;
 
-  /** Time after which a job that has not reported is assumed to take nothing. */
+  /** Time after which a job that has not reported is assumed to read nothing. */
   private static final double STALL_SECONDS = 3;
 
   private static final double NEW_SHARE = 0.4;

@@ -8,10 +8,10 @@ import java.util.Deque;
  * records: a monitor also cuts batches by time, and at a low rate a record contains little.
  *
  * <pre>
- *   looks      0 s        1 s        2 s        3 s
+ *   measured   0 s        1 s        2 s        3 s
  *   written    0          10         20         30         records
  *   sent       1          1          0.1        0.1        rate, in force within about a second
- *   assumed         1          1         0.55              rate of the records between the looks
+ *   assumed         1          1         0.55              rate of the records in between
  *   records 5 to 25 stand for 0.5 · 1 + 1 · 1 + 0.5 · 0.55 = 1.775 seconds of all flows
  * </pre>
  *
@@ -21,7 +21,7 @@ final class TopicHistory {
   /** Bounds the history to about an hour. */
   private static final int MOST_PERIODS = 4096;
 
-  /** The records between two looks. */
+  /** The records between two measurements. */
   private record Period(double seconds, long from, long to, double rate) {}
 
   private final Deque<Period> periods = new ArrayDeque<>();
@@ -40,9 +40,9 @@ final class TopicHistory {
   }
 
   /**
-   * Adds a look.
+   * Adds a measurement.
    *
-   * @param seconds time since the last look
+   * @param seconds time since the last measurement
    * @param records records in the topic since the beginning
    */
   void add(double seconds, long records) {
@@ -55,7 +55,7 @@ final class TopicHistory {
     }
   }
 
-  /** Sets the rate that is sent to the monitor at this look. */
+  /** Sets the rate that is sent to the monitor at this measurement. */
   void tell(double newRate) {
     rateBefore = rate;
     rate = newRate;

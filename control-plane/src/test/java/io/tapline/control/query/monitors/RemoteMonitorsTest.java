@@ -270,9 +270,9 @@ class RemoteMonitorsTest {
     start(true);
     assertThat(first.how()).isEqualTo("inherit");
     monitors.stop();
-    first.events().lost("not there");
+    first.events().lost("unknown");
     assertThat(monitors.end()).isNotDone();
-    second.events().lost("not there");
+    second.events().lost("unknown");
     assertThat(monitors.end()).isCompleted();
   }
 
