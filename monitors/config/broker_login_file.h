@@ -1,4 +1,4 @@
-// Reads the Kafka user and password from a file that holds USER:PASSWORD.
+// Reads the Kafka user and password from a file that contains USER:PASSWORD.
 #pragma once
 
 #include <string>

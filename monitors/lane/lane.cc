@@ -275,7 +275,7 @@ void Lane::lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes)
 }
 
 // Replaces *packet by the datagram that it completes, and returns that one's outcome; kFragment if it completes none. A
-// datagram may itself hold a fragment of another, in a tunnel.
+// datagram may itself contain a fragment of another, in a tunnel.
 DecodeOutcome Lane::reassemble(Packet* packet) {
   DecodeOutcome outcome = DecodeOutcome::kFragment;
   Datagram datagram;

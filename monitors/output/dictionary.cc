@@ -77,7 +77,7 @@ uint32_t Dictionary::find(std::string_view text) {
   return entries() - 1;
 }
 
-// Most batches of a quiet network hold a few rows: wiping the whole table for each of a dozen columns took 60 % of all
+// Most batches of a quiet network have a few rows: wiping the whole table for each of a dozen columns took 60 % of all
 // instructions of kafka_request over a slow capture.
 void Dictionary::clear() {
   if (taken_.size() < slots_.size() / kSparse) {

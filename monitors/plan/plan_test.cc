@@ -268,7 +268,7 @@ TEST(PlanTest, GoldenPlansAreRead) {
   }
 }
 
-// A later version's plan in binary form may hold a restriction that this monitor would not apply.
+// A later version's plan in binary form may contain a restriction that this monitor would not apply.
 TEST(PlanTest, APlanWithUnknownFieldsIsRefused) {
   v1::Plan plan;
   ASSERT_TRUE(parse_plan(plan_with(""), "plan.json", &plan).ok());

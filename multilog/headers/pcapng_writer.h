@@ -1,6 +1,6 @@
 // Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each tap and
-// link type that occurs, nanosecond times, the frame's kept bytes and its length on the wire. A file may hold several
-// sections in sequence.
+// link type that occurs, nanosecond times, the frame's kept bytes and its length on the wire. A file may contain
+// several sections in sequence.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ Step PcapFormat::read_file_header(std::span<const uint8_t> bytes) {
   lengths_may_be_swapped_ = minor <= 3;
   ns_per_fraction_ = magic == kMagicNanoseconds ? 1 : 1000;
   record_header_bytes_ = magic == kMagicKuznetzov ? 24 : 16;
-  // The upper half holds the length of a frame check sequence and flags.
+  // The upper half contains the length of a frame check sequence and flags.
   link_type_ = static_cast<uint16_t>(order_.u32(header + 20) & 0xffff);
   if (!is_supported_link_type(link_type_)) {
     return fail(CaptureFault::kUnsupportedLinkType, "has link type " + describe_link_type(link_type_) +

@@ -28,7 +28,7 @@ struct CapturedPacket {
   uint8_t selected = 0;
 };
 
-// The longest packet that a capture may hold, as in libpcap and Wireshark.
+// The longest packet that a capture may contain, as in libpcap and Wireshark.
 constexpr uint32_t kMaxPacketBytes = 262144;
 
 struct Step {

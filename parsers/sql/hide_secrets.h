@@ -5,11 +5,11 @@
 
 namespace tapline::sql {
 
-// True if a statement may hold a password: it contains one of the words that introduce or name one (IDENTIFIED,
+// True if a statement may contain a password: it contains one of the words that introduce or name one (IDENTIFIED,
 // PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
 bool may_hold_secret(std::string_view statement);
 
-// If the statement may hold a password, replaces everything from its first quote to its last one by '***'; up to its
+// If the statement may contain a password, replaces everything from its first quote to its last one by '***'; up to its
 // end, if it was cut short. Which quotes open and which close depends on the server's mode (backslashes, nested dollar
 // quotes), and a wrong guess would show the password, so nothing between them is kept. `quotes` are the characters that
 // may begin a string.

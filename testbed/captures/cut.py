@@ -2,7 +2,7 @@
 """Cuts http_small.pcap.zst and tcp_small.pcap.zst, with their truth, and protocols_small.pcap.zst out of the project's larger generated
 captures.
 
-  cut.py [FOLDER]    FOLDER holds http_zipf.pcap.zst, tcp_clean.pcap.zst, their logs, and the captures of the other protocols
+  cut.py [FOLDER]    FOLDER contains http_zipf.pcap.zst, tcp_clean.pcap.zst, their logs, and the captures of the other protocols
                      (default: generated/ under TAPLINE_CAPTURES, or under ../shared/traces beside the repository)
 
 It takes whole connections, one or more of each kind. Needs tshark and zstd. README.md describes the truth files.

@@ -69,7 +69,7 @@ class AbsentValuesTest {
     assertThat(slow.at("/distribution/p99").asLong()).isEqualTo(104 * MS);
     assertThat(slow.get("unanswered").asLong()).isEqualTo(10);
     assertThat(slow.get("half_seen").asLong()).isEqualTo(3);
-    assertThat(slow.has("absent")).as("answers explain all of them").isFalse();
+    assertThat(slow.has("absent")).as("unanswered and half-seen account for all absent values").isFalse();
     assertThat(slow.get("exemplars")).hasSize(3);
 
     JsonNode dead = window.get("rows").get(1);
@@ -151,7 +151,7 @@ class AbsentValuesTest {
         .containsExactly("/dead = 1.0", "/slow = " + 10.0 / 23);
     ConditionTree fast = compared("response_time_ns", Order.LESS, 101_000_000);
     assertThat(values(only(asked("AVG", fast), halfDead(0)).get("rows")))
-        .as("what has no time is neither fast nor left out")
+        .as("tuples without a time are not fast, but count in the share")
         .containsExactly("/slow = " + 5.0 / 23, "/dead = 0.0");
   }
 

@@ -71,7 +71,7 @@ class SilentMonitorTest {
     assertThat(ends()).endsWith(7L);
     say(1, stops, 4);
     say(0, talks, 9);
-    assertThat(ends()).as("it has said nothing of the eighth second").endsWith(7L);
+    assertThat(ends()).as("the second monitor has not sent the eighth second").endsWith(7L);
     say(1, stops, 8);
     assertThat(ends()).endsWith(8L);
     assertThat(silent()).endsWith("[\"m1\"]", "");
@@ -84,7 +84,7 @@ class SilentMonitorTest {
   void ifAllAreSilentWindowsWaitForAll() throws Exception {
     pipeline.listen(0, ROUNDS, true);
     pipeline.listen(1, ROUNDS, true);
-    assertThat(ends()).as("the first was not heard either").containsExactly(1L, 2L, 3L);
+    assertThat(ends()).as("the first monitor was silent, too").containsExactly(1L, 2L, 3L);
     say(0, talks, 6);
     assertThat(ends()).endsWith(6L);
   }

@@ -15,7 +15,7 @@ class UnwatchedTest {
     unwatched.set(Long.MIN_VALUE, 10);
     assertThat(unwatched.overlaps(9, 12)).isTrue();
     assertThat(unwatched.overlaps(10, 12)).isFalse();
-    assertThat(unwatched.interrupts(100)).as("it had not begun").isFalse();
+    assertThat(unwatched.interrupts(100)).as("the watch had not begun").isFalse();
   }
 
   @Test
