@@ -37,7 +37,8 @@ struct Options {
   // Bound on rows in memory and the data derived from them. Aggregates have their own bound, aggregate_bytes.
   size_t memory_bytes = size_t{1} << 30;
   size_t aggregate_bytes = size_t{256} << 20;
-  // Touched on opening, so that writers never wait for pages; a background thread touches the rest ahead of need.
+  // Bytes that are touched on opening, so that writers never wait for pages; a background thread touches the rest
+  // early.
   size_t preallocate_bytes = 0;
   // 64 to 65536, a multiple of 64.
   uint32_t segment_rows = kMaxSegmentRows;

@@ -153,7 +153,7 @@ bool QueryGate::match(Packet* packet, AdmitOne admit) const {
     if (!answer.wanted) continue;
     wanted = true;
     admit(index);
-    // A query that matches both ways round does not decide the side.
+    // A query that matches in both directions does not decide the side.
     if (answer.to_side == ToSide::kUnknown) continue;
     disagree |= to_side != ToSide::kUnknown && to_side != answer.to_side;
     to_side = answer.to_side;

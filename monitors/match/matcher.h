@@ -1,4 +1,4 @@
-// Decides which queries want a packet, by their FROM and TO, matched both ways round.
+// Decides which queries want a packet, by their FROM and TO, matched in both directions.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class ConnectionMatch {
 
   struct Answer {
     bool wanted;
-    // Unknown if the packet matches both ways round.
+    // Unknown if the packet matches in both directions.
     ToSide to_side;
   };
   Answer ask(const Packet& packet) const;
@@ -76,7 +76,8 @@ class ConnectionMatch {
     const IpAddress& address;
     uint16_t port;
   };
-  // The port of the end that is not TO's. If a connection matches both ways round, the same port for both directions.
+  // The port of the end that is not TO's. If a connection matches in both directions, the same port for both
+  // directions.
   uint16_t far_port(const End& source, const End& destination) const;
   // True if it wants a flow between these ends, in either direction.
   bool wants_flow(const End& one, const End& other) const { return ask_ends(one, other).wanted; }

@@ -153,7 +153,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   int64_t now_ns_ = 0;
   int64_t next_flush_at_ns_ = 0;
   int64_t flushed_watermark_ns_ = INT64_MIN;
-  // Queries that a dead process knew and that have not been added again yet.
+  // Queries of a dead process that have not been added again yet.
   uint64_t resumable_ = 0;
   // True if the sink took the end of some query and then lost it.
   bool end_lost_ = false;

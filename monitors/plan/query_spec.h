@@ -62,7 +62,7 @@ struct QuerySpec {
   std::vector<QueueName> queues = {};
   // The flows that parsers of queues report, by their ends alone; nullopt: all.
   std::optional<ConnectionMatch> reported = {};
-  // Conditions that events must meet; the consumers of the stream ask them of all other tuples.
+  // Conditions that events must meet; the consumers of the stream test them on all other tuples.
   std::vector<ParserFilter> filters = {};
   // Triggers that are tested on packets; null: none.
   std::shared_ptr<const trigger::Program> triggers = {};

@@ -1,4 +1,4 @@
-// A condition on the tuples of one parser, as WHERE asks it of events.
+// A condition on the tuples of one parser, by which WHERE selects events.
 #pragma once
 
 #include <cstdint>

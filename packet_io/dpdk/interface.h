@@ -22,8 +22,8 @@ std::string af_packet_device(const std::string& interface, unsigned queues, unsi
 // Arrival times of the packets of one of its queues, given its sockets; nothing if they are not available.
 std::optional<ArrivalTimes> af_packet_times(std::span<const int> sockets, uint16_t queue);
 
-// Packets received since the interface exists, as its driver counts them, before GRO merges any. Looks in this
-// process's namespace; nothing if there is no such interface.
+// Returns the packets that the interface has received since it was created, as its driver counts them, before GRO
+// merges any. Searches this process's namespace; empty if there is no such interface.
 std::optional<uint64_t> packets_on(const std::string& interface);
 
 // The size that a packet buffer needs for that device.

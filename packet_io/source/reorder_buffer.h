@@ -17,7 +17,7 @@ class ReorderBuffer {
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
   void add(std::span<const CapturedPacket> packets);
-  // No packet follows: none waits any longer.
+  // No packet follows, so all waiting packets are ready.
   void end() { ended_ = true; }
 
   // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until recycle().

@@ -38,7 +38,7 @@ template <typename Request, typename Response, size_t kMaxPending = 128>
 class OrderedPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
-  // The reassembler waits some packets for a late one, each of which may be full of responses.
+  // While the reassembler waits for a late packet, several packets full of responses may arrive.
   static constexpr size_t kMaxWaiting = 1024;
 
   // Begins a request whose first byte is that of `first`. The protocol's fields keep the values of an earlier request.

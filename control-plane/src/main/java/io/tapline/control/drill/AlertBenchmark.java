@@ -54,7 +54,7 @@ public final class AlertBenchmark implements AutoCloseable {
 
           @Override
           public void onError(Throwable error) {
-            // The missing alerts show in their count.
+            // The result counts missing alerts.
           }
 
           @Override
