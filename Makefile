@@ -54,7 +54,7 @@ NPM := npm --prefix dashboard --loglevel=error
 DASHBOARD_SOURCES = $(shell find dashboard/src -type f) $(wildcard dashboard/*.json dashboard/*.ts dashboard/*.html dashboard/.npmrc)
 
 dashboard/node_modules/.package-lock.json: dashboard/package-lock.json dashboard/package.json
-	@echo "Fetching what the dashboard is made with…"
+	@echo "Fetching the dashboard's dependencies…"
 	@$(NPM) ci >/dev/null
 	@touch $@
 
@@ -76,7 +76,7 @@ java: build-deps
 RUN := bin/tapline run "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s)" --pcap testbed/captures/http_small.pcap.zst
 archive = rm -f $(BUILD)/java/classes.jsa && TAPLINE_JAVA_OPTS="-XX:ArchiveClassesAtExit=$(BUILD)/java/classes.jsa -Xlog:cds=off -Xlog:cds+dynamic=off"
 $(BUILD)/java/classes.jsa: $(BUILD)/java/.built
-	@$(archive) $(RUN) >/dev/null 2>$(BUILD)/java/archive.log || echo "without: see $(BUILD)/java/archive.log"
+	@$(archive) $(RUN) >/dev/null 2>$(BUILD)/java/archive.log || echo "no class archive: see $(BUILD)/java/archive.log"
 
 .PHONY: build
 build: build-deps ## Build everything
@@ -96,11 +96,11 @@ demo-java:
 demo: ## Run a query over a real capture through the whole pipeline
 	@make/prepare-demo
 	@if [ $(BUILD)/java/classes.jsa -nt $(BUILD)/java/.built ]; then bin/tapline demo; else \
-	  echo "The first run also archives its classes, for faster starts: it ends some seconds after its results." >&2; \
+	  echo "The first run also archives its classes for faster starts, so it ends some seconds after its results." >&2; \
 	  $(archive) bin/tapline demo; fi
 
 .PHONY: test
-test: deps ## Run every test but the long ones
+test: deps ## Run every test except the long ones
 	@PYTHONDONTWRITEBYTECODE=1 MAKE=$(MAKE) make/test
 
 # Reports of the last run; make/results.py prints the slowest tests in one, and those that were skipped.
@@ -161,22 +161,22 @@ cluster-ready:
 	@deploy/cluster ready
 
 .PHONY: cluster
-cluster: deps cluster-ready programs java ## Bring the cluster up in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
+cluster: deps cluster-ready programs java ## Start the cluster in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
 	@deploy/cluster up $(SIZE)
 	@deploy/cluster show
 
 .PHONY: cluster-down
-cluster-down: ## Take that cluster down; nothing of it is left
+cluster-down: ## Remove that cluster completely
 	@deploy/cluster down
 
 .PHONY: reference
-reference: build ## Write docs/reference/configuration.md anew, from the programs' options
+reference: build ## Regenerate docs/reference/configuration.md from the programs' options
 	@bin/tapline reference >$(BUILD)/configuration.md
 	@mv $(BUILD)/configuration.md docs/reference/
 
 # CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for a part; the whole run takes 45 minutes.
 .PHONY: chaos
-chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
+chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containers of a separate cluster, one and two at a time; check results and recovery times; then restore it from a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
 # The site of a release is build/docs, built from its tag: the header shows the version in pom.xml.
@@ -192,11 +192,11 @@ figures: deps build ## Regenerate the figures of docs/ that take minutes, and sh
 	@make/figures $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
 .PHONY: sbom
-sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
+sbom: java ## List Tapline's components as CycloneDX in build/sbom: jars, npm packages, Debian packages of the images
 	@deploy/sbom
 
 .PHONY: packages
-packages: programs java ## Make Debian packages in build/packages
+packages: programs java ## Build Debian packages in build/packages
 	@deploy/install-packages.sh packaging/packages.txt
 	@packaging/build
 	@packaging/check build/packages
@@ -207,7 +207,7 @@ test-packages: packages ## Install the packages in a container, query, upgrade a
 	@packaging/tests/lifecycle
 
 .PHONY: bench
-bench: deps build ## Compare with baselines: needs an idle machine
+bench: deps build ## Compare with baselines (needs an idle machine)
 	@bench/run
 
 .PHONY: fuzz
@@ -218,7 +218,7 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 	@bench/fuzz run $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
 .PHONY: fuzz-api
-fuzz-api: deps build ## Ask a server everything its OpenAPI document allows, and more, as an admin, an analyst and nobody (fetches schemathesis)
+fuzz-api: deps build ## Fuzz the REST interface by its OpenAPI document, as an admin, as an analyst and without a token (fetches schemathesis)
 	@bench/fuzz_api
 
 # MUTANTS="--only trigger --fresh" for a part, including mutants that were noticed earlier.
@@ -227,7 +227,7 @@ mutants: deps programs ## Apply small faults, one at a time, and print those tha
 	@bench/mutants/run $(MUTANTS)
 
 .PHONY: soak
-soak: deps build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; 20 starts of a query, each window as on the hosts; a web shop on the network; a monitor under attack and a server for SOAK_SECONDS (600)
+soak: deps build ## Run the long tests: kills of MultiLog, Flink, Kafka, Redis and of mirroring; a million snapshots; queries over real switches; a monitor under attack and a server under load for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false

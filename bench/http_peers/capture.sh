@@ -36,7 +36,7 @@ chown www-data web
 sed "s|MODULES|$modules|" "$here/nginx.conf" >web/nginx.conf
 on web nginx -p "$work/web/" -e error.log -c "$work/web/nginx.conf" &
 server=$!
-until_true 30 listens web 80 || fail "nginx did not come up:" web/error.log
+until_true 30 listens web 80 || fail "nginx did not start:" web/error.log
 
 tcpdump -i br0 -s 0 -B 262144 --immediate-mode -Z root -w "$folder/clean.pcap" tcp 2>tcpdump.log &
 capture=$!
@@ -49,4 +49,4 @@ kill -INT "$capture"
 wait "$capture" || fail "tcpdump failed:" tcpdump.log
 grep -q '^0 packets dropped by kernel' tcpdump.log || fail "the capture has losses; try again on a less busy machine:" tcpdump.log
 cp web/access.jsonl "$folder/"
-[ "$(wc -l <"$folder/access.jsonl")" = "$requests" ] || fail "nginx logged another number of requests than $requests:" web/error.log
+[ "$(wc -l <"$folder/access.jsonl")" = "$requests" ] || fail "nginx did not log $requests requests:" web/error.log

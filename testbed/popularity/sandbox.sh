@@ -39,5 +39,5 @@ install -d proxy
 sed "s|LUA_FOLDER|$work/proxy|" "$here/proxy.conf" >proxy/nginx.conf
 cp "$here/../../deploy/nginx/tapline_pool.lua" proxy/
 on proxy nginx -p "$work/proxy/" -e error.log -c "$work/proxy/nginx.conf" || fail "nginx did not start:" proxy/error.log
-until_true 30 listens proxy 80 || fail "nginx did not come up:" proxy/error.log
+until_true 30 listens proxy 80 || fail "nginx did not start listening:" proxy/error.log
 /usr/bin/python3 -B "$here/experiment.py" "$@"

@@ -24,5 +24,5 @@ start_database db
 sql <"$here/rentals.sql"
 on web sysctl -qw net.ipv4.ip_unprivileged_port_start=80
 on web "${as_nobody[@]}" /usr/bin/python3 -B app.py --listen "${address[web]}" --db "${address[db]}" >app.jsonl 2>app.err &
-until_true 60 listens web 80 || fail "the application did not come up:" app.err
+until_true 60 listens web 80 || fail "the application did not start:" app.err
 /usr/bin/python3 -B "$here/$1.py" "${@:2}"

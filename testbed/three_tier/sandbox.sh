@@ -26,7 +26,7 @@ start_capture() {
 }
 
 stop_capture() {
-  until_true 30 nothing_open || fail "connections stay open after the load"
+  until_true 30 nothing_open || fail "connections are still open after the load"
   sleep 1  # tcpdump does not drain the kernel's buffer when it ends; a lost packet fails the log comparison
   kill -INT "$capture"
   wait "$capture" || fail "tcpdump failed:" tcpdump.log
@@ -44,7 +44,7 @@ done
 open_shop
 
 say "capturing $seconds s at $rate requests per second"
-until_true 30 nothing_open || fail "connections stay open before the load"
+until_true 30 nothing_open || fail "connections are still open before the load"
 start_capture
 sql -e 'SET GLOBAL slow_query_log = 1'
 on client "${as_nobody[@]}" /usr/bin/python3 -B client.py "${address[proxy]}" \

@@ -31,7 +31,7 @@ start_proxy() {
   sed "s/PROXY_ADDRESS/${address[proxy]}/; s/APP1_ADDRESS/${address[app1]}/; s/APP2_ADDRESS/${address[app2]}/" \
     "$here/nginx.conf" >nginx.conf
   on proxy nginx -p "$work/" -e nginx_error.log -c "$work/nginx.conf" 2>nginx.err &
-  until_true 20 listens proxy 80 || fail "nginx did not come up:" nginx.err
+  until_true 20 listens proxy 80 || fail "nginx did not start listening:" nginx.err
 }
 
 open_shop() {

@@ -72,7 +72,7 @@ done
 outside() {
   require_packages ip:iproute2 nginx:nginx mariadbd:mariadb-server mariadb:mariadb-client memcached:memcached \
     /usr/lib/python3/dist-packages/pymysql/__init__.py:python3-pymysql
-  [ -e "/run/netns/$testbed-h-${place[proxy]}" ] || fail "no testbed is up that is called $testbed: tapline testbed up"
+  [ -e "/run/netns/$testbed-h-${place[proxy]}" ] || fail "there is no testbed $testbed: run tapline testbed up"
   [ -z "$output" ] || [ -d "$output" ] || fail "no directory $output"
   exec setpriv --pdeathsig KILL unshare --mount --pid --ipc --mount-proc --fork --kill-child=KILL "$0" "${arguments[@]}"
 }
@@ -91,7 +91,7 @@ inside() {
   read -r || true
   on client "${as_nobody[@]}" /usr/bin/python3 -B client.py "${address[proxy]}" --seconds "$seconds" --rate "$rate" ||
     fail "the client saw failures:" nginx_error.log
-  until_true 30 nothing_open || fail "connections stay open after the load"
+  until_true 30 nothing_open || fail "connections are still open after the load"
   cat app1.err app2.err >&2
   [ -z "$output" ] || cp nginx_access.jsonl app1.jsonl app2.jsonl "$output"
   say "closed"

@@ -1,10 +1,11 @@
 #!lua name=tapline
 
--- Writes of the stream job, each atomic and each without effect if it or a later one was there before.
+-- Writes of the stream job. Each is atomic, and has no effect if Redis already has it or a later one.
 -- Keys, types and fields: schema/redis.md.
 
--- Moves the guard in `key` on to `position` (digits of one length, so that text order is the order of numbers).
-local function is_news(key, position)
+-- Advances the guard in `key` to `position`, unless it is there or beyond. Returns true if it advanced.
+-- Positions have the same number of digits, so their text order is the order of the numbers.
+local function advance(key, position)
   local last = redis.call('GET', key)
   if last and last >= position then
     return false
@@ -15,9 +16,9 @@ end
 
 -- KEYS last, ranking, groups, windows
 -- ARGS position, windows kept, channel, processor, name, start, end, completeness, then key text, score and row of each row;
--- the score is empty where a group has no value
+-- the score is empty if a group has no value
 local function window(keys, args)
-  if not is_news(keys[1], args[1]) then
+  if not advance(keys[1], args[1]) then
     return 0
   end
   redis.call('DEL', keys[2], keys[3])
@@ -37,11 +38,11 @@ local function window(keys, args)
   return 1
 end
 
--- KEYS last, alerts in force, windows
+-- KEYS last, active alerts, windows
 -- ARGS position, windows kept, channel of windows, channel of alerts, processor, name, start, end, completeness,
 -- then key text, "raised" or "cleared", and row of each alert
 local function alerts(keys, args)
-  if not is_news(keys[1], args[1]) then
+  if not advance(keys[1], args[1]) then
     return 0
   end
   local rows = {}
