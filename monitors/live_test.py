@@ -191,7 +191,7 @@ class LiveTest(unittest.TestCase):
         for earlier, later in zip(times, times[1:]):
             self.assertGreaterEqual(later - earlier, 0.9 * pause * 1e9, "stamped when they were polled")
 
-    def test_queries_come_and_go_and_the_others_lose_nothing(self):
+    def test_adding_and_removing_queries_costs_others_nothing(self):
         def plan(name, *parsers, **more):
             return {"format": 1, "query": name, "parsers": list(parsers), "monitors": [{"id": "local-0"}], **more}
 

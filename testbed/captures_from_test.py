@@ -86,7 +86,7 @@ class CapturesFromTest(unittest.TestCase):
         (self.into / "http" / "a.pcap").write_bytes(b"damaged")
         self.assert_copied("old.pcap", b"first")
 
-    def test_the_report_names_what_is_missing(self):
+    def test_the_report_names_missing_files(self):
         captures = [captures_from.Capture("a/b", "0123", "x/y.pcap", "f.pcap", "0" * 64)]
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

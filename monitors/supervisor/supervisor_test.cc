@@ -65,7 +65,7 @@ Outcome supervise_within(const std::function<void()>& what) {
   });
 }
 
-TEST(Supervisor, ReturnsWhatTheWorkReturns) {
+TEST(Supervisor, ReturnsTheExitCodeOfTheWork) {
   const Outcome outcome = supervise([](MonitorPage* page) { return page->worker == 1 ? 7 : 8; });
   EXPECT_TRUE(outcome.status.ok());
   EXPECT_EQ(outcome.exit_code, 7);

@@ -79,7 +79,7 @@ TEST(TelemetryRow, OverVxlanGpe) {
   const Written written(testing::ethernet(0x0800, outer), 8);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   EXPECT_TRUE(written.matches("path contains 13 && network_id == 0x1234 && src_ip == 10.0.0.1"));
-  // The frame is kept as it came, from the outermost header on.
+  // The frame is kept unchanged, including the outermost header.
   EXPECT_TRUE(std::equal(written.bytes.begin(), written.bytes.begin() + 64,
                          written.layout.frame_of(written.row.data()).begin()));
 }

@@ -42,8 +42,8 @@ class StorageTest : public testing::Test {
     ASSERT_TRUE(log->maintain().ok());
     ASSERT_EQ(writer->append(bytes_of(rows.data() + accepted), count - accepted).accepted, count - accepted);
   }
-  // Checks that the rows of all writers are just those appended, in order, from the first kept one on. Returns how many
-  // are unreadable.
+  // Checks that the rows of all writers are just those appended, in order, starting with the first kept one. Returns
+  // how many are unreadable.
   static uint64_t check_rows(const MultiLog& log) {
     auto cursor = log.query({});
     std::map<uint32_t, uint64_t> next;

@@ -332,7 +332,7 @@ TEST(OrderedPairing, WithoutLossAllPairs) {
 
 TEST(OrderedPairing, ALossyMirrorNeverPairsWrong) {
   EXPECT_GT(share_of_pairs(Simulation::Client::kWaits, 0.01), 0.999);
-  // A batch is lost from the gap on; a window is lost until the client pauses, which this one never does for long.
+  // A batch is lost after the gap; a window is lost until the client pauses, which this one never does for long.
   EXPECT_GT(share_of_pairs(Simulation::Client::kBatches, 0.01), 0.9);
   EXPECT_GT(share_of_pairs(Simulation::Client::kWindow, 0.01), 0);
 }

@@ -1,5 +1,5 @@
 // Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late, doubled, one
-// way only or from the middle on, 20 times each with different seeds, and its damaged files.
+// way only or beginning in the middle, 20 times each with different seeds, and its damaged files.
 //
 // TAPLINE_SEEDS sets the number of times. Prints a table of the results.
 #include <gtest/gtest.h>

@@ -219,7 +219,7 @@ class AgentsTest {
   }
 
   @Test
-  void hostsWatchAndWhatDiesIsNamed() throws Exception {
+  void hostsCaptureAndDeadProcessesAreNamed() throws Exception {
     Cli.Result refused =
         Cli.run(
             "query",

@@ -283,7 +283,7 @@ class ClausesTest {
   }
 
   @Test
-  void keyAndAggChooseWhatIsRanked() throws Exception {
+  void keyAndAggChooseTheRanking() throws Exception {
     List<JsonNode> rows =
         last(
             "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (top-k: k=20, w=1h, key=(method, status), by=response_bytes, agg=max)");

@@ -17,7 +17,7 @@ class DrillTest {
   @TempDir Path folder;
 
   @Test
-  void theTutorialsCommandsPrintWhatItShows() throws Exception {
+  void theTutorialsCommandsPrintItsOutput() throws Exception {
     Map<String, String> places = new LinkedHashMap<>();
     for (String port : List.of("7401", "7402", "8480")) {
       places.put(port, Integer.toString(Server.freePort()));

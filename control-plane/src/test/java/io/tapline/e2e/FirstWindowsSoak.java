@@ -15,7 +15,7 @@ class FirstWindowsSoak {
   @TempDir Path folder;
 
   @Test
-  void windowsThatAreNotPartialHaveWhatTheHostHad() throws Exception {
+  void completeWindowsMatchTheHostsCounts() throws Exception {
     try (FirstWindows windows = FirstWindows.up(folder)) {
       for (int start = 0; start < STARTS; start++) {
         Disturbance disturbance = Disturbance.values()[start % Disturbance.values().length];

@@ -13,7 +13,7 @@ class FirstWindowsTest {
   @TempDir Path folder;
 
   @Test
-  void windowsThatAreNotPartialHaveWhatTheHostHad() throws Exception {
+  void completeWindowsMatchTheHostsCounts() throws Exception {
     try (FirstWindows windows = FirstWindows.up(folder)) {
       for (Disturbance each : new Disturbance[] {Disturbance.NONE, Disturbance.MONITOR_KILLED}) {
         assertThat(windows.start(each).partial()).as("partial windows, %s", each).isPositive();

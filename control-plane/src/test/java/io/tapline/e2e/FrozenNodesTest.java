@@ -169,7 +169,7 @@ class FrozenNodesTest {
   }
 
   @Test
-  void nodesGoOnWhateverBecomesOfTheServer() throws Exception {
+  void nodesContinueWhenTheServerDiesOrStalls() throws Exception {
     signal("STOP", still.running().process());
 
     // It is suspended for longer than a freeze may last: the nodes end the freeze themselves.

@@ -267,7 +267,7 @@ class LiveQueriesTest {
   }
 
   @Test
-  void aQueryWhoseMonitorCantStartFailsInItsWords() throws Exception {
+  void aQueryWhoseMonitorCantStartFailsWithItsMessage() throws Exception {
     String gone = link.networkInterface() + "g";
     link.require("ip link add " + gone + " type veth peer name " + gone + "p");
     try (Server other = Server.start("--interface", gone)) {

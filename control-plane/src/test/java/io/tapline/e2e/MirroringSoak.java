@@ -32,7 +32,7 @@ class MirroringSoak {
 
   /** Runs MIRRORING_ROUNDS rounds. */
   @Test
-  void queriesGetTheirPacketsHoweverOftenTheyComeAndGo() throws Exception {
+  void queriesThatStartAndStopReceiveAllTheirPackets() throws Exception {
     int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "200"));
     long seed = ThreadLocalRandom.current().nextLong();
     System.out.printf("Mirroring: %d rounds, seed %d%n", rounds, seed);
@@ -40,7 +40,7 @@ class MirroringSoak {
   }
 
   @Test
-  void whatIsKilledComesBackOrIsNamedAndNothingIsLeftOver() throws Exception {
+  void killedProcessesRestartOrAreNamedAndLeaveNothingBehind() throws Exception {
     Map<String, String> before = network.fabric.switches();
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");

@@ -96,7 +96,7 @@ class PluginTest {
   }
 
   @Test
-  void theOtherQueriesGoOn() throws Exception {
+  void otherQueriesContinue() throws Exception {
     Path capture = capture(Map.of(1000, "HANG", 2000, "CRASH"));
     try (Server server = Server.start("--pcap", capture.toString(), "--plugin", plugin)) {
       String mine = server.submit(QUERY);
@@ -119,7 +119,7 @@ class PluginTest {
 
   /** The worker that restarts after a crash resumes the current queries. */
   @Test
-  void aLiveMonitorComesBackWithItsQueries() throws Exception {
+  void aLiveMonitorRestartsWithItsQueries() throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"), "SKIPPED: listening on lo needs root");
     try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());

@@ -98,7 +98,7 @@ class SamplingOverload {
   }
 
   @Test
-  void lagIsBoundedEstimatesHoldAndTheRateComesBack() throws Exception {
+  void lagIsBoundedEstimatesAreRightAndTheRateRecovers() throws Exception {
     String query = network.submit(QUERY);
     network.server().awaitState(query, "running");
     Phase high = new Phase(LOAD, OVERLOAD_S);

@@ -55,7 +55,7 @@ class TakeoverSoak {
   }
 
   @Test
-  void whateverIsKilledTheQueryGoesOnAndNothingIsLeftOver() throws Exception {
+  void theQueryContinuesAfterAnyKillAndLeavesNothingBehind() throws Exception {
     Map<String, String> before = state();
     query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");

@@ -83,14 +83,14 @@ class UnansweredTest {
 
   @ParameterizedTest
   @EnumSource
-  void everyProcessorCountsWhatTheServersLogSays(Outage outage) throws Exception {
+  void everyProcessorAgreesWithTheServersLog(Outage outage) throws Exception {
     List<JsonNode> rows =
         Cli.run("run", outage.process, "--pcap", outage.capture, "--json").expectSuccess().json();
     requireLogged(outage, rows);
   }
 
   @Test
-  void restAndRedisSayTheSame() throws Exception {
+  void restAndRedisAgree() throws Exception {
     try (TestRedis redis = TestRedis.start();
         Jedis client = redis.client();
         Server server =

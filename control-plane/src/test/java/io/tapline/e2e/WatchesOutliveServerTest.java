@@ -97,7 +97,7 @@ class WatchesOutliveServerTest {
   }
 
   @Test
-  void aKilledServersWatchesGoOn() throws Exception {
+  void watchesOfAKilledServerContinue() throws Exception {
     String watch = add();
     awaitEvaluation();
     killServer();

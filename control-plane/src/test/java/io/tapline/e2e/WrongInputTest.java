@@ -125,7 +125,7 @@ class WrongInputTest {
   }
 
   @Test
-  void rolesWithoutTheTlsThatTellsThem() {
+  void rolesRequireTls() {
     String some = capture().toString();
     expectError(
         Cli.run("server", "--agents", "127.0.0.1:0", "--agents-client-ca", some),
