@@ -177,7 +177,7 @@ bool wait_for_traffic(pid_t child, const volatile uint32_t* samples, int report_
   return *samples != 0;
 }
 
-// Reads until the warm-up is over, by the clock and by the rounds over all connections, and then for the measured time.
+// Reads until the warm-up is over, in time and in rounds over all connections, and then for the measured time.
 void read_while_measured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
   const int64_t least_ns = monotonic_ns() + static_cast<int64_t>(trial.warm_up_s * 1e9);
   const int64_t most_ns = least_ns + static_cast<int64_t>(kPatienceS * 1e9);
@@ -202,7 +202,7 @@ bool end(pid_t child, int report_fd, std::string* report) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// The queue's samples from the end of the warm-up on, for the requested time.
+// The queue's samples after the warm-up, for the requested time.
 void add_queue(const QueueSamples& queue, const Trial& trial, Measured* measured) {
   const double hz = tsc_hz();
   if (queue.count == 0) return;

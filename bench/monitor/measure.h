@@ -38,7 +38,7 @@ struct Measured {
   // CPU time of the receiving thread, which excludes time taken by other processes, in TSC cycles. For the last queue.
   double cycles_per_packet = 0;
   // Packets that were received and not lost on their way to the parsers, for all queues together, with the cores to
-  // themselves: by CPU time if a thread does all the work for its packets, else by the clock.
+  // themselves: by CPU time if a thread does all the work for its packets, else by wall-clock time.
   double packets_per_second = 0;
   double lost_share = 0;  // of the received packets
   std::vector<Window> windows;

@@ -3,7 +3,7 @@
 //
 //   bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB
 //
-// listens on FOLDER/hN for N from FIRST on, each with the capture's packets, until SIGTERM.
+// listens on FOLDER/hN for each N starting with FIRST, each with the capture's packets, until SIGTERM.
 #include <signal.h>
 
 #include <atomic>

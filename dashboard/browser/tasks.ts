@@ -42,5 +42,5 @@ export function mostCpuMs(tasks: Task[]): number {
 export function longest(tasks: Task[]): string {
   const wallMs = Math.max(...tasks.map((task) => task.wallMs));
   const over = tasks.filter((task) => task.wallMs >= 50).length;
-  return `${tasks.length} tasks, the longest ${Math.round(mostCpuMs(tasks))} ms of processor time, ${Math.round(wallMs)} ms by the clock; ${over} of 50 ms and more by the clock`;
+  return `${tasks.length} tasks, the longest ${Math.round(mostCpuMs(tasks))} ms of processor time, ${Math.round(wallMs)} ms of wall-clock time; ${over} of at least 50 ms of wall-clock time`;
 }

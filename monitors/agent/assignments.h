@@ -66,7 +66,7 @@ class Assignments {
     uint64_t granted = 0;
     uint64_t spent = 0;
     // SAMPLE auto: what the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must know it
-    // from its first packet on, since switches may copy no more than that.
+    // before its first packet, since switches may copy no more than that.
     double limit = 0;
     // Switches have confirmed that they copy its packets.
     bool mirrored = false;

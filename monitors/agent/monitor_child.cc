@@ -17,7 +17,7 @@ extern char** environ;
 namespace tapline {
 namespace {
 
-// The child's secrets use the descriptors from this one on.
+// The first descriptor of the child's secrets.
 constexpr int kFirstSecret = 3;
 
 // Closed at the end of its scope.

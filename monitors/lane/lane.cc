@@ -334,7 +334,7 @@ void Lane::close_second(int64_t time_ns) {
   // Losses in whole seconds without packets are reported with those seconds.
   if (!first && caught_up_ && second_ns > next_second_ns_) count_losses();
   next_second_ns_ = second_ns + kNsPerSecond;
-  // Queries on a capture file watch from the next packet on.
+  // Queries on a capture file watch starting with the next packet.
   if (unwatched_ != 0) begin_to_watch(time_ns);
   if (first) return;
   run_parsers();

@@ -18,7 +18,7 @@ namespace tapline {
 enum class TextForm : uint8_t {
   kAsIs,
   kTemplate,  // the varying parts are replaced, according to the kind of text
-  kPath,      // for URLs: without the part from ? or # on
+  kPath,      // for URLs: without ? or # and everything after it
   kHash,      // 16 digits of a keyed hash; empty texts stay empty
   kOmit,      // ""
 };

@@ -2,7 +2,7 @@
 //
 // The supervisor keeps nothing but the page. It never loads DPDK, Kafka or a plug-in, so nothing a plug-in does can
 // reach it. A worker that dies, or does not return from a plug-in within the watchdog's time, is replaced at once; the
-// plug-in that it was in gets a strike, and is left out from the second one on. A worker that dies elsewhere is also
+// plug-in that it was in gets a strike, and is left out after the second one. A worker that dies elsewhere is also
 // replaced, but after ever longer pauses, and not indefinitely. Single-threaded.
 #pragma once
 

@@ -65,7 +65,7 @@ class HeaderCapture {
                                                      std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
   ~HeaderCapture();
 
-  // Any thread: changes the settings from the next burst on. Returns kInvalid for an invalid filter.
+  // Any thread: changes the settings, starting with the next burst. Returns kInvalid for an invalid filter.
   Status change(const CaptureSettings& settings);
 
   // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.

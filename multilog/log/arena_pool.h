@@ -17,7 +17,7 @@ namespace tapline::multilog {
 
 class ArenaPool {
  public:
-  // `arena_bytes` is rounded up to pages (huge pages from 1 MiB on).
+  // `arena_bytes` is rounded up to pages (huge pages at 1 MiB and above).
   ArenaPool(size_t arena_bytes, size_t max_arenas);
   ~ArenaPool();
   ArenaPool(const ArenaPool&) = delete;

@@ -176,7 +176,7 @@ DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* pac
 
 // An IP datagram that FragmentTable reassembled, with the flow's fields from its fragments' frames.
 struct Datagram {
-  RawPacket raw;  // from the IP header on; wire_bytes covers all its frames
+  RawPacket raw;  // begins with the IP header; wire_bytes covers all its frames
   uint8_t vlan_tags = 0;
   uint16_t vlan[2] = {0, 0};
   uint32_t network_id = 0;

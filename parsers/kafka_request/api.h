@@ -17,7 +17,7 @@ namespace tapline::kafka {
 //   ( )       an array, whose elements are all skipped
 //   @a  @a-b  behind a step: only in versions from a (to b)
 //
-// From version `flexible` on, lengths are varints, and structures end with tagged fields.
+// Since version `flexible`, lengths are varints, and structures end with tagged fields.
 struct Api {
   std::string_view name;
   int16_t latest;

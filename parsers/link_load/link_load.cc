@@ -154,7 +154,7 @@ class LinkLoad final : public Parser {
     sums_[followed->sums[side] - 1].sum.add_hole(progress, &followed->shares[side]);
   }
 
-  // A flow is followed from its first payload on, so floods of SYNs take no slot.
+  // A flow is followed once it has payload, so floods of SYNs take no slot.
   Followed* follow(const Packet& packet, uint32_t sum) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
     const Side side = rates::side_of(packet);

@@ -115,7 +115,7 @@ constexpr BinaryCommand kBinaryCommands[] = {
 struct Words {
   std::string_view word[kMaxTokens];
   size_t count = 0;          // number of words; only the first kMaxTokens are kept
-  std::string_view rest[2];  // from the second word on; from the third word on
+  std::string_view rest[2];  // without the first word; without the first two
 };
 
 std::string_view without_end(std::string_view line) {

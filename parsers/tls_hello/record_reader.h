@@ -26,9 +26,9 @@ class RecordHandler {
   virtual bool is_protected_from_now(Side side) = 0;
 };
 
-// Reads one side's stream as TLS records (RFC 8446 section 5.1, RFC 5246 section 6.2.1) from its hello on, which may
-// span several records and segments. Other handshake messages are skipped. A hello is searched for at the beginning of
-// each piece of the stream, since TLS may begin after another protocol (STARTTLS, CONNECT).
+// Reads one side's stream as TLS records (RFC 8446 section 5.1, RFC 5246 section 6.2.1) starting with its hello, which
+// may span several records and segments. Other handshake messages are skipped. A hello is searched for at the beginning
+// of each piece of the stream, since TLS may begin after another protocol (STARTTLS, CONNECT).
 class RecordReader {
  public:
   static constexpr size_t kMaxHelloBytes = 32 << 10;

@@ -168,7 +168,7 @@ void Condition::find_threshold() {
   if ((op != Op::kGreater && op != Op::kGreaterEqual) || falls) return;
   const double constant = expression_[1].constant;
   const double least = op == Op::kGreater ? std::floor(constant) + 1 : std::ceil(constant);
-  // From 2^53 on, doubles can't represent every whole number.
+  // At 2^53 and above, doubles can't represent every whole number.
   if (least >= 1 && least < 9e15) threshold_ = {measure, least};
 }
 

@@ -58,7 +58,7 @@ Estimates estimate(const Observation& seen, const EstimateOptions& options);
 std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, int64_t window_ns,
                                        const EstimateOptions& options);
 
-// Microseconds from a sample's first bit to its estimate, of samples sent from `from_ns` on.
+// Microseconds from a sample's first bit to its estimate, of samples sent at `from_ns` or later.
 std::vector<double> waits_us(const std::vector<Wait>& waits, int64_t from_ns);
 
 // The collector's view of a copy of a TCP segment.

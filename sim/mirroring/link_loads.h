@@ -14,7 +14,7 @@ struct LinkLoads {
 };
 
 // Sends the copies through the estimators as the parser link_load does. Each flow has its sender's link to itself, and
-// loads are those of these links. Reports a load per link and options.every_ns, from the second interval on.
+// loads are those of these links. Reports a load per link and options.every_ns, starting with the second interval.
 LinkLoads link_loads(const Observation& seen, const EstimateOptions& options);
 
 }  // namespace tapline::mirroring

@@ -17,11 +17,11 @@ struct Sampling {
   std::vector<double> samples_by_flow;  // number of packets
 };
 
-// Planck section 5.3. Counts the packets with payload whose copies arrived from `from_ns` on. A sender's burst ends
+// Planck section 5.3. Counts the packets with payload whose copies arrived at `from_ns` or later. A sender's burst ends
 // when its link becomes idle.
 Sampling sampling_of(const Observation& seen, int64_t from_ns, uint64_t link_bits_per_second);
 
-// Delay of each copy from `from_ns` on, from the first bit on the sender's link to the last bit at the collector.
+// Delay of each copy at `from_ns` or later, from the first bit on the sender's link to the last bit at the collector.
 std::vector<double> sample_delays_us(const Observation& seen, int64_t from_ns);
 
 // The values may be in any order; figures of no values are 0. `share` is 0 to 1.

@@ -194,7 +194,7 @@ final class BenchDrillCommand implements Callable<Integer> {
           String.format(
               Locale.ROOT,
               "%d nodes, a snapshot every %d ms (%.0f a second): %,.0f rows/s without, %,.0f with;"
-                  + " %.1f %% fewer by the clock, %.1f %% by the writer's CPU time (medians of %d pairs of rounds)",
+                  + " %.1f %% fewer by wall-clock time, %.1f %% by the writer's CPU time (medians of %d pairs of rounds)",
               count,
               EVERY.toMillis(),
               median(rounds, Round::snapshots) * 2,

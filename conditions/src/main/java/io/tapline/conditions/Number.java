@@ -17,7 +17,7 @@ public record Number(BigInteger whole, double real) {
   private static final BigInteger MOST_U64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
-  /** From this value on, a product with a unit stays real. */
+  /** At this value and above, a product with a unit stays real. */
   private static final double MOST_WHOLE_PRODUCT = 1e18;
 
   private static final Map<String, Integer> NAMES =

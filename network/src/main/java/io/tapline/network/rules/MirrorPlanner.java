@@ -55,7 +55,7 @@ public final class MirrorPlanner {
     return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
   }
 
-  /** Linux assigns client ports from this one on; other systems begin higher. */
+  /** The lowest client port that Linux assigns; other systems begin higher. */
   private static final int FIRST_CLIENT_PORT = 32_768;
 
   /**

@@ -36,8 +36,8 @@ public record PortMask(int value, int mask) {
   }
 
   /**
-   * Returns the ports with {@code count} zeros from the second lowest bit on: half of all ports, a
-   * quarter, … Linux assigns even ports to clients first, so the lowest bit carries little
+   * Returns the ports with {@code count} zeros starting with the second lowest bit: half of all
+   * ports, a quarter, … Linux assigns even ports to clients first, so the lowest bit carries little
    * information.
    */
   static PortMask zeros(int count) {
