@@ -19,7 +19,7 @@ struct Event {
   uint32_t channel = 0;  // index in Program::channels()
   EventScope scope = EventScope::kAll;
   GroupKey group;
-  Interval value;  // the left side of the condition's first comparison
+  Interval value;  // the left side of the first comparison of `when`
   // kPossible: the condition is true for some of the values between the bounds, or for the counted packets but perhaps
   // not with the lost ones. Never kFalse.
   Verdict verdict = Verdict::kTrue;

@@ -351,6 +351,7 @@ bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
   const bool clears = trigger.clear && alerts_.was_in_force(key, last_end_ns());
   const Condition& condition = clears ? *trigger.clear : trigger.condition;
   event->verdict = condition.test(counts, &event->value);
+  if (clears) trigger.condition.test(counts, &event->value);
   if (event->verdict == Verdict::kFalse || (report_.partial && !condition.rises())) return false;
   if (lost_packets_ > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
   return !trigger.has_state() || alerts_.meet(key, trigger, last_end_ns(), end_ns());

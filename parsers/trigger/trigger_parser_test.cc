@@ -186,6 +186,25 @@ TEST(TriggerParser, AnAlertLastsUntilItsSecondThreshold) {
   EXPECT_EQ(lines, (Lines{"0 954", "0 754", "0 754", "0 954"}));
 }
 
+TEST(TriggerParser, AnAlertLastsAsLongAsAConditionOnOtherValues) {
+  Conversation conversation;
+  conversation.handshake();
+  for (const size_t bytes : {900, 500, 300, 900, 50}) {
+    conversation.wait_ns((conversation.now_ns() / (10 * kMs) + 1) * 10 * kMs - conversation.now_ns());
+    conversation.client(std::string(bytes, 'x'));
+  }
+  Trigger trigger = bytes_above(800);
+  // Ends with a window of less than 400 B of payload.
+  trigger.clear = apply(Op::kAnd, apply(Op::kGreaterEqual, value_of(Measure::kPackets), number(1)),
+                        apply(Op::kGreaterEqual, value_of(Measure::kPayloadBytes), number(400)));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {trigger});
+  harness.all(conversation.frames());
+  Lines values;
+  for (const auto& tuple : harness.tuples()) values.push_back(value_of(tuple));
+  EXPECT_EQ(values, (Lines{"954", "554", "954"})) << "the value is that of `when`";
+}
+
 TEST(TriggerParser, ANetworksPacketsCountTogether) {
   std::vector<Frame> frames;
   for (const char* client : {"10.1.2.3", "10.1.2.77", "10.1.3.1", "2001:db8:0:7::1", "2001:db8:0:7::2"}) {

@@ -146,7 +146,9 @@ struct Alert {
     const bool follows = last_met_ns == start_ns - trigger.every_ns;
     const bool lasts = in_force && follows;
     const Expression& condition = lasts && !trigger.clear.empty() ? trigger.clear : trigger.when;
-    const bool met = (!partial || is_rising(condition)) && holds(condition, counted, trigger.burst_ns, value);
+    double ignored = 0;
+    const bool met = (!partial || is_rising(condition)) && holds(condition, counted, trigger.burst_ns, &ignored);
+    holds(trigger.when, counted, trigger.burst_ns, value);
     in_a_row = !met ? 0 : follows ? in_a_row + 1 : 1;
     if (met) last_met_ns = start_ns;
     const bool cooling = began_ns && start_ns - *began_ns < trigger.cooldown_ns;

@@ -171,6 +171,9 @@ final class ProcessorCompiler {
       packetTriggers.complete(result, arguments, number);
       return;
     }
+    if (result.hasTrigger()) {
+      TriggerReader.requireThreshold(arguments, errors);
+    }
     if (arguments.has("every") && PacketTriggers.needsPackets(compiled, parser)) {
       packets
           .obstacle(compiled)

@@ -5,6 +5,7 @@ import io.tapline.compiler.access.AlertTopicPolicy;
 import io.tapline.compiler.access.WebhookPolicy;
 import io.tapline.compiler.access.WebhookUrl;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.packets.PacketCondition;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
@@ -63,14 +64,30 @@ final class TriggerReader {
         .ifPresent(
             word ->
                 Literals.threshold(word.text())
-                    .ifPresentOrElse(
-                        trigger::setClear,
-                        () ->
-                            errors.type(
-                                word.span(),
-                                "clear= is not a threshold: " + Names.quoted(word.text()),
-                                "a number, size or duration, for example 5MB")));
+                    .ifPresentOrElse(trigger::setClear, () -> requireCondition(word, errors)));
     return trigger;
+  }
+
+  private static void requireCondition(Ast.Word clear, Errors errors) {
+    if (!PacketCondition.isCondition(clear)) {
+      errors.type(
+          clear.span(),
+          "clear= is not a threshold: " + Names.quoted(clear.text()),
+          "a number, size or duration, for example 5MB");
+    }
+  }
+
+  /** Reports a condition as {@code clear} of a trigger that compares tuples with a threshold. */
+  static void requireThreshold(Arguments arguments, Errors errors) {
+    arguments
+        .word("clear")
+        .filter(word -> !PacketCondition.isThreshold(word) && PacketCondition.isCondition(word))
+        .ifPresent(
+            word ->
+                errors.conflict(
+                    word.span(),
+                    "clear= is a condition, which only triggers of the parser packets can test",
+                    "a threshold, for example clear=5MB, or PARSE packets"));
   }
 
   private static Optional<WebhookUrl> url(Ast.Word word, Errors errors) {

@@ -92,6 +92,38 @@ class PacketConditionTest {
         .contains("in the monitor, on packets with dst_port");
   }
 
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "count < 10 | PACKETS 10.0 GREATER_EQUAL",
+        "max(bytes) <= 80 and count < 10 | MAX_BYTES 80.0 GREATER PACKETS 10.0 GREATER_EQUAL OR",
+        "count(rst) < 1 or (rate < 5 and count(syn) <= 2) |"
+            + " RST 1.0 GREATER_EQUAL PACKETS 0.01 DIVIDE 5.0 GREATER_EQUAL SYN 2.0 GREATER OR AND",
+        "burst(bytes, 80us) < 9 | BURST 9.0 GREATER_EQUAL",
+      })
+  void aConditionEndsAnAlert(String clear, String lasting) {
+    String arguments =
+        "when=\"count > 50 and count(syn) > 3\", clear=\"%s\", group=dst_ip, every=10ms";
+    PacketTrigger trigger = plan(arguments.formatted(clear)).getTriggers(0);
+    assertThat(PacketTriggersTest.text(trigger.getClearList())).isEqualTo(lasting);
+    assertThat(Durations.toMicros(trigger.getBurst())).isEqualTo(clear.contains("burst") ? 80 : 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "http_get TO h1 PROCESS (trigger: ",
+        "tcp_pkt_size TO h1 SAMPLE * PROCESS (trigger: group=src_ip, every=10ms, "
+      })
+  void tuplesAreComparedWithAThreshold(String query) {
+    String parser = query.startsWith("http") ? "response_bytes" : "bytes";
+    String text =
+        "PARSE %swhen=\"sum(%s) > 9KB\", clear=\"sum(bytes) < 5KB\")".formatted(query, parser);
+    assertThat(Fixtures.errors(text))
+        .contains("clear= is a condition, which only triggers of the parser packets can test");
+  }
+
   @Test
   void ratesAreThoseOfTheWholeWindow() {
     PacketTrigger trigger = plan("when=\"rate > 100\", every=10ms, w=100ms").getTriggers(0);
@@ -114,6 +146,8 @@ class PacketConditionTest {
         .contains(cost.formatted(9));
     assertThat(Explain.render(plan("when=\"count(retransmitted) > 5\", every=10ms"), List.of()))
         .contains(cost.formatted(49));
+    String clear = "when=\"count(syn) > 5\", clear=\"count(retransmitted) < 5\", every=10ms";
+    assertThat(Explain.render(plan(clear), List.of())).contains(cost.formatted(49));
   }
 
   @Test
@@ -153,9 +187,12 @@ class PacketConditionTest {
         "when=\"burst(bytes, 8us) > 5 or burst(bytes, 16us) > 5\" | its bursts have two spans",
         "when=\"sum(bytes, 5us) > 5\" | sum takes one field",
         "when=\"count < 5\", group=src_ip | groups without packets meet it",
-        "when=\"count > 5\", clear=-1, group=src_ip | groups without packets meet it",
-        "when=\"count > 5 and count(syn) > 3\", clear=2 | clear replaces the number",
-        "when=\"count > 5\", clear=x | clear",
+        "when=\"count > 5\", clear=-1, group=src_ip | groups without packets would stay on alert",
+        "when=\"count > 5 and count(syn) > 3\", clear=2 | a threshold as clear replaces the number",
+        "when=\"count > 5\", clear=x | clear= is not a threshold: 'x'",
+        "when=\"count > 5\", clear=\"max(syn) < 5\" | clear= is not a threshold",
+        "when=\"count > 5\", clear=\"count > 9\", group=src_ip | groups without packets would stay on alert",
+        "when=\"burst(bytes, 8us) > 5\", clear=\"burst(bytes, 16us) < 5\" | its bursts have two spans",
         "when=\"count > 5\", w=25ms | w= is not a multiple of every=",
         "when=\"count > 5\", group=flow_hash | addresses and ports",
         "when=\"count > 5\", only=\"bytes > 5\" | only= must join comparisons",

@@ -295,8 +295,8 @@ public final class ProcessorCatalogue {
                 "clear",
                 ArgumentType.TEXT,
                 "the threshold of when",
-                "a number, size or duration",
-                "threshold that ends an alert once it has begun"),
+                "a number, size or duration; of packets, also a condition",
+                "threshold, or condition, that ends an alert once it has begun"),
             new ArgumentInfo(
                 "after",
                 ArgumentType.INTEGER,

@@ -37,6 +37,9 @@ public record PacketCondition(
           Measure.IN_FLIGHT_BYTES, "sum(in_flight_bytes)",
           Measure.UNACKED_BYTES, "sum(unacked_bytes)");
 
+  /** Longer than each burst. */
+  private static final long ANY_WINDOW_NS = Long.MAX_VALUE;
+
   /** Returns the condition of a trigger that compares a sum of bytes or packets. */
   public static PacketCondition ofSum(Measure measure, Processor trigger) {
     Operator operator = OPERATORS.get(trigger.getCondition().getComparison());
@@ -54,41 +57,74 @@ public record PacketCondition(
   }
 
   /**
-   * Parses the arguments {@code when} and {@code clear}.
+   * Parses the arguments {@code when} and {@code clear}: a threshold that replaces the one of
+   * {@code when}, or a condition that ends an alert.
    *
    * @param windowNs length of the windows
    */
   public static Optional<PacketCondition> read(
       Ast.Word when, Optional<Ast.Word> clear, long windowNs, Errors errors) {
-    PacketExpression read;
-    try {
-      read = PacketExpression.parse(when.text(), windowNs);
-    } catch (PacketExpression.Fault fault) {
-      errors.add(
-          when.span(), QueryError.Code.TYPE, "when: " + fault.getMessage(), fault.expected(), "");
+    PacketMeasures measures = new PacketMeasures(windowNs);
+    Optional<PacketExpression> read = parse("when", when, measures, errors);
+    if (read.isEmpty()) {
       return Optional.empty();
     }
-    List<PacketStep> steps = read.steps();
-    if (clear.isEmpty()) {
-      return Optional.of(new PacketCondition(steps, List.of(), read.burstNs(), read.unit()));
-    }
-    Optional<Double> threshold = Literals.threshold(clear.get().text());
-    if (threshold.isEmpty() || !read.comparesOneNumber()) {
-      errors.type(
-          clear.get().span(),
-          "clear replaces the number of a when= with one comparison",
-          "a number, size or duration, and when= such as \"sum(bytes) > 10MB\"");
-      return Optional.empty();
-    }
-    List<PacketStep> clearing = new ArrayList<>(steps);
-    clearing.set(steps.size() - 2, step(threshold.get()));
-    return Optional.of(new PacketCondition(steps, clearing, read.burstNs(), read.unit()));
+    Optional<List<PacketStep>> lasting =
+        clear.isEmpty()
+            ? Optional.of(List.of())
+            : isThreshold(clear.get())
+                ? replaced(read.get(), clear.get(), errors)
+                : parse("clear", clear.get(), measures, errors).map(PacketExpression::negated);
+    return lasting.map(
+        steps ->
+            new PacketCondition(read.get().steps(), steps, measures.burstNs(), read.get().unit()));
   }
 
-  /** Returns true if a group without packets meets it. */
-  public boolean isTrueWithoutPackets() {
-    return PacketExpression.isTrueWithoutPackets(when)
-        || !clear.isEmpty() && PacketExpression.isTrueWithoutPackets(clear);
+  private static Optional<PacketExpression> parse(
+      String argument, Ast.Word word, PacketMeasures measures, Errors errors) {
+    try {
+      return Optional.of(PacketExpression.parse(word.text(), measures));
+    } catch (PacketExpression.Fault fault) {
+      String message = argument + ": " + fault.getMessage();
+      errors.add(word.span(), QueryError.Code.TYPE, message, fault.expected(), "");
+      return Optional.empty();
+    }
+  }
+
+  /** Returns true if {@code clear} is a threshold instead of a condition. */
+  public static boolean isThreshold(Ast.Word clear) {
+    return Literals.threshold(clear.text()).isPresent();
+  }
+
+  /** Returns true if {@code clear} can be a condition on packets. */
+  public static boolean isCondition(Ast.Word clear) {
+    PacketMeasures measures = new PacketMeasures(ANY_WINDOW_NS);
+    return parse("clear", clear, measures, new Errors()).isPresent();
+  }
+
+  /** Returns the condition with another threshold. */
+  private static Optional<List<PacketStep>> replaced(
+      PacketExpression when, Ast.Word clear, Errors errors) {
+    if (!when.comparesOneNumber()) {
+      errors.type(
+          clear.span(),
+          "a threshold as clear replaces the number of a when= with one comparison",
+          "a condition that ends the alert, such as clear=\"count < 10\"");
+      return Optional.empty();
+    }
+    List<PacketStep> steps = new ArrayList<>(when.steps());
+    steps.set(steps.size() - 2, step(Literals.threshold(clear.text()).orElseThrow()));
+    return Optional.of(steps);
+  }
+
+  /** Returns true if an alert of a group begins without packets. */
+  public boolean beginsWithoutPackets() {
+    return PacketExpression.isTrueWithoutPackets(when);
+  }
+
+  /** Returns true if an alert of a group lasts without packets, because of {@code clear}. */
+  public boolean lastsWithoutPackets() {
+    return !clear.isEmpty() && PacketExpression.isTrueWithoutPackets(clear);
   }
 
   /**

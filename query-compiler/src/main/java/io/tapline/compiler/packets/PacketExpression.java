@@ -43,6 +43,14 @@ final class PacketExpression {
           Map.of("+", Operator.ADD, "-", Operator.SUBTRACT),
           Map.of("*", Operator.MULTIPLY, "/", Operator.DIVIDE));
   private static final int COMPARISONS = 2;
+  private static final Map<Operator, Operator> OPPOSITES =
+      Map.of(
+          Operator.OR, Operator.AND,
+          Operator.AND, Operator.OR,
+          Operator.GREATER, Operator.LESS_EQUAL,
+          Operator.GREATER_EQUAL, Operator.LESS,
+          Operator.LESS, Operator.GREATER_EQUAL,
+          Operator.LESS_EQUAL, Operator.GREATER);
 
   /** A text that is not a condition on packets. */
   static final class Fault extends Exception {
@@ -69,16 +77,16 @@ final class PacketExpression {
   private int nesting;
   private String comparedUnit;
 
-  private PacketExpression(List<String> tokens, long windowNs) {
+  private PacketExpression(List<String> tokens, PacketMeasures measures) {
     this.tokens = tokens;
-    this.measures = new PacketMeasures(windowNs);
+    this.measures = measures;
   }
 
   /**
-   * @param windowNs length of the windows, for rates
+   * @param measures values that it may compare; conditions of a trigger share them
    */
-  static PacketExpression parse(String text, long windowNs) throws Fault {
-    PacketExpression expression = new PacketExpression(tokens(text), windowNs);
+  static PacketExpression parse(String text, PacketMeasures measures) throws Fault {
+    PacketExpression expression = new PacketExpression(tokens(text), measures);
     Part all = expression.level(0);
     if (expression.at < expression.tokens.size()) {
       throw new Fault(
@@ -100,9 +108,18 @@ final class PacketExpression {
     return steps;
   }
 
-  /** Returns the length of the spans of bursts in nanoseconds, or 0. */
-  long burstNs() {
-    return measures.burstNs();
+  /**
+   * Returns the steps of the opposite condition. As a comparison with an absent value is false, its
+   * opposite is false, too.
+   */
+  List<PacketStep> negated() {
+    return steps.stream()
+        .map(
+            each ->
+                each.hasOperator()
+                    ? step(OPPOSITES.getOrDefault(each.getOperator(), each.getOperator()))
+                    : each)
+        .toList();
   }
 
   /** Returns the unit of the left side of the first comparison. */

@@ -157,7 +157,7 @@ final class PacketMeasures {
           "the span of a burst is out of range",
           "a multiple of 8 ns, at most " + Literals.durationText(windowNs));
     } else if (burstNs != 0 && burstNs != spanNs) {
-      throw new Fault("its bursts have two spans", "one span in a condition");
+      throw new Fault("its bursts have two spans", "one span in a trigger");
     }
     burstNs = spanNs;
     return new Value(List.of(step(Measure.BURST)), "bytes");

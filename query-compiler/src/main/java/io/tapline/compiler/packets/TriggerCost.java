@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The cost of triggers that a monitor tests on packets, in time of one core. The steps are those of
@@ -108,7 +109,7 @@ public final class TriggerCost {
   }
 
   private static boolean needsTcp(PacketTrigger trigger) {
-    return trigger.getWhenList().stream()
+    return Stream.concat(trigger.getWhenList().stream(), trigger.getClearList().stream())
         .anyMatch(step -> step.hasMeasure() && !FROM_HEADERS.contains(step.getMeasure()));
   }
 
