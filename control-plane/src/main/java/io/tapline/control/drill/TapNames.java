@@ -11,7 +11,7 @@ public final class TapNames {
   private TapNames() {}
 
   /** Returns true if a field of bytes is a name. */
-  static boolean contain(String field) {
+  public static boolean contain(String field) {
     return FIELDS.contains(field);
   }
 

@@ -137,7 +137,7 @@ public record WatchSpec(
    */
   List<Definition> definitions(String name, int sharers) {
     List<Definition> definitions = new ArrayList<>();
-    String filterName = filter.isAll() ? "" : name + "_filter";
+    String filterName = filterName(name);
     if (PROGRESS.matcher(filter.text()).find()) {
       definitions.add(progress(name + "_seq"));
     }
@@ -175,6 +175,15 @@ public record WatchSpec(
               .build());
     }
     return definitions;
+  }
+
+  /**
+   * Returns the name of the filter on nodes; empty if all headers are selected.
+   *
+   * @param name name of the watch
+   */
+  public String filterName(String name) {
+    return filter.isAll() ? "" : name + "_filter";
   }
 
   /**

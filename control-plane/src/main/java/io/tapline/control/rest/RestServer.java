@@ -75,7 +75,7 @@ public final class RestServer implements AutoCloseable {
     tlsEnd(options).ifPresent(metrics::certificateEnds);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries, Optional.ofNullable(source)).routes());
-    routes.addAll(new DrillRoutes(drill).routes());
+    routes.addAll(new DrillRoutes(drill, queries).routes());
     routes.addAll(new NodeRoutes(drill, () -> agents(source), queries.accounting()).routes());
     routes.addAll(new TopologyRoutes(queries).routes());
     routes.addAll(new LinkRoutes(queries).routes());

@@ -165,6 +165,30 @@ public final class StoredQueries implements AutoCloseable {
     write(id, number, 0, "[" + row(id, number, 0, 1, url) + "]");
   }
 
+  /** Writes a window of all time of the first processor with an alert for this group. */
+  public void alert(String id, String alert, String key) {
+    long endNs = Long.MAX_VALUE;
+    String row =
+        "{\"key\": %s, \"window_start_ns\": 0, \"window_end_ns\": %d, \"alert\": {\"id\": \"%s\"}}";
+    Map<String, String> fields =
+        Map.of(
+            "processor",
+            "0",
+            "name",
+            "trigger",
+            "window_start_ns",
+            "0",
+            "window_end_ns",
+            Long.toString(endNs),
+            "rows",
+            "[" + row.formatted(key, endNs, alert) + "]",
+            "completeness",
+            COMPLETENESS);
+    try (Jedis client = redis.client()) {
+      client.xadd("tapline:query:" + id + ":windows", StreamEntryID.NEW_ENTRY, fields);
+    }
+  }
+
   private static String name(int processor) {
     return processor == 0 ? "top-k" : "diff-group";
   }

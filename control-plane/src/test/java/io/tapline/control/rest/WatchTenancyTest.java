@@ -239,6 +239,56 @@ class WatchTenancyTest {
     assertThat(rows(DB, "dst_port = (80)")).isBetween(1, all - 1);
   }
 
+  @Test
+  void anAlertOpensTheHeadersOfItsWindowAndGroup() throws Exception {
+    JsonNode alert = alerts(WEB).get(0);
+    String id = alert.path("id").asText();
+    String client = alert.path("key").path("src_ip").asText();
+    JsonNode rows = Rest.json(drillAlert(WEB, id, "")).path("rows");
+    // The alert came as soon as the condition was met; the window went on.
+    assertThat(rows).hasSizeGreaterThanOrEqualTo(alert.path("value").asInt());
+    for (JsonNode row : rows) {
+      assertThat(row.path("src_ip").asText()).isEqualTo(client);
+      assertThat(row.path("dst_port").asInt()).isEqualTo(80);
+      assertThat(row.path("node").asText()).isEqualTo("h1");
+      assertThat(row.path("time_ns").asLong())
+          .isGreaterThanOrEqualTo(alert.path("window_start_ns").asLong())
+          .isLessThan(alert.path("window_end_ns").asLong());
+    }
+    JsonNode narrowed = Rest.json(drillAlert(WEB, id, ", \"filter\": \"tcp_flags == 2\""));
+    assertThat(narrowed.path("rows").size()).isBetween(0, rows.size() - 1);
+    JsonNode counted = Rest.json(drillAlert(OPS, id, ", \"aggregate\": \"COUNT\""));
+    assertThat(counted.path("groups").get(0).path("value").asInt()).isEqualTo(rows.size());
+    Rest.problem(drillAlert(WEB, id, ", \"from_ns\": 5"), 400, "bad-request");
+    for (String unknown : List.of("0-0", "q-20261129-012113-5d1e08-0-00000000000000aa-5")) {
+      Rest.problem(drillAlert(WEB, unknown, ""), 404, "not-found");
+    }
+    String hidden = drillAlert(DB, id, "").body();
+    assertThat(hidden.replace(id, "0-0")).isEqualTo(drillAlert(DB, "0-0", "").body());
+  }
+
+  @Test
+  void aQuerysAlertOpensBothDirectionsOfItsConnections() throws Exception {
+    String query = "web-20261129-012113-5d1e08";
+    String id = query + "-0-00000000000000aa-5";
+    stored.add(query, "finished");
+    stored.alert(query, id, "{\"dst_port\": 80}");
+    JsonNode rows = Rest.json(drillAlert(WEB, id, ", \"limit\": 100000")).path("rows");
+    assertThat(rows).hasSize(rows(WEB, "dst_port == 80 || src_port == 80"));
+    assertThat(Rest.problem(drillAlert(DB, id, ""), 404, "not-found").path("detail").asText())
+        .startsWith("there is no alert " + id);
+    stored.alert(query, id + "0", "{\"url\": \"/a\"}");
+    JsonNode problem = Rest.problem(drillAlert(WEB, id + "0", ""), 400, "drill-rejected");
+    assertThat(problem.path("detail").asText()).contains("headers do not have the group");
+    stored.alert(query, id + "1", "{\"dst_port\": 9}");
+    assertThat(Rest.problem(drillAlert(WEB, id + "1", ""), 404, "not-found").toString())
+        .contains("the nodes have no headers of alert " + id + "1, whose window is 1970-01-01");
+  }
+
+  private HttpResponse<String> drillAlert(String token, String id, String more) throws Exception {
+    return ask(token, "POST", "/api/v1/drilldown", "{\"alert\": \"%s\"%s}".formatted(id, more));
+  }
+
   private int rows(String token, String filter) throws Exception {
     HttpResponse<String> answer = drill(token, filter, ", \"limit\": 100000");
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);

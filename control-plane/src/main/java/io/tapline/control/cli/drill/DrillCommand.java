@@ -36,6 +36,7 @@ import picocli.CommandLine.Parameters;
       "  tapline drill \"src_ip in 10.1.0.0/16 && dst_port == 80\" --from 5m",
       "  tapline drill \"\" --aggregate \"SUM(bytes)\" --group-by src_ip,dst_ip",
       "  tapline drill --flow a383c50f9de647dd-69fe921a --pcapng flow.pcapng",
+      "  tapline drill --alert 1795204789803343000-7 --pcapng alert.pcapng",
       "Expressions: docs/reference/multilog.md; fields: docs/reference/multilog-node.md."
     })
 public final class DrillCommand implements Callable<Integer> {
@@ -55,6 +56,13 @@ public final class DrillCommand implements Callable<Integer> {
       description =
           "Select both directions of this flow: the flow_id of a tuple or of a row's exemplar.")
   private String flow;
+
+  @Option(
+      names = "--alert",
+      paramLabel = "ID",
+      description =
+          "Select the window and group of this alert: the id of an alert of a watch or a query.")
+  private String alert;
 
   @Option(
       names = "--from",
@@ -111,6 +119,10 @@ public final class DrillCommand implements Callable<Integer> {
     if (aggregate == null && !groupBy.isEmpty()) {
       throw new UsageException("--group-by needs --aggregate, for example --aggregate COUNT");
     }
+    if (alert != null && (from != null || to != null || !nodes.isEmpty())) {
+      throw new UsageException(
+          "--alert selects a window and nodes: it can't be combined with --from, --to or --node");
+    }
     ObjectNode request = request();
     HeaderOutput output = new HeaderOutput(console, json);
     if (file != null) {
@@ -126,6 +138,9 @@ public final class DrillCommand implements Callable<Integer> {
   private ObjectNode request() {
     Instant now = Instant.now();
     ObjectNode request = ApiClient.MAPPER.createObjectNode().put("filter", withFlow());
+    if (alert != null) {
+      request.put("alert", alert);
+    }
     if (from != null) {
       request.put("from_ns", Moment.nanoseconds("--from", from, now));
     }

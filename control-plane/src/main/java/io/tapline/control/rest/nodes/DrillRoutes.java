@@ -12,6 +12,7 @@ import io.tapline.control.drill.DrillService.Headers;
 import io.tapline.control.drill.DrillService.Numbers;
 import io.tapline.control.drill.HeaderFilter;
 import io.tapline.control.drill.TapNames;
+import io.tapline.control.query.QueryService;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Json;
 import io.tapline.control.rest.http.Problem;
@@ -28,12 +29,14 @@ public final class DrillRoutes {
   static final String PCAPNG = "application/x-pcapng";
   private static final long USUAL_ROWS = 1_000;
   private static final Set<String> MEMBERS =
-      Set.of("filter", "from_ns", "to_ns", "limit", "nodes", "aggregate", "group_by");
+      Set.of("filter", "alert", "from_ns", "to_ns", "limit", "nodes", "aggregate", "group_by");
 
   private final DrillService drill;
+  private final Alerts alerts;
 
-  public DrillRoutes(DrillService drill) {
+  public DrillRoutes(DrillService drill, QueryService queries) {
     this.drill = drill;
+    this.alerts = new Alerts(drill.watches(), queries);
   }
 
   public List<Route> routes() {
@@ -49,7 +52,7 @@ public final class DrillRoutes {
         .answers(200, "DrillAnswer", "The nodes' data; nodes that sent none are named.")
         .answers(200, PCAPNG, "Binary", "With Accept: " + PCAPNG + ", the frames.")
         .problem(400, "The filter, the aggregate or the request is invalid.")
-        .problem(404, "There is no such node.")
+        .problem(404, "There is no such node or alert, or its headers are gone.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
         .problem(503, "No node answers, or no snapshot is available at the moment.")
@@ -59,9 +62,8 @@ public final class DrillRoutes {
   private void drill(Context ctx) throws IOException {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
     boolean asFile = PCAPNG.equals(ctx.header("Accept"));
-    HeaderFilter filter = Access.filter(ctx, Members.text(body, "filter"), drill, name -> false);
-    DrillRequest request = request(body, filter, asFile ? 0 : USUAL_ROWS);
     try {
+      DrillRequest request = request(ctx, body, asFile ? 0 : USUAL_ROWS);
       if (asFile) {
         answerFile(ctx, request);
       } else if (body.hasNonNull("aggregate")) {
@@ -85,7 +87,12 @@ public final class DrillRoutes {
     drill.pcapng(request, ctx.outputStream());
   }
 
-  private static DrillRequest request(JsonNode body, HeaderFilter filter, long usualLimit) {
+  private DrillRequest request(Context ctx, JsonNode body, long usualLimit) throws DrillException {
+    String alert = Members.text(body, "alert");
+    if (!alert.isEmpty()) {
+      return behind(ctx, alert, body, usualLimit);
+    }
+    HeaderFilter filter = filter(ctx, Members.text(body, "filter"));
     long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
     long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
     long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
@@ -93,6 +100,26 @@ public final class DrillRoutes {
       throw Problem.badRequest("to_ns is before from_ns").asException();
     }
     return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"), "");
+  }
+
+  /** Returns the request for headers behind an alert, which determines the window and the nodes. */
+  private DrillRequest behind(Context ctx, String alert, JsonNode body, long usualLimit)
+      throws DrillException {
+    for (String other : List.of("from_ns", "to_ns", "nodes")) {
+      if (body.hasNonNull(other)) {
+        String message =
+            "\"alert\" and \"%s\" are mutually exclusive: an alert has a window and nodes";
+        throw Problem.badRequest(message.formatted(other)).asException();
+      }
+    }
+    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
+    AlertHeaders headers = alerts.headers(ctx, alert);
+    headers.require(drill, filter(ctx, headers.condition()));
+    return headers.request(filter(ctx, headers.and(Members.text(body, "filter"))), limit);
+  }
+
+  private HeaderFilter filter(Context ctx, String text) {
+    return Access.filter(ctx, text, drill, name -> false);
   }
 
   private static ObjectNode json(Headers headers) {

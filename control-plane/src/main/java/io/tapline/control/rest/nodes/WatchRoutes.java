@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
-import io.tapline.control.access.Role;
 import io.tapline.control.drill.Coverage;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
@@ -38,11 +37,10 @@ public final class WatchRoutes {
 
   private boolean owns(Context ctx, String watch) {
     String tenant = Access.rights(ctx).tenant();
-    return watches.ownerOf(watch).filter(owner -> seesAll(ctx) || owner.equals(tenant)).isPresent();
-  }
-
-  private static boolean seesAll(Context ctx) {
-    return Access.known(ctx).role() == Role.ADMIN;
+    return watches
+        .ownerOf(watch)
+        .filter(owner -> Alerts.seesAll(ctx) || owner.equals(tenant))
+        .isPresent();
   }
 
   public List<Route> routes() {
@@ -153,7 +151,7 @@ public final class WatchRoutes {
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("alerts");
     long number = after == null ? 0 : Long.parseLong(after);
-    if (seesAll(ctx)) {
+    if (Alerts.seesAll(ctx)) {
       watches.alertsAfter(number).forEach(alert -> array.add(json(alert, alert.number())));
     } else {
       watches

@@ -1,0 +1,99 @@
+package io.tapline.control.rest.nodes;
+
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillRequest;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.HeaderFilter;
+import io.tapline.control.drill.TapNames;
+import io.tapline.control.drill.WatchService.Alert;
+import io.tapline.control.drill.WatchSpec;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The headers behind an alert: those of its window and group.
+ *
+ * @param id ID of the alert
+ * @param condition selects the group; blank for all headers
+ * @param fromNs begin of the window, since the epoch
+ * @param toNs first nanosecond after it
+ * @param nodes names of the nodes that have them; empty for all
+ * @param stored a filter that these nodes keep, to begin with; empty for none
+ */
+record AlertHeaders(
+    String id, String condition, long fromNs, long toNs, List<String> nodes, String stored) {
+  public AlertHeaders {
+    nodes = List.copyOf(nodes);
+  }
+
+  /** Returns the headers behind an alert of this watch. */
+  static AlertHeaders of(Alert alert, WatchSpec watch) {
+    List<String> nodes =
+        alert.parts().isEmpty() ? List.of(alert.node()) : List.copyOf(alert.parts().keySet());
+    return new AlertHeaders(
+        alert.id(),
+        condition(watch.aggregate().groupBy(), alert.alert().getGroupList()),
+        alert.alert().getWindowBeginNs(),
+        alert.alert().getWindowEndNs(),
+        nodes,
+        watch.filterName(alert.watch()));
+  }
+
+  /** The group beyond the nodes' limit has no values. */
+  private static String condition(List<String> fields, List<String> values) {
+    List<String> equal = new ArrayList<>();
+    for (int i = 0; i < values.size(); i++) {
+      String field = fields.get(i);
+      String value = values.get(i);
+      if (value.isEmpty()) {
+        equal.add("not has(%s)".formatted(field));
+      } else if (TapNames.contain(field)) {
+        equal.add("%s == \"%s\"".formatted(field, TapNames.ofGroup(field, value)));
+      } else {
+        equal.add("%s == %s".formatted(field, value));
+      }
+    }
+    return String.join(" && ", equal);
+  }
+
+  /** Returns the condition together with another one, which may be blank. */
+  String and(String filter) {
+    if (filter.isBlank() || condition.isBlank()) {
+      return condition + filter;
+    }
+    return "(" + condition + ") && (" + filter + ")";
+  }
+
+  /**
+   * Returns the request for these headers.
+   *
+   * @param filter selects headers within the window, among them the group
+   * @param limit maximum number of rows or packets; 0 for all
+   */
+  DrillRequest request(HeaderFilter filter, long limit) {
+    return new DrillRequest(filter, fromNs, toNs - 1, limit, nodes, stored);
+  }
+
+  /**
+   * Verifies that nodes still have headers of the alert.
+   *
+   * @throws DrillException if they have none, or can't be asked
+   */
+  void require(DrillService drill, HeaderFilter group) throws DrillException {
+    DrillService.Headers first = drill.headers(request(group, 1));
+    if (first.rows().isEmpty() && first.missing().isEmpty()) {
+      throw DrillException.notFound(
+          "%s no headers of alert %s, whose window is %s to %s: nodes remove the oldest headers when memory is full"
+              .formatted(
+                  nodes.isEmpty() ? "the nodes have" : String.join(", ", nodes) + " has",
+                  id,
+                  time(fromNs),
+                  time(toNs)));
+    }
+  }
+
+  private static Instant time(long ns) {
+    return Instant.EPOCH.plusNanos(ns);
+  }
+}

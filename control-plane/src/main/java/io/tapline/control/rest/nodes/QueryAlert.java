@@ -1,0 +1,84 @@
+package io.tapline.control.rest.nodes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.drill.DrillException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The headers behind an alert of a query: both directions of the connections between the clients
+ * and servers of its group. Of a group by other fields, such as a URL, headers show only the
+ * connections that the row names as exemplars.
+ */
+final class QueryAlert {
+  private static final Map<String, String> REVERSE =
+      Map.of(
+          "src_ip", "dst_ip",
+          "dst_ip", "src_ip",
+          "src_port", "dst_port",
+          "dst_port", "src_port");
+
+  private QueryAlert() {}
+
+  /**
+   * Returns the headers behind a row.
+   *
+   * @param processor the processor of the query's plan
+   */
+  static AlertHeaders headers(String id, JsonNode row, JsonNode processor) throws DrillException {
+    return new AlertHeaders(
+        id,
+        condition(id, row, processor),
+        row.path("window_start_ns").asLong(),
+        row.path("window_end_ns").asLong(),
+        List.of(),
+        "");
+  }
+
+  private static String condition(String id, JsonNode row, JsonNode processor)
+      throws DrillException {
+    List<String> there = new ArrayList<>();
+    List<String> back = new ArrayList<>();
+    for (Map.Entry<String, JsonNode> field : row.path("key").properties()) {
+      if (!REVERSE.containsKey(field.getKey()) || field.getValue().isNull()) {
+        return exemplars(id, row);
+      }
+      String value = value(field.getKey(), field.getValue().asText(), processor);
+      there.add(named(field.getKey(), value) + " " + value);
+      back.add(named(REVERSE.get(field.getKey()), value) + " " + value);
+    }
+    return there.isEmpty()
+        ? ""
+        : "(%s) || (%s)".formatted(String.join(" && ", there), String.join(" && ", back));
+  }
+
+  /** Returns the comparison with a value, or with the network whose first address it is. */
+  private static String value(String field, String value, JsonNode processor) {
+    for (JsonNode network : processor.path("networks")) {
+      if (network.path("field").asText().equals(field)) {
+        return "in %s/%d"
+            .formatted(value, network.path(value.contains(":") ? "ipv6" : "ipv4").asInt());
+      }
+    }
+    return "== " + value;
+  }
+
+  /** Headers have addresses of the two families in different fields. */
+  private static String named(String field, String value) {
+    return value.contains(":") ? field + "6" : field;
+  }
+
+  private static String exemplars(String id, JsonNode row) throws DrillException {
+    List<String> flows = new ArrayList<>();
+    for (JsonNode exemplar : row.path("exemplars")) {
+      flows.add("flow == 0x" + exemplar.path("flow_id").asText().split("-")[0]);
+    }
+    if (flows.isEmpty()) {
+      throw DrillException.invalid(
+          "headers do not have the group %s of alert %s, and its row names no connections"
+              .formatted(row.path("key"), id));
+    }
+    return String.join(" || ", flows);
+  }
+}
