@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "bench/triggers/measurement.h"
 #include "parsers/api/bits.h"
 
 namespace tapline::bench {
@@ -23,11 +24,6 @@ std::vector<uint64_t> least_of(const std::vector<Trigger>& triggers) {
 }
 
 int64_t end_of_window(int64_t time_ns, int64_t window_ns) { return time_ns - time_ns % window_ns + window_ns; }
-
-std::shared_ptr<const trigger::Program> program_of(const std::vector<Trigger>& triggers) {
-  std::string error;
-  return trigger::Program::make(triggers, &error);
-}
 
 uint32_t v4_word(const IpAddress& address) {
   uint32_t word;

@@ -35,7 +35,10 @@ void store(uint8_t* to, uint32_t value) {
 }  // namespace
 
 Workload::Workload(const WorkloadOptions& options)
-    : options_(options), packet_ns_(1e9 / options.packets_per_second), memory_(size_t{options.frames} * kFrameBytes) {
+    : options_(options),
+      packet_ns_(1e9 / options.packets_per_second),
+      stride_((options.frame_bytes + 63) / 64 * 64),
+      memory_(options.frames * stride_) {
   if (options_.adversarial) {
     make_random_triggers();
   } else {
@@ -58,7 +61,9 @@ trigger::Expression Workload::condition(uint32_t number) {
       options_.retransmission_triggers_in > 0 && number % options_.retransmission_triggers_in == 0;
   if (retransmissions) return trigger::above(trigger::value_of(Measure::kRetransmittedBytes), trigger::number(1e6));
   const uint32_t threshold = options_.group == trigger::GroupBy{} ? 5'000'000 : 20'000;
-  return trigger::above(trigger::value_of(Measure::kBytes), trigger::number(threshold + random() % threshold));
+  trigger::Expression bytes = trigger::value_of(Measure::kBytes);
+  if (!options_.plain_thresholds) bytes = trigger::apply(trigger::Op::kMultiply, std::move(bytes), trigger::number(1));
+  return trigger::above(std::move(bytes), trigger::number(threshold + random() % threshold));
 }
 
 // The patterns are combinations of four lengths of the servers' prefix, four of the clients', and of ports.
@@ -135,7 +140,7 @@ void Workload::make_frames() {
   std::vector<Flow> active(options_.flows);
   for (Flow& flow : active) flow = new_flow();
   for (uint32_t i = 0; i < options_.frames; ++i) {
-    uint8_t* frame = memory_.data() + size_t{i} * kFrameBytes;
+    uint8_t* frame = memory_.data() + i * stride_;
     if (options_.syn_flood || static_cast<double>(random() % 10000) < options_.syn_share * 10000) {
       write(frame, new_flow(), tcp_flag::kSyn);
       continue;
@@ -148,13 +153,14 @@ void Workload::make_frames() {
 }
 
 void Workload::write(uint8_t* frame, const Flow& flow, uint8_t flags) const {
-  constexpr uint32_t kPayloadBytes = 10;
+  constexpr uint32_t kHeaderBytes = 54;
+  const uint32_t payload_bytes = options_.frame_bytes - kHeaderBytes;
   const bool syn = (flags & tcp_flag::kSyn) != 0;
-  std::memset(frame, 0, kFrameBytes);
+  std::memset(frame, 0, stride_);
   store(frame + 12, uint16_t{0x0800});
   uint8_t* ip = frame + 14;
   ip[0] = 0x45;
-  store(ip + 2, static_cast<uint16_t>(40 + (syn ? 0 : kPayloadBytes)));
+  store(ip + 2, static_cast<uint16_t>(40 + (syn ? 0 : payload_bytes)));
   ip[8] = 64;
   ip[9] = protocol::kTcp;
   store(ip + 12, flow.src);

@@ -25,8 +25,10 @@ struct WorkloadOptions {
   uint32_t retransmission_triggers_in = 0;  // one trigger in so many is on retransmitted bytes; 0: none
   int64_t window_ns = 10'000'000;
   double packets_per_second = 14.88e6;  // in packet time
-  uint32_t frames = 1 << 18;            // 64 bytes each: they stay in the third-level cache, as a NIC's do
+  uint32_t frames = 1 << 18;            // with 64 bytes they stay in the third-level cache, as a NIC's do
+  uint32_t frame_bytes = 64;            // as on the wire, with the checksum
   trigger::GroupBy group = {};          // common to all triggers
+  bool plain_thresholds = true;         // false: the engine does not recognise that conditions are thresholds
 };
 
 class Workload {
@@ -38,9 +40,9 @@ class Workload {
   // The frames repeat endlessly, in packet time that advances evenly.
   RawPacket packet(uint64_t number) const {
     RawPacket raw;
-    raw.data = memory_.data() + (number & (options_.frames - 1)) * kFrameBytes;
-    raw.captured_bytes = kFrameBytes;
-    raw.wire_bytes = kFrameBytes;
+    raw.data = memory_.data() + (number & (options_.frames - 1)) * stride_;
+    raw.captured_bytes = options_.frame_bytes;
+    raw.wire_bytes = options_.frame_bytes;
     raw.time_ns = kStartNs + static_cast<int64_t>(static_cast<double>(number) * packet_ns_);
     return raw;
   }
@@ -48,10 +50,20 @@ class Workload {
     return static_cast<uint64_t>(static_cast<double>(options_.window_ns) / packet_ns_);
   }
 
-  static constexpr uint32_t kFrameBytes = 64;
+  int64_t window_start_ns(uint64_t window) const {
+    return kStartNs + static_cast<int64_t>(window) * options_.window_ns;
+  }
+  // The number of the first packet of a window.
+  uint64_t first_packet(uint64_t window) const {
+    const double at_ns = static_cast<double>(static_cast<int64_t>(window) * options_.window_ns);
+    auto number = static_cast<uint64_t>(at_ns / packet_ns_);
+    if (number > 0) --number;
+    while (packet(number).time_ns < window_start_ns(window)) ++number;
+    return number;
+  }
 
  private:
-  static constexpr int64_t kStartNs = 1'700'000'000'000'000'000;
+  static constexpr int64_t kStartNs = 1'700'000'000'000'000'000;  // a border of windows of 1 ms to 1 s
   struct Flow {
     uint32_t src, dst;
     uint16_t src_port, dst_port;
@@ -70,6 +82,7 @@ class Workload {
 
   WorkloadOptions options_;
   double packet_ns_;
+  size_t stride_;  // between frames, whole cache lines
   uint64_t state_ = 88172645463325252;
   std::vector<trigger::Trigger> triggers_;
   std::vector<uint8_t> memory_;

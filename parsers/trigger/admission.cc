@@ -1,18 +1,29 @@
 #include "parsers/trigger/admission.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace tapline::trigger {
 namespace {
 
+double packets_in(const Channel& channel, const ExpectedTraffic& traffic) {
+  return traffic.packets_per_second * static_cast<double>(channel.every_ns) * 1e-9;
+}
+
+// For a packet.
+double count_group_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
+  const double groups = std::min(traffic.groups, packets_in(channel, traffic));
+  const double missing = groups <= model.cached_groups ? 0 : 1 - model.cached_groups / groups;
+  return model.count_group + missing * model.miss_group;
+}
+
 // For each window, so once every channel.every_ns.
 double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
-  const double packets = traffic.packets_per_second * static_cast<double>(channel.every_ns) * 1e-9;
+  const double packets = packets_in(channel, traffic);
   const double panes = channel.panes();
-  if (channel.grouped) {
+  if (channel.grouped)
     return std::min(traffic.groups, packets) * (panes * model.sweep_group + (panes - 1) * model.find_group);
-  }
   const double sets = std::min(traffic.match_sets, packets);
   return panes * sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) +
          channel.bits() * model.test_trigger;
@@ -24,10 +35,12 @@ ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffi
   const double cores_per_ns = traffic.packets_per_second * 1e-9;
   ExpectedCost cost;
   cost.receive = cores_per_ns * model.receive;
-  cost.match = program.channels().empty() ? 0 : cores_per_ns * model.match;
+  if (!program.channels().empty()) {
+    cost.match = cores_per_ns * (model.match + model.match_root * std::sqrt(traffic.match_sets));
+  }
   if (program.needs_tcp()) cost.tcp = cores_per_ns * model.tcp;
   for (const Channel& channel : program.channels()) {
-    if (channel.grouped) cost.groups += cores_per_ns * model.count_group;
+    if (channel.grouped) cost.groups += cores_per_ns * count_group_ns(channel, traffic, model);
     cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.every_ns);
   }
   return cost;

@@ -16,19 +16,24 @@ struct ExpectedTraffic {
   double groups = 0;
 };
 
-// The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are estimates, taken from
-// experiments with other code of the same design; `bench_triggers --only feasible` measures rates to fit them.
+// The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are fitted to the rates that
+// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements.
+//
+// TriggerCost.java has the same costs of the same names; a test reads this struct and compares them.
 struct CostModel {
-  double receive = 15;         // a packet, before it reaches the engine
-  double match = 9;            // a packet's classes and set, and the counter of one channel without groups
-  double tcp = 50;             // a packet's TcpFacts
-  double count_group = 27;     // a packet in a channel with groups
-  double sweep_set = 90;       // a touched cell in a window
-  double sweep_trigger = 0.7;  // each of its triggers
-  double test_trigger = 0.35;  // each trigger of the channel
-  double sweep_group = 30;     // a group in a pane of a window
-  double find_group = 20;      // a group in an earlier pane
-  double max_busy = 0.8;       // share of a core; the rest is a reserve
+  double receive = 15;          // a packet, before it reaches the engine
+  double match = 14;            // a packet's classes and set, and the counter of one channel without groups
+  double match_root = 0.35;     // the same, times the square root of the match sets: they leave the inner caches
+  double tcp = 40;              // a packet's TcpFacts
+  double count_group = 17;      // a packet in a channel with groups
+  double miss_group = 64;       // the same, times the share of groups that leave the inner caches
+  double cached_groups = 7700;  // groups that stay there
+  double sweep_set = 64;        // a touched cell in a window
+  double sweep_trigger = 15;    // each of its triggers
+  double test_trigger = 23;     // each trigger of the channel
+  double sweep_group = 50;      // a group in a pane of a window: added, tested and cleared
+  double find_group = 20;       // a group in an earlier pane
+  double max_busy = 0.8;        // share of a core; the rest is a reserve
 };
 
 // The expected share of a core that a program takes, by part.

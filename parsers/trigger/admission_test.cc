@@ -26,7 +26,8 @@ constexpr ExpectedTraffic kTenGigabit = {
     .packets_per_second = 14.88e6, .match_sets = 512, .triggers_per_set = 8, .groups = 28'000};
 
 TEST(AdmissionTest, SharesAddUp) {
-  const CostModel model = {.receive = 10, .match = 5, .tcp = 40, .count_group = 20, .sweep_group = 100};
+  const CostModel model = {
+      .receive = 10, .match = 5, .match_root = 0, .tcp = 40, .count_group = 20, .sweep_group = 100};
   const auto program = program_of(100, 10 * kMs, GroupBy::flow(), Measure::kRetransmittedBytes);
   const ExpectedTraffic traffic = {.packets_per_second = 1e7, .groups = 1000};
   const ExpectedCost cost = expected_cost(*program, traffic, model);
@@ -37,6 +38,18 @@ TEST(AdmissionTest, SharesAddUp) {
   EXPECT_DOUBLE_EQ(cost.sweep, 0.01);
   EXPECT_DOUBLE_EQ(cost.sum(), 0.76);
   EXPECT_EQ(refusal(*program, traffic, model), "");
+}
+
+TEST(AdmissionTest, WhatLeavesTheCacheCostsMore) {
+  const CostModel model = {.match = 5, .match_root = 1, .count_group = 20, .miss_group = 50, .cached_groups = 1000};
+  const auto program = program_of(100, 10 * kMs, GroupBy::flow());
+  const auto at = [&](double sets, double groups) {
+    return expected_cost(*program, {.packets_per_second = 1e7, .match_sets = sets, .groups = groups}, model);
+  };
+  EXPECT_DOUBLE_EQ(at(0, 1000).match, 0.05);
+  EXPECT_DOUBLE_EQ(at(400, 1000).match, 0.25);
+  EXPECT_DOUBLE_EQ(at(0, 1000).groups, 0.2);
+  EXPECT_DOUBLE_EQ(at(0, 4000).groups, 0.2 + 0.75 * 0.5);
 }
 
 TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {
@@ -59,8 +72,8 @@ TEST(AdmissionTest, EachPaneOfAWindowIsSwept) {
 TEST(AdmissionTest, RefusesWithTheFigures) {
   const auto grouped = program_of(4096, kMs, GroupBy::flow());
   EXPECT_EQ(refusal(*grouped, kTenGigabit, {}),
-            "4096 triggers would take 121 % of a core at 14.88 million packets per second, of which 80 % may be used: "
-            "receiving 22 %, matching 13 %, TCP state 0 %, groups 40 %, sweeping 45 %. Use longer windows, coarser "
+            "4096 triggers would take 201 % of a core at 14.88 million packets per second, of which 80 % may be used: "
+            "receiving 22 %, matching 33 %, TCP state 0 %, groups 71 %, sweeping 74 %. Use longer windows, coarser "
             "groups, or more lanes.");
   EXPECT_EQ(refusal(*program_of(4096, 10 * kMs, {}), kTenGigabit, {}), "");
   EXPECT_EQ(refusal(*program_of(0, 10 * kMs, {}), kTenGigabit, {}), "");

@@ -7,7 +7,11 @@
 namespace tapline::trigger {
 namespace {
 
-constexpr uint32_t kTriggersPerStep = 16;
+constexpr uint32_t kTriggersPerStep = 2;
+constexpr uint32_t kStepsPerEvent = 8;
+constexpr uint32_t kClearedPerStep = 4;
+// Cells and groups that are loaded ahead of the current one.
+constexpr uint32_t kAhead = 8;
 
 uint32_t less(uint32_t work, uint32_t steps) { return work - std::min(work, steps); }
 
@@ -176,6 +180,7 @@ bool Sweep::add_cells(uint32_t* work) {
     const auto cells = part.window->touched_cells();
     for (; place_ < cells.size(); ++place_) {
       if (*work == 0) return false;
+      if (place_ + kAhead < cells.size()) part.window->prefetch_counter(cells[place_ + kAhead]);
       const Cell& cell = part.sets->cell(channel_number_, cells[place_]);
       const uint64_t* counter = part.window->counter_of(cells[place_]);
       add_cell(*part.sets, cell, counter);
@@ -211,6 +216,7 @@ bool Sweep::test_groups(uint32_t* work) {
     for (; place_ < groups.size(); ++place_) {
       if (*work == 0) return false;
       --*work;
+      if (place_ + kAhead < groups.size()) groups.prefetch_entry_number(place_ + 1 + kAhead);
       const GroupTable::Entry& entry = groups.entry(place_ + 1);
       if (entry.is_first() && !entry.has_newer) test_group(part_, entry, work);
     }
@@ -315,8 +321,9 @@ void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const
 bool Sweep::test_triggers(uint32_t* work) {
   for (; place_ < touched_.size(); ++place_) {
     if (*work == 0) return false;
-    --*work;
+    const uint64_t events = events_so_far();
     test_trigger(touched_[place_]);
+    *work = less(*work, 1 + static_cast<uint32_t>(events_so_far() - events) * kStepsPerEvent);
   }
   touched_.clear();
   return true;
@@ -379,7 +386,10 @@ bool Sweep::clear(uint32_t* work) {
   for (; part_ < parts_.size(); ++part_) {
     const Part& part = parts_[part_];
     if (part.window->end_ns > start_ns_ + channel_.every_ns) continue;
-    if (!part.window->clear(work)) return false;
+    uint32_t counters = *work < UINT32_MAX / kClearedPerStep ? *work * kClearedPerStep : UINT32_MAX;
+    const bool cleared = part.window->clear(&counters);
+    *work = std::min(*work, counters / kClearedPerStep);
+    if (!cleared) return false;
     lanes_[part.lane]->release();
   }
   return true;

@@ -45,8 +45,8 @@ class Sweep {
   Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel, std::span<Gather* const> lanes,
         const SweepOptions& options, EventSink* sink);
 
-  // Does up to about `work` steps: a step adds a cell to 16 triggers, or tests a group or a trigger, or clears a
-  // counter. Returns the steps that are left, so 0 if there may be more to do.
+  // Does up to about `work` steps: a step adds a cell to 2 triggers, or tests a group or a trigger, or clears 4
+  // counters; an event takes 8. Returns the steps that are left, so 0 if there may be more to do.
   uint32_t run(uint32_t work);
   // A window is ready, or is being swept.
   bool has_work() const;
@@ -95,6 +95,7 @@ class Sweep {
   bool is_alert(uint32_t bit, const Counts& counts, Event* event);
   void report(uint32_t bit, Event* event);
 
+  uint64_t events_so_far() const { return report_.events + report_.suppressed_events; }
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
   int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
   int64_t latest_pane_ns() const { return end_ns() - channel_.every_ns; }

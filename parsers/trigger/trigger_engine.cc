@@ -7,11 +7,12 @@ namespace tapline::trigger {
 TriggerEngine::TriggerEngine(std::shared_ptr<const Program> program, const TriggerOptions& options, EventSink* sink)
     : program_(std::move(program)),
       gather_(*program_, hasher_, options.gather),
-      steps_per_burst_(options.steps_per_burst) {
+      steps_per_burst_(std::min(options.steps_per_burst, UINT32_MAX / 4)) {
   Gather* const lanes[] = {&gather_};
   sweeps_.reserve(program_->channels().size());
   for (uint32_t channel = 0; channel < program_->channels().size(); ++channel) {
     sweeps_.emplace_back(*program_, hasher_, channel, lanes, options.sweep, sink);
+    shortest_window_ns_ = std::min(shortest_window_ns_, program_->channels()[channel].window_ns);
   }
 }
 
@@ -23,9 +24,9 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
       pass(samples[0].time_ns);
       continue;
     }
+    sweep(steps_at(samples[0].time_ns));
     samples = samples.subspan(counted);
     if (!tcp.empty()) tcp = tcp.subspan(counted);
-    sweep(steps_per_burst_);
   }
 }
 
@@ -44,6 +45,7 @@ void TriggerEngine::pass(int64_t time_ns) {
     }
   }
   gather_.advance(time_ns);
+  hurry_ns_ = time_ns - time_ns % shortest_window_ns_ + shortest_window_ns_ / 2;
 }
 
 bool TriggerEngine::sweep(uint32_t steps) {

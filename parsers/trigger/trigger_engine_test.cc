@@ -155,6 +155,19 @@ TEST(TriggerEngineTest, LossesMakeAbsenceUncertain) {
   EXPECT_EQ(run.recorder.reports[0].lost_packets, 7u);
 }
 
+TEST(TriggerEngineTest, LossesWithATimeBelongToTheirWindows) {
+  EngineRun run({trigger_of(1, above(value_of(Measure::kPackets), number(0)))});
+  run.send(packet(kStart + kMs));
+  run.engine->lose(5, kStart + 2 * kMs);
+  run.engine->lose(6, kStart + 12 * kMs);
+  run.send(packet(kStart + 13 * kMs));
+  run.engine->advance(kStart + 20 * kMs);
+  ASSERT_EQ(run.recorder.reports.size(), 2u);
+  EXPECT_EQ(run.recorder.reports[0].lost_packets, 5u);
+  EXPECT_EQ(run.recorder.reports[1].lost_packets, 6u);
+  EXPECT_EQ(run.recorder.reports[1].packets, 1u);
+}
+
 TEST(TriggerEngineTest, ANoisyTriggerHidesNoOther) {
   std::vector<Trigger> triggers = {
       trigger_of(1, above(value_of(Measure::kPackets), number(0)), GroupBy::source(32, 128)),

@@ -26,11 +26,6 @@ final class BenchMonitorCommand extends NativeCommand {
 
   @Override
   List<String> options() {
-    return options(part, quick);
-  }
-
-  /** Returns the options that choose a part and shorten a run. */
-  static List<String> options(String part, boolean quick) {
     List<String> options = new ArrayList<>();
     if (part != null) {
       options.addAll(List.of("--only", part));

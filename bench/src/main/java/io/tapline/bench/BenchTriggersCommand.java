@@ -1,5 +1,6 @@
 package io.tapline.bench;
 
+import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -13,7 +14,8 @@ final class BenchTriggersCommand extends NativeCommand {
   @Option(
       names = "--part",
       paramLabel = "PART",
-      description = "Only rate, triggers, patterns, groups, attack, feasible or bursts.")
+      description =
+          "Only rate, triggers, patterns, groups, coverage, attack, feasible, overload, bursts, sizes, fetches, optimisations or sweep.")
   private String part;
 
   @Option(names = "--quick", description = "Run fewer rounds.")
@@ -25,6 +27,13 @@ final class BenchTriggersCommand extends NativeCommand {
 
   @Override
   List<String> options() {
-    return BenchMonitorCommand.options(part, quick);
+    List<String> options = new ArrayList<>();
+    if (part != null) {
+      options.addAll(List.of("--part", part));
+    }
+    if (quick) {
+      options.add("--quick");
+    }
+    return options;
   }
 }

@@ -225,14 +225,14 @@ public final class Compiler {
     }
     TriggerCost cost = new TriggerCost(split.triggers());
     TriggerCost.Traffic traffic = inventory.traffic().get();
-    if (cost.busy(traffic) <= TriggerCost.MOST_BUSY) {
+    if (cost.busy(traffic) <= TriggerCost.MAX_BUSY) {
       errors.note(cost.at(traffic));
       return true;
     }
     Ast.Processor first = query.processors().get(split.triggers().get(0).getProcessor());
     String expected =
         "at most %.0f %% of a core: longer windows, coarser groups, or fewer triggers"
-            .formatted(TriggerCost.MOST_BUSY * 100);
+            .formatted(TriggerCost.MAX_BUSY * 100);
     errors.add(first.name().span(), QueryError.Code.TOO_LARGE, cost.at(traffic), expected, "");
     return false;
   }

@@ -16,21 +16,30 @@ import java.util.stream.Stream;
 
 /**
  * The cost of triggers that a monitor tests on packets, in time of one core. The steps are those of
- * the model in parsers/trigger/admission.h, with its estimates; packets that triggers see are also
+ * the model in parsers/trigger/admission.h, with its costs; packets that triggers see are also
  * parsed, at the cost that docs/explanation/sizing.md has measured for the cheapest parser.
  */
 public final class TriggerCost {
   /** Share of a core that may be used; the rest is a reserve. */
-  public static final double MOST_BUSY = 0.8;
+  public static final double MAX_BUSY = 0.8;
 
   /** Maximum number of groups that are counted separately in a window of a channel. */
   public static final long MOST_GROUPS = 1L << 17;
 
   private static final double PARSE_NS = 117;
-  private static final double MATCH_NS = 9;
 
-  /** Time to determine the facts about a packet's TCP connection (bench/triggers). */
-  private static final double TCP_NS = 40;
+  // The costs of admission.h, fitted by bench/triggers; a test compares them.
+  static final double MATCH = 14;
+  static final double MATCH_ROOT = 0.35;
+  static final double TCP = 40;
+  static final double COUNT_GROUP = 17;
+  static final double MISS_GROUP = 64;
+  static final double CACHED_GROUPS = 7700;
+  static final double SWEEP_SET = 64;
+  static final double SWEEP_TRIGGER = 15;
+  static final double TEST_TRIGGER = 23;
+  static final double SWEEP_GROUP = 50;
+  static final double FIND_GROUP = 20;
 
   private static final Set<PacketStep.Measure> FROM_HEADERS =
       Set.of(
@@ -44,18 +53,6 @@ public final class TriggerCost {
           PacketStep.Measure.MAX_BYTES,
           PacketStep.Measure.MAX_PAYLOAD_BYTES,
           PacketStep.Measure.BURST);
-
-  private static final double COUNT_GROUP_NS = 27;
-  private static final double SWEEP_SET_NS = 90;
-  private static final double SWEEP_TRIGGER_NS = 0.7;
-  private static final double TEST_TRIGGER_NS = 0.35;
-  private static final double SWEEP_GROUP_NS = 30;
-
-  /** Time to find a group in an earlier pane of a window that overlaps others. */
-  private static final double FIND_GROUP_NS = 20;
-
-  /** Maximum number of match sets of a lane. */
-  private static final double MOST_SETS = 65_000;
 
   private static final double NS_PER_SECOND = 1e9;
 
@@ -102,7 +99,7 @@ public final class TriggerCost {
   public TriggerCost(List<PacketTrigger> triggers) {
     this.triggers = triggers.size();
     boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
-    this.matchNs = MATCH_NS + (needsTcp ? TCP_NS : 0);
+    this.matchNs = MATCH + MATCH_ROOT * Math.sqrt(matchSets()) + (needsTcp ? TCP : 0);
     for (PacketTrigger each : triggers) {
       channels.merge(Channel.of(each), 1, Integer::sum);
     }
@@ -131,18 +128,38 @@ public final class TriggerCost {
     return share;
   }
 
-  private static double sweepNs(Channel channel, int triggers, double packets, long groups) {
+  /** Filters that are apart, or within each other, add at most one set each. */
+  private double matchSets() {
+    return triggers + 1;
+  }
+
+  private double sweepNs(Channel channel, int triggers, double packets, long groups) {
     long panes = channel.panes();
     if (!channel.group().isEmpty()) {
-      return Math.min(groups, packets) * (panes * SWEEP_GROUP_NS + (panes - 1) * FIND_GROUP_NS);
+      return Math.min(groups, packets) * (panes * SWEEP_GROUP + (panes - 1) * FIND_GROUP);
     }
-    double sets = Math.min(Math.min(Math.pow(2, triggers), MOST_SETS), packets);
-    return panes * sets * (SWEEP_SET_NS + triggers * SWEEP_TRIGGER_NS) + triggers * TEST_TRIGGER_NS;
+    double sets = Math.min(matchSets(), packets);
+    return panes * sets * (SWEEP_SET + triggers * SWEEP_TRIGGER) + triggers * TEST_TRIGGER;
+  }
+
+  /** Returns the time to count a packet in the groups of a channel. */
+  private static double countGroupNs(double groups) {
+    double missing = groups <= CACHED_GROUPS ? 0 : 1 - CACHED_GROUPS / groups;
+    return COUNT_GROUP + missing * MISS_GROUP;
+  }
+
+  private double countGroupsNs(Traffic traffic) {
+    double sum = 0;
+    for (Channel each : channels.keySet()) {
+      double packets = traffic.packetsPerSecond() * each.everyNs() / NS_PER_SECOND;
+      sum += each.group().isEmpty() ? 0 : countGroupNs(Math.min(traffic.groups(), packets));
+    }
+    return sum;
   }
 
   /** Returns the expected share of a core. */
   public double busy(Traffic traffic) {
-    double packetNs = PARSE_NS + matchNs + grouped() * COUNT_GROUP_NS;
+    double packetNs = PARSE_NS + matchNs + countGroupsNs(traffic);
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
@@ -152,7 +169,7 @@ public final class TriggerCost {
     double high = NS_PER_SECOND;
     for (int i = 0; i < Double.SIZE; i++) {
       double middle = (low + high) / 2;
-      if (busy(new Traffic(middle, MOST_GROUPS)) <= MOST_BUSY) {
+      if (busy(new Traffic(middle, MOST_GROUPS)) <= MAX_BUSY) {
         low = middle;
       } else {
         high = middle;
@@ -167,23 +184,24 @@ public final class TriggerCost {
     parts.add("%.0f ns per packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));
     if (grouped() > 0) {
       parts.add(
-          "%.0f to count it in %s"
+          "%.0f to %.0f to count it in %s"
               .formatted(
-                  grouped() * COUNT_GROUP_NS,
+                  grouped() * COUNT_GROUP,
+                  grouped() * countGroupNs(MOST_GROUPS),
                   plural(grouped(), "kind of groups", "kinds of groups")));
-      parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP_NS));
+      parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP));
     }
     if (channels.keySet().stream().anyMatch(Channel::finds)) {
       parts.add(
           "%.0f for each further every= of a longer window"
-              .formatted(SWEEP_GROUP_NS + FIND_GROUP_NS));
+              .formatted(SWEEP_GROUP + FIND_GROUP));
     }
     return List.of(
         "%s in %s: %s"
             .formatted(
                 plural(triggers, "trigger", "triggers"), windows(), String.join(", ", parts)),
         "a core sustains %s packets/s of this query, using %.0f %% of its time"
-            .formatted(millions(sustained()), MOST_BUSY * 100));
+            .formatted(millions(sustained()), MAX_BUSY * 100));
   }
 
   /** Returns the cost at the expected traffic, as text for users. */
@@ -197,7 +215,7 @@ public final class TriggerCost {
             plural(traffic.groups(), "group a window", "groups a window"),
             share(traffic.packetsPerSecond(), PARSE_NS) * 100,
             share(traffic.packetsPerSecond(), matchNs) * 100,
-            share(traffic.packetsPerSecond(), grouped() * COUNT_GROUP_NS) * 100,
+            share(traffic.packetsPerSecond(), countGroupsNs(traffic)) * 100,
             sweep(traffic) * 100);
   }
 

@@ -1,0 +1,102 @@
+// The axes of Trumpet's Figure 13, and groups: the rate that a core takes, and the cost that the model of admission
+// predicts for it.
+#include <cmath>
+
+#include "bench/triggers/parts.h"
+#include "parsers/trigger/admission.h"
+
+namespace tapline::bench {
+namespace {
+
+// A figure's line has the same panel and line; `x` is its place on the axis.
+struct Point {
+  std::string panel;
+  std::string line;
+  double x;
+  WorkloadOptions workload;
+};
+
+// The predicted cost of a packet in the engine, at the measured rate.
+double modelled_ns(const Point& point, const ordered_json& row, double packets_per_second) {
+  const Workload workload(point.workload);
+  const trigger::ExpectedTraffic traffic = {.packets_per_second = packets_per_second,
+                                            .match_sets = row["match_sets"].get<double>(),
+                                            .triggers_per_set = static_cast<double>(point.workload.triggers_per_packet),
+                                            .groups = row["groups_a_window"].get<double>()};
+  const trigger::ExpectedCost cost = trigger::expected_cost(*program_of(workload.triggers()), traffic, {});
+  return (cost.sum() - cost.receive) / packets_per_second * 1e9;
+}
+
+// Packet time advances at 14.88 million packets a second first, then at the rate that a core takes.
+double measure_point(Measurements* to, const Point& point) {
+  Case measured = {.part = "feasible", .what = point.panel + ", " + point.line, .workload = point.workload};
+  ordered_json row;
+  double rate = 14.88e6;
+  for (int run = 0; run < 2; ++run) {
+    measured.workload.packets_per_second = rate;
+    row = to->measure_quietly(measured);
+    rate = 1e9 / row["ns_per_packet"].get<double>();
+  }
+  const double engine_ns = row["ns_per_packet"].get<double>() - row["read_only_ns"].get<double>();
+  const double predicted_ns = modelled_ns(point, row, rate);
+  const double error = predicted_ns / engine_ns - 1;
+  row["what"] = measured.what;
+  row["panel"] = point.panel;
+  row["line"] = point.line;
+  row["x"] = point.x;
+  row["engine_ns"] = engine_ns;
+  row["model_ns"] = predicted_ns;
+  row["model_error"] = error;
+  char text[160];
+  std::snprintf(text, sizeof text, "at %6.0f: %6.2f Mpps, %3lu late; engine %6.1f ns, model %6.1f ns (%+.0f %%)",
+                point.x, rate * 1e-6, row["late"].get<uint64_t>(), engine_ns, predicted_ns, error * 100);
+  to->add(std::move(row), text);
+  return error;
+}
+
+std::vector<Point> points(bool quick) {
+  std::vector<Point> all;
+  const std::vector<uint32_t> per_packet =
+      quick ? std::vector<uint32_t>{1, 8, 64} : std::vector<uint32_t>{1, 2, 4, 8, 16, 32, 64, 128, 256};
+  for (const int64_t window_ms : {1, 5, 10, 20}) {
+    for (const uint32_t each : per_packet) {
+      all.push_back({"windows",
+                     std::to_string(window_ms) + " ms",
+                     static_cast<double>(each),
+                     {.triggers_per_packet = each, .window_ns = window_ms * 1'000'000}});
+    }
+  }
+  for (const uint32_t flows : {150u, 300u, 600u, 1200u}) {
+    for (const uint32_t each : per_packet) {
+      all.push_back({"flows",
+                     std::to_string(flows) + " flows",
+                     static_cast<double>(each),
+                     {.triggers_per_packet = each, .flows = flows}});
+    }
+  }
+  for (const int64_t window_ms : {1, 10}) {
+    for (const uint32_t flows : {1u, 10u, 100u, 1'000u, 10'000u, 30'000u, 100'000u}) {
+      all.push_back({"groups",
+                     std::to_string(window_ms) + " ms",
+                     static_cast<double>(flows),
+                     {.flows = flows,
+                      .packets_per_flow = 100'000,
+                      .window_ns = window_ms * 1'000'000,
+                      .frames = 1 << 19,
+                      .group = trigger::GroupBy::flow()}});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void feasible(Measurements* to) {
+  size_t near = 0;
+  const std::vector<Point> all = points(to->quick());
+  for (const Point& point : all) near += std::abs(measure_point(to, point)) <= 0.25;
+  to->add({{"part", "feasible"}, {"what", "points within 25 % of the model"}, {"points", all.size()}, {"near", near}},
+          std::to_string(near) + " of " + std::to_string(all.size()));
+}
+
+}  // namespace tapline::bench

@@ -1,0 +1,50 @@
+package io.tapline.compiler.packets;
+
+import static java.util.Map.entry;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** The compiler and the engine predict the same cost. */
+class TriggerCostModelTest {
+  private static final Path HEADER = Path.of("../parsers/trigger/admission.h");
+  private static final Pattern COST = Pattern.compile("\n  double (\\w+) = ([0-9.]+);");
+
+  private static Map<String, Double> costsOfTheEngine() throws IOException {
+    String header = Files.readString(HEADER);
+    int begin = header.indexOf("struct CostModel {");
+    Matcher matcher = COST.matcher(header.substring(begin, header.indexOf("};", begin)));
+    Map<String, Double> costs = new TreeMap<>();
+    while (matcher.find()) {
+      costs.put(matcher.group(1), Double.parseDouble(matcher.group(2)));
+    }
+    return costs;
+  }
+
+  @Test
+  void costsAreThoseOfTheEngine() throws IOException {
+    Map<String, Double> costs = costsOfTheEngine();
+    assertThat(costs.remove("receive")).as("here, parsing includes receiving").isPositive();
+    assertThat(costs)
+        .containsExactlyInAnyOrderEntriesOf(
+            Map.ofEntries(
+                entry("match", TriggerCost.MATCH),
+                entry("match_root", TriggerCost.MATCH_ROOT),
+                entry("tcp", TriggerCost.TCP),
+                entry("count_group", TriggerCost.COUNT_GROUP),
+                entry("miss_group", TriggerCost.MISS_GROUP),
+                entry("cached_groups", TriggerCost.CACHED_GROUPS),
+                entry("sweep_set", TriggerCost.SWEEP_SET),
+                entry("sweep_trigger", TriggerCost.SWEEP_TRIGGER),
+                entry("test_trigger", TriggerCost.TEST_TRIGGER),
+                entry("sweep_group", TriggerCost.SWEEP_GROUP),
+                entry("max_busy", TriggerCost.MAX_BUSY)));
+  }
+}
