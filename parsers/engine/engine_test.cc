@@ -1,44 +1,11 @@
 #include "parsers/engine/engine.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <map>
 
-#include "parsers/testing/conversation.h"
-#include "parsers/testing/harness.h"
+#include "parsers/engine/engine_fixture.h"
 
 namespace tapline {
 namespace {
-
-using testing::Conversation;
-using testing::Frame;
-using testing::Harness;
-using Lines = std::vector<std::string>;
-
-const Lines kEvent = {"event", "outcome"};
-
-std::vector<Frame> concat(std::vector<Frame> first, const std::vector<Frame>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-Conversation::Options at(int64_t start_ns, uint32_t client_isn) {
-  Conversation::Options options;
-  options.start_ns = start_ns;
-  options.client_isn = client_isn;
-  return options;
-}
-
-std::vector<uint32_t> incarnations(const Harness& harness, const std::string& event) {
-  std::vector<uint32_t> found;
-  for (const testing::Tuple& tuple : harness.tuples()) {
-    if (tuple["event"] == event) found.push_back(tuple.header.flow_incarnation);
-  }
-  return found;
-}
-
-constexpr int64_t kStart = 1'000'000'000'000;
 
 TEST(Engine, ANewSynOnAClosedConnectionIsANewIncarnation) {
   Harness harness({"tcp_conn_time"});
@@ -63,94 +30,7 @@ TEST(Engine, ANewSynOnASilentConnectionEndsItAsOpen) {
             (Lines{"syn ", "established ", "timeout open", "syn ", "established ", "fin closed"}));
 }
 
-// Emits the end of each of its intervals.
-class Clock final : public Parser {
- public:
-  explicit Clock(const char* name, int64_t interval_ns)
-      : schema_({.name = name, .fields = {{"end_ns", FieldType::kI64}}}), interval_ns_(interval_ns) {}
-  const Schema& schema() const override { return schema_; }
-  Needs needs() const override { return {.packets = false, .interval_ns = interval_ns_}; }
-  void set_arguments(uint32_t, std::span<const Value> arguments) override { interval_ns_ = arguments[0].as_i64(); }
-  void on_interval(int64_t end_ns, Emitter& out) override {
-    EXPECT_EQ(out.now_ns(), end_ns - 1);
-    TupleHeader header;
-    header.time_ns = out.now_ns();
-    header.queries = 1;
-    out.emit(header, {Value::i64(end_ns - kStart)});
-  }
-
- private:
-  Schema schema_;
-  int64_t interval_ns_;
-};
-
-std::vector<std::unique_ptr<Parser>> clocks() {
-  std::vector<std::unique_ptr<Parser>> parsers;
-  parsers.push_back(std::make_unique<Clock>("slow", kNsPerSecond));
-  parsers.push_back(std::make_unique<Clock>("fast", 10 * kNsPerMs));
-  return parsers;
-}
-
-Lines ends_of(const Harness& harness, uint32_t parser) {
-  Lines ends;
-  for (const testing::Tuple& tuple : harness.tuples()) {
-    if (tuple.parser == parser) ends.push_back(tuple["end_ns"]);
-  }
-  return ends;
-}
-
-TEST(Engine, EachParserHasSeparateIntervals) {
-  static_assert(kStart % kNsPerSecond == 0);
-  Harness harness(clocks());
-  std::vector<Frame> frames;
-  for (const int64_t time_ms : {0, 3, 9, 10, 25, 1500, 2000}) {
-    frames.push_back(testing::tcp_frame({}, kStart + time_ms * kNsPerMs));
-  }
-  harness.feed(frames);
-  // Only intervals with packets end. The harness fails the test if the times of tuples decrease.
-  EXPECT_EQ(ends_of(harness, 0), (Lines{"1000000000", "2000000000"}));
-  EXPECT_EQ(ends_of(harness, 1), (Lines{"10000000", "20000000", "30000000", "1510000000"}));
-}
-
-TEST(Engine, AnAddedParserStartsInTheMiddleOfAnInterval) {
-  Harness harness(clocks());
-  harness.engine().set_parser_queries(1, 0);
-  harness.feed({testing::tcp_frame({}, kStart), testing::tcp_frame({}, kStart + 95 * kNsPerMs)});
-  harness.engine().set_parser_queries(1, 1);
-  harness.engine().advance(kStart + 99 * kNsPerMs);
-  EXPECT_EQ(ends_of(harness, 1), Lines{});
-  harness.engine().advance(kStart + 100 * kNsPerMs);
-  EXPECT_EQ(ends_of(harness, 1), (Lines{"100000000"}));
-}
-
-// The interval changes in the middle of an interval, which then ends earlier or later than planned.
-TEST(Engine, ArgumentsChangeAnInterval) {
-  Harness harness(clocks());
-  const auto choose = [&](int64_t interval_ns) {
-    harness.engine().set_arguments(0, 1, std::vector<Value>{Value::i64(interval_ns)});
-  };
-  choose(500 * kNsPerMs);
-  harness.feed({testing::tcp_frame({}, kStart), testing::tcp_frame({}, kStart + 510 * kNsPerMs)});
-  choose(20 * kNsPerMs);
-  harness.feed({testing::tcp_frame({}, kStart + 530 * kNsPerMs)});
-  choose(kNsPerSecond);
-  harness.engine().advance(kStart + kNsPerSecond);
-  EXPECT_EQ(ends_of(harness, 0), (Lines{"500000000", "520000000", "1000000000"}));
-  EXPECT_THROW(choose(kShortestIntervalNs - 1), std::invalid_argument);
-}
-
-TEST(Engine, IntervalsEndUpToTheEndOfTime) {
-  Harness harness(clocks());
-  harness.feed({testing::tcp_frame({}, 0), testing::tcp_frame({}, kLatestTimeNs)});
-  harness.engine().advance(INT64_MAX);
-  harness.engine().advance(INT64_MAX);
-  EXPECT_EQ(harness.engine().now_ns(), INT64_MAX);
-  std::vector<std::unique_ptr<Parser>> too_short;
-  too_short.push_back(std::make_unique<Clock>("hasty", kShortestIntervalNs - 1));
-  EXPECT_THROW(Harness{std::move(too_short)}, std::invalid_argument);
-}
-
-TEST(Engine, AStraySynOnALiveConnectionIsIgnored) {
+TEST(Engine, AStraySynOnALiveConnectionIsNot) {
   Conversation conversation;
   conversation.handshake().client("x");
   const Frame stray = testing::tcp_frame({.seq = 77777, .flags = tcp_flag::kSyn}, conversation.now_ns());
@@ -203,10 +83,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, int64_t time_ns) {
       time_ns);
 }
 
-const Lines kPair = {"url", "status", "partial"};
-constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-
-TEST(Engine, AStreamStartsAtTheSynAckThatTheClientAcknowledges) {
+TEST(Engine, AStreamBeginsWhereTheSynAckDoesThatTheClientAcknowledges) {
   for (const uint32_t forged : {4000u, 900'000u, 3'000'000'000u}) {
     Conversation conversation;
     conversation.client("", tcp_flag::kSyn);
@@ -318,98 +195,6 @@ TEST(Engine, AJumpOfPacketTimeEndsEverythingIdle) {
   harness.feed(Conversation(at(kStart + 400'000'000'000'000, 5)).handshake().frames());
   EXPECT_EQ(incarnations(harness, "timeout"), std::vector<uint32_t>{1000});
 }
-
-std::vector<Frame> syn_flood(int flows) {
-  std::vector<Frame> frames;
-  for (int i = 0; i < flows; ++i) {
-    frames.push_back(testing::tcp_frame({.src = "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250),
-                                         .seq = static_cast<uint32_t>(i),
-                                         .flags = tcp_flag::kSyn},
-                                        kStart + i * 1000));
-  }
-  return frames;
-}
-
-TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
-  Harness harness({"tcp_conn_time"});
-  Conversation conversation(at(kStart, 1000));
-  harness.feed(conversation.handshake().frames());
-  harness.feed(syn_flood(5000));
-  conversation.wait_ns(1'000'000'000).close();
-  harness.feed({conversation.frames().begin() + 3, conversation.frames().end()});
-  EXPECT_EQ(incarnations(harness, "fin"), std::vector<uint32_t>{1000});
-  EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 5000u - 63u);
-  EXPECT_EQ(harness.engine().stats().live_connections, 64u);
-  harness.engine().end();
-  // Each connection has exactly one end.
-  EXPECT_EQ(incarnations(harness, "syn").size(), 5001u);
-  EXPECT_EQ(incarnations(harness, "timeout").size(), 5000u);
-  EXPECT_EQ(harness.engine().stats().live_connections, 0u);
-}
-
-// A hundred connections, each with a transaction before, amidst and after a flood that would fill the table ten times.
-// `answered`: the server answers each SYN of the flood.
-void expect_connections_survive_a_flood(bool answered) {
-  constexpr int kConnections = 100, kTableSize = 1000;
-  EngineOptions options = Harness::small();
-  options.max_connections = kTableSize;
-  Harness harness({"http_get"}, options);
-  std::vector<Conversation> conversations;
-  for (int i = 0; i < kConnections; ++i) {
-    Conversation::Options each = at(kStart, 1000);
-    each.client_port = static_cast<uint16_t>(20000 + i);
-    conversations.emplace_back(each);
-  }
-  std::vector<size_t> fed(kConnections, 0);
-  const auto feed_all = [&](int64_t until_ns, auto&& say) {
-    for (int i = 0; i < kConnections; ++i) {
-      Conversation& conversation = conversations[static_cast<size_t>(i)];
-      conversation.wait_ns(until_ns - conversation.now_ns());
-      say(conversation, std::to_string(i));
-      std::vector<Frame>& frames = conversation.frames();
-      harness.feed({frames.begin() + static_cast<ptrdiff_t>(fed[static_cast<size_t>(i)]), frames.end()});
-      fed[static_cast<size_t>(i)] = frames.size();
-    }
-  };
-  const auto transaction = [](Conversation& conversation, const std::string& number) {
-    conversation.client("GET /" + number + " HTTP/1.1\r\n\r\n").server("HTTP/1.1 204 No Content\r\n\r\n");
-  };
-  feed_all(kStart, [&](Conversation& conversation, const std::string& number) {
-    conversation.handshake();
-    transaction(conversation, number);
-  });
-  const std::vector<Frame> flood = syn_flood(10 * kTableSize);
-  for (size_t i = 0; i < flood.size(); ++i) {
-    Frame syn = flood[i];
-    syn.time_ns += 1'000'000'000;
-    harness.feed({syn});
-    if (answered) {
-      harness.feed({testing::tcp_frame({.src = "10.0.0.2",
-                                        .dst = "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250),
-                                        .src_port = 80,
-                                        .dst_port = 40000,
-                                        .ack = static_cast<uint32_t>(i) + 1,
-                                        .flags = tcp_flag::kSyn | tcp_flag::kAck},
-                                       syn.time_ns + 500)});
-    }
-    if (i == flood.size() / 2) feed_all(syn.time_ns, transaction);
-  }
-  feed_all(kStart + 2'000'000'000, transaction);
-  EXPECT_LE(harness.engine().stats().live_connections, static_cast<uint64_t>(kTableSize));
-  harness.engine().end();
-  EXPECT_EQ(harness.tuples().size(), 3u * kConnections);
-  std::map<std::string, int> times;
-  for (const testing::Tuple& tuple : harness.tuples()) {
-    EXPECT_EQ(tuple["partial"], "");
-    EXPECT_EQ(tuple["url"], "/" + std::to_string(tuple.header.src_port - 20000));
-    ++times[tuple["url"]];
-  }
-  EXPECT_EQ(times.size(), static_cast<size_t>(kConnections));
-  EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), flood.size() + kConnections - kTableSize);
-}
-
-TEST(Engine, EstablishedConnectionsSurviveAFloodOfSyns) { expect_connections_survive_a_flood(false); }
-TEST(Engine, EstablishedConnectionsSurviveAFloodOfAnsweredSyns) { expect_connections_survive_a_flood(true); }
 
 TEST(Engine, ResultsDoNotDependOnTheBurst) {
   const auto run = [](size_t burst, const Lines& parsers) {
@@ -530,64 +315,6 @@ TEST(Engine, EndingStepByStepIsEquivalent) {
   }
   EXPECT_EQ(ended, 10);
   EXPECT_EQ(engine.stats().live_connections, 11u);
-}
-
-// ---- datagrams ----
-
-std::vector<Frame> udp_flood(int flows) {
-  std::vector<Frame> frames;
-  for (int i = 0; i < flows; ++i) {
-    const std::string src = "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250);
-    frames.push_back(testing::udp_frame({.src = src, .payload = "x"}, kStart + 1'000'000'000 + i * 1000));
-  }
-  return frames;
-}
-
-// TCP parsers do not see the flows of datagram parsers, and vice versa.
-TEST(Engine, DatagramFlowsAreReportedOnRequest) {
-  const std::vector<Frame> tcp = Conversation().handshake().client("x").close().frames();
-  const std::vector<Frame> both = concat(tcp, udp_flood(3));
-  Lines alone;
-  for (const std::string name : {"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size", "udp_flow"}) {
-    Harness harness(Lines{name});
-    harness.all(both);
-    for (const testing::Tuple& tuple : harness.tuples()) alone.push_back(name + " " + tuple.endpoints());
-  }
-  Harness together(Lines{"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size", "udp_flow"});
-  together.all(both);
-  Lines seen;
-  for (const testing::Tuple& tuple : together.tuples()) {
-    seen.push_back(together.engine().parser(tuple.parser).schema().name + " " + tuple.endpoints());
-  }
-  std::sort(alone.begin(), alone.end());
-  std::sort(seen.begin(), seen.end());
-  EXPECT_EQ(seen, alone);
-  EXPECT_EQ(std::count_if(seen.begin(), seen.end(), [](const std::string& s) { return s.starts_with("udp_flow"); }), 3);
-}
-
-TEST(Engine, DatagramFlowsEndByTimeout) {
-  Harness harness({"udp_flow"});
-  harness.feed(udp_flood(5));
-  EXPECT_EQ(harness.engine().stats().live_connections, 5u);
-  harness.engine().advance(kStart + 60'000'000'000);
-  EXPECT_EQ(harness.engine().stats().live_connections, 5u);
-  harness.engine().advance(kStart + 63'000'000'000);
-  EXPECT_EQ(harness.engine().stats().live_connections, 0u);
-}
-
-TEST(Engine, EstablishedConnectionsSurviveAFloodOfDatagrams) {
-  Harness harness(Lines{"tcp_conn_time", "udp_flow"});
-  Conversation conversation(at(kStart, 1000));
-  harness.feed(conversation.handshake().frames());
-  harness.feed(udp_flood(1000));
-  EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 1000u - 63u);
-  conversation.wait_ns(2'000'000'000).close();
-  harness.feed({conversation.frames().begin() + 3, conversation.frames().end()});
-  std::vector<std::string> outcomes;
-  for (const testing::Tuple& tuple : harness.tuples()) {
-    if (tuple.parser == 0) outcomes.push_back(tuple["event"]);
-  }
-  EXPECT_EQ(outcomes, (Lines{"syn", "established", "fin"}));
 }
 
 }  // namespace

@@ -1,92 +1,20 @@
 #include "parsers/http2_request/exchange.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "parsers/api/bytes.h"
+#include "parsers/http2_request/upgrade.h"
 
 namespace tapline::http2 {
 namespace {
 
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
-constexpr size_t kMaxBlockBytes = 64 << 10, kMaxUpgradeBytes = 8 << 10, kKeptTextBytes = 512;
+constexpr size_t kMaxBlockBytes = 64 << 10, kMaxUpgradeBytes = 8 << 10;
 constexpr int64_t kPatienceNs = 30'000'000'000;
 constexpr uint32_t kMostRefused = 1024;
 constexpr std::string_view kAgreed = "HTTP/1.1 101";
 
-uint32_t number(std::string_view text, uint32_t otherwise) {
-  uint32_t value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? value : otherwise;
-}
-
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
-}
-
-// The value of an HTTP/1.1 header, without surrounding blanks; empty if there is none.
-std::string_view header_of(std::string_view head, std::string_view name) {
-  for (size_t line = head.find("\r\n"); line + 2 < head.size(); line = head.find("\r\n", line + 2)) {
-    const std::string_view rest = head.substr(line + 2);
-    if (rest.size() <= name.size() || rest[name.size()] != ':' || !same_word(rest.substr(0, name.size()), name))
-      continue;
-    std::string_view value = rest.substr(name.size() + 1, rest.find("\r\n") - name.size() - 1);
-    while (value.starts_with(' ')) value.remove_prefix(1);
-    while (value.ends_with(' ')) value.remove_suffix(1);
-    return value;
-  }
-  return {};
-}
-
-// The whole head of an HTTP/1.1 request that asks for HTTP/2 by "Upgrade: h2c" (RFC 7540 section 3.2).
-struct UpgradeHead {
-  std::string_view method, path, host;
-  uint32_t body_bytes = 0;
-};
-bool read_upgrade(std::string_view head, UpgradeHead* upgrade) {
-  const size_t method_end = head.find(' '), path_end = head.find(" HTTP/1.1\r\n");
-  if (path_end == std::string_view::npos || path_end <= method_end || head.find("\r\n") < path_end) return false;
-  if (!same_word(header_of(head, "upgrade"), "h2c")) return false;
-  upgrade->method = head.substr(0, method_end);
-  upgrade->path = head.substr(method_end + 1, path_end - method_end - 1);
-  upgrade->host = header_of(head, "host");
-  upgrade->body_bytes = number(header_of(head, "content-length"), 0);
-  return true;
-}
-
-bool begins_like_request(std::string_view bytes) {
-  return !bytes.empty() && bytes[0] >= 'A' && bytes[0] <= 'Z' && !bytes.starts_with("HTTP/");
-}
-
-void trim(std::string& text) {
-  text.clear();
-  if (text.capacity() > kKeptTextBytes) text.shrink_to_fit();
-}
-
 }  // namespace
-
-void Headers::clear() {
-  for (std::string* text : {&method, &path, &authority_, &host_}) trim(*text);
-  status = grpc_status = 0;
-  unknown = grpc = grpc_status_known = asks_ = false;
-}
-
-void Headers::on_header(std::string_view name, std::string_view value) {
-  if (name.starts_with(':')) {
-    asks_ = asks_ || name != ":status";
-    if (name == ":method") method = value;
-    if (name == ":path") path = value;
-    if (name == ":authority") authority_ = value;
-    if (name == ":status") status = number(value, 0);
-  } else if (name == "host") {
-    host_ = value;
-  } else if (name == "content-type") {
-    grpc = value.starts_with("application/grpc") && !value.starts_with("application/grpc-web");
-  } else if (name == "grpc-status") {
-    grpc = grpc_status_known = true;
-    grpc_status = number(value, UINT32_MAX);
-  }
-}
 
 void Exchange::start_in_middle(Side side) {
   readers_[side].start_in_middle();

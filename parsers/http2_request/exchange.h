@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "parsers/http2_request/frame.h"
+#include "parsers/http2_request/headers.h"
 #include "parsers/http2_request/hpack.h"
 #include "parsers/transactions/id_pairing.h"
 #include "parsers/transactions/transaction_parser.h"
@@ -37,27 +38,6 @@ struct Response : ResponseHalf {
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;
   std::string_view outcome = {};
-};
-
-// The headers of one block that are reported.
-class Headers final : public HeaderSink {
- public:
-  void clear();
-  void on_header(std::string_view name, std::string_view value) override;
-  void on_unknown() override { unknown = true; }
-  bool asks() const { return asks_; }
-  std::string_view authority() const { return authority_.empty() ? host_ : authority_; }
-
-  std::string method, path;
-  uint32_t status = 0;
-  bool unknown = false;  // some could not be read
-  bool grpc = false;
-  bool grpc_status_known = false;
-  uint32_t grpc_status = 0;
-
- private:
-  std::string authority_, host_;
-  bool asks_ = false;
 };
 
 // Reads both sides of one unencrypted HTTP/2 connection: with prior knowledge, upgraded from HTTP/1.1, or joined in the
