@@ -184,7 +184,9 @@ TEST(TransactionParser, WaitingIsBounded) {
   constexpr int64_t kSecondNs = 1'000'000'000;
   for (int64_t passed_ns = 0; passed_ns < 3 * Echo::kPatienceNs; passed_ns += kSecondNs) {
     run.engine().advance(asked_ns + passed_ns);
-    if (passed_ns < Echo::kPatienceNs) ASSERT_TRUE(run.tuples().empty());
+    if (passed_ns < Echo::kPatienceNs) {
+      ASSERT_TRUE(run.tuples().empty());
+    }
   }
   EXPECT_EQ(run.lines(kWhy), LinesOf{"a - request true"});
   const size_t before = conversation.frames().size();

@@ -1,0 +1,113 @@
+// The part of OrderedPairing that finds the answered request after a gap that may hide messages. Included by
+// ordered_pairing.h only.
+#pragma once
+
+#include <algorithm>
+
+#include "parsers/transactions/ordered_pairing.h"
+
+namespace tapline {
+
+// Removes requests until the one that this response certainly answers is the first. If there is none, reports as
+// halves all that the server had received.
+template <typename Request, typename Response, size_t kMaxPending>
+auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, Circumstances now,
+                                                                   Sink& sink) -> Taken {
+  // The response was sent before any of these requests.
+  responses_hidden_ = true;
+  if (!awaited(requests_.front(), response)) return Taken::kNothing;
+  size_t last = 0;
+  while (response.acked_known && last + 1 < requests_.size() && received(requests_[last + 1], response)) ++last;
+  size_t chosen = after_all_answered(last, response);
+  if (chosen == kNone && response.acked_known && ends_there(requests_[last], response)) {
+    chosen = pipelined_ ? only_candidate(last, response) : last;
+    if (chosen != kNone && !fits(requests_[chosen], response)) chosen = kNone;
+  }
+  if (chosen == kNone && pipelined_) chosen = first_of_batch(last, response);
+  if (chosen == kNone && pipelined_ && waits_for_all()) {
+    const Counted counted = count_back(response, now);
+    if (counted.later) return Taken::kLater;
+    if (counted.unseen) return Taken::kNothing;
+    chosen = counted.chosen;
+  }
+  responses_hidden_ = overlapping_ && chosen == kNone;
+  if (chosen == kNone && response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
+  tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
+  return chosen == kNone ? Taken::kNothing : Taken::kRequest;
+}
+
+// Index of the answered request after all_answered(), if the response fits.
+template <typename Request, typename Response, size_t kMaxPending>
+size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t last, const Response& response) const {
+  if (response.begin != answered_responses_) return kNone;
+  for (size_t i = 0; i <= last; ++i) {
+    if (requests_[i].begin == answered_requests_) return fits(requests_[i], response) ? i : kNone;
+  }
+  return kNone;
+}
+
+// For a client that waits for all answers before it sends the next requests: finds the request that the first waiting
+// response answers, counting back from the next batch. All responses that the client had received when it sent that
+// batch answer earlier requests.
+template <typename Request, typename Response, size_t kMaxPending>
+auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& response, Circumstances now) const
+    -> Counted {
+  const auto later = [&] { return Counted{.later = !now.closing}; };
+  if (!now.whole || requests_.back().peer_offset <= response.begin) return later();
+  size_t next = 0;
+  while (requests_[next].peer_offset <= response.begin) ++next;
+  const Request& batch = requests_[next];
+  size_t responses = 0;
+  while (responses < waiting_.size() && waiting_[responses].end <= batch.peer_offset) ++responses;
+  const bool followed = responses < waiting_.size();
+  const bool at_end = responses > 0 && waiting_[responses - 1].quiet_until == batch.peer_offset;
+  if (!at_end && !followed) return later();
+  // Bytes of no response may lie between the last one and the batch's first.
+  const bool all_here =
+      at_end || (responses > 0 && !waiting_[responses].after_hidden && waiting_[responses].begin >= batch.peer_offset);
+  if (!all_here || batch.after_hidden) return {};
+  for (size_t i = 0; i < responses; ++i) {
+    if (i > 0 && waiting_[i].after_hidden) return {.unseen = true};  // the number lost in between is unknown
+    if (!waiting_[i].answers_one()) return {};
+  }
+  for (size_t back = 1; back <= responses; ++back) {
+    if (back > next) return {.unseen = true};
+    const Request& request = requests_[next - back];
+    if (request.may_be_silent()) return {};
+    if (request.after_hidden && back < responses) return {.unseen = true};
+    // The remaining data may not show what a gap has cut off.
+    const bool whole = back < responses;
+    if (!fits(request, waiting_[responses - back])) return {.unseen = !whole && responses > 1};
+  }
+  return {.chosen = next - responses};
+}
+
+// The only request of the batch up to `last` that the response does not contradict: earlier batches were answered,
+// since the client waited for that.
+template <typename Request, typename Response, size_t kMaxPending>
+size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t last, const Response& response) const {
+  if (overlapping_) return kNone;
+  size_t found = kNone;
+  for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == requests_[last].peer_offset;) {
+    const bool fits = !requests_[i].contradicts(response);
+    if (fits && found != kNone) return kNone;
+    if (fits) found = i;
+    if (begins_batch(requests_[i])) break;
+    if (requests_[i].after_hidden) return kNone;
+  }
+  return found;
+}
+
+// The first request of the batch up to `last`, if the response begins where the client had received everything when
+// it sent that batch. For a client that was seen to wait for all answers before it sends the next batch.
+template <typename Request, typename Response, size_t kMaxPending>
+size_t OrderedPairing<Request, Response, kMaxPending>::first_of_batch(size_t last, const Response& response) const {
+  if (!waits_for_all()) return kNone;
+  for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == response.begin;) {
+    if (begins_batch(requests_[i])) return requests_[i].contradicts(response) ? kNone : i;
+    if (requests_[i].after_hidden) return kNone;
+  }
+  return kNone;
+}
+
+}  // namespace tapline
