@@ -263,17 +263,6 @@ bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* pa
   return outcome == DecodeOutcome::kOk;
 }
 
-void Lane::lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) {
-  accounting_.undecodable[static_cast<int>(outcome)] += packets;
-  // No query wants packets that are not IP; whether one wanted the others is unknown.
-  if (outcome == DecodeOutcome::kNotIp) return;
-  for (uint32_t query : SetBits(gate_.active())) {
-    Accounting& account = (*accounts_)[query];
-    account.lose_packets(index_of(outcome), packets);
-    account.bytes_in += bytes;
-  }
-}
-
 // Replaces *packet by the datagram that it completes, and returns that one's outcome; kFragment if it completes none. A
 // datagram may itself contain a fragment of another, in a tunnel.
 DecodeOutcome Lane::reassemble(Packet* packet) {
@@ -316,14 +305,6 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
   // The query of a fragment is unknown, and its datagram is counted only once.
   if (outcome == DecodeOutcome::kOk) gate_.refuse(packet, Drop::kDuplicate);
   return true;
-}
-
-void Lane::count_lost_fragments() {
-  const FragmentTable::Losses& now = fragments_.losses();
-  accounting_.held = fragments_.held_frames();
-  if (now.frames == lost_fragments_.frames) return;
-  lose_packets(DecodeOutcome::kFragment, now.frames - lost_fragments_.frames, now.bytes - lost_fragments_.bytes);
-  lost_fragments_ = now;
 }
 
 // Passes on everything of the past seconds before the first packet of a new one is counted. Windows end at whole
@@ -374,21 +355,6 @@ void Lane::note_parsed() {
   }
 }
 
-void Lane::lose_everywhere(int reason, uint64_t packets) {
-  accounting_.received += packets;
-  accounting_.lost[reason] += packets;
-  for (uint32_t query : SetBits(gate_.active())) {
-    (*accounts_)[query].lose_packets(reason, packets);
-  }
-}
-
-// Counts the packets that arrived, according to the supervisor, while no process listened.
-void Lane::count_missed() {
-  if (page_ == nullptr || options_.index != 0) return;
-  const uint64_t missed = options_.page->missed.exchange(0);
-  if (missed > 0) lose_everywhere(index_of(Drop::kMonitorRestarted), missed);
-}
-
 void Lane::end_queries(uint64_t queries) {
   run_parsers();
   count_losses();
@@ -422,45 +388,6 @@ void Lane::idle() {
   stage_->advance(*time_ns);
 }
 
-void Lane::count_losses() {
-  const PacketSource::Losses now = count_tap_losses();
-  for (int i = 0; i < kOwnDrops; ++i) {
-    uint64_t more = now.by_drop[i] - losses_.by_drop[i];
-    if (more > 0) lose_everywhere(i, more);
-  }
-  count_missed();
-  uint64_t unsupported = now.unsupported_link - losses_.unsupported_link;
-  accounting_.received += unsupported;
-  accounting_.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += unsupported;
-  for (uint32_t query : SetBits(unsupported == 0 ? 0 : gate_.active())) {
-    (*accounts_)[query].lose_packets(index_of(DecodeOutcome::kUnsupportedLink), unsupported);
-  }
-  losses_ = now;
-  if (!views_) return;
-  const uint64_t forgotten = views_->forgotten_early();
-  accounting_.forgotten_views += forgotten - std::exchange(forgotten_views_, forgotten);
-}
-
-// Returns the losses of all taps. Packets that a switch or the supervisor reports as lost belong to no tap.
-PacketSource::Losses Lane::count_tap_losses() {
-  PacketSource::Losses all;
-  for (uint8_t i = 0; i < taps_.size(); ++i) {
-    const TapSeen now = {source_->read_losses(i), source_->late_packets(i)};
-    const PacketSource::Losses more = now.losses - taps_seen_[i].losses;
-    TapAccounting& tap = taps_[i];
-    tap.late += now.late - taps_seen_[i].late;
-    for (int drop = 0; drop < kOwnDrops; ++drop) {
-      tap.received += more.by_drop[drop];
-      tap.lost[drop] += more.by_drop[drop];
-    }
-    tap.received += more.unsupported_link;
-    tap.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += more.unsupported_link;
-    taps_seen_[i] = now;
-    all += now.losses;
-  }
-  return all;
-}
-
 void Lane::note_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed) {
   if (taps_.size() == 1) {
     page_->burst_left[0] -= absorbed.packets;
@@ -479,18 +406,6 @@ void Lane::count_absorbed(std::span<const RawPacket> packets, const Engine::Abso
   for (uint32_t i = 0; i < absorbed.scanned; ++i) {
     if ((absorbed.left >> i & 1) == 0) count(taps_[packets[i].tap], 1, packets[i].wire_bytes);
   }
-}
-
-void Lane::publish_progress() {
-  progress_.packets.store(accounting_.received, std::memory_order_relaxed);
-  progress_.bytes.store(accounting_.received_bytes, std::memory_order_relaxed);
-  progress_.fraction.store(source_->fraction().value_or(-1), std::memory_order_relaxed);
-  published_.update([this](LaneAccounting* copy) { *copy = accounting_; });
-  published_taps_.update([this](std::vector<TapAccounting>* copy) { copy->assign(taps_.begin(), taps_.end()); });
-  progress_.arrived.update([this](LaneProgress::Arrived* arrived) {
-    *arrived = {accounting_.received - accounting_.lost[index_of(Drop::kMirrorLost)],
-                accounting_.undecodable[static_cast<int>(DecodeOutcome::kNotIp)], empty_at_ns_};
-  });
 }
 
 void Lane::tick() {

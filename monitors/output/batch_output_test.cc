@@ -1,118 +1,16 @@
 #include "monitors/output/batch_output.h"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <map>
 #include <random>
 
+#include "monitors/output/batch_output_fixture.h"
 #include "parsers/api/flow_hash.h"
 
 namespace tapline {
 namespace {
 
-const Schema& letters() {
-  static const Schema schema = {.name = "letters", .fields = {{"text", FieldType::kString}}};
-  return schema;
-}
-const Schema& numbers() {
-  static const Schema schema = {.name = "numbers", .fields = {{"number", FieldType::kU64}}};
-  return schema;
-}
-
-struct SentBatch {
-  uint32_t query;
-  v1::TupleBatch batch;
-  uint64_t ticket;
-};
-
-// A sink that is full, or fails a batch, on request of the test.
-class TestSink final : public BatchSink {
- public:
-  explicit TestSink(std::vector<SentBatch>* sent) : sent_(sent) {}
-  Status start(DeliveryListener* listener) override {
-    listener_ = listener;
-    return {};
-  }
-  Status prepare(uint32_t) override { return {}; }
-  Sent send(uint32_t query, std::string_view bytes, uint64_t ticket) override {
-    if (full) return Sent::kFull;
-    v1::TupleBatch batch;
-    EXPECT_TRUE(batch.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-    sent_->push_back({query, batch, ticket});
-    return Sent::kTaken;
-  }
-  double fill() const override { return full ? 1 : 0; }
-  void poll() override {}
-  void wait() override {
-    ++waits;
-    full = false;
-  }
-  Status flush() override { return {}; }
-  Status status() const override { return {}; }
-  void tell(size_t index, bool delivered) { listener_->on_delivery((*sent_)[index].ticket, delivered); }
-
-  bool full = false;
-  int waits = 0;
-
- private:
-  std::vector<SentBatch>* sent_;
-  DeliveryListener* listener_ = nullptr;
-};
-
-class BatchOutputTest : public testing::Test {
- protected:
-  void open(BatchOutputOptions options = {}) {
-    options.monitor_id = "m";
-    auto sink = std::make_unique<TestSink>(&sent_);
-    sink_ = sink.get();
-    output_ = std::make_unique<BatchOutput>(options, queries_, schemas_, &accounts_, std::move(sink));
-    ASSERT_TRUE(output_->start().ok());
-    for (uint32_t i = 0; i < queries_.size(); ++i) {
-      ASSERT_TRUE(output_->prepare(i).ok());
-      output_->add_query(i);
-    }
-  }
-  void emit_letter(int64_t time_ns, uint64_t queries, std::string_view text = "x") {
-    TupleHeader header;
-    header.time_ns = time_ns;
-    header.queries = queries;
-    const Value values[] = {Value::string(text)};
-    output_->emit(0, header, values);
-  }
-  void emit_number(int64_t time_ns, uint64_t queries) {
-    TupleHeader header;
-    header.time_ns = time_ns;
-    header.queries = queries;
-    const Value values[] = {Value::u64(1)};
-    output_->emit(1, header, values);
-  }
-  v1::Accounting total_of(uint32_t query, std::map<std::string, uint64_t>* dropped) {
-    v1::Accounting total;
-    for (const SentBatch& sent : sent_) {
-      if (sent.query != query) continue;
-      const v1::Accounting& delta = sent.batch.accounting();
-      total.set_packets_in(total.packets_in() + delta.packets_in());
-      total.set_tuples_in(total.tuples_in() + delta.tuples_in());
-      for (const auto& entry : delta.dropped()) (*dropped)[entry.reason()] += entry.count();
-    }
-    return total;
-  }
-  uint64_t rows(uint32_t query) {
-    uint64_t rows = 0;
-    for (const SentBatch& sent : sent_) rows += sent.query == query ? sent.batch.rows() : 0;
-    return rows;
-  }
-
-  std::vector<QuerySpec> queries_ = {{.name = "q0", .parsers = {"letters", "numbers"}},
-                                     {.name = "q1", .parsers = {"numbers"}}};
-  std::vector<const Schema*> schemas_ = {&letters(), &numbers()};
-  QueryAccounts accounts_ = QueryAccounts(2);
-  std::vector<SentBatch> sent_;
-  TestSink* sink_ = nullptr;
-  std::unique_ptr<BatchOutput> output_;
-};
-
-TEST_F(BatchOutputTest, QueriesWithShortIntervalsAreSentMoreOften) {
+TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
   const Schema rates = {.name = "numbers", .fields = {{"number", FieldType::kU64}}, .interval_ns = int64_t{20'000'000}};
   queries_ = {{.name = "slow", .parsers = {"letters"}}, {.name = "fast", .parsers = {"numbers"}}};
   schemas_ = {&letters(), &rates};
@@ -229,75 +127,6 @@ TEST_F(BatchOutputTest, APreparedSlotSendsNothingUntilItIsAdded) {
   for (const SentBatch& sent : sent_) EXPECT_NE(sent.query, 1u);
 }
 
-// Reads batches as consumers do: the first of each incarnation and sequence number counts.
-struct Reader {
-  std::map<std::pair<uint64_t, uint64_t>, const v1::TupleBatch*> batches;
-  uint64_t packets_in = 0, tuples_in = 0, rows = 0, tuples_lost = 0;
-
-  void read(const v1::TupleBatch& batch) {
-    if (!batches.emplace(std::pair(batch.incarnation(), batch.sequence()), &batch).second) return;
-    packets_in += batch.accounting().packets_in();
-    tuples_in += batch.accounting().tuples_in();
-    rows += batch.rows();
-    for (const auto& entry : batch.accounting().dropped()) {
-      if (entry.unit() == v1::Dropped::TUPLES) tuples_lost += entry.count();
-    }
-  }
-  // Sequence numbers from 0 without a gap.
-  void expect_gapless(uint64_t incarnation) const {
-    uint64_t next = 0;
-    for (const auto& [key, batch] : batches) {
-      if (key.first == incarnation) EXPECT_EQ(key.second, next++) << "incarnation " << incarnation;
-    }
-  }
-};
-
-// Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. Whatever the mix, every
-// packet and tuple is reported to readers once.
-TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
-  for (unsigned seed = 0; seed < 50; ++seed) {
-    std::mt19937 random(seed);
-    const auto ledger = std::make_unique<BatchLedger>();
-    std::vector<v1::TupleBatch> arrived;
-    uint64_t packets = 0, tuples = 0;
-    accounts_ = QueryAccounts(2);
-    constexpr uint64_t kProcesses = 4;
-    for (uint64_t incarnation = 1; incarnation <= kProcesses; ++incarnation) {
-      sent_.clear();
-      open({.incarnation = incarnation, .flush_after_ns = 0, .ledger = ledger.get()});
-      const int steps = 1 + static_cast<int>(random() % 8);
-      for (int step = 1; step <= steps; ++step) {
-        ++packets;
-        ++accounts_[0].packets_in;
-        ++accounts_[0].packets_out;
-        for (auto more = random() % 3; more > 0; --more, ++tuples) emit_letter(step, 1);
-        ledger->streams[0].waiting_rows_parsed = ledger->streams[0].waiting_rows;
-        if (random() % 2 == 0) output_->tick(step * int64_t{1'000'000'000}, step);
-      }
-      const bool last = incarnation == kProcesses;
-      if (last) output_->end_query(0, steps);
-      // In the order in which they were sent: some acknowledged, some more arrived, the rest did not.
-      const size_t come = last ? sent_.size() : random() % (sent_.size() + 1);
-      const size_t acknowledged = last ? come : random() % (come + 1);
-      for (size_t i = 0; i < come; ++i) {
-        if (sent_[i].query == 0) arrived.push_back(sent_[i].batch);
-        if (i < acknowledged) sink_->tell(i, true);
-      }
-      if (last) break;
-      for (uint32_t query : {0, 1}) settle_tuples(query, &accounts_[query], ledger.get());
-      EXPECT_TRUE(accounts_[0].balanced());
-    }
-    Reader reader;
-    for (const v1::TupleBatch& batch : arrived) reader.read(batch);
-    EXPECT_EQ(reader.packets_in, packets) << seed;
-    EXPECT_EQ(reader.tuples_in, tuples) << seed;
-    EXPECT_EQ(reader.rows + reader.tuples_lost, tuples) << seed;
-    for (uint64_t incarnation = 1; incarnation <= kProcesses; ++incarnation) reader.expect_gapless(incarnation);
-  }
-}
-
-constexpr int64_t kMs = 1'000'000;
-
 TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesTheWatermark) {
   open();
   emit_letter(100, 1);
@@ -366,31 +195,7 @@ TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutAreDropped) {
   EXPECT_TRUE(accounts_[0].balanced());
 }
 
-TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyAtItsEnd) {
-  open();
-  sink_->full = true;
-  emit_number(1, 1);
-  output_->tick(200 * kMs, 300);
-  EXPECT_EQ(sink_->waits, 0);
-  EXPECT_EQ(accounts_[0].dropped[index_of(Drop::kQueueFull)], 1u);
-  output_->capture_over();
-  emit_number(2, 1);
-  output_->end_query(0, 300);
-  EXPECT_GT(sink_->waits, 0);
-  EXPECT_EQ(rows(0), 1u);
-}
-
-TEST_F(BatchOutputTest, ReportsTheLagOfTheSink) {
-  open();
-  EXPECT_EQ(output_->stats().fill, 0);
-  sink_->full = true;
-  emit_number(1, 3);
-  output_->tick(200 * kMs, 300);
-  EXPECT_EQ(output_->stats().fill, 1);
-  EXPECT_EQ(output_->stats().refused, 2u) << "one of each query";
-}
-
-TEST_F(BatchOutputTest, AFullBuilderFlushesItsQueryUpToTheRejectedTuple) {
+TEST_F(BatchOutputTest, AFullBuilderFlushesItsQueryUpToTheTupleThatDidNotFit) {
   BatchOutputOptions options;
   options.max_rows = 2;
   open(options);
@@ -476,138 +281,10 @@ TEST_F(BatchOutputTest, EveryBatchHasTheStartOfTheWatch) {
   EXPECT_EQ(since[1], (std::vector<int64_t>{40, 40, 40}));
 }
 
-// Readers take the values that such a batch lacks from the dead process's own batches.
-TEST_F(BatchOutputTest, ReportingLossesOfADeadProcessDoesNotExtendItsWatch) {
-  const auto ledger = std::make_unique<BatchLedger>();
-  open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});
-  output_->set_watched_since(0, 40);
-  emit_letter(50, 1);
-  output_->tick(1000 * kMs, 60);
-  for (uint32_t query : {0, 1}) settle_tuples(query, &accounts_[query], ledger.get());
-  sent_.clear();
-  open({.incarnation = 2, .flush_after_ns = 0, .ledger = ledger.get()});
-  ASSERT_FALSE(sent_.empty());
-  for (const SentBatch& sent : sent_) {
-    EXPECT_EQ(sent.batch.incarnation(), 1u);
-    EXPECT_EQ(sent.batch.watched_since_ns(), 0);
-  }
-}
-
-TEST_F(BatchOutputTest, NothingIsSentBeforeTimeIsKnown) {
+TEST_F(BatchOutputTest, NothingIsSaidBeforeTimeIsKnown) {
   open();
   output_->tick(1000 * kMs, INT64_MIN);
   EXPECT_TRUE(sent_.empty());
-}
-
-TEST_F(BatchOutputTest, TheNextBatchReportsTheLossesOfAFullQueue) {
-  open();
-  accounts_[0].packets_in = accounts_[0].packets_out = 7;
-  sink_->full = true;
-  emit_letter(1, 1);
-  emit_number(1, 1);
-  output_->tick(100 * kMs, 1);
-  EXPECT_TRUE(sent_.empty());
-  sink_->full = false;
-  emit_letter(2, 1);
-  output_->tick(200 * kMs, 2);
-  ASSERT_EQ(sent_.size(), 1u);
-  EXPECT_EQ(sent_[0].batch.sequence(), 0u);
-  std::map<std::string, uint64_t> dropped;
-  v1::Accounting total = total_of(0, &dropped);
-  EXPECT_EQ(total.packets_in(), 7u);
-  EXPECT_EQ(total.tuples_in(), 3u);
-  EXPECT_EQ(dropped["queue_full"], 2u);
-  EXPECT_TRUE(accounts_[0].balanced());
-}
-
-TEST_F(BatchOutputTest, FilesWaitForRoom) {
-  BatchOutputOptions options;
-  options.wait_for_room = true;
-  open(options);
-  sink_->full = true;
-  emit_letter(1, 1);
-  output_->tick(100 * kMs, 1);
-  EXPECT_EQ(sink_->waits, 1);
-  EXPECT_EQ(rows(0), 1u);
-}
-
-TEST_F(BatchOutputTest, TheEndOfAQueryIsNeverDropped) {
-  open();
-  sink_->full = true;
-  output_->end_query(0, 5);
-  EXPECT_TRUE(sent_.empty());
-  sink_->full = false;
-  output_->tick(100 * kMs, 9);
-  ASSERT_EQ(sent_.size(), 1u);
-  EXPECT_TRUE(sent_[0].batch.end_of_stream());
-  EXPECT_EQ(sent_[0].batch.watermark_ns(), 5);
-  EXPECT_TRUE(output_->finish().ok());
-}
-
-TEST_F(BatchOutputTest, AnUndeliveredBatchIsReportedAgainAsLost) {
-  open();
-  accounts_[0].packets_in = accounts_[0].packets_out = 4;
-  emit_letter(1, 1);
-  output_->tick(100 * kMs, 1);
-  ASSERT_EQ(sent_.size(), 1u);
-  sink_->tell(0, false);
-  EXPECT_TRUE(accounts_[0].balanced());
-  sent_.clear();
-  emit_letter(2, 1);
-  output_->tick(200 * kMs, 2);
-  std::map<std::string, uint64_t> dropped;
-  v1::Accounting total = total_of(0, &dropped);
-  EXPECT_EQ(total.packets_in(), 4u);
-  EXPECT_EQ(total.tuples_in(), 2u);
-  EXPECT_EQ(dropped["delivery_failed"], 1u);
-}
-
-TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
-  open();
-  output_->end_query(0, 5);
-  ASSERT_EQ(sent_.size(), 1u);
-  sink_->tell(0, false);
-  EXPECT_EQ(output_->finish().code(), Code::kResources);
-}
-
-// Whatever happens to batches: the tuples that arrived and those reported lost add up to the emitted ones.
-TEST_F(BatchOutputTest, AccountsBalanceUnderRandomFailures) {
-  for (uint32_t seed = 0; seed < 50; ++seed) {
-    sent_.clear();
-    accounts_.assign(2, {});
-    open();
-    std::mt19937 random(seed);
-    std::vector<bool> told;
-    uint64_t emitted[2] = {0, 0}, failed_rows[2] = {0, 0};
-    for (int64_t now = 1; now < 300; ++now) {
-      sink_->full = random() % 4 == 0;
-      uint64_t queries = 1 + random() % 3;
-      for (int i = 0; i < 2; ++i) emitted[i] += queries >> i & 1;
-      emit_number(now, queries);
-      if (random() % 5 == 0) output_->lose(LossReason::kTooManyPending, 1, 1);
-      output_->tick(now * 50 * kMs, now);
-      told.resize(sent_.size());
-      size_t pick = sent_.empty() ? 0 : random() % sent_.size();
-      if (sent_.empty() || told[pick]) continue;
-      told[pick] = true;
-      bool delivered = random() % 3 != 0;
-      sink_->tell(pick, delivered);
-      if (delivered) continue;
-      failed_rows[sent_[pick].query] += sent_[pick].batch.rows();
-      sent_[pick].batch.Clear();
-    }
-    sink_->full = false;
-    for (uint32_t query : {0, 1}) output_->end_query(query, 300);
-    for (uint32_t query : {0u, 1u}) {
-      std::map<std::string, uint64_t> dropped;
-      uint64_t tuples = total_of(query, &dropped).tuples_in();
-      ASSERT_TRUE(accounts_[query].balanced());
-      ASSERT_EQ(dropped["delivery_failed"], failed_rows[query]);
-      bool lost_are_tuples = unit_of(LossReason::kTooManyPending) == LossUnit::kTuples;
-      ASSERT_EQ(tuples, emitted[query] + (lost_are_tuples ? dropped["too_many_pending"] : 0)) << seed;
-      ASSERT_EQ(rows(query) + dropped["delivery_failed"] + dropped["queue_full"], emitted[query]) << seed;
-    }
-  }
 }
 
 }  // namespace
