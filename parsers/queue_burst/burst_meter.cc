@@ -16,22 +16,22 @@ void BurstMeter::pass(const queues::Passage& passage) {
   latest_[flow] = header;
 }
 
-// Culprits without a separate entry have no names.
+// Flows without a separate entry have no names.
 void BurstMeter::burst(const queues::Burst& burst) {
   if (ended_.size() == kMostEnded) {
     ++without_room_;
     return;
   }
   Ended& ended = ended_.emplace_back(Ended{burst, {}});
-  std::erase_if(ended.burst.culprits, [](const auto& culprit) { return culprit.flow == FlowTable::kOthers; });
-  for (const queues::Burst::Culprit& culprit : ended.burst.culprits) ended.culprits.push_back(latest_[culprit.flow]);
+  std::erase_if(ended.burst.reported, [](const auto& flow) { return flow.flow == FlowTable::kOthers; });
+  for (const queues::Burst::Flow& flow : ended.burst.reported) ended.headers.push_back(latest_[flow.flow]);
 }
 
 void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
   matcher_.advance(out.now_ns());
   if (contents_.in_burst() && matcher_.quiet()) contents_.finish();
   for (const Ended& ended : ended_) {
-    for (size_t rank = 0; rank < ended.culprits.size(); ++rank) emit(queue, queries, ended, rank, out);
+    for (size_t rank = 0; rank < ended.headers.size(); ++rank) emit(queue, queries, ended, rank, out);
   }
   ended_.clear();
   if (without_room_ != 0) out.lose(LossReason::kParserMemoryFull, without_room_, queries);
@@ -40,15 +40,16 @@ void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emit
 
 void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out) {
   const queues::Burst& burst = ended.burst;
-  const queues::BusyPeriod::Culprit& bytes = burst.culprits[rank].bytes;
-  TupleHeader header = ended.culprits[rank].header;
+  const queues::Burst::Flow& flow = burst.reported[rank];
+  const queues::BusyPeriod::Culprit& bytes = flow.bytes;
+  TupleHeader header = ended.headers[rank].header;
   header.time_ns = out.now_ns();
   header.queries = queries;
   const double share =
       burst.all.direct == 0 ? 0 : static_cast<double>(bytes.direct) / static_cast<double>(burst.all.direct);
   const Value values[] = {Value::string(queue),
                           Value::u64(rank + 1),
-                          Value::boolean(ended.culprits[rank].from_client),
+                          Value::boolean(ended.headers[rank].from_client),
                           Value::i64(burst.begin_ns),
                           Value::u64(static_cast<uint64_t>(burst.end_ns - burst.begin_ns)),
                           Value::u64(static_cast<uint64_t>(burst.max_delay_ns)),
@@ -61,9 +62,12 @@ void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& e
                           Value::f64(share),
                           Value::u64(bytes.direct / burst.victims),
                           Value::u64(bytes.indirect / burst.victims),
-                          Value::u64(bytes.original / burst.victims)};
-  // Only the flows that make up most of the victims' queue become events.
-  rank < kMostEvents ? out.emit_event(header, values) : out.emit(header, values);
+                          Value::u64(bytes.original / burst.victims),
+                          Value::u64(flow.waits.victims),
+                          Value::u64(static_cast<uint64_t>(flow.waits.max_ns)),
+                          Value::u64(static_cast<uint64_t>(flow.waits.sum_ns))};
+  // Only the flows that caused most or waited most become events.
+  flow.is_main ? out.emit_event(header, values) : out.emit(header, values);
 }
 
 }  // namespace tapline

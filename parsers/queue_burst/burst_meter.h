@@ -46,13 +46,12 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   bool pending() const { return !matcher_.idle() || contents_.in_burst(); }
 
  private:
-  // A finished burst whose tuples are pending, with the headers of its culprits.
+  // A finished burst whose tuples are pending, with the headers of its flows.
   struct Ended {
     queues::Burst burst;
-    std::vector<queues::DepartureHeader> culprits;
+    std::vector<queues::DepartureHeader> headers;
   };
   static constexpr size_t kMostEnded = 256;
-  static constexpr size_t kMostEvents = 8;  // per burst
 
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }

@@ -13,7 +13,7 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
         .description = "Bursts that filled the queue of a switch's port, and the flows that caused them",
         .layer = Layer::kNetwork,
         .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
-                   {"rank", FieldType::kU64, "", "Rank of the flow among the burst's: 1 has the largest share"},
+                   {"rank", FieldType::kU64, "", "Rank of the flow among those reported: 1 has the largest share"},
                    {"from_client", FieldType::kBool, "", "True if the client sent these packets"},
                    {"begin_ns", FieldType::kI64, "ns",
                     "Arrival of the packet that found the queue empty, since the epoch"},
@@ -31,7 +31,10 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
                    {"indirect_bytes", FieldType::kU64, "bytes",
                     "Bytes of the flow that left in the burst before a victim arrived, on average"},
                    {"original_bytes", FieldType::kU64, "bytes",
-                    "Bytes by which the flow had raised the queue that a victim found, on average"}},
+                    "Bytes by which the flow had raised the queue that a victim found, on average"},
+                   {"flow_victims", FieldType::kU64, "packets", "Victims of the flow itself"},
+                   {"flow_delay_ns", FieldType::kU64, "ns", "Longest wait of the flow's packets"},
+                   {"waited_ns", FieldType::kU64, "ns", "Waits of the flow's packets, in sum"}},
         .main_fields = {"src_ip", "dst_ip"},
         .value_field = "direct_bytes",
         .events = true,
@@ -40,7 +43,7 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
         .arguments = queues::QueueSettings::declare(
             {{"delay", FieldType::kU64, "ns", "Min wait of a victim", "500000", 0, 10 * kNsPerSecond}}),
         .example = {"s1:2", "1", "true", "1795827145716913767", "12207710", "11754632", "30282", "27", "31134", "25",
-                    "3", "18", "0.769856", "11766", "2364", "12025"},
+                    "3", "18", "0.769856", "11766", "2364", "12025", "15", "11754632", "93837044"},
     };
     return schema;
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ TEST(QueueBurst, ReportsABusyPeriodWithItsCulprits) {
             before / 4);
   EXPECT_EQ(number(first, "original_bytes") + number(second, "original_bytes"),
             number(first, "direct_bytes") + number(second, "direct_bytes"));
+  EXPECT_EQ(number(first, "flow_victims") + number(second, "flow_victims"), 4u);
+  EXPECT_EQ(std::max(number(first, "flow_delay_ns"), number(second, "flow_delay_ns")), 260'000u);
   EXPECT_NEAR(std::stod(first["share"]) + std::stod(second["share"]), 1, 1e-5);
 }
 

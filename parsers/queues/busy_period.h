@@ -31,6 +31,11 @@ class BusyPeriod {
   struct Culprit {
     uint64_t direct = 0, indirect = 0, original = 0;  // byte × victims
   };
+  // The waits of a flow's packets whose arrival is known.
+  struct Waits {
+    uint64_t victims = 0;
+    int64_t max_ns = 0, sum_ns = 0;
+  };
 
   // Makes room for a flow whose number is new to the period.
   void admit(uint32_t flow) {
@@ -62,14 +67,18 @@ class BusyPeriod {
     left_end_ = departure.bytes_before + departure.bytes;
   }
 
-  // A packet of this flow arrived when the queue contained found_bytes. `victim`: it waited for victim_delay_ns or
-  // more.
-  void come(uint32_t flow, uint32_t bytes, uint64_t found_bytes, bool victim) {
+  // A packet of this flow arrived when the queue contained found_bytes, and waited for delay_ns. `victim`: that is
+  // victim_delay_ns or more.
+  void come(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {
     truncate(found_bytes);
     // Packets whose arrival no tap saw raised it, too.
     if (depth_ < found_bytes) raise(FlowTable::kOthers, found_bytes - depth_);
     victims_ += victim;
     raise(flow, bytes);
+    Waits& waits = of(flow).waits;
+    waits.victims += victim;
+    waits.max_ns = delay_ns > waits.max_ns ? delay_ns : waits.max_ns;
+    waits.sum_ns += delay_ns;
   }
 
   uint64_t victims() const { return victims_; }
@@ -80,6 +89,7 @@ class BusyPeriod {
     if (own.period != period_) return {};
     return {own.direct.sum(victims_), own.indirect.sum(victims_), own.original.sum(victims_)};
   }
+  Waits waits(uint32_t flow) const { return of_flow_[flow].period == period_ ? of_flow_[flow].waits : Waits(); }
 
  private:
   struct Sum {
@@ -93,6 +103,7 @@ class BusyPeriod {
   };
   struct OfFlow {
     Sum direct, indirect, original;
+    Waits waits;
     uint64_t period = 0;
   };
   struct Level {

@@ -148,6 +148,7 @@ class Kept final : public BurstSink {
 struct TruePeriod {
   Burst burst;
   std::map<uint64_t, BusyPeriod::Culprit> culprits;
+  std::map<uint64_t, BusyPeriod::Waits> waits;
 };
 
 // The levels of the queue when a packet arrived, bottom first: the flow whose packet raised it there. Replays each
@@ -185,6 +186,10 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
     burst.max_delay_ns = std::max(burst.max_delay_ns, passages[i].delay_ns());
     burst.peak_bytes = std::max(burst.peak_bytes, found.bytes + passages[i].bytes);
     ++burst.packets;
+    BusyPeriod::Waits& waits = periods.back().waits[passages[i].flow_key];
+    waits.max_ns = std::max(waits.max_ns, passages[i].delay_ns());
+    waits.sum_ns += passages[i].delay_ns();
+    waits.victims += passages[i].delay_ns() >= victim_delay_ns;
     if (passages[i].delay_ns() < victim_delay_ns) continue;
     ++burst.victims;
     for (const auto& [key, bytes] : found.of_flow) periods.back().culprits[key].direct += bytes;
@@ -217,7 +222,11 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
       ASSERT_EQ(burst.peak_bytes, truth.peak_bytes);
       ASSERT_EQ(burst.max_delay_ns, truth.max_delay_ns);
       uint64_t direct = 0, original = 0;
-      for (const Burst::Culprit& culprit : burst.culprits) {
+      for (const Burst::Flow& culprit : burst.reported) {
+        const BusyPeriod::Waits waits = periods[i].waits.at(culprit.flow_key);
+        ASSERT_EQ(culprit.waits.victims, waits.victims) << seed;
+        ASSERT_EQ(culprit.waits.max_ns, waits.max_ns) << seed;
+        ASSERT_EQ(culprit.waits.sum_ns, waits.sum_ns) << seed;
         const auto found = periods[i].culprits.find(culprit.flow_key);
         const BusyPeriod::Culprit expected = found == periods[i].culprits.end() ? BusyPeriod::Culprit{} : found->second;
         ASSERT_EQ(culprit.bytes.direct, expected.direct) << seed;
@@ -252,7 +261,27 @@ TEST(QueueContents, StayWithinTheirBoundsAndSayWhatIsMissing) {
   EXPECT_GT(contents.waits().unknown_ns(), 0u);
   contents.finish();
   ASSERT_EQ(kept.bursts.size(), 1u);
-  EXPECT_LE(kept.bursts[0].culprits.size(), Burst::kMostCulprits);
+  EXPECT_LE(kept.bursts[0].reported.size(), Burst::kMostFlows);
+}
+
+// Twenty flows of large packets fill the queue; of thirty flows of one small packet, the last ones wait longest.
+TEST(QueueContents, ReportTheFlowsThatCausedAndThoseThatWaitedMost) {
+  Kept kept;
+  QueueContents contents({.victim_delay_ns = 1}, &kept);
+  int64_t departure_ns = 0;
+  for (uint64_t flow = 1; flow <= 20; ++flow)
+    contents.add(Passage::certain(flow, 0, departure_ns += 1000, static_cast<uint32_t>(10'000 - 100 * flow)));
+  for (uint64_t flow = 101; flow <= 130; ++flow) contents.add(Passage::certain(flow, 0, departure_ns += 10, 64));
+  contents.finish();
+  ASSERT_EQ(kept.bursts.size(), 1u);
+  std::vector<uint64_t> reported, main;
+  for (const Burst::Flow& flow : kept.bursts[0].reported) {
+    reported.push_back(flow.flow_key);
+    if (flow.is_main) main.push_back(flow.flow_key);
+  }
+  EXPECT_EQ(reported, (std::vector<uint64_t>{1,  2,  3,  4,  5,   6,   7,   8,   9,   10,  11,  12,
+                                             13, 14, 15, 16, 123, 124, 125, 126, 127, 128, 129, 130}));
+  EXPECT_EQ(main, (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 123, 124, 125, 126, 127, 128, 129, 130}));
 }
 
 // Losses at the taps: the reported bytes that a packet found differ from the truth by at most the reported error.

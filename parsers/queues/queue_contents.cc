@@ -4,6 +4,32 @@
 #include <cstddef>
 
 namespace tapline::queues {
+namespace {
+
+using Flows = std::vector<Burst::Flow>;
+
+Flows::iterator at_most(Flows& flows, size_t count) {
+  return flows.begin() + static_cast<ptrdiff_t>(std::min(count, flows.size()));
+}
+
+// Keeps the largest culprits and the flows that waited longest in sum, in order of their direct bytes.
+void select_flows(Flows& flows) {
+  const auto causes_more = [](const Burst::Flow& a, const Burst::Flow& b) { return a.bytes.direct > b.bytes.direct; };
+  const auto waited_more = [](const Burst::Flow& a, const Burst::Flow& b) { return a.waits.sum_ns > b.waits.sum_ns; };
+  const auto is_main = [](const Burst::Flow& flow) { return flow.is_main; };
+  const auto mark = [](auto begin, auto end) {
+    std::for_each(begin, end, [](Burst::Flow& flow) { flow.is_main = true; });
+  };
+  std::partial_sort(flows.begin(), at_most(flows, Burst::kMostMain), flows.end(), causes_more);
+  mark(flows.begin(), at_most(flows, Burst::kMostMain));
+  std::partial_sort(at_most(flows, Burst::kMostMain), at_most(flows, 2 * Burst::kMostMain), flows.end(), waited_more);
+  mark(at_most(flows, Burst::kMostMain), at_most(flows, 2 * Burst::kMostMain));
+  std::sort(flows.begin(), flows.end(), causes_more);
+  const auto others = std::stable_partition(at_most(flows, Burst::kMostCulprits), flows.end(), is_main);
+  flows.erase(others, flows.end());
+}
+
+}  // namespace
 
 QueueContents::QueueContents(const ContentsOptions& options, BurstSink* bursts)
     : options_(options),
@@ -98,7 +124,7 @@ void QueueContents::follow_period(const Passage& passage, const Finding& found) 
     const int64_t delay_ns = passage.delay_ns();
     burst_.max_delay_ns = std::max(burst_.max_delay_ns, delay_ns);
     burst_.peak_bytes = std::max(burst_.peak_bytes, found.queue_bytes + passage.bytes);
-    period_.come(found.flow, passage.bytes, found.queue_bytes, delay_ns >= options_.victim_delay_ns);
+    period_.come(found.flow, passage.bytes, found.queue_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
   }
   hold_period_flows();
 }
@@ -110,16 +136,12 @@ void QueueContents::close_period() {
     burst_.flows = static_cast<uint32_t>(period_.flows().size());
     for (const uint32_t flow : period_.flows()) {
       const BusyPeriod::Culprit bytes = period_.culprit(flow);
-      burst_.culprits.push_back({flows_.key_of(flow), flow, bytes});
+      burst_.reported.push_back({flows_.key_of(flow), flow, bytes, period_.waits(flow), false});
       burst_.all.direct += bytes.direct;
       burst_.all.indirect += bytes.indirect;
       burst_.all.original += bytes.original;
     }
-    const auto more = [](const Burst::Culprit& a, const Burst::Culprit& b) { return a.bytes.direct > b.bytes.direct; };
-    const size_t kept = std::min(burst_.culprits.size(), Burst::kMostCulprits);
-    std::partial_sort(burst_.culprits.begin(), burst_.culprits.begin() + static_cast<ptrdiff_t>(kept),
-                      burst_.culprits.end(), more);
-    burst_.culprits.resize(kept);
+    select_flows(burst_.reported);
     bursts_->burst(burst_);
   }
   for (const uint32_t flow : period_.flows()) flows_.release(flow);

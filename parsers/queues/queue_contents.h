@@ -44,12 +44,16 @@ struct Finding {
 
 // A busy period with victims. Times are those of the departures' clock.
 struct Burst {
-  struct Culprit {
+  struct Flow {
     uint64_t flow_key = 0;
     uint32_t flow = 0;
     BusyPeriod::Culprit bytes;  // byte × victims
+    BusyPeriod::Waits waits;
+    bool is_main = false;  // one of the kMostMain largest culprits, or of the others that waited most
   };
   static constexpr size_t kMostCulprits = 16;
+  static constexpr size_t kMostMain = 8;
+  static constexpr size_t kMostFlows = kMostCulprits + kMostMain;
 
   int64_t begin_ns = 0;  // arrival of the packet that found the queue empty
   int64_t end_ns = 0;    // departure of the last packet
@@ -59,8 +63,9 @@ struct Burst {
   uint64_t victims = 0;
   uint64_t lost = 0;  // packets that never left
   uint32_t flows = 0;
-  std::vector<Culprit> culprits;  // by direct bytes, at most kMostCulprits
-  BusyPeriod::Culprit all;        // of all flows
+  // The largest culprits, and the flows of which packets waited longest in sum. By direct bytes, at most kMostFlows.
+  std::vector<Flow> reported;
+  BusyPeriod::Culprit all;  // of all flows
 };
 
 class BurstSink {

@@ -31,6 +31,9 @@ public record QueueReport(
    * @param lost packets that arrived and never left
    * @param culprits the flows with the largest shares of the bytes that victims found, largest
    *     first
+   * @param victimFlows the flows that waited longest although they filled little of the queue, in
+   *     order of their waits
+   * @param filter selects the packets of the main culprits and of these victims in drill-down
    */
   public record Burst(
       long beginNs,
@@ -42,7 +45,24 @@ public record QueueReport(
       long victims,
       long flows,
       long lost,
-      List<Culprit> culprits) {}
+      List<Culprit> culprits,
+      List<Victim> victimFlows,
+      String filter) {}
+
+  /**
+   * A flow that waited for others.
+   *
+   * @param packets its packets that waited for the query's delay or longer
+   * @param delayNs longest wait of its packets
+   * @param waitedNs waits of its packets, in sum
+   */
+  public record Victim(
+      String source, String destination, long packets, long delayNs, long waitedNs) {
+    /** Returns the flow for users. */
+    String flow() {
+      return source + " > " + destination;
+    }
+  }
 
   /**
    * A flow that made others wait. Bytes are averages over the victims.

@@ -78,6 +78,68 @@ class QueueDiagnosisTest {
   }
 
   @Test
+  void fewFlowsToSeveralReceiversAreAllNamed() {
+    for (int flow = 1; flow <= 5; flow++) {
+      diagnosis.add("q1", event(BEGIN, "10.0.0." + flow, "10.0.1." + flow, 0.18));
+    }
+    assertThat(diagnosis.report().verdict().get(1))
+        .contains("5 flows filled the queue together, with 90 % of the bytes")
+        .contains("10.0.0.1:4000 > 10.0.1.1:80 (18 %)", "10.0.0.5:4000 > 10.0.1.5:80 (18 %)");
+  }
+
+  /** An event of a flow of which packets waited. */
+  private static ObjectNode waited(String client, double share, long packets, long waitedMs) {
+    ObjectNode event = event(BEGIN, client, "10.0.0.9", share);
+    event
+        .withObject("/fields")
+        .put("flow_victims", packets)
+        .put("flow_delay_ns", 7 * MS)
+        .put("waited_ns", waitedMs * MS);
+    return event;
+  }
+
+  @Test
+  void flowsThatWaitedWithoutFillingTheQueueAreItsVictims() {
+    diagnosis.add("q1", waited("10.0.0.1", 0.9, 20, 150));
+    diagnosis.add("q1", waited("10.0.0.2", 0.05, 9, 60));
+    diagnosis.add("q1", waited("10.0.0.3", 0.01, 1, 7));
+    diagnosis.add("q1", waited("10.0.0.4", 0, 2, 14));
+    diagnosis.add("q1", waited("10.0.0.5", 0.01, 0, 1));
+    QueueReport report = diagnosis.report();
+    assertThat(report.bursts().get(0).victimFlows())
+        .containsExactly(
+            new QueueReport.Victim("10.0.0.4:4000", "10.0.0.9:80", 2, 7 * MS, 14 * MS),
+            new QueueReport.Victim("10.0.0.3:4000", "10.0.0.9:80", 1, 7 * MS, 7 * MS));
+    assertThat(report.verdict().get(2))
+        .isEqualTo(
+            "because of this, flows waited that had less than 5 % of the queue each: 10.0.0.4:4000 > 10.0.0.9:80 waited longest (2 packets, up to 7.00 ms), and at least 1 other");
+  }
+
+  @Test
+  void theFilterSelectsThePacketsOfCulpritsAndVictims() {
+    ObjectNode answer = waited("2001:db8::1", 0.9, 20, 150);
+    answer.put("dst_ip", "2001:db8::9").withObject("/fields").put("from_client", false);
+    diagnosis.add("q1", answer);
+    diagnosis.add("q1", waited("10.0.0.3", 0.01, 1, 7));
+    diagnosis.add("q1", waited("10.0.0.5", 0.01, 0, 1));
+    assertThat(diagnosis.report().bursts().get(0).filter())
+        .isEqualTo(
+            "(src_ip6 == 2001:db8::9 && src_port == 80 && dst_ip6 == 2001:db8::1 && dst_port == 4000)"
+                + " || (src_ip == 10.0.0.3 && src_port == 4000 && dst_ip == 10.0.0.9 && dst_port == 80)");
+  }
+
+  @Test
+  void onlyEightCulpritsAreReported() {
+    for (int flow = 1; flow <= 16; flow++) {
+      diagnosis.add("q1", event(BEGIN, "10.0.0." + flow, "10.0.1." + flow, 0.01 * flow));
+    }
+    assertThat(diagnosis.report().bursts().get(0).culprits())
+        .extracting(QueueReport.Culprit::source)
+        .startsWith("10.0.0.16:4000")
+        .hasSize(8);
+  }
+
+  @Test
   void packetsOfServersGoToTheClient() {
     ObjectNode event = event(BEGIN, "2001:db8::1", "10.0.0.9", 1);
     event.withObject("/fields").put("from_client", false);

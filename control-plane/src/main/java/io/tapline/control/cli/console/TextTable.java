@@ -51,6 +51,11 @@ public final class TextTable {
     rows.add(row.stream().map(TextTable::printable).toList());
   }
 
+  /** Returns true if the table has no rows. */
+  public boolean isEmpty() {
+    return rows.isEmpty();
+  }
+
   /** Returns one line that is safe to print, regardless of the bytes in the traffic. */
   private static String printable(String text) {
     return cut(ReadableText.of(cut(text, WIDEST)), WIDEST);

@@ -4,15 +4,23 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.cli.client.ApiClient;
 import io.tapline.control.cli.client.ServerOption;
+import io.tapline.control.cli.console.CommandException;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.TextTable;
 import io.tapline.control.cli.console.TextTable.Column;
 import io.tapline.control.cli.console.TextTable.Kind;
+import io.tapline.control.cli.console.UsageException;
+import io.tapline.control.cli.drill.HeaderOutput;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.StreamSupport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -29,7 +37,8 @@ import picocli.CommandLine.Parameters;
       "",
       "It reads the bursts that queries have reported:",
       "  tapline query submit \"PARSE queue_burst(delay=1ms) FROM * TO * AT leaf1:spine2 PROCESS (top-k)\"",
-      "  tapline diagnose queue leaf1:spine2 --from 5m"
+      "  tapline diagnose queue leaf1:spine2 --from 5m",
+      "--pcapng needs MultiLog nodes that keep the packets of hosts."
     })
 final class DiagnoseQueueCommand implements Callable<Integer> {
   private final Console console;
@@ -46,13 +55,23 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print a JSON object.")
   private boolean json;
 
+  @Option(
+      names = "--pcapng",
+      paramLabel = "FILE",
+      description =
+          "Also write the packets of the worst burst's culprits and victims to a file for Wireshark.")
+  private Path file;
+
   DiagnoseQueueCommand(Console console) {
     this.console = console;
   }
 
   @Override
-  public Integer call() {
+  public Integer call() throws IOException {
     if (queue.isEmpty()) {
+      if (file != null) {
+        throw new UsageException("--pcapng needs a queue, for example leaf1:spine2");
+      }
       list();
     } else {
       diagnose();
@@ -97,17 +116,49 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     return table;
   }
 
-  private void diagnose() {
+  private void diagnose() throws IOException {
     ObjectNode request = ApiClient.MAPPER.createObjectNode().put("program", "queue");
     request.put("queue", queue);
     span.addTo(request);
     JsonNode report = server.client().post(DiagnoseCommand.PATH, request);
     if (json) {
       console.json(report);
-      return;
+    } else {
+      print(report);
     }
+    Optional<JsonNode> worst = worst(report.path("bursts"));
+    if (file != null) {
+      JsonNode burst =
+          worst.orElseThrow(
+              () -> new CommandException("no burst at " + queue + ": there is nothing to write"));
+      new HeaderOutput(console, json).write(server.client(), packets(burst), file);
+    } else if (!json && worst.isPresent()) {
+      console.hint(
+          "--pcapng FILE writes the packets of the worst burst's culprits and victims, if hosts keep them");
+    }
+  }
+
+  private static Optional<JsonNode> worst(JsonNode bursts) {
+    return StreamSupport.stream(bursts.spliterator(), false)
+        .max(Comparator.comparingLong(burst -> burst.path("delay_ns").asLong()));
+  }
+
+  /** Returns the drill-down request for the packets of a burst. */
+  private static ObjectNode packets(JsonNode burst) {
+    ObjectNode request = ApiClient.MAPPER.createObjectNode();
+    request.set("filter", burst.path("filter"));
+    request.set("from_ns", burst.path("begin_ns"));
+    request.set("to_ns", burst.path("end_ns"));
+    return request;
+  }
+
+  private void print(JsonNode report) {
     if (!report.path("bursts").isEmpty()) {
       console.line(table(report.path("bursts")));
+      TextTable victims = victims(report.path("bursts"));
+      if (!victims.isEmpty()) {
+        console.line(victims.render(""));
+      }
     }
     DiagnoseCommand.verdict(console, report);
     if (report.path("incomplete").asBoolean()) {
@@ -148,6 +199,31 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
       }
     }
     return table.render("");
+  }
+
+  /** A line for each flow that waited because of others. */
+  private TextTable victims(JsonNode bursts) {
+    TextTable table =
+        new TextTable(
+            List.of(
+                new Column("begin (UTC)", Kind.NAME),
+                new Column("victim", Kind.NAME),
+                new Column("packets", Kind.NUMBER),
+                new Column("longest wait ms", Kind.NUMBER),
+                new Column("waits in sum ms", Kind.NUMBER)),
+            console.columns());
+    for (JsonNode burst : bursts) {
+      for (JsonNode victim : burst.path("victim_flows")) {
+        table.add(
+            List.of(
+                time(burst.path("begin_ns").asLong()),
+                victim.path("source").asText() + " > " + victim.path("destination").asText(),
+                number(victim.path("packets").asLong()),
+                tenths(victim.path("delay_ns").asLong() / 1e6),
+                tenths(victim.path("waited_ns").asLong() / 1e6)));
+      }
+    }
+    return table;
   }
 
   private static String time(long ns) {

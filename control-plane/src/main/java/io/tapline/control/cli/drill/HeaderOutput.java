@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.function.Function;
 
 /** Requests headers from the hosts' nodes and prints them, or writes them to a file. */
-final class HeaderOutput {
+public final class HeaderOutput {
   private static final String PATH = "/api/v1/drilldown";
 
   private final Console console;
@@ -30,7 +30,7 @@ final class HeaderOutput {
    *
    * @param json true for JSON lines, false for tables
    */
-  HeaderOutput(Console console, boolean json) {
+  public HeaderOutput(Console console, boolean json) {
     this.console = console;
     this.json = json;
   }
@@ -82,8 +82,13 @@ final class HeaderOutput {
     }
   }
 
-  /** Writes the whole file or none: a partial file is not a valid capture. */
-  void write(ApiClient client, ObjectNode request, Path file) throws IOException {
+  /**
+   * Writes the frames that a request selects to a pcapng file: the whole file or none, since a
+   * partial one is not a valid capture.
+   *
+   * @throws CommandException if the file can't be written
+   */
+  public void write(ApiClient client, ObjectNode request, Path file) throws IOException {
     Path part = file.resolveSibling(file.getFileName() + ".part");
     try (InputStream frames = client.download(PATH, request, "application/x-pcapng")) {
       Files.copy(frames, part, StandardCopyOption.REPLACE_EXISTING);

@@ -1,0 +1,87 @@
+package io.tapline.control.diagnose;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** States the cause of a burst, and those who suffered from it, in words. */
+final class QueueCause {
+  /** Minimum share at which a flow, a receiver or a few flows count as the cause. */
+  private static final double MAIN_SHARE = 0.5;
+
+  private QueueCause() {}
+
+  /** Returns the flows that filled the queue, as a clause. */
+  static String of(QueueReport.Burst burst) {
+    QueueReport.Culprit largest = burst.culprits().get(0);
+    if (largest.share() >= MAIN_SHARE) {
+      return "one flow filled the queue: %s had %s of the bytes ahead of waiting packets"
+          .formatted(largest.flow(), percent(largest.share()));
+    }
+    Map<String, Double> receivers = new TreeMap<>();
+    Map<String, Integer> senders = new HashMap<>();
+    for (QueueReport.Culprit culprit : burst.culprits()) {
+      receivers.merge(culprit.receiver(), culprit.share(), Double::sum);
+      senders.merge(culprit.receiver(), 1, Integer::sum);
+    }
+    Map.Entry<String, Double> most =
+        receivers.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow();
+    if (most.getValue() >= MAIN_SHARE) {
+      return "%d flows to %s filled the queue together (incast): %s of the bytes ahead of waiting packets"
+          .formatted(senders.get(most.getKey()), most.getKey(), percent(most.getValue()));
+    }
+    return few(burst);
+  }
+
+  /** Names the main culprits if they filled most of the queue. */
+  private static String few(QueueReport.Burst burst) {
+    List<QueueReport.Culprit> main =
+        burst.culprits().stream()
+            .filter(culprit -> culprit.share() >= QueueEvents.CULPRIT_SHARE)
+            .toList();
+    double share = main.stream().mapToDouble(QueueReport.Culprit::share).sum();
+    if (share >= MAIN_SHARE) {
+      return "%s filled the queue together, with %s of the bytes ahead of waiting packets: %s"
+          .formatted(
+              count(main.size(), "flow"),
+              percent(share),
+              main.stream()
+                  .map(culprit -> culprit.flow() + " (" + percent(culprit.share()) + ")")
+                  .collect(Collectors.joining(", ")));
+    }
+    return "%s shared the queue, none with more than %s: their sum exceeded the port's rate"
+        .formatted(count(burst.flows(), "flow"), percent(burst.culprits().get(0).share()));
+  }
+
+  /**
+   * Returns a sentence about the flows that waited because of others.
+   *
+   * @param burst a burst with such flows
+   */
+  static String victims(QueueReport.Burst burst) {
+    QueueReport.Victim first = burst.victimFlows().get(0);
+    int more = burst.victimFlows().size() - 1;
+    return "because of this, flows waited that had less than %s of the queue each: %s waited longest (%s, up to %s)%s"
+        .formatted(
+            percent(QueueEvents.CULPRIT_SHARE),
+            first.flow(),
+            count(first.packets(), "packet"),
+            ms(first.delayNs()),
+            more == 0 ? "" : ", and at least " + count(more, "other"));
+  }
+
+  static String count(long number, String what) {
+    return String.format(Locale.ROOT, "%,d %s%s", number, what, number == 1 ? "" : "s");
+  }
+
+  static String ms(long ns) {
+    return String.format(Locale.ROOT, "%.3g ms", ns / 1e6);
+  }
+
+  private static String percent(double share) {
+    return String.format(Locale.ROOT, "%.0f %%", 100 * share);
+  }
+}
