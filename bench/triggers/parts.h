@@ -21,6 +21,9 @@ void feasible(Measurements* to);
 // overload.cc
 void overload(Measurements* to);
 
+// swap.cc
+void swap(Measurements* to);
+
 // receiving.cc
 void bursts(Measurements* to);
 void sizes(Measurements* to);

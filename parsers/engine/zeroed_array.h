@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 
@@ -21,6 +22,14 @@ class ZeroedArray {
   ZeroedArray(const ZeroedArray&) = delete;
   ZeroedArray& operator=(const ZeroedArray&) = delete;
 
+  // Touches the first pages, up to `bytes`, so that their first use takes no time.
+  void populate(size_t bytes) const {
+    constexpr size_t kPage = 4096;
+    for (size_t at = 0; at < std::min(bytes, bytes_); at += kPage) {
+      volatile std::byte* byte = data() + at;
+      *byte = *byte;
+    }
+  }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,8 @@ class AlertStates {
 
   // REQUIRES: the hasher outlives it.
   AlertStates(const GroupHasher& hasher, size_t most) : most_(most), states_(0, Hash{&hasher}) {
+    // A lane never waits for a larger table.
+    states_.reserve(std::min(most, kReserved));
     next_ = states_.end();
   }
 
@@ -41,6 +44,20 @@ class AlertStates {
   // forget() with up to `work` steps until it returns true.
   void begin_forgetting() { next_ = states_.begin(); }
   bool forget(uint32_t* work, const Program& program, int64_t end_ns);
+
+  // Moves states to those of another program, in up to `work` steps. `place` changes the key to the other program's,
+  // and returns the states to move to, or null to forget it. Returns true when all are moved.
+  template <typename Place>
+  bool hand_over(uint32_t* work, Place place) {
+    for (; !states_.empty(); --*work) {
+      if (*work == 0) return false;
+      auto state = states_.extract(states_.begin());
+      AlertStates* to = place(&state.key());
+      if (to != nullptr) to->take(std::move(state));
+    }
+    next_ = states_.end();
+    return true;
+  }
 
   size_t size() const { return states_.size(); }
   // Windows in which a group met a condition and had no state, as memory was full: its alert began at once if it needs
@@ -63,6 +80,15 @@ class AlertStates {
     }
   };
   using States = std::unordered_map<Key, State, Hash>;
+  static constexpr size_t kReserved = 1 << 16;
+
+  void take(States::node_type state) {
+    if (states_.size() < most_) {
+      states_.insert(std::move(state));
+    } else {
+      ++untracked_;
+    }
+  }
 
   size_t most_;
   States states_;

@@ -7,6 +7,8 @@
 
 namespace tapline::trigger {
 
+class Program;
+
 enum class EventScope : uint8_t {
   kAll,    // the trigger has no groups
   kGroup,  // Event::group is the group
@@ -52,6 +54,8 @@ class EventSink {
   virtual ~EventSink() = default;
   virtual void on_event(const Event& event) = 0;
   virtual void on_window(const WindowReport& /*report*/) {}
+  // The next events and reports are of this program, which began counting at `since_ns`, a border of all windows.
+  virtual void on_program(const Program& /*program*/, int64_t /*since_ns*/) {}
 };
 
 }  // namespace tapline::trigger

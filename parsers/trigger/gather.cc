@@ -32,6 +32,11 @@ Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOp
   if (channels.empty()) border_ns_ = INT64_MAX;
 }
 
+void Gather::populate(size_t bytes) const {
+  sets_->populate(bytes);
+  for (const auto& ring : rings_) ring->populate(bytes);
+}
+
 size_t Gather::count(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
   const size_t most = std::min(samples.size(), kBurst);
   size_t count = 0;

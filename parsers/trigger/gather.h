@@ -36,6 +36,11 @@ class Gather {
   // REQUIRES: the program and the hasher outlive it.
   Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options);
 
+  // Touches up to `bytes` of each array that counting begins with.
+  void populate(size_t bytes) const;
+
+  // The time of the latest sample; INT64_MIN if there was none.
+  int64_t clock_ns() const { return clock_ns_; }
   // The earliest end of an open window: samples before it can be counted.
   int64_t border_ns() const { return border_ns_; }
   // True if the channel's window ends at or before this time.

@@ -65,6 +65,10 @@ class GroupTable {
         buckets_(size_t{2} * max_entries * sizeof(Bucket)),
         entries_((size_t{max_entries} + 1) * stride_) {}
 
+  void populate(size_t bytes) const {
+    buckets_.populate(bytes);
+    entries_.populate(bytes);
+  }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
   // Call it after prefetch_bucket() for a whole burst.
   void prefetch_entry(uint64_t hash) const {

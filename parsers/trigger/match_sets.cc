@@ -67,6 +67,13 @@ MatchSets::MatchSets(const Program& program, uint32_t cache_lines)
   make_single_cells();
 }
 
+void MatchSets::populate(size_t bytes) const {
+  cache_.populate(bytes);
+  word_memory_.populate(bytes);
+  ref_memory_.populate(bytes);
+  for (const auto& memory : cell_memory_) memory->populate(bytes);
+}
+
 void MatchSets::make_single_cells() {
   const auto& channels = program_.channels();
   cell_counts_.assign(channels.size(), 0);

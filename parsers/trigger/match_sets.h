@@ -62,6 +62,9 @@ class MatchSets {
   // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives it.
   MatchSets(const Program& program, uint32_t cache_lines);
 
+  // As ZeroedArray::populate(), for each of its arrays.
+  void populate(size_t bytes) const;
+
   uint64_t hash(const ClassKey& key) const {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(key.low + hash_key_[0]) * (key.high + hash_key_[1]);

@@ -51,6 +51,7 @@ class Sweep {
   // A window is ready, or is being swept.
   bool has_work() const;
 
+  AlertStates& alerts() { return alerts_; }
   uint64_t unwatched_windows() const { return unwatched_windows_; }
 
  private:

@@ -5,21 +5,33 @@
 namespace tapline::trigger {
 
 TriggerEngine::TriggerEngine(std::shared_ptr<const Program> program, const TriggerOptions& options, EventSink* sink)
-    : program_(std::move(program)),
-      gather_(*program_, hasher_, options.gather),
-      steps_per_burst_(std::min(options.steps_per_burst, UINT32_MAX / 4)) {
-  Gather* const lanes[] = {&gather_};
-  sweeps_.reserve(program_->channels().size());
-  for (uint32_t channel = 0; channel < program_->channels().size(); ++channel) {
-    sweeps_.emplace_back(*program_, hasher_, channel, lanes, options.sweep, sink);
-    shortest_window_ns_ = std::min(shortest_window_ns_, program_->channels()[channel].window_ns);
-  }
+    : options_(options),
+      sink_(sink),
+      current_(std::make_unique<LaneProgram>(std::move(program), hasher_, options.gather, options.sweep, sink)),
+      steps_per_burst_(std::min(options.steps_per_burst, UINT32_MAX / 4)) {}
+
+TriggerEngine::~TriggerEngine() {
+  delete inbox_.load(std::memory_order_acquire);
+  delete outbox_.load(std::memory_order_acquire);
+}
+
+std::unique_ptr<LaneProgram> TriggerEngine::prepare(std::shared_ptr<const Program> program) const {
+  auto prepared = std::make_unique<LaneProgram>(std::move(program), hasher_, options_.gather, options_.sweep, sink_);
+  prepared->gather().populate(options_.populated_bytes);
+  return prepared;
+}
+
+void TriggerEngine::offer(std::unique_ptr<LaneProgram> next) {
+  delete outbox_.exchange(nullptr, std::memory_order_acq_rel);
+  delete inbox_.exchange(next.release(), std::memory_order_acq_rel);
 }
 
 void TriggerEngine::process(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
   packets_ += samples.size();
+  // A program without triggers has no windows.
+  if (current_->sweeps().empty() && !samples.empty()) pass(samples[0].time_ns);
   while (!samples.empty()) {
-    const size_t counted = gather_.count(samples, tcp);
+    const size_t counted = current_->gather().count(samples, tcp);
     if (counted == 0) {
       pass(samples[0].time_ns);
       continue;
@@ -31,36 +43,86 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
 }
 
 void TriggerEngine::advance(int64_t time_ns) {
-  if (time_ns >= gather_.border_ns()) pass(time_ns);
+  if (time_ns >= current_->gather().border_ns()) pass(time_ns);
   while (sweep(UINT32_MAX)) {
   }
 }
 
-// The windows that open need room.
 void TriggerEngine::pass(int64_t time_ns) {
-  for (uint32_t channel = 0; channel < sweeps_.size(); ++channel) {
-    if (!gather_.ends(channel, time_ns) || !sweeps_[channel].has_work()) continue;
+  swap_at(time_ns);
+  finish_ended(time_ns);
+  current_->gather().advance(time_ns);
+  const int64_t shortest_ns = current_->shortest_pane_ns();
+  hurry_ns_ = time_ns - time_ns % shortest_ns + shortest_ns / 2;
+}
+
+// The windows that open need room.
+void TriggerEngine::finish_ended(int64_t time_ns) {
+  auto& sweeps = current_->sweeps();
+  for (uint32_t channel = 0; channel < sweeps.size(); ++channel) {
+    if (!current_->gather().ends(channel, time_ns) || !sweeps[channel].has_work()) continue;
     ++late_sweeps_;
-    while (sweeps_[channel].run(UINT32_MAX) == 0) {
+    while (leaving_ != nullptr && leave(UINT32_MAX) == 0) {
+    }
+    while (sweeps[channel].run(UINT32_MAX) == 0) {
     }
   }
-  gather_.advance(time_ns);
-  hurry_ns_ = time_ns - time_ns % shortest_window_ns_ + shortest_window_ns_ / 2;
+}
+
+// The samples before this time have been counted. If they precede the latest border of all windows, the new program
+// counts all packets from that border on. If none has been counted, it begins within its first window.
+void TriggerEngine::swap_at(int64_t time_ns) {
+  if (leaving_ != nullptr) return;
+  if (inbox_.load(std::memory_order_relaxed) != nullptr) {
+    next_.reset(inbox_.exchange(nullptr, std::memory_order_acquire));
+  }
+  if (next_ == nullptr) return;
+  swapped_ns_ = std::max(time_ns, current_->gather().clock_ns());
+  if (current_->has_begun()) {
+    swapped_ns_ = time_ns - time_ns % common_pane_ns(current_->program(), next_->program());
+    if (!current_->ends(swapped_ns_)) return;
+    finish_ended(swapped_ns_);
+    current_->gather().advance(swapped_ns_);
+  }
+  leaving_ = std::move(current_);
+  current_ = std::move(next_);
+  current_->gather().advance(swapped_ns_);
+}
+
+// Sweeps the program that leaves. Returns the steps that are left, so more than 0 when it has left.
+uint32_t TriggerEngine::leave(uint32_t steps) {
+  steps = leaving_->sweep(steps);
+  if (steps > 0) steps = leaving_->hand_over(steps, current_.get());
+  if (steps == 0) return 0;
+  add(*leaving_, &past_);
+  ++past_.swaps;
+  sink_->on_program(current_->program(), swapped_ns_);
+  // Only the lane fills the outbox.
+  leaving_->keep(std::unique_ptr<LaneProgram>(outbox_.exchange(nullptr, std::memory_order_acquire)));
+  outbox_.store(leaving_.release(), std::memory_order_release);
+  return steps;
 }
 
 bool TriggerEngine::sweep(uint32_t steps) {
-  for (Sweep& each : sweeps_) steps = each.run(steps);
+  if (leaving_ != nullptr) steps = leave(steps);
+  if (leaving_ == nullptr) steps = current_->sweep(steps);
   return steps == 0;
 }
 
+void TriggerEngine::add(const LaneProgram& program, TriggerStats* stats) {
+  stats->renewals += program.gather().renewals();
+  stats->cache_misses += program.gather().cache_misses();
+  stats->counted_singly += program.gather().counted_singly();
+  for (const Sweep& sweep : program.sweeps()) stats->unwatched_windows += sweep.unwatched_windows();
+}
+
 TriggerStats TriggerEngine::stats() const {
-  TriggerStats stats = {.packets = packets_,
-                        .match_sets = gather_.sets().size(),
-                        .renewals = gather_.renewals(),
-                        .cache_misses = gather_.cache_misses(),
-                        .counted_singly = gather_.counted_singly(),
-                        .late_sweeps = late_sweeps_};
-  for (const Sweep& sweep : sweeps_) stats.unwatched_windows += sweep.unwatched_windows();
+  TriggerStats stats = past_;
+  stats.packets = packets_;
+  stats.match_sets = current_->gather().sets().size();
+  stats.late_sweeps = late_sweeps_;
+  add(*current_, &stats);
+  if (leaving_ != nullptr) add(*leaving_, &stats);
   return stats;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -7,9 +8,8 @@
 #include <vector>
 
 #include "parsers/trigger/event.h"
-#include "parsers/trigger/gather.h"
+#include "parsers/trigger/lane_program.h"
 #include "parsers/trigger/program.h"
-#include "parsers/trigger/sweep.h"
 
 namespace tapline::trigger {
 
@@ -20,6 +20,9 @@ struct TriggerOptions {
   // window of 10 ms has 2,325 bursts, so 48 steps each are enough to test and clear 85,000 groups.
   // After half of the shortest window it takes four times as many.
   uint32_t steps_per_burst = 48;
+  // Memory of each array that prepare() touches, so that the lane does not wait for new pages: the cache, and the
+  // counters of about 65,000 cells or 29,000 groups.
+  size_t populated_bytes = 4 << 20;
 };
 
 struct TriggerStats {
@@ -30,13 +33,38 @@ struct TriggerStats {
   uint64_t counted_singly = 0;     // packets whose match set found no room
   uint64_t late_sweeps = 0;        // windows that were not swept when the next one ended, and so were swept at once
   uint64_t unwatched_windows = 0;  // windows without packets that were skipped after a jump of packet time
+  uint64_t swaps = 0;              // replaced programs
 };
 
-// Evaluates a program on all packets of one lane, which sweeps its windows itself. Not thread-safe.
+// Evaluates a program on all packets of one lane, which sweeps its windows itself. The program can be replaced while
+// packets are counted:
+//
+//   prepare() ──▶ offer() ──▶ inbox ──▶ at a border of all windows of both programs, the lane switches
+//   another thread                        ├── new: counts from the border on, and is swept when
+//                                         └── old: its last windows are swept, its alert states are handed over
+//
+// Each packet counts in exactly one program, each window is of one program, and alerts of triggers that both contain
+// continue. Switching takes no time in proportion to the programs.
+//
+// Thread safety: prepare(), offer() and pending() are for any one thread, all others for the lane. The inbox publishes
+// a program (release), and the outbox returns those that left, which the next offer() frees: that takes milliseconds,
+// too.
 class TriggerEngine {
  public:
   // REQUIRES: the sink outlives the engine.
   TriggerEngine(std::shared_ptr<const Program> program, const TriggerOptions& options, EventSink* sink);
+  ~TriggerEngine();
+  TriggerEngine(const TriggerEngine&) = delete;
+  TriggerEngine& operator=(const TriggerEngine&) = delete;
+
+  // Makes all that the lane needs to run a program. Takes milliseconds.
+  std::unique_ptr<LaneProgram> prepare(std::shared_ptr<const Program> program) const;
+  // Replaces the lane's program at the next border of all windows of both, and an earlier offer that the lane has not
+  // taken. REQUIRES: common_pane_ns() of it and the lane's program is not 0; a trigger that has the same ID in both
+  // is the same; the lane supplies TcpFacts if either needs them.
+  void offer(std::unique_ptr<LaneProgram> next);
+  // The last offer has not been taken.
+  bool pending() const { return inbox_.load(std::memory_order_acquire) != nullptr; }
 
   // Counts the samples, in order, and does a bounded part of the sweep. `tcp` has the facts of each sample, or is empty
   // if the program doesn't need them.
@@ -46,29 +74,39 @@ class TriggerEngine {
   // For an idle lane: sweeps for up to this many steps. Returns false if no work is left.
   bool sweep(uint32_t steps);
   // Counts packets that were lost before the engine, in the open windows.
-  void lose(uint64_t packets) { gather_.lose(packets); }
+  void lose(uint64_t packets) { current_->gather().lose(packets); }
   // The same in the windows of `time_ns`, for a lane that knows when they were lost.
   void lose(uint64_t packets, int64_t time_ns) {
-    if (time_ns >= gather_.border_ns()) pass(time_ns);
-    gather_.lose(packets);
+    if (time_ns >= current_->gather().border_ns()) pass(time_ns);
+    current_->gather().lose(packets);
   }
 
-  const Program& program() const { return *program_; }
+  // The program that counts.
+  const Program& program() const { return current_->program(); }
   TriggerStats stats() const;
 
  private:
   void pass(int64_t time_ns);
+  void finish_ended(int64_t time_ns);
+  void swap_at(int64_t time_ns);
+  uint32_t leave(uint32_t steps);
   uint32_t steps_at(int64_t time_ns) const { return time_ns < hurry_ns_ ? steps_per_burst_ : 4 * steps_per_burst_; }
+  static void add(const LaneProgram& program, TriggerStats* stats);
 
-  std::shared_ptr<const Program> program_;
   GroupHasher hasher_;
-  Gather gather_;
-  std::vector<Sweep> sweeps_;
+  TriggerOptions options_;
+  EventSink* sink_;
+  std::unique_ptr<LaneProgram> current_;
+  std::unique_ptr<LaneProgram> next_;     // waits for a border
+  std::unique_ptr<LaneProgram> leaving_;  // its last windows are being swept
+  int64_t swapped_ns_ = 0;                // border from which on current_ counts
   uint32_t steps_per_burst_;
-  int64_t shortest_window_ns_ = INT64_MAX;
   int64_t hurry_ns_ = INT64_MAX;  // half of the shortest window has passed
+  TriggerStats past_;             // of programs that left
   uint64_t packets_ = 0;
   uint64_t late_sweeps_ = 0;
+  std::atomic<LaneProgram*> inbox_{nullptr};
+  std::atomic<LaneProgram*> outbox_{nullptr};
 };
 
 }  // namespace tapline::trigger

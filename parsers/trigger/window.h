@@ -50,6 +50,13 @@ class Window {
   std::optional<GroupTable>& groups() { return groups_; }
   const std::optional<GroupTable>& groups() const { return groups_; }
 
+  // As ZeroedArray::populate(), for each of its arrays.
+  void populate(size_t bytes) const {
+    counters_.populate(bytes);
+    touched_memory_.populate(bytes);
+    if (groups_) groups_->populate(bytes);
+  }
+
   // Clears up to `work` counters. Returns true when the window is as new.
   bool clear(uint32_t* work) {
     for (; *work > 0 && touched_count_ > 0; --*work) {
@@ -88,6 +95,10 @@ class WindowRing {
     for (uint32_t i = 0; i < windows; ++i) {
       windows_.push_back(std::make_unique<Window>(channel, max_cells, max_groups));
     }
+  }
+
+  void populate(size_t bytes) const {
+    for (const auto& window : windows_) window->populate(bytes);
   }
 
   // For the thread that counts.

@@ -1,0 +1,67 @@
+#include "parsers/trigger/lane_program.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tapline::trigger {
+
+LaneProgram::LaneProgram(std::shared_ptr<const Program> program, const GroupHasher& hasher, const GatherOptions& gather,
+                         const SweepOptions& sweep, EventSink* sink)
+    : program_(std::move(program)), gather_(*program_, hasher, gather) {
+  Gather* const lanes[] = {&gather_};
+  const auto& channels = program_->channels();
+  sweeps_.reserve(channels.size());
+  for (uint32_t channel = 0; channel < channels.size(); ++channel) {
+    sweeps_.emplace_back(*program_, hasher, channel, lanes, sweep, sink);
+    shortest_pane_ns_ = std::min(shortest_pane_ns_, channels[channel].every_ns);
+  }
+  for (uint32_t bit = 0; bit < program_->bits(); ++bit) {
+    if (program_->has_trigger(bit)) bits_.emplace(program_->compiled(bit).id, bit);
+  }
+}
+
+bool LaneProgram::ends(int64_t time_ns) const {
+  for (uint32_t channel = 0; channel < sweeps_.size(); ++channel) {
+    if (!gather_.ends(channel, time_ns)) return false;
+  }
+  return true;
+}
+
+uint32_t LaneProgram::sweep(uint32_t steps) {
+  for (Sweep& each : sweeps_) steps = each.run(steps);
+  return steps;
+}
+
+uint32_t LaneProgram::hand_over(uint32_t steps, LaneProgram* next) {
+  for (Sweep& each : sweeps_) {
+    const bool done = each.alerts().hand_over(
+        &steps, [&](AlertStates::Key* key) { return next->place_of(program_->compiled(key->bit).id, key); });
+    if (!done) return 0;
+  }
+  return steps;
+}
+
+// Null if the program lacks the trigger.
+AlertStates* LaneProgram::place_of(uint64_t trigger, AlertStates::Key* key) {
+  const auto found = bits_.find(trigger);
+  if (found == bits_.end()) return nullptr;
+  key->bit = found->second;
+  const auto& channels = program_->channels();
+  const auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& each) {
+    return key->bit >= each.first_bit() && key->bit < each.first_bit() + each.bits();
+  });
+  return &sweeps_[static_cast<size_t>(channel - channels.begin())].alerts();
+}
+
+int64_t common_pane_ns(const Program& a, const Program& b) {
+  int64_t common = 1;
+  for (const Program* program : {&a, &b}) {
+    for (const Channel& channel : program->channels()) {
+      common = std::lcm(common, channel.every_ns);
+      if (common > Program::kMaxWindowNs) return 0;
+    }
+  }
+  return common;
+}
+
+}  // namespace tapline::trigger
