@@ -1,0 +1,109 @@
+package io.tapline.control.registry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.tapline.schema.rpc.AgentCommand;
+import io.tapline.schema.rpc.AgentHeartbeat;
+import io.tapline.schema.rpc.AgentHello;
+import io.tapline.schema.rpc.AgentMessage;
+import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.RegistryGrpc;
+import io.tapline.schema.rpc.Tap;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** An agent that answers probes, unless disabled, and records everything else that it receives. */
+final class Peer implements StreamObserver<AgentCommand> {
+  final BlockingQueue<AgentCommand> heard = new LinkedBlockingQueue<>();
+  final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
+  volatile boolean mute;
+  volatile int protocol = 1;
+  volatile StreamObserver<AgentMessage> out;
+
+  static Peer of(ManagedChannel channel) {
+    Peer peer = new Peer();
+    peer.out = RegistryGrpc.newStub(channel).lease(peer);
+    return peer;
+  }
+
+  synchronized void say(AgentMessage.Builder message) {
+    out.onNext(message.build());
+  }
+
+  void hello(String name, long incarnation, Assignment... running) {
+    say(
+        AgentMessage.newBuilder()
+            .setHello(
+                AgentHello.newBuilder()
+                    .setAgent(name)
+                    .setIncarnation(incarnation)
+                    .setInterface("eth0")
+                    .addTaps(
+                        Tap.newBuilder()
+                            .setSwitchName("sw1")
+                            .setPort("2")
+                            .setSide(Tap.Side.DEPARTURES)
+                            .setInterface("eth0"))
+                    .setProtocol(protocol)
+                    .addAllAssignments(List.of(running))));
+  }
+
+  void helloWithLogin(String name) {
+    say(
+        AgentMessage.newBuilder()
+            .setHello(AgentHello.newBuilder().setAgent(name).setIncarnation(1).setLogsIn(true)));
+  }
+
+  /** Sends an event as agents of its protocol do. */
+  void status(String json, int epoch) {
+    MonitorStatus old = MonitorStatus.newBuilder().setJson(json).setEpoch(epoch).build();
+    say(AgentMessage.newBuilder().setStatus(protocol == 0 ? old : EventJson.read(old)));
+  }
+
+  AgentCommand next() throws InterruptedException {
+    AgentCommand command = heard.poll(LiveRegistry.SECONDS, TimeUnit.SECONDS);
+    assertThat(command).as("a command").isNotNull();
+    assertThat(command.getTerm()).isEqualTo(LiveRegistry.TERM);
+    return command;
+  }
+
+  Status endOfStream() throws InterruptedException {
+    Status status = end.poll(LiveRegistry.SECONDS, TimeUnit.SECONDS);
+    assertThat(status).as("the end of the stream").isNotNull();
+    return status;
+  }
+
+  @Override
+  public void onNext(AgentCommand command) {
+    if (!command.hasProbe()) {
+      heard.add(command);
+    } else if (!mute) {
+      long aheadNs = command.getProbe().getSentNs() + 5_000_000_000L;
+      say(
+          AgentMessage.newBuilder()
+              .setHeartbeat(
+                  AgentHeartbeat.newBuilder()
+                      .setProbeSentNs(command.getProbe().getSentNs())
+                      .setReceivedNs(aheadNs)
+                      .setSentNs(aheadNs)
+                      .setLoad(0.5)
+                      .setCores(4)));
+    }
+  }
+
+  @Override
+  public void onError(Throwable broken) {
+    end.add(Status.fromThrowable(broken));
+  }
+
+  @Override
+  public void onCompleted() {
+    end.add(Status.OK);
+  }
+}
