@@ -44,7 +44,7 @@ class EventsTest {
                       .formatted(EXPEDITED, link.address(), WANTED)
                   + "PROCESS (group-count: group=dst_port, w=1s, s=1s)");
       server.awaitState(id, "running");
-      List<JsonNode> events = events(server, id, () -> send(link.address()), EACH);
+      List<JsonNode> events = events(server, id, link, EventsTest::send, EACH);
       assertThat(events).hasSize(EACH);
       assertThat(events).allMatch(event -> event.get("dst_port").asInt() == WANTED);
       assertThat(events).allMatch(event -> event.get("fields").get("dscp").asInt() == EXPEDITED);
@@ -56,46 +56,48 @@ class EventsTest {
 
   @Test
   void aBurstWithinTenMillisecondsIsAnEventAndAnAlert() throws Exception {
-    try (WebLink link = WebLink.open();
-        Server server = Server.start("--interface", link.networkInterface())) {
-      String id =
-          server.submit(
-              "PARSE udp_flow FROM * TO %s LIMIT 1h SAMPLE * ".formatted(link.address())
-                  + "PROCESS (trigger: when=\"sum(bytes) > 5KB\", group=dst_port, every=10ms)");
-      server.awaitState(id, "running");
-      List<JsonNode> events = events(server, id, () -> burst(link.address()), 1);
-      assertThat(events).isNotEmpty();
-      for (JsonNode event : events) {
-        JsonNode fields = event.get("fields");
-        assertThat(event.get("parser").asText()).isEqualTo("trigger");
-        assertThat(fields.get("group").asText()).isEqualTo("dst_port=" + WANTED);
-        assertThat(fields.get("value").asLong()).isGreaterThan(5_000);
-        long windowNs =
-            fields.get("window_end_ns").asLong() - fields.get("window_start_ns").asLong();
-        assertThat(windowNs).isEqualTo(10_000_000);
-      }
-      assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
+    List<JsonNode> alerts =
+        alerts(
+            "PARSE udp_flow FROM * TO %s LIMIT 1h SAMPLE * "
+                + "PROCESS (trigger: when=\"sum(bytes) > 5KB\", group=dst_port, every=10ms)",
+            EventsTest::burst);
+    for (JsonNode alert : alerts) {
+      JsonNode fields = alert.get("fields");
+      assertThat(alert.get("parser").asText()).isEqualTo("trigger");
+      assertThat(fields.get("group").asText()).isEqualTo("dst_port=" + WANTED);
+      assertThat(fields.get("value").asLong()).isGreaterThan(5_000);
+      long windowNs = fields.get("window_end_ns").asLong() - fields.get("window_start_ns").asLong();
+      assertThat(windowNs).isEqualTo(10_000_000);
     }
   }
 
   @Test
   void attemptsToConnectAreAnAlertForAsLongAsTheyLast() throws Exception {
+    List<JsonNode> alerts =
+        alerts(
+            "PARSE packets FROM * TO %s LIMIT 1h SAMPLE * "
+                + "PROCESS (trigger: when=\"count(syn) > 20 and count(rst) / count(syn) > 0.9\","
+                + " after=2, group=dst_port, every=100ms)",
+            EventsTest::connect);
+    for (JsonNode alert : alerts) {
+      assertThat(alert.get("fields").get("group").asText()).isEqualTo("dst_port=" + OTHER);
+      assertThat(alert.get("fields").get("value").asLong()).isGreaterThan(20);
+      assertThat(alert.get("fields").get("certain").asBoolean()).isTrue();
+    }
+  }
+
+  /**
+   * Runs a query to an address; returns its events, which the stream job reports as alerts, too.
+   */
+  private static List<JsonNode> alerts(String query, Traffic traffic) throws Exception {
     try (WebLink link = WebLink.open();
         Server server = Server.start("--interface", link.networkInterface())) {
-      String id =
-          server.submit(
-              "PARSE packets FROM * TO %s LIMIT 1h SAMPLE * ".formatted(link.address())
-                  + "PROCESS (trigger: when=\"count(syn) > 20 and count(rst) / count(syn) > 0.9\","
-                  + " after=2, group=dst_port, every=100ms)");
+      String id = server.submit(query.formatted(link.address()));
       server.awaitState(id, "running");
-      List<JsonNode> events = events(server, id, () -> connect(link.address()), 1);
+      List<JsonNode> events = events(server, id, link, traffic, 1);
       assertThat(events).isNotEmpty();
-      for (JsonNode event : events) {
-        assertThat(event.get("fields").get("group").asText()).isEqualTo("dst_port=" + OTHER);
-        assertThat(event.get("fields").get("value").asLong()).isGreaterThan(20);
-        assertThat(event.get("fields").get("certain").asBoolean()).isTrue();
-      }
       assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
+      return events;
     }
   }
 
@@ -110,15 +112,15 @@ class EventsTest {
   }
 
   private interface Traffic {
-    void send() throws Exception;
+    void send(String address) throws Exception;
   }
 
   /** Returns all events of a query that is stopped once some have arrived. */
-  private static List<JsonNode> events(Server server, String id, Traffic traffic, int count)
-      throws Exception {
+  private static List<JsonNode> events(
+      Server server, String id, WebLink link, Traffic traffic, int count) throws Exception {
     List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Void> stream = follow(server.url(), id, events);
-    traffic.send();
+    traffic.send(link.address());
     await(events, count);
     Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
     stream.get(SECONDS, TimeUnit.SECONDS);
