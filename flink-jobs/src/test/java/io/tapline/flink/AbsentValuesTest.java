@@ -69,7 +69,9 @@ class AbsentValuesTest {
     assertThat(slow.at("/distribution/p99").asLong()).isEqualTo(104 * MS);
     assertThat(slow.get("unanswered").asLong()).isEqualTo(10);
     assertThat(slow.get("half_seen").asLong()).isEqualTo(3);
-    assertThat(slow.has("absent")).as("unanswered and half-seen account for all absent values").isFalse();
+    assertThat(slow.has("absent"))
+        .as("unanswered and half-seen account for all absent values")
+        .isFalse();
     assertThat(slow.get("exemplars")).hasSize(3);
 
     JsonNode dead = window.get("rows").get(1);

@@ -39,7 +39,9 @@ class OperatorsTest {
                   "[11000000000,13000000000) partial\n  [/b] = 1");
       List<Long> late = new ArrayList<>();
       pipeline.windows(0).forEach(w -> late.add(w.get("completeness").get("late").asLong()));
-      assertThat(late).as("counted in the windows that were open when the tuple arrived").containsExactly(0L, 0L, 1L, 0L);
+      assertThat(late)
+          .as("counted in the windows that were open when the tuple arrived")
+          .containsExactly(0L, 0L, 1L, 0L);
       assertThat(pipeline.totals()).containsEntry("late", "1").containsEntry("tuples", "3");
     }
   }

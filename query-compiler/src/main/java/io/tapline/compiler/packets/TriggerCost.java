@@ -193,8 +193,7 @@ public final class TriggerCost {
     }
     if (channels.keySet().stream().anyMatch(Channel::finds)) {
       parts.add(
-          "%.0f for each further every= of a longer window"
-              .formatted(SWEEP_GROUP + FIND_GROUP));
+          "%.0f for each further every= of a longer window".formatted(SWEEP_GROUP + FIND_GROUP));
     }
     return List.of(
         "%s in %s: %s"
