@@ -12,6 +12,7 @@ import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.HeaderFilter;
 import io.tapline.control.drill.WatchRecord;
+import io.tapline.control.drill.WatchRun;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.network.IpPrefix;
 import io.tapline.schema.proto.ConditionTree;
@@ -41,6 +42,9 @@ final class WatchJson {
     json.put("window_ns", spec.windowNs()).put("every_ns", spec.everyNs());
     json.put("severity", spec.severity()).put("together", spec.together());
     json.set("nodes", MAPPER.valueToTree(spec.nodes()));
+    if (spec.run().inMonitor()) {
+      json.putObject("monitor").put("reason", spec.run().reason()).put("query", watch.query());
+    }
     ObjectNode coverage = json.putObject("coverage");
     watch.coverage().forEach((node, each) -> coverage.set(node, of(each)));
     return json;
@@ -95,6 +99,7 @@ final class WatchJson {
           json.path("added_ns").asLong(),
           json.path("ended_ns").asLong(),
           json.path("reason").asText(),
+          json.path("monitor").path("query").asText(),
           coverage);
     } catch (DrillException | IllegalArgumentException e) {
       throw new IOException(
@@ -112,7 +117,10 @@ final class WatchJson {
             json.path("every_ns").asLong(),
             json.path("severity").asText(),
             texts(json.path("nodes")),
-            json.path("together").asBoolean());
+            json.path("together").asBoolean(),
+            json.has("monitor")
+                ? new WatchRun(true, json.path("monitor").path("reason").asText())
+                : WatchRun.NODES);
     spec.check();
     return spec;
   }
@@ -133,7 +141,7 @@ final class WatchJson {
       ConditionTree.Builder tree = ConditionTree.newBuilder();
       JsonFormat.parser().merge(json.path("condition").asText(), tree);
       condition = Optional.of(tree.build());
-    } else if (!scope.isEmpty()) {
+    } else if (!scope.isEmpty() && !json.has("monitor")) {
       throw new IllegalArgumentException("it has a scope but no condition");
     }
     return new HeaderFilter(json.path("filter").asText(), condition, new Scope(scope));

@@ -57,6 +57,16 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.INVALID, message);
   }
 
+  /** The service that has to answer is not available. */
+  public static DrillException unavailable(String message) {
+    return new DrillException(Kind.UNAVAILABLE, message);
+  }
+
+  /** The caller has reached its maximum of queries. */
+  public static DrillException tooMany(String message) {
+    return new DrillException(Kind.BUSY, message);
+  }
+
   /** The object of the question does not exist. */
   public static DrillException notFound(String message) {
     return new DrillException(Kind.NOT_FOUND, message);

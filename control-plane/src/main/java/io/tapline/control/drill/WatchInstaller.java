@@ -59,7 +59,8 @@ final class WatchInstaller {
 
   /** Returns true if the node has to evaluate the watch. */
   boolean isOn(WatchSpec spec, NodeClient node) {
-    return (spec.nodes().isEmpty() || spec.nodes().contains(node.name()))
+    return !spec.run().inMonitor()
+        && (spec.nodes().isEmpty() || spec.nodes().contains(node.name()))
         && !reach.within(spec.scope(), Map.of(node.name(), node)).isEmpty();
   }
 

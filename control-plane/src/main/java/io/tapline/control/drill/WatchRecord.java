@@ -13,6 +13,7 @@ import java.util.Map;
  * @param addedNs time at which it was added
  * @param endedNs time at which the control plane ended it; 0 while it is active
  * @param reason reason of that end, for users; empty while it is active
+ * @param query query that evaluates it in a monitor; empty if none does
  * @param coverage evaluation by each node that has evaluated it, by the node's name
  */
 public record WatchRecord(
@@ -23,6 +24,7 @@ public record WatchRecord(
     long addedNs,
     long endedNs,
     String reason,
+    String query,
     Map<String, Coverage> coverage) {
   public WatchRecord {
     coverage = Map.copyOf(coverage);
@@ -31,7 +33,7 @@ public record WatchRecord(
   /** Returns a watch that no node evaluates yet. */
   public static WatchRecord added(
       String id, WatchSpec spec, String owner, String token, long addedNs) {
-    return new WatchRecord(id, spec, owner, token, addedNs, 0, "", Map.of());
+    return new WatchRecord(id, spec, owner, token, addedNs, 0, "", "", Map.of());
   }
 
   /** Returns true unless the control plane has ended it. */
@@ -41,13 +43,18 @@ public record WatchRecord(
 
   /** Returns the watch as it is after its end. */
   public WatchRecord ended(long nowNs, String why) {
-    return new WatchRecord(id, spec, owner, token, addedNs, nowNs, why, coverage);
+    return new WatchRecord(id, spec, owner, token, addedNs, nowNs, why, query, coverage);
+  }
+
+  /** Returns the watch as another query evaluates it. */
+  WatchRecord by(String another) {
+    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, another, coverage);
   }
 
   /** Returns the watch with another evaluation by a node. */
   public WatchRecord with(String node, Coverage evaluation) {
     Map<String, Coverage> all = new LinkedHashMap<>(coverage);
     all.put(node, evaluation);
-    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, all);
+    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, query, all);
   }
 }

@@ -72,6 +72,12 @@ public final class WatchService implements AutoCloseable {
           task -> later(task, RECONNECT_MS));
 
   private final WatchTable table = new WatchTable();
+  private final MonitorWatches monitors =
+      new MonitorWatches(
+          table,
+          (alert, id, monitor, replayed) ->
+              keep(monitor, new Finding(id, alert, replayed), Map.of(), List.of()),
+          this::end);
   private final MissedAlerts missed = new MissedAlerts();
   private final AlertLog alerts = new AlertLog(MOST_ALERTS);
   private volatile boolean leads;
@@ -167,8 +173,15 @@ public final class WatchService implements AutoCloseable {
    * @param tenant owner of the watch
    * @param token hash of the token with which it is added; empty if none is needed
    * @param most maximum number of the owner's watches
+   * @param queries maximum number of the owner's running queries, of which a watch in a monitor is
+   *     one
    */
-  public record Holder(String tenant, String token, int most) {}
+  public record Holder(String tenant, String token, int most, int queries) {
+    /** The holder of watches on nodes. */
+    public Holder(String tenant, String token, int most) {
+      this(tenant, token, most, Integer.MAX_VALUE);
+    }
+  }
 
   /**
    * Installs a watch on the nodes that answer, and on the others when they reconnect.
@@ -178,9 +191,15 @@ public final class WatchService implements AutoCloseable {
    */
   public String add(WatchSpec spec, Holder holder) throws DrillException {
     spec.check();
-    installer.requireNodes(spec);
+    if (!spec.run().inMonitor()) {
+      installer.requireNodes(spec);
+    }
     String name = table.add(spec, holder.tenant(), holder.token(), holder.most());
     try {
+      if (spec.run().inMonitor()) {
+        monitors.start(table.active(name), holder.queries());
+        return name;
+      }
       List<NodeClient> defined = new ArrayList<>();
       for (NodeClient node : installer.nodesOf(spec)) {
         if (installer.install(node, name, spec) != Installed.LATER) {
@@ -245,8 +264,20 @@ public final class WatchService implements AutoCloseable {
    * @throws DrillException if there is none of that name
    */
   public void remove(String name) throws DrillException {
+    WatchRecord removed = table.all().get(name);
     table.remove(name);
+    monitors.stop(removed);
     clear(name);
+  }
+
+  /**
+   * Runs watches in monitors from now on, among them those of an earlier server. REQUIRES: queries
+   * of that server were resumed.
+   *
+   * @param runs null to leave them as they are
+   */
+  public void runInMonitors(MonitorWatches.Runs runs) {
+    monitors.runIn(runs);
   }
 
   /** Removes the remains of a watch that is no longer active. */
@@ -306,6 +337,7 @@ public final class WatchService implements AutoCloseable {
       checks = (checks + 1) % CHECKS_PER_RECORD;
       if (checks == 0 && !list().isEmpty()) {
         table.putHeard(feeds.heard());
+        monitors.continueAll();
       }
     } catch (RuntimeException e) {
       LOG.error("watches can't be checked", e);
@@ -326,7 +358,9 @@ public final class WatchService implements AutoCloseable {
 
   private void end(String name, String reason) {
     LOG.info("watch {} ends: {}", name, reason);
+    WatchRecord ended = table.active(name);
     table.end(name, reason);
+    monitors.stop(ended);
     if (leads) {
       clear(name);
     }

@@ -7,6 +7,7 @@ import io.tapline.schema.rpc.Definition;
 import io.tapline.schema.rpc.RemoveRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -21,6 +22,9 @@ import java.util.regex.Pattern;
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
  * @param together true if the condition applies to the sum over all of them instead of each
+ * @param run where it is evaluated; in a monitor, {@code when} is a condition on the packets of a
+ *     window, {@code filter} and the groups are those of a query's trigger, and {@code aggregate}
+ *     is not used
  */
 public record WatchSpec(
     HeaderFilter filter,
@@ -30,7 +34,8 @@ public record WatchSpec(
     long everyNs,
     String severity,
     List<String> nodes,
-    boolean together) {
+    boolean together,
+    WatchRun run) {
   /** The names of {@link #PROGRESS}. */
   public static final Set<String> PROGRESS_NAMES = Set.of("SEQ", "TS");
 
@@ -51,6 +56,9 @@ public record WatchSpec(
    */
   private static final int MOST_FLOWS = 4096;
 
+  /** A field, or an address with the length of a network. */
+  private static final Pattern MONITOR_GROUP = Pattern.compile("[A-Za-z_-]+(/[0-9]{1,3}){0,2}");
+
   private static final long LEAST_BUCKET_NS = 1_000_000;
 
   /** Number of steps in which a window slides. */
@@ -65,6 +73,19 @@ public record WatchSpec(
   /** {@link #check} validates it. */
   public WatchSpec {
     nodes = List.copyOf(nodes);
+  }
+
+  /** A watch on nodes. */
+  public WatchSpec(
+      HeaderFilter filter,
+      DrillAggregate aggregate,
+      String when,
+      long windowNs,
+      long everyNs,
+      String severity,
+      List<String> nodes,
+      boolean together) {
+    this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, WatchRun.NODES);
   }
 
   /** A watch of a caller whose scope is everything. */
@@ -110,8 +131,31 @@ public record WatchSpec(
       throw new DrillException(
           Kind.INVALID, "severity '" + severity + "' is not one of info, warning, critical");
     }
-    if (together) {
+    if (run.inMonitor()) {
+      checkMonitor();
+    } else if (together) {
       SharedThreshold.parse(when, aggregate);
+    }
+  }
+
+  private void checkMonitor() throws DrillException {
+    if (windowNs != everyNs) {
+      throw DrillException.invalid(
+          "a monitor's windows do not slide: window and every must be equal, or one of them left out");
+    } else if (together || !nodes.isEmpty()) {
+      throw DrillException.invalid(
+          "a watch in a monitor counts the packets of the server's one monitor: leave out hosts and together, or use run=node");
+    } else if (!aggregate.text().equals("COUNT")) {
+      throw DrillException.invalid(
+          "a watch in a monitor compares values in its condition: instead of aggregate %s, write when=\"%s > …\""
+              .formatted(aggregate.text(), aggregate.text().toLowerCase(Locale.ROOT)));
+    } else if (!aggregate.groupBy().stream().allMatch(MONITOR_GROUP.asMatchPredicate())) {
+      throw DrillException.invalid(
+          "a monitor groups packets by addresses, networks and ports, such as src_ip/24 or dst_port, not by "
+              + String.join(", ", aggregate.groupBy()));
+    } else if ((filter.text() + when).contains("\"")) {
+      throw DrillException.invalid(
+          "a monitor compares only addresses and ports of packets, not texts: leave out quotes, or use run=node");
     }
   }
 

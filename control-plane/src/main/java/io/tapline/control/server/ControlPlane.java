@@ -13,6 +13,7 @@ import io.tapline.control.query.monitors.Source;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.rest.RestServer;
+import io.tapline.control.watches.QueryRuns;
 import io.tapline.sdn.controller.Controller;
 import java.io.IOException;
 import java.util.List;
@@ -53,6 +54,7 @@ public final class ControlPlane {
       session.failure().thenRun(stop::countDown);
       // No request is served before the interface is watched.
       try (LocalAgents local = localAgents(session, registry);
+          QueryRuns runs = runs(session, drill, source(registry));
           RestServer server =
               RestServer.start(session.queries(), source(registry), drill, settings.rest())) {
         announce(server);
@@ -61,10 +63,19 @@ public final class ControlPlane {
           throw new PipelineException(Kind.RESOURCES, session.failure().join());
         }
         terminal.hint("stopping");
+        // Watches continue with the next server.
+        drill.watches().runInMonitors(null);
         // Queries stop before agents lose their leases: their monitors can still send their data.
         session.queries().stopAll();
       }
     }
+  }
+
+  /** Lets watches run in monitors. */
+  private static QueryRuns runs(PipelineSession session, DrillService drill, Source source) {
+    QueryRuns runs = new QueryRuns(session.queries(), source);
+    drill.watches().runInMonitors(runs);
+    return runs;
   }
 
   /** Opens the file of watches; returns null if they end with this process. */
@@ -129,7 +140,13 @@ public final class ControlPlane {
             RestServer.start(
                 session.queries(), Source.hosts(registry), drill, settings.rest().led(lead))) {
       terminal.onStop(stop::countDown);
-      lead.campaign(session.queries(), registry, () -> terminal.hint("leading"))
+      lead.campaign(
+              session.queries(),
+              registry,
+              () -> {
+                runs(session, drill, Source.hosts(registry));
+                terminal.hint("leading");
+              })
           .exceptionally(
               e -> {
                 fault.complete("can't lead: " + e.getCause().getMessage());

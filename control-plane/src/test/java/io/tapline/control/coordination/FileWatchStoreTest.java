@@ -10,6 +10,7 @@ import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.HeaderFilter;
 import io.tapline.control.drill.WatchRecord;
+import io.tapline.control.drill.WatchRun;
 import io.tapline.control.drill.WatchService;
 import io.tapline.control.drill.WatchSpec;
 import java.io.IOException;
@@ -17,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -62,6 +64,22 @@ class FileWatchStoreTest {
     return WatchRecord.added("watch_12", spec, "web", HASH, 999).with("h1", coverage);
   }
 
+  /** A watch that a query evaluates; the query's text has the scope. */
+  private static WatchRecord inMonitor() throws DrillException {
+    WatchSpec spec =
+        new WatchSpec(
+            new HeaderFilter("dst_port == 80", Optional.empty(), scope("10.0.2.0/24")),
+            DrillAggregate.parse("COUNT", List.of("src_ip/24")),
+            "count(syn) > 5",
+            10_000_000,
+            10_000_000,
+            "info",
+            List.of(),
+            false,
+            new WatchRun(true, "requested"));
+    return new WatchRecord("watch_7", spec, "web", HASH, 999, 0, "", "web-1", Map.of());
+  }
+
   private static WatchRecord open(String id) throws DrillException {
     WatchSpec spec =
         new WatchSpec(
@@ -83,13 +101,14 @@ class FileWatchStoreTest {
       assertThat(store.watches()).isEmpty();
       store.put(scoped());
       store.put(ended);
+      store.put(inMonitor());
       store.put(open("watch_2"));
       store.removeWatch("watch_2");
       store.removeWatch("watch_3");
       store.putHeard(Map.of("h1", 42L));
     }
     try (FileWatchStore store = new FileWatchStore(file)) {
-      assertThat(store.watches()).containsExactly(scoped(), ended);
+      assertThat(store.watches()).containsExactly(scoped(), ended, inMonitor());
       assertThat(store.watches().get(0).spec().filter().scope())
           .isEqualTo(scope("10.0.2.0/24", "fd00::/64"));
       assertThat(store.heard()).isEqualTo(Map.of("h1", 42L));

@@ -27,6 +27,8 @@ import picocli.CommandLine.Spec;
       "",
       "Example: a host that opens more than 100 connections within a second",
       "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\"",
+      "In a monitor: a connection with more than a tenth of its packets sent again",
+      "  tapline watch add --group-by flow --every 100ms --when \"share(retransmitted) > 0.1\"",
       "A file has a list of watches, with keys like the options, and filter:",
       "  - {filter: tcp_flags == 2, group_by: [src_ip], when: COUNT > 100, every: 10ms}"
     })
@@ -40,7 +42,8 @@ final class WatchAddCommand implements Callable<Integer> {
           "--every",
           "--severity",
           "--hosts",
-          "--together");
+          "--together",
+          "--run");
 
   private final Console console;
 
@@ -74,15 +77,13 @@ final class WatchAddCommand implements Callable<Integer> {
   @Option(
       names = "--window",
       paramLabel = "D",
-      defaultValue = "1s",
-      description = "Event time that the condition covers. Default: ${DEFAULT-VALUE}.")
+      description = "Event time that the condition covers. Default: 1s; in a monitor, --every.")
   private String window;
 
   @Option(
       names = "--every",
       paramLabel = "D",
-      defaultValue = "1ms",
-      description = "How often the condition is tested. Default: ${DEFAULT-VALUE}.")
+      description = "How often the condition is tested. Default: 1ms; in a monitor, --window.")
   private String every;
 
   @Option(
@@ -104,6 +105,14 @@ final class WatchAddCommand implements Callable<Integer> {
       description =
           "Apply the condition to the total of all hosts (COUNT or SUM above a number) instead of each host.")
   private boolean together;
+
+  @Option(
+      names = "--run",
+      paramLabel = "PLACE",
+      defaultValue = "auto",
+      description =
+          "Evaluate in a monitor, on each packet, or on MultiLog nodes: auto, monitor or node. Default: ${DEFAULT-VALUE}, by the condition.")
+  private String run;
 
   @Option(
       names = "--file",
@@ -153,8 +162,13 @@ final class WatchAddCommand implements Callable<Integer> {
   private ObjectNode request() {
     ObjectNode request = ApiClient.MAPPER.createObjectNode();
     request.put("filter", filter).put("aggregate", aggregate).put("when", when);
-    request.put("window_ns", Moment.duration("--window", window));
-    request.put("every_ns", Moment.duration("--every", every));
+    if (window != null) {
+      request.put("window_ns", Moment.duration("--window", window));
+    }
+    if (every != null) {
+      request.put("every_ns", Moment.duration("--every", every));
+    }
+    request.put("run", run);
     request.put("severity", severity);
     groupBy.forEach(request.putArray("group_by")::add);
     hosts.forEach(request.putArray("nodes")::add);

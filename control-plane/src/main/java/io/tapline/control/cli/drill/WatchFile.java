@@ -43,7 +43,8 @@ final class WatchFile {
           "every", "every_ns",
           "severity", "severity",
           "hosts", "nodes",
-          "together", "together");
+          "together", "together",
+          "run", "run");
 
   private WatchFile() {}
 

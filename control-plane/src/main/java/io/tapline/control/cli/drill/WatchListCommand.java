@@ -50,6 +50,7 @@ final class WatchListCommand implements Callable<Integer> {
                 new Column("aggregate", Kind.NAME),
                 new Column("by", Kind.TEXT),
                 new Column("when", Kind.TEXT),
+                new Column("run", Kind.NAME),
                 new Column("hosts", Kind.TEXT),
                 new Column("state", Kind.NAME)),
             columns);
@@ -61,7 +62,8 @@ final class WatchListCommand implements Callable<Integer> {
               watch.path("aggregate").asText(),
               joined(watch.path("group_by"), "-"),
               watch.path("when").asText(),
-              joined(watch.path("nodes"), "all"),
+              watch.path("run").asText(),
+              watch.path("query").asText(joined(watch.path("nodes"), "all")),
               watch.has("ended_ns") ? "ended" : "active"));
     }
     return table;

@@ -9,7 +9,9 @@ import io.tapline.control.drill.WatchService.Alert;
 import io.tapline.control.drill.WatchSpec;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The headers behind an alert: those of its window and group.
@@ -29,6 +31,9 @@ record AlertHeaders(
 
   /** Returns the headers behind an alert of this watch. */
   static AlertHeaders of(Alert alert, WatchSpec watch) {
+    if (watch.run().inMonitor()) {
+      return ofMonitor(alert, watch);
+    }
     List<String> nodes =
         alert.parts().isEmpty() ? List.of(alert.node()) : List.copyOf(alert.parts().keySet());
     return new AlertHeaders(
@@ -38,6 +43,29 @@ record AlertHeaders(
         alert.alert().getWindowEndNs(),
         nodes,
         watch.filterName(alert.watch()));
+  }
+
+  /** Monitors group packets by client and server. */
+  private static AlertHeaders ofMonitor(Alert alert, WatchSpec watch) {
+    Map<String, String> key = new LinkedHashMap<>();
+    for (int i = 0; i < alert.alert().getGroupCount(); i++) {
+      String word = watch.aggregate().groupBy().get(i);
+      String value = alert.alert().getGroup(i);
+      if (value.contains("=")) {
+        for (String each : value.split(" ")) {
+          key.put(each.split("=")[0], each.split("=")[1]);
+        }
+      } else {
+        key.put(word.split("/")[0], value);
+      }
+    }
+    return new AlertHeaders(
+        alert.id(),
+        QueryAlert.bothDirections(key),
+        alert.alert().getWindowBeginNs(),
+        alert.alert().getWindowEndNs(),
+        List.of(),
+        "");
   }
 
   /** The group beyond the nodes' limit has no values. */

@@ -3,6 +3,7 @@ package io.tapline.control.rest.nodes;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.drill.DrillException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -38,30 +39,43 @@ final class QueryAlert {
 
   private static String condition(String id, JsonNode row, JsonNode processor)
       throws DrillException {
-    List<String> there = new ArrayList<>();
-    List<String> back = new ArrayList<>();
+    Map<String, String> key = new LinkedHashMap<>();
     for (Map.Entry<String, JsonNode> field : row.path("key").properties()) {
       if (!REVERSE.containsKey(field.getKey()) || field.getValue().isNull()) {
         return exemplars(id, row);
       }
-      String value = value(field.getKey(), field.getValue().asText(), processor);
-      there.add(named(field.getKey(), value) + " " + value);
-      back.add(named(REVERSE.get(field.getKey()), value) + " " + value);
+      key.put(field.getKey(), value(field.getKey(), field.getValue().asText(), processor));
     }
+    return bothDirections(key);
+  }
+
+  /**
+   * Returns the condition on headers of connections between clients and servers.
+   *
+   * @param key values by field: addresses, networks such as 10.1.0.0/16, and ports
+   */
+  static String bothDirections(Map<String, String> key) {
+    List<String> there = new ArrayList<>();
+    List<String> back = new ArrayList<>();
+    key.forEach(
+        (field, value) -> {
+          String compared = (value.contains("/") ? " in " : " == ") + value;
+          there.add(named(field, value) + compared);
+          back.add(named(REVERSE.get(field), value) + compared);
+        });
     return there.isEmpty()
         ? ""
         : "(%s) || (%s)".formatted(String.join(" && ", there), String.join(" && ", back));
   }
 
-  /** Returns the comparison with a value, or with the network whose first address it is. */
+  /** Returns the value, or the network whose first address it is. */
   private static String value(String field, String value, JsonNode processor) {
     for (JsonNode network : processor.path("networks")) {
       if (network.path("field").asText().equals(field)) {
-        return "in %s/%d"
-            .formatted(value, network.path(value.contains(":") ? "ipv6" : "ipv4").asInt());
+        return value + "/" + network.path(value.contains(":") ? "ipv6" : "ipv4").asInt();
       }
     }
-    return "== " + value;
+    return value;
   }
 
   /** Headers have addresses of the two families in different fields. */

@@ -5,6 +5,8 @@ import io.javalin.http.Context;
 import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.HeaderFilter;
+import io.tapline.control.drill.WatchRun;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Problem;
@@ -12,6 +14,7 @@ import io.tapline.control.rest.http.ProblemException;
 import io.tapline.control.rest.http.RequestBody;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /** The body of a request that adds a watch, or several of them. */
@@ -29,7 +32,8 @@ final class WatchBody {
           "every_ns",
           "severity",
           "nodes",
-          "together");
+          "together",
+          "run");
   private static final Set<String> SEVERAL = Set.of(WATCHES);
 
   private WatchBody() {}
@@ -46,17 +50,47 @@ final class WatchBody {
    */
   static WatchSpec one(Context ctx, JsonNode body, DrillService drill) throws DrillException {
     RequestBody.requireMembers(body, MEMBERS);
-    Access.requireOutputs(ctx, Members.text(body, "when"));
+    String when = Members.text(body, "when");
+    WatchRun run = WatchRun.choose(Members.text(body, "run"), when);
+    if (run.inMonitor()) {
+      return inMonitor(ctx, body, run);
+    }
+    Access.requireOutputs(ctx, when);
     String function = body.hasNonNull("aggregate") ? Members.text(body, "aggregate") : "COUNT";
     return new WatchSpec(
         Access.filter(ctx, Members.text(body, "filter"), drill, WatchSpec.PROGRESS_NAMES::contains),
         DrillAggregate.parse(function, Members.texts(body, "group_by")),
-        Members.text(body, "when"),
+        when,
         Members.number(body, "window_ns", USUAL_WINDOW_NS, Long.MAX_VALUE),
         Members.number(body, "every_ns", USUAL_EVERY_NS, Long.MAX_VALUE),
-        body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
+        severity(body),
         Members.texts(body, "nodes"),
-        Members.flag(body, "together"));
+        Members.flag(body, "together"),
+        run);
+  }
+
+  /** The query that runs the watch checks its filter and groups. */
+  private static WatchSpec inMonitor(Context ctx, JsonNode body, WatchRun run)
+      throws DrillException {
+    long every = Members.number(body, "every_ns", 0, Long.MAX_VALUE);
+    long window = Members.number(body, "window_ns", 0, Long.MAX_VALUE);
+    long usual = every != 0 ? every : window != 0 ? window : USUAL_WINDOW_NS;
+    String function = body.hasNonNull("aggregate") ? Members.text(body, "aggregate") : "COUNT";
+    return new WatchSpec(
+        new HeaderFilter(
+            Members.text(body, "filter"), Optional.empty(), Access.rights(ctx).scope()),
+        DrillAggregate.parse(function, Members.texts(body, "group_by")),
+        Members.text(body, "when"),
+        window != 0 ? window : usual,
+        every != 0 ? every : usual,
+        severity(body),
+        Members.texts(body, "nodes"),
+        Members.flag(body, "together"),
+        run);
+  }
+
+  private static String severity(JsonNode body) {
+    return body.hasNonNull("severity") ? Members.text(body, "severity") : "warning";
   }
 
   /**

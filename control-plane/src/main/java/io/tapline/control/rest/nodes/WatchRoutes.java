@@ -68,7 +68,10 @@ public final class WatchRoutes {
     JsonNode body = RequestBody.object(ctx);
     Holder holder =
         new Holder(
-            Access.rights(ctx).tenant(), Access.known(ctx).sha256(), Access.quota(ctx).watches());
+            Access.rights(ctx).tenant(),
+            Access.known(ctx).sha256(),
+            Access.quota(ctx).watches(),
+            Access.quota(ctx).queries());
     try {
       if (WatchBody.isList(body)) {
         List<WatchSpec> specs = WatchBody.list(ctx, body, drill);
@@ -173,12 +176,16 @@ public final class WatchRoutes {
     json.put("severity", spec.severity());
     json.set("nodes", Json.strings(spec.nodes()));
     json.put("together", spec.together());
+    json.put("run", spec.run().name()).put("run_reason", spec.run().reason());
     return json;
   }
 
   private ObjectNode json(WatchRecord watch) {
     ObjectNode json = json(watch.id(), watch.spec());
     json.put("added_ns", watch.addedNs());
+    if (!watch.query().isEmpty()) {
+      json.put("query", watch.query());
+    }
     if (!watch.isActive()) {
       json.put("ended_ns", watch.endedNs()).put("reason", watch.reason());
       return json;

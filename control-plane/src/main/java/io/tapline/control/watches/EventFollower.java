@@ -1,0 +1,126 @@
+package io.tapline.control.watches;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.events.EventEntry;
+import io.tapline.control.query.events.EventFeed;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads the log of a query's events from its beginning, and then each entry as it is logged. All
+ * work runs on one thread, that of the executor.
+ */
+final class EventFollower implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EventFollower.class);
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Pause before a log is read again that is not open yet, or while Redis can't be reached. */
+  private static final long RETRY_MS = 200;
+
+  private final QueryService queries;
+  private final ScheduledExecutorService worker;
+  private final String query;
+  private final TriggerAlerts alerts;
+  private final Runnable wake = () -> later(this::read, 0);
+  private volatile EventFeed feed;
+  private long position;
+  private long replayed;
+  private volatile boolean closed;
+
+  EventFollower(
+      QueryService queries, ScheduledExecutorService worker, String query, TriggerAlerts alerts) {
+    this.queries = queries;
+    this.worker = worker;
+    this.query = query;
+    this.alerts = alerts;
+  }
+
+  void start() {
+    later(this::attach, 0);
+  }
+
+  private void later(Runnable task, long delayMs) {
+    try {
+      worker.schedule(() -> attempt(task), delayMs, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException e) {
+      // The server ends.
+    }
+  }
+
+  private void attempt(Runnable task) {
+    try {
+      if (!closed) {
+        task.run();
+      }
+    } catch (RuntimeException e) {
+      LOG.warn("can't read the events of {} yet: {}", query, e.getMessage());
+      later(task, RETRY_MS);
+    }
+  }
+
+  /** A query that is starting has no log yet; one that has ended never has. */
+  private void attach() {
+    Optional<EventFeed> open = queries.events().of(query);
+    if (open.isEmpty()) {
+      later(this::attach, RETRY_MS);
+      return;
+    }
+    feed = open.get();
+    List<EventEntry> logged = queries.events().store().after(query, 0);
+    replayed = logged.isEmpty() ? 0 : Math.max(feed.last(), logged.get(logged.size() - 1).number());
+    feed.listen(wake);
+    read();
+  }
+
+  private void read() {
+    for (List<EventEntry> page = next(); !page.isEmpty(); page = next()) {
+      for (EventEntry entry : page) {
+        take(entry);
+        position = entry.number();
+      }
+    }
+  }
+
+  /** Entries that the feed no longer has are in the store. */
+  private List<EventEntry> next() {
+    List<EventEntry> latest = feed.after(position);
+    if (latest.isEmpty() || latest.get(0).number() == position + 1) {
+      return latest;
+    }
+    List<EventEntry> stored = queries.events().store().after(query, position);
+    return stored.isEmpty() ? latest : stored;
+  }
+
+  private void take(EventEntry entry) {
+    JsonNode batch;
+    try {
+      batch = MAPPER.readTree(entry.json());
+    } catch (IOException e) {
+      LOG.error("an entry of the events of {} can't be read", query, e);
+      return;
+    }
+    String prefix = query + "-" + entry.number() + "-";
+    int index = 0;
+    for (JsonNode event : batch.path("events")) {
+      alerts.take(
+          event, prefix + index++, batch.path("monitor").asText(), entry.number() <= replayed);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    EventFeed attached = feed;
+    if (attached != null) {
+      attached.forget(wake);
+    }
+  }
+}

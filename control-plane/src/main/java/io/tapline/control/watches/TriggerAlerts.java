@@ -1,0 +1,70 @@
+package io.tapline.control.watches;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.drill.MonitorWatches;
+import io.tapline.control.drill.WatchSpec;
+import io.tapline.schema.rpc.NodeAlert;
+import io.tapline.schema.rpc.NodeNumber;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Turns events of the parser {@code trigger} into alerts of a watch. */
+final class TriggerAlerts {
+  private static final String PARSER = "trigger";
+
+  private final String name;
+  private final WatchSpec watch;
+  private final MonitorWatches.Listener listener;
+
+  TriggerAlerts(String name, WatchSpec watch, MonitorWatches.Listener listener) {
+    this.name = name;
+    this.watch = watch;
+    this.listener = listener;
+  }
+
+  /** Reports an event, unless it is one of another parser. */
+  void take(JsonNode event, String id, String monitor, boolean replayed) {
+    if (event.path("parser").asText().equals(PARSER)) {
+      listener.alert(alert(event), id, monitor, replayed);
+    }
+  }
+
+  private NodeAlert alert(JsonNode event) {
+    JsonNode fields = event.path("fields");
+    JsonNode value = fields.path("value").isNumber() ? fields.path("value") : fields.path("low");
+    NodeAlert.Builder alert =
+        NodeAlert.newBuilder()
+            .setTrigger(name)
+            .setSeverity(watch.severity())
+            .setWindowBeginNs(fields.path("window_start_ns").asLong())
+            .setWindowEndNs(fields.path("window_end_ns").asLong())
+            .setFoundNs(event.path("made_ns").asLong());
+    if (value.isNumber()) {
+      alert.addValues(number(value.asDouble()));
+    }
+    if (fields.path("group").isTextual()) {
+      addGroup(fields.path("group").asText(), alert);
+    }
+    return alert.build();
+  }
+
+  private static NodeNumber number(double value) {
+    return value == Math.rint(value) && Math.abs(value) < Long.MAX_VALUE
+        ? NodeNumber.newBuilder().setWhole((long) value).build()
+        : NodeNumber.newBuilder().setReal(value).build();
+  }
+
+  /** The event names its group as "src_ip=10.1.2.0/24 dst_port=80"; flow stands for all fields. */
+  private void addGroup(String text, NodeAlert.Builder alert) {
+    Map<String, String> values = new HashMap<>();
+    for (String each : text.split(" ")) {
+      int equals = each.indexOf('=');
+      if (equals > 0) {
+        values.put(each.substring(0, equals), each.substring(equals + 1));
+      }
+    }
+    for (String word : watch.aggregate().groupBy()) {
+      alert.addGroup(values.getOrDefault(word.split("/")[0], text));
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/** Runs watches in monitors, each as a query with a trigger. */
+package io.tapline.control.watches;

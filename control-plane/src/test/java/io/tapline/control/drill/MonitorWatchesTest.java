@@ -1,0 +1,174 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.compiler.access.Rights;
+import io.tapline.schema.rpc.NodeAlert;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Watches over the ends of their queries; MonitorWatchTest runs real ones. */
+class MonitorWatchesTest {
+  /** Queries that run until the test ends them. */
+  private static final class Queries implements MonitorWatches.Runs {
+    private final Map<String, MonitorWatches.End> ended = new HashMap<>();
+    private final Set<String> followed = new HashSet<>();
+    private final List<String> started = new ArrayList<>();
+    private Runnable meanwhile = () -> {};
+
+    @Override
+    public String start(WatchSpec watch, Rights rights, int most) {
+      meanwhile.run();
+      started.add(rights.tenant() + "-" + (started.size() + 1));
+      return started.get(started.size() - 1);
+    }
+
+    @Override
+    public void follow(
+        String name, WatchSpec watch, String query, MonitorWatches.Listener listener) {
+      if (followed.add(query)) {
+        listener.alert(NodeAlert.newBuilder().setTrigger(name).build(), query, "m1", false);
+      }
+    }
+
+    @Override
+    public boolean follows(String query) {
+      return followed.contains(query);
+    }
+
+    @Override
+    public Optional<MonitorWatches.End> end(String query) {
+      return Optional.ofNullable(ended.get(query));
+    }
+
+    @Override
+    public void stop(String query) {
+      ended.put(query, new MonitorWatches.End(false, "its query was stopped"));
+      followed.remove(query);
+    }
+  }
+
+  private final WatchTable table = new WatchTable();
+  private final List<String> alerts = new ArrayList<>();
+  private final Map<String, String> ends = new HashMap<>();
+  private final Queries queries = new Queries();
+  private final MonitorWatches monitors = watches();
+
+  private MonitorWatches watches() {
+    return new MonitorWatches(
+        table,
+        (alert, id, monitor, replayed) -> alerts.add(alert.getTrigger() + " " + id),
+        ends::put);
+  }
+
+  private String added() throws DrillException {
+    WatchSpec spec =
+        new WatchSpec(
+            HeaderFilter.ALL,
+            DrillAggregate.parse("COUNT", List.of()),
+            "count > 5",
+            1_000_000_000,
+            1_000_000_000,
+            "info",
+            List.of(),
+            false,
+            new WatchRun(true, "requested"));
+    return table.add(spec, "web", "", 10);
+  }
+
+  @Test
+  void aQueryIsStartedWithTheOwnersRights() throws Exception {
+    String watch = added();
+    assertThatThrownBy(() -> monitors.start(table.active(watch), 5))
+        .hasMessageContaining("this server does not run watches in monitors");
+    monitors.runIn(queries);
+    monitors.start(table.active(watch), 5);
+    assertThat(table.active(watch).query()).isEqualTo("web-1");
+    assertThat(alerts).containsExactly(watch + " web-1");
+    monitors.stop(table.active(watch));
+    assertThat(queries.ended).containsKey("web-1");
+  }
+
+  @Test
+  void aWatchThatIsStartingHasOneQuery() throws Exception {
+    String watch = added();
+    monitors.runIn(queries);
+    queries.ended.put("", new MonitorWatches.End(true, "it has no query"));
+    queries.meanwhile = monitors::continueAll;
+    monitors.start(table.active(watch), 5);
+    assertThat(queries.started).containsExactly("web-1");
+  }
+
+  @Test
+  void aWatchThatIsRemovedWhileItStartsLeavesNoQuery() throws Exception {
+    String watch = added();
+    monitors.runIn(queries);
+    queries.meanwhile = () -> table.end(watch, "its token was revoked");
+    monitors.start(table.active(watch), 5);
+    assertThat(queries.ended).containsKey("web-1");
+    assertThat(alerts).isEmpty();
+  }
+
+  @Test
+  void aQueryThatFailsIsStartedAgainAfterAPause() throws Exception {
+    String watch = added();
+    monitors.runIn(queries);
+    monitors.start(table.active(watch), 5);
+    for (int i = 0; i < 3; i++) {
+      String query = table.active(watch).query();
+      queries.ended.put(query, new MonitorWatches.End(true, "it failed"));
+      monitors.continueAll();
+    }
+    assertThat(queries.started).as("the second restart waits").containsExactly("web-1", "web-2");
+    assertThat(ends).isEmpty();
+  }
+
+  @Test
+  void aWatchEndsWithItsStoppedQuery() throws Exception {
+    String watch = added();
+    monitors.runIn(queries);
+    monitors.start(table.active(watch), 5);
+    queries.ended.put("web-1", new MonitorWatches.End(false, "its query was stopped"));
+    monitors.continueAll();
+    assertThat(ends).isEqualTo(Map.of(watch, "its query was stopped"));
+  }
+
+  @Test
+  void anotherServerContinuesQueriesThatRunAndStartsThoseThatDoNot() throws Exception {
+    String kept = added();
+    String lost = added();
+    monitors.runIn(queries);
+    monitors.start(table.active(kept), 5);
+    monitors.start(table.active(lost), 5);
+    // The next server follows none, and one query ended with the previous server.
+    queries.followed.clear();
+    queries.ended.put("web-2", new MonitorWatches.End(false, "its query was stopped"));
+    alerts.clear();
+    MonitorWatches next = watches();
+    next.continueAll();
+    assertThat(alerts).as("it does not lead yet").isEmpty();
+    next.runIn(queries);
+    next.continueAll();
+    assertThat(alerts).containsExactly(kept + " web-1", lost + " web-3");
+    assertThat(ends).isEmpty();
+  }
+
+  @Test
+  void aServerThatEndsLeavesItsWatches() throws Exception {
+    String watch = added();
+    monitors.runIn(queries);
+    monitors.start(table.active(watch), 5);
+    monitors.runIn(null);
+    queries.ended.put("web-1", new MonitorWatches.End(false, "its query was stopped"));
+    monitors.continueAll();
+    assertThat(ends).isEmpty();
+    assertThat(table.active(watch)).isNotNull();
+  }
+}

@@ -1,0 +1,76 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The place where a watch runs, by its condition. */
+class WatchRunTest {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "auto | '' | node",
+        "'' | COUNT > 5 | node",
+        "auto | SUM > 10MB | node",
+        "auto | P99 > 1000 | node",
+        "auto | count(syn) > 5 | monitor",
+        "auto | burst(bytes, 100us) > 60KB | monitor",
+        "auto | COUNT > 5 and count(rst) > 2 | monitor",
+        "monitor | COUNT > 5 | monitor",
+        "auto | COUNT > 5 && (COUNT < 9 or (COUNT > 20)) | node",
+        "node | COUNT > 5 | node",
+      })
+  void theConditionDecides(String run, String when, String place) throws DrillException {
+    WatchRun chosen = WatchRun.choose(run, when);
+    assertThat(chosen.name()).isEqualTo(place);
+    assertThat(chosen.reason()).isNotBlank();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "monitor | SUM > 5 | run=monitor needs a condition on the packets of a window",
+        "monitor | '' | run=monitor needs a condition",
+        "node | count(syn) > 5 | run=node can't evaluate 'count(syn) > 5'",
+        "host | COUNT > 5 | run 'host' is not one of auto, monitor, node",
+      })
+  void otherPlacesAreRefused(String run, String when, String message) {
+    assertThatThrownBy(() -> WatchRun.choose(run, when))
+        .isInstanceOf(DrillException.class)
+        .hasMessageContaining(message);
+  }
+
+  private static WatchSpec inMonitor(
+      String filter, String aggregate, List<String> hosts, String... groupBy)
+      throws DrillException {
+    return new WatchSpec(
+        HeaderFilter.ofText(filter),
+        DrillAggregate.parse(aggregate, List.of(groupBy)),
+        "count > 5",
+        1_000_000_000,
+        1_000_000_000,
+        "info",
+        hosts,
+        false,
+        new WatchRun(true, "requested"));
+  }
+
+  @Test
+  void monitorsHaveNoAggregatesHostsOrTexts() throws Exception {
+    inMonitor("dst_port == 80", "COUNT", List.of(), "src_ip/24/64", "dst-port").check();
+    assertThatThrownBy(() -> inMonitor("", "COUNT", List.of(), "src_ip), (top-k").check())
+        .hasMessageContaining("a monitor groups packets by addresses");
+    assertThatThrownBy(() -> inMonitor("", "SUM(bytes)", List.of()).check())
+        .hasMessageContaining("write when=\"sum(bytes) > …\"");
+    assertThatThrownBy(() -> inMonitor("", "COUNT", List.of("h1")).check())
+        .hasMessageContaining("the server's one monitor");
+    assertThatThrownBy(() -> inMonitor("switch == \"s1\"", "COUNT", List.of()).check())
+        .hasMessageContaining("only addresses and ports");
+  }
+}

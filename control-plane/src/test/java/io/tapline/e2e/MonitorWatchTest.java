@@ -1,0 +1,129 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testing.Await;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A watch that runs in the monitor of an interface, over a restart of its server. */
+@MakesNetworkDevices
+class MonitorWatchTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(150);
+  private static final int PORT = 9002;
+  private static final String CONDITION = "burst(bytes, 10ms) > 5KB";
+
+  @TempDir Path folder;
+  private Server server;
+
+  private List<JsonNode> cli(String... arguments) {
+    return Cli.run(
+            Stream.concat(Stream.of(arguments), Stream.of("--json", "--server", server.url()))
+                .toArray(String[]::new))
+        .expectSuccess()
+        .json();
+  }
+
+  private String awaitRunning() throws Exception {
+    Await.until(
+        "it has a query", PATIENCE, () -> cli("watch", "list").get(0).path("query").isTextual());
+    String query = cli("watch", "list").get(0).path("query").asText();
+    server.awaitState(query, "running");
+    return query;
+  }
+
+  /** Sends bursts until the first of them is an alert. */
+  private List<JsonNode> burst(String address, int alerts) throws Exception {
+    Await.until(
+        "an alert",
+        PATIENCE,
+        () -> {
+          try (DatagramChannel channel = DatagramChannel.open()) {
+            for (int i = 0; i < 200; i++) {
+              channel.send(ByteBuffer.wrap(new byte[100]), new InetSocketAddress(address, PORT));
+            }
+          }
+          Thread.sleep(300);
+          return cli("watch", "alerts").size() >= alerts;
+        });
+    return cli("watch", "alerts");
+  }
+
+  @Test
+  void aBurstIsAnAlertBeforeAndAfterARestart() throws Exception {
+    try (WebLink link = WebLink.open()) {
+      String[] arguments = {
+        "--interface", link.networkInterface(), "--watches", folder.resolve("w.json").toString()
+      };
+      server = Server.start(arguments);
+      JsonNode added =
+          cli(
+                  "watch",
+                  "add",
+                  "dst_port == " + PORT,
+                  "--group-by",
+                  "dst_port",
+                  "--when",
+                  CONDITION,
+                  "--every",
+                  "100ms")
+              .get(0);
+      assertThat(added.path("run").asText()).isEqualTo("monitor");
+      assertThat(added.path("run_reason").asText()).contains("single packets");
+      String query = awaitRunning();
+      JsonNode alert = burst(link.address(), 1).get(0);
+      assertThat(alert.path("watch")).isEqualTo(added.path("id"));
+      assertThat(alert.path("id").asText()).startsWith(query + "-");
+      assertThat(alert.at("/key/dst_port").asInt()).isEqualTo(PORT);
+      assertThat(alert.path("value").asLong()).isGreaterThan(5_000);
+      assertThat(alert.path("window_end_ns").asLong() - alert.path("window_start_ns").asLong())
+          .isEqualTo(100_000_000);
+      assertThat(
+              Cli.run("drill", "--alert", alert.path("id").asText(), "--server", server.url())
+                  .stderr())
+          .contains("this server has no MultiLog node");
+      refused();
+      server.close();
+
+      server = Server.start(arguments);
+      assertThat(awaitRunning()).as("another query").isNotEqualTo(query);
+      assertThat(burst(link.address(), 1).get(0).path("watch")).isEqualTo(added.path("id"));
+      String last = awaitRunning();
+      Cli.run("watch", "remove", added.path("id").asText(), "--server", server.url())
+          .expectSuccess();
+      server.awaitState(last, "stopped");
+      assertThat(cli("watch", "list")).isEmpty();
+      server.close();
+    }
+  }
+
+  private void refused() {
+    String url = server.url();
+    assertThat(
+            Cli.run(
+                    "watch",
+                    "add",
+                    "ttl < 5",
+                    "--run",
+                    "monitor",
+                    "--when",
+                    "count > 5",
+                    "--server",
+                    url)
+                .stderr())
+        .contains("a monitor can't run the watch", "run=node");
+    assertThat(
+            Cli.run("watch", "add", "--run", "monitor", "--when", "P99 > 5", "--server", url)
+                .stderr())
+        .contains("run=monitor needs a condition on the packets of a window");
+    assertThat(cli("watch", "list")).as("nothing was added").hasSize(1);
+  }
+}
