@@ -126,7 +126,7 @@ void check_events(Measurements* to) {
   const bool exact = outcome.missed == 0 && outcome.wrong == 0 && recorder.packets == flood.packets() &&
                      outcome.first_flooded == kFirstFlooded;
   to->add({{"part", "attack"},
-           {"what", "650,000/s of SYNs from the fifth window on: events"},
+           {"what", "650,000/s of SYNs since the fifth window: events"},
            {"ns_per_packet", ns},
            {"packets", flood.packets()},
            {"counted", recorder.packets},

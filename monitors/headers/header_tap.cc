@@ -58,7 +58,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
   std::optional<double> fraction() const override { return source_->fraction(); }
 
-  // Called on the tap's thread. Takes effect from the next burst on; if it is null, waits until the lane no longer uses
+  // Called on the tap's thread. Takes effect with the next burst; if it is null, waits until the lane no longer uses
   // the previous capture.
   void want(multilog::HeaderCapture* capture) {
     wanted_.store(capture);

@@ -156,7 +156,7 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
       buffer.index = stage.index.id;
       buffer.count = 0;
     }
-    // Keys are kept only if they cover all rows from the first one on.
+    // Keys are kept only if they cover all rows, starting with the first.
     if (buffer.count != offset_) continue;
     const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
     if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);

@@ -67,7 +67,7 @@ TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
   EXPECT_EQ(ends_of(harness, 1), (Lines{"100000000"}));
 }
 
-// From the middle of an interval on, which then ends earlier or later than planned.
+// Starts in the middle of an interval, which then ends earlier or later than planned.
 TEST(Engine, ArgumentsChangeAnInterval) {
   Harness harness(clocks());
   const auto choose = [&](int64_t interval_ns) {

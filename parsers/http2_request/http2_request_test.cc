@@ -394,7 +394,7 @@ TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   };
   http2::HeaderDecoder decoder;
   Headers headers;
-  // "y: 9", a new header; then the unseen name of entry 63 with "2"; both are added to the table, from 62 on.
+  // "y: 9", a new header; then the unseen name of entry 63 with "2"; both are added to the table, starting with 62.
   EXPECT_TRUE(decoder.decode(std::string_view("\x40\x01y\x01"
                                               "9\x7f\x00\x01"
                                               "2",

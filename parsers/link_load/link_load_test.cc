@@ -384,7 +384,7 @@ TEST(LinkLoad, AcknowledgementsOfAnUnseenDirectionAreNoLoadOfAMarkedPort) {
   EXPECT_GT(more * interval, 8 * 5000.0);
 }
 
-// A flow whose packets take another port from one moment on.
+// A flow whose packets change to another port.
 TEST(LinkLoad, AMovedFlowCountsAtBothPorts) {
   Conversation conversation;
   conversation.handshake();

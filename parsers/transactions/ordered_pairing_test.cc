@@ -99,7 +99,7 @@ class Talk {
     answered_ += 10;
     return *this;
   }
-  // Sequential exchanges from 0 on.
+  // Sequential exchanges, starting with 0.
   Talk& wait_for(uint32_t exchanges) {
     for (uint32_t i = 0; i < exchanges; ++i) ask(i).answer(i);
     return *this;

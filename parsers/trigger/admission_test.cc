@@ -59,7 +59,7 @@ TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {
 }
 
 TEST(AdmissionTest, EachPaneOfAWindowIsSwept) {
-  const CostModel model = {.sweep_group = 100, .find_group = 50};
+  const CostModel model = {.sweep_set = 90, .sweep_group = 100, .find_group = 50};
   const ExpectedTraffic traffic = {.packets_per_second = 1e7, .match_sets = 1000, .groups = 1000};
   const auto sweep = [&](const GroupBy& group, int64_t panes) {
     return expected_cost(*program_of(1, 10 * kMs, group, Measure::kBytes, panes), traffic, model).sweep;

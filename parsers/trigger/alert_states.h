@@ -35,8 +35,8 @@ class AlertStates {
 
   // True if the alert was in force in the window that ended at this time.
   bool was_in_force(const Key& key, int64_t end_ns) const;
-  // The condition is met in this window: `when`, or `clear` for an alert that was in force in the window before.
-  // Returns true if the alert is in force in it. `last_end_ns` is the end of the window before it. REQUIRES: windows
+  // The condition is met in this window: `when`, or `clear` for an alert that was in force in the previous one.
+  // Returns true if the alert is in force in it. `last_end_ns` is the end of the previous window. REQUIRES: windows
   // come in order, each at most once.
   bool meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns);
 

@@ -32,7 +32,7 @@ struct Event {
 };
 
 // A swept window of a channel. Counts of packets and groups are those of its latest pane: packets + lost_packets is the
-// number of packets that lanes received since the window before it ended.
+// number of packets that lanes received since the previous window ended.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;

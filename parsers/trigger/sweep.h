@@ -100,7 +100,7 @@ class Sweep {
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
   int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
   int64_t latest_pane_ns() const { return end_ns() - channel_.every_ns; }
-  // The window before it ended then.
+  // The end of the previous window.
   int64_t last_end_ns() const { return latest_pane_ns(); }
   bool is_latest(const Part& part) const { return part.window->start_ns >= latest_pane_ns(); }
 

@@ -70,7 +70,7 @@ void TriggerEngine::finish_ended(int64_t time_ns) {
 }
 
 // The samples before this time have been counted. If they precede the latest border of all windows, the new program
-// counts all packets from that border on. If none has been counted, it begins within its first window.
+// counts all packets after that border. If none has been counted, it begins within its first window.
 void TriggerEngine::swap_at(int64_t time_ns) {
   if (leaving_ != nullptr) return;
   if (inbox_.load(std::memory_order_relaxed) != nullptr) {

@@ -40,7 +40,7 @@ struct TriggerStats {
 // packets are counted:
 //
 //   prepare() ──▶ offer() ──▶ inbox ──▶ at a border of all windows of both programs, the lane switches
-//   another thread                        ├── new: counts from the border on, and is swept when
+//   another thread                        ├── new: counts after the border, and is swept when
 //                                         └── old: its last windows are swept, its alert states are handed over
 //
 // Each packet counts in exactly one program, each window is of one program, and alerts of triggers that both contain

@@ -114,7 +114,7 @@ class WindowRing {
     return used < windows_.size();
   }
   uint64_t closed() const { return closed_.load(std::memory_order_relaxed); }
-  // The number of closed windows, from the first one on, that are no longer needed or referenced.
+  // The number of closed windows, starting with the first, that are no longer needed or referenced.
   uint64_t released() const { return released_.load(std::memory_order_acquire); }
   // Closes the window that free_window() returned.
   void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }

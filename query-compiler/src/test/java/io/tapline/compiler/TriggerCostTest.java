@@ -35,7 +35,7 @@ class TriggerCostTest {
     // Two match sets or three.
     double one = 131e-3 + 0.35e-3 * Math.sqrt(2);
     double two = 131e-3 + 0.35e-3 * Math.sqrt(3);
-    // 17 ns a packet in groups, and 1,000 groups of 50 ns in 10 ms.
+    // 17 ns per packet in groups, and 1,000 groups of 50 ns in 10 ms.
     assertThat(busy(million, trigger(10, "src_ip"))).isCloseTo(one + 0.022, within(EXACT));
     // The same counters.
     assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "src_ip")))

@@ -67,7 +67,7 @@ class AssignmentsTest extends LiveRegistry {
     assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":{\"packets_in\":7}}", 3);
     assertThat(heard.next()).isEqualTo("ended 7");
-    assertThat(peer.next().getEnd().getQuery()).as("that it was heard").isEqualTo("q");
+    assertThat(peer.next().getEnd().getQuery()).as("the query that ends").isEqualTo("q");
     assertThat(awaitUp("h1", true).queries()).isEmpty();
     return assign;
   }
