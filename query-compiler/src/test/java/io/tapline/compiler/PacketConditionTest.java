@@ -143,11 +143,11 @@ class PacketConditionTest {
   void factsAboutConnectionsCostMore() {
     String cost = "117 ns per packet to parse it, %d to match it";
     assertThat(Explain.render(plan("when=\"count(syn) > 5\", every=10ms"), List.of()))
-        .contains(cost.formatted(9));
+        .contains(cost.formatted(14));
     assertThat(Explain.render(plan("when=\"count(retransmitted) > 5\", every=10ms"), List.of()))
-        .contains(cost.formatted(49));
+        .contains(cost.formatted(54));
     String clear = "when=\"count(syn) > 5\", clear=\"count(retransmitted) < 5\", every=10ms";
-    assertThat(Explain.render(plan(clear), List.of())).contains(cost.formatted(49));
+    assertThat(Explain.render(plan(clear), List.of())).contains(cost.formatted(54));
   }
 
   @Test

@@ -45,6 +45,7 @@ class TriggerCostModelTest {
                 entry("sweep_trigger", TriggerCost.SWEEP_TRIGGER),
                 entry("test_trigger", TriggerCost.TEST_TRIGGER),
                 entry("sweep_group", TriggerCost.SWEEP_GROUP),
+                entry("find_group", TriggerCost.FIND_GROUP),
                 entry("max_busy", TriggerCost.MAX_BUSY)));
   }
 }
