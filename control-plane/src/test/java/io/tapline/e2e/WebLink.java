@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A virtual link with a web server at its other end, in a network namespace, and a client at this
@@ -29,7 +30,12 @@ final class WebLink implements AutoCloseable {
   private static final int ATTEMPTS = 600;
   private static final int LOWEST_PORT = 10_000;
 
-  private final String name = "tl" + ProcessHandle.current().pid() % 10_000_000;
+  private static final AtomicInteger OPENED = new AtomicInteger();
+
+  /** Differs for each link of a test run: a removed namespace keeps its link for a moment. */
+  private final String name =
+      "tl%d-%d".formatted(ProcessHandle.current().pid() % 10_000_000, OPENED.incrementAndGet());
+
   private final String prefix;
   private final List<Integer> clientPorts = new ArrayList<>();
   private final Thread client = new Thread(this::ask, "client");
