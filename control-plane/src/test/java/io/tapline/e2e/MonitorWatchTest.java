@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,6 +24,14 @@ class MonitorWatchTest {
 
   @TempDir Path folder;
   private Server server;
+
+  @AfterEach
+  void stop() {
+    if (server != null) {
+      server.close();
+      server = null;
+    }
+  }
 
   private List<JsonNode> cli(String... arguments) {
     return Cli.run(
@@ -98,7 +107,7 @@ class MonitorWatchTest {
                   .stderr())
           .contains("this server has no MultiLog node");
       refused();
-      server.close();
+      stop();
 
       server = Server.start(arguments);
       assertThat(awaitRunning()).as("another query").isNotEqualTo(query);
@@ -108,7 +117,7 @@ class MonitorWatchTest {
           .expectSuccess();
       server.awaitState(last, "stopped");
       assertThat(cli("watch", "list")).isEmpty();
-      server.close();
+      stop();
     }
   }
 
