@@ -40,7 +40,7 @@ class Queue {
   std::array<uint64_t, kSlots> slots_;
 };
 
-// Of each eight triggers six are above a threshold, one is below one, and one is on a share.
+// In each group of eight triggers, six compare with a lower bound, one with an upper bound, and one compares a share.
 std::vector<trigger::Trigger> mixed(const Workload& workload) {
   using trigger::Measure;
   std::vector<trigger::Trigger> triggers = workload.triggers();

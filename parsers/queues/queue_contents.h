@@ -63,9 +63,9 @@ struct Burst {
   uint64_t victims = 0;
   uint64_t lost = 0;  // packets that never left
   uint32_t flows = 0;
-  // The largest culprits, and the flows of which packets waited longest in sum. By direct bytes, at most kMostFlows.
+  // The largest culprits, and the flows whose packets waited longest in total. By direct bytes, at most kMostFlows.
   std::vector<Flow> reported;
-  BusyPeriod::Culprit all;  // of all flows
+  BusyPeriod::Culprit all;  // the sum over all flows
 };
 
 class BurstSink {

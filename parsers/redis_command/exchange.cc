@@ -339,8 +339,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// A value may contain any bytes: reading resumes with a command at the start of a client's turn, and with an answer
-// where one must begin.
+// A value may contain any bytes, so reading resumes only with a command at the start of a client's turn, or with an
+// answer at a position that must be the start of one.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;

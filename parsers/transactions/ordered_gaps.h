@@ -75,7 +75,7 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
     const Request& request = requests_[next - back];
     if (request.may_be_silent()) return {};
     if (request.after_hidden && back < responses) return {.unseen = true};
-    // The remaining data may not show what a gap has cut off.
+    // A gap may have removed data that is needed to decide.
     const bool whole = back < responses;
     if (!fits(request, waiting_[responses - back])) return {.unseen = !whole && responses > 1};
   }

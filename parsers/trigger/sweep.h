@@ -112,7 +112,7 @@ class Sweep {
   EventSink* sink_;
   size_t words_;  // per counter
   std::vector<WindowRing*> lanes_;
-  std::vector<Part> parts_;                // of the current window, by lane and time
+  std::vector<Part> parts_;                // the current window, by lane and time
   std::vector<uint32_t> true_when_empty_;  // bits
 
   Phase phase_ = Phase::kWait;

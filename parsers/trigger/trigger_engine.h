@@ -102,7 +102,7 @@ class TriggerEngine {
   int64_t swapped_ns_ = 0;                // border from which on current_ counts
   uint32_t steps_per_burst_;
   int64_t hurry_ns_ = INT64_MAX;  // half of the shortest window has passed
-  TriggerStats past_;             // of programs that left
+  TriggerStats past_;             // sums over earlier programs
   uint64_t packets_ = 0;
   uint64_t late_sweeps_ = 0;
   std::atomic<LaneProgram*> inbox_{nullptr};

@@ -43,7 +43,7 @@ class RandomTraffic {
   RandomOptions options_;
   uint32_t first_group_;  // a program has triggers of two kinds of groups, and two windows
   int64_t every_ns_[2];
-  int64_t panes_[2];  // of windows that overlap
+  int64_t panes_[2];  // panes per overlapping window
 };
 
 }  // namespace tapline::trigger::testing

@@ -271,8 +271,8 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Runs watches in monitors from now on, among them those of an earlier server. REQUIRES: queries
-   * of that server were resumed.
+   * Starts to run watches in monitors, including those of an earlier server. REQUIRES: the earlier
+   * server's queries were resumed.
    *
    * @param runs null to leave them as they are
    */

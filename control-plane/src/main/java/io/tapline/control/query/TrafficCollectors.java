@@ -47,7 +47,7 @@ final class TrafficCollectors {
 
   /**
    * Returns the traffic that switches can copy for a query; without collectors if no agent has taps
-   * of switches. Of several agents with a tap of a switch, the first one by name gets the copies.
+   * of switches. If several agents have a tap of a switch, the first one by name gets the copies.
    *
    * @param monitorsAt hosts with a separate port for copies at a switch
    */
