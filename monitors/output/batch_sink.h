@@ -42,7 +42,7 @@ class BatchSink {
 };
 
 // Takes every batch at once, to measure the cost of encoding without a broker.
-class NullSink final : public BatchSink {
+class NullSink : public BatchSink {
  public:
   Status start(DeliveryListener* listener) override {
     listener_ = listener;
