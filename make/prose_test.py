@@ -87,6 +87,10 @@ class Faults(unittest.TestCase):
     def test_long_line(self):
         self.assert_found("README.md", "a " * 61 + "\n", 1, "has 122 columns, 120 at most")
 
+    def test_row_of_a_table_that_spans_two_lines(self):
+        fault = "breaks a row of a table, which must be one line that ends with |"
+        self.assert_found("README.md", "| Field | Meaning |\n|---|---|\n| bytes | on the\nwire |\n", 3, fault)
+
     def test_nothing_wrong(self):
         for text in ("What does it see?", "Where roles share a server, names decide.", "Of three brokers, two continue."):
             self.assertEqual([], self.faults("README.md", text + "\n"), text)
