@@ -13,6 +13,12 @@ namespace {
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 
+// The parser `trigger` gets packets only for triggers on packets; the output emits the events of triggers on tuples.
+bool needs_packets(const QuerySpec& query, const std::string& parser) {
+  if (parser == "trigger" && query.triggers == nullptr) return false;
+  return std::find(query.parsers.begin(), query.parsers.end(), parser) != query.parsers.end();
+}
+
 }  // namespace
 
 ParserStage::ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output,
@@ -26,8 +32,7 @@ void ParserStage::choose_parsers() {
     const std::string& name = engine_->parser(parser).schema().name;
     uint64_t wanting = 0;
     for (uint32_t query : SetBits(active_)) {
-      const auto& wanted = queries_[query].parsers;
-      if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) wanting |= uint64_t{1} << query;
+      if (needs_packets(queries_[query], name)) wanting |= uint64_t{1} << query;
     }
     engine_->set_parser_queries(parser, wanting);
   }

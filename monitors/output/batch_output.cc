@@ -1,6 +1,7 @@
 #include "monitors/output/batch_output.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "packet_io/base/clock.h"
 #include "parsers/api/bits.h"
@@ -80,11 +81,23 @@ Status BatchOutput::prepare(uint32_t query) {
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
+  prepare_triggers(stream);
   return sink_->prepare(query);
+}
+
+void BatchOutput::prepare_triggers(Stream& stream) {
+  // Without a way for events, the stream job is as fast. A thread that sees some of the tuples can't know the sums.
+  if (options_.events == nullptr || stream.spec->tuple_triggers.empty() || stream.spec->lanes > 1) return;
+  for (uint32_t parser = 0; parser < schemas_.size(); ++parser) {
+    if (schemas_[parser]->name != "trigger" || stream.builders[parser] == nullptr) continue;
+    stream.triggers = std::make_unique<TupleTriggers>(stream.spec->tuple_triggers, schemas_);
+    stream.trigger_parser = parser;
+  }
 }
 
 void BatchOutput::add_query(uint32_t query) {
   const uint64_t bit = uint64_t{1} << query;
+  if (streams_[query].triggers != nullptr) triggered_ |= bit;
   const bool goes_on = (resumable_ & bit) != 0;
   resumable_ &= ~bit;
   if (goes_on) {
@@ -102,6 +115,49 @@ void BatchOutput::add_query(uint32_t query) {
   next_flush_at_ns_ = 0;
 }
 
+class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
+ public:
+  TriggerEvents(BatchOutput* output, Stream* stream, int64_t now_ns)
+      : output_(output), stream_(stream), now_ns_(now_ns) {}
+
+  void on_event(const TupleTriggerEvent& event) override {
+    TupleHeader header = event.ends;
+    header.time_ns = now_ns_;
+    header.queries = uint64_t{1} << stream_->index;
+    const Value values[] = {
+        Value::u64(event.processor),
+        Value::string(event.grouped ? "group" : "all"),
+        event.grouped ? Value::string(event.group) : Value::absent(FieldType::kString),
+        event.at_least ? Value::absent(FieldType::kF64) : Value::f64(event.value),
+        Value::f64(event.value),
+        event.at_least ? Value::absent(FieldType::kF64) : Value::f64(event.value),
+        Value::i64(event.window_start_ns),
+        Value::i64(event.window_end_ns),
+        Value::boolean(event.certain),
+        Value::boolean(event.partial),
+    };
+    output_->put(*stream_, stream_->trigger_parser, header, values, output_->options_.events);
+  }
+  void on_uncounted(uint64_t tuples) override {
+    output_->lose(LossReason::kParserMemoryFull, tuples, uint64_t{1} << stream_->index);
+  }
+
+ private:
+  BatchOutput* output_;
+  Stream* stream_;
+  int64_t now_ns_;
+};
+
+void BatchOutput::advance_triggers(int64_t watermark_ns) {
+  for (const uint32_t query : SetBits(triggered_)) {
+    Stream& stream = streams_[query];
+    const auto& dropped = (*accounts_)[query].dropped;
+    stream.losses = std::accumulate(dropped.begin(), dropped.end(), uint64_t{0});
+    TriggerEvents events(this, &stream, watermark_ns);
+    stream.triggers->advance(watermark_ns, stream.watched_since_ns, stream.losses, &events);
+  }
+}
+
 bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
 
 void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events) {
@@ -112,17 +168,32 @@ void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<c
       (*accounts_)[query].lose_tuples(index_of(Drop::kRateFell), 1);
       continue;
     }
-    BatchBuilder& builder = *stream.builders[parser];
-    TextShaper* shaper = stream.shapers[parser].get();
-    const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
-    // Tuples arrive in order of time_ns, so this one's time is a lower bound for all later ones.
-    if (!builder.fits(shaped)) flush(stream, header.time_ns);
-    builder.append(header, shaped);
-    // Evaluates conditions on the values as they leave the monitor, as consumers of the stream do.
-    if (events != nullptr && meets(stream.filters[parser], header, shaped)) [[unlikely]]
-      events->push(query, parser, header, shaped);
-    if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
+    const std::span<const Value> shaped = put(stream, parser, header, values, events);
+    if (stream.triggers != nullptr) [[unlikely]]
+      test(stream, parser, header, shaped);
   }
+}
+
+std::span<const Value> BatchOutput::put(Stream& stream, uint32_t parser, const TupleHeader& header,
+                                        std::span<const Value> values, EventRing* events) {
+  BatchBuilder& builder = *stream.builders[parser];
+  TextShaper* shaper = stream.shapers[parser].get();
+  const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
+  // Tuples arrive in order of time_ns, so this one's time is a lower bound for all later ones.
+  if (!builder.fits(shaped)) flush(stream, header.time_ns);
+  builder.append(header, shaped);
+  // Evaluates conditions on the values as they leave the monitor, as consumers of the stream do.
+  if (events != nullptr && meets(stream.filters[parser], header, shaped)) [[unlikely]]
+    events->push(stream.index, parser, header, shaped);
+  if (options_.ledger != nullptr) ++options_.ledger->streams[stream.index].waiting_rows;
+  return shaped;
+}
+
+void BatchOutput::test(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  TriggerEvents events(this, &stream, header.time_ns);
+  stream.triggers->advance(header.time_ns, stream.watched_since_ns, stream.losses, &events);
+  if (!meets(stream.filters[parser], header, values)) return;
+  stream.triggers->add(parser, header, values, stream.losses, &events);
 }
 
 void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
@@ -140,6 +211,7 @@ void BatchOutput::set_sampling_rate(uint32_t query, double rate, int64_t waterma
 void BatchOutput::tick(int64_t monotonic_ns, int64_t watermark_ns) {
   now_ns_ = monotonic_ns;
   sink_->poll();
+  if (triggered_ != 0) advance_triggers(watermark_ns);
   if (flushed_watermark_ns_ == INT64_MIN) flushed_watermark_ns_ = watermark_ns;
   bool second_passed = second(watermark_ns) > second(flushed_watermark_ns_);
   if (!second_passed && now_ns_ < next_flush_at_ns_) return;
@@ -318,6 +390,12 @@ void BatchOutput::on_delivery(uint64_t ticket, bool delivered) {
 void BatchOutput::end_query(uint32_t query, int64_t watermark_ns) {
   Stream& stream = streams_[query];
   if (stream.ending || stream.ended) return;
+  if (stream.triggers != nullptr) {
+    TriggerEvents events(this, &stream, watermark_ns);
+    stream.triggers->finish(watermark_ns, stream.watched_since_ns, stream.losses, &events);
+    stream.triggers.reset();
+    triggered_ &= ~(uint64_t{1} << query);
+  }
   flush(stream, watermark_ns);
   stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
   stream.ending = true;

@@ -24,6 +24,7 @@
 #include "monitors/output/batch_ledger.h"
 #include "monitors/output/batch_sink.h"
 #include "monitors/output/tuple_output.h"
+#include "monitors/output/tuple_triggers.h"
 #include "monitors/plan/query_spec.h"
 
 namespace tapline {
@@ -91,6 +92,12 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     // By parser: conditions that its events must meet.
     std::vector<std::vector<const TupleCondition*>> filters;
     BatchBuilder* heartbeat_builder = nullptr;
+    // Null if the query has none, or if other threads emit some of its tuples.
+    std::unique_ptr<TupleTriggers> triggers;
+    // The parser of their events.
+    uint32_t trigger_parser = 0;
+    // Everything that the query had lost by the last tick, regardless of the unit.
+    uint64_t losses = 0;
     double sampling_rate = 1;
     // Set while the rate is lower than the query's own; otherwise every flow is in.
     std::optional<uint64_t> sampling_threshold;
@@ -120,7 +127,16 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t watermark_ns = 0;
   };
 
+  // Puts the events of a stream's triggers into the stream and the ring.
+  class TriggerEvents;
+
   void append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events);
+  // Adds a tuple to the stream. Returns its values as they leave the monitor.
+  std::span<const Value> put(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values,
+                             EventRing* events);
+  void prepare_triggers(Stream& stream);
+  void test(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
+  void advance_triggers(int64_t watermark_ns);
   void on_delivery(uint64_t ticket, bool delivered) override;
   // Sends what waits and, if there is news and a heartbeat is due, a batch without rows.
   void report(Stream& stream, int64_t watermark_ns, bool second_passed);
@@ -141,6 +157,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   std::span<const QuerySpec> queries_;
   std::span<const Schema* const> schemas_;
   std::vector<Stream> streams_;
+  // Bits of queries with triggers that have not ended.
+  uint64_t triggered_ = 0;
   // Queries that were added and have not ended.
   std::vector<uint32_t> added_;
   QueryAccounts* accounts_;

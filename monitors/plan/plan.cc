@@ -9,8 +9,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "monitors/plan/duration.h"
 #include "monitors/plan/parser_call.h"
 #include "monitors/plan/trigger_reader.h"
+#include "monitors/plan/tuple_trigger_reader.h"
 #include "packet_io/base/nearest.h"
 #include "packet_io/source/marked_source.h"
 #include "parsers/api/argument.h"
@@ -104,7 +106,8 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
 Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.queues().empty() && !plan.has_reported()) return {};
   for (const std::string& parser : spec->parsers) {
-    if (!make_parser(parser)->schema().queues) {
+    const bool emits_events_only = parser == "trigger" && plan.triggers().empty();
+    if (!make_parser(parser)->schema().queues && !emits_events_only) {
       return Status::invalid("the plan names queues, or flows to report, and its parser '" + parser +
                              "' does not measure queues");
     }
@@ -122,7 +125,7 @@ Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
 
 Status read_limit(const v1::Limit& limit, QuerySpec* spec) {
   if (limit.has_duration()) {
-    int64_t duration_ns = limit.duration().seconds() * kNsPerSecond + limit.duration().nanos();
+    int64_t duration_ns = ns_of(limit.duration());
     if (duration_ns <= 0) return Status::invalid("the limit's duration must be positive");
     spec->limit_duration_ns = duration_ns;
   }
@@ -256,6 +259,7 @@ Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec*
   if (Status status = read_sampling(plan.sampling(), spec); !status.ok()) return status;
   if (Status status = check_all_traffic(*spec); !status.ok()) return status;
   if (Status status = read_triggers(plan, spec); !status.ok()) return status;
+  if (Status status = read_tuple_triggers(plan, spec); !status.ok()) return status;
   spec->copies_unconfirmed = plan.rules_size() > 0;
   return read_placement(plan, monitor_id, spec);
 }

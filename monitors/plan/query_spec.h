@@ -10,6 +10,7 @@
 #include "monitors/match/matcher.h"
 #include "monitors/plan/thread_layout.h"
 #include "monitors/plan/tuple_condition.h"
+#include "monitors/plan/tuple_trigger.h"
 #include "monitors/shape/text_shape.h"
 #include "parsers/api/argument.h"
 #include "parsers/api/tuple.h"
@@ -66,6 +67,8 @@ struct QuerySpec {
   std::vector<ParserFilter> filters = {};
   // Triggers that are tested on packets; null: none.
   std::shared_ptr<const trigger::Program> triggers = {};
+  // Triggers that are tested on tuples, if one thread emits them all; otherwise the stream job alone tests them.
+  std::vector<TupleTrigger> tuple_triggers = {};
   // Strings that must not leave the monitor unchanged.
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};

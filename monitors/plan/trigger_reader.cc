@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "monitors/plan/duration.h"
 #include "parsers/api/packet.h"
 #include "parsers/api/time.h"
 #include "parsers/trigger/filter_reader.h"
@@ -112,10 +113,6 @@ Status read_when(const v1::PacketTrigger& given, trigger::Trigger* read) {
   if (given.when().empty()) return Status::invalid("it has no condition");
   if (Status status = read_steps(given.when(), &read->when); !status.ok()) return status;
   return read_steps(given.clear(), &read->clear);
-}
-
-int64_t ns_of(const google::protobuf::Duration& duration) {
-  return duration.seconds() * kNsPerSecond + duration.nanos();
 }
 
 Status read_every(const v1::PacketTrigger& given, int64_t* every_ns) {

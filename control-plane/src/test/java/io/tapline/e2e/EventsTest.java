@@ -86,12 +86,39 @@ class EventsTest {
     }
   }
 
+  @Test
+  void aLinkThatIsFullForAMillisecondIsAnEventAndAnAlert() throws Exception {
+    List<JsonNode> alerts =
+        alerts(
+            "--tap",
+            "edge1:2=",
+            "PARSE link_load(link=10000000, every=1ms) FROM * TO * LIMIT 1h SAMPLE * "
+                + "PROCESS (trigger: when=\"max(share) > 0.5\", clear=0.4, group=(switch, port),"
+                + " every=1ms, cooldown=3ms)",
+            EventsTest::burst);
+    for (JsonNode alert : alerts) {
+      JsonNode fields = alert.get("fields");
+      assertThat(alert.get("parser").asText()).isEqualTo("trigger");
+      assertThat(fields.get("group").asText()).isEqualTo("switch=edge1 port=2");
+      assertThat(fields.get("low").asDouble()).isGreaterThan(0.4);
+      long windowNs = fields.get("window_end_ns").asLong() - fields.get("window_start_ns").asLong();
+      assertThat(windowNs).isEqualTo(1_000_000);
+    }
+  }
+
+  private static List<JsonNode> alerts(String query, Traffic traffic) throws Exception {
+    return alerts("--interface", "", query, traffic);
+  }
+
   /**
    * Runs a query to an address; returns its events, which the stream job reports as alerts, too.
+   *
+   * @param source the server's option for the interface, whose name follows {@code prefix}
    */
-  private static List<JsonNode> alerts(String query, Traffic traffic) throws Exception {
+  private static List<JsonNode> alerts(String source, String prefix, String query, Traffic traffic)
+      throws Exception {
     try (WebLink link = WebLink.open();
-        Server server = Server.start("--interface", link.networkInterface())) {
+        Server server = Server.start(source, prefix + link.networkInterface())) {
       String id = server.submit(query.formatted(link.address()));
       server.awaitState(id, "running");
       List<JsonNode> events = events(server, id, link, traffic, 1);

@@ -5,6 +5,7 @@ import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.packets.TriggerCost;
+import io.tapline.compiler.packets.TupleTriggers;
 import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
@@ -20,6 +21,7 @@ import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Sampling;
 import io.tapline.schema.proto.Shape;
 import io.tapline.schema.proto.TupleFilter;
+import io.tapline.schema.proto.TupleTrigger;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -154,6 +156,7 @@ public final class Compiler {
     Placement placement = at.isEmpty() ? options.placement() : Placement.LOCAL;
     Placement.Placed placed = placement.place(match);
     PacketTriggers.Split split = packets.split(processors);
+    List<TupleTrigger> tupleTriggers = TupleTriggers.of(split.processors(), sampling);
     if (!split.triggers().isEmpty() && placed.monitors().size() > 1) {
       refuseSeveralMonitors(query, split, placed.monitors().size());
       return CompileResult.wrong(errors.notes(), errors.sorted());
@@ -167,21 +170,23 @@ public final class Compiler {
             .setQuery(options.query())
             .setText(NamedQuery.layOut(written, inventory))
             .setEpoch(options.epoch())
-            .addAllParsers(names(parsers, split))
+            .addAllParsers(names(parsers, !split.triggers().isEmpty() || !tupleTriggers.isEmpty()))
             .setMatch(match)
             .addAllQueues(at)
             .setLimit(limit)
             .setSampling(sampling)
             .setTopic("tapline.tuples." + options.query())
             .addAllMonitors(placed.monitors())
-            .addAllProcessors(split.processors())
+            .addAllProcessors(split.processors().stream().map(TupleTriggers::inJob).toList())
             .addAllRules(placed.rules())
             .addAllShapes(shapes)
             .addAllArguments(arguments)
             .addAllFilters(filters)
-            .addAllTriggers(split.triggers());
+            .addAllTriggers(split.triggers())
+            .addAllTupleTriggers(tupleTriggers);
     queues.reported(selection).ifPresent(plan::setReported);
-    return new CompileResult(Optional.of(plan.build()), errors.notes(), List.of());
+    return new CompileResult(
+        Optional.of(TupleTriggers.inMonitors(plan.build())), errors.notes(), List.of());
   }
 
   private List<ParserInfo> parsers(List<Ast.Parser> written) {
@@ -200,10 +205,10 @@ public final class Compiler {
     return parsers;
   }
 
-  /** Triggers on packets have their own parser. */
-  private static List<String> names(List<ParserInfo> parsers, PacketTriggers.Split split) {
+  /** Triggers that the monitor tests have their own parser. */
+  private static List<String> names(List<ParserInfo> parsers, boolean monitorTests) {
     List<String> names = new ArrayList<>(parsers.stream().map(ParserInfo::name).toList());
-    if (!split.triggers().isEmpty() && !names.contains(PacketTriggers.PARSER)) {
+    if (monitorTests && !names.contains(PacketTriggers.PARSER)) {
       names.add(PacketTriggers.PARSER);
     }
     return names;

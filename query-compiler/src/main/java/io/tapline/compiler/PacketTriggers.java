@@ -2,10 +2,10 @@ package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.catalogue.ParserInfo;
-import io.tapline.compiler.catalogue.ProcessorCatalogue;
 import io.tapline.compiler.conditions.ConditionPrinter;
 import io.tapline.compiler.packets.GroupWords;
 import io.tapline.compiler.packets.PacketCondition;
+import io.tapline.compiler.packets.TupleTriggers;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.conditions.Trees;
@@ -17,6 +17,7 @@ import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Sampling;
 import io.tapline.schema.proto.TupleFilter;
+import io.tapline.schema.proto.TupleTrigger;
 import io.tapline.schema.proto.Value;
 import io.tapline.schema.proto.Window;
 import java.util.ArrayList;
@@ -35,7 +36,7 @@ import java.util.stream.Stream;
  */
 final class PacketTriggers {
   /** The parser whose tuples are the monitor's events. */
-  static final String PARSER = "trigger";
+  static final String PARSER = TupleTriggers.PARSER;
 
   /** Fields whose sums are sums over packets. */
   private static final Map<String, Map<String, PacketStep.Measure>> MEASURES =
@@ -139,6 +140,11 @@ final class PacketTriggers {
     return Optional.empty();
   }
 
+  /** As {@link TupleTriggers#obstacleToShortWindows}. */
+  Optional<String> obstacleToShortWindows(Processor trigger) {
+    return TupleTriggers.obstacleToShortWindows(trigger, sampling);
+  }
+
   private static Optional<String> windowObstacle(Window window) {
     long everyNs = Durations.toNanos(window.getSlide());
     long sizeNs = Durations.toNanos(window.getSize());
@@ -210,16 +216,8 @@ final class PacketTriggers {
                 .setClear(ANY.getThreshold())
                 .setAfter(1)
                 .clearCooldown())
-        .setWindow(inJob(trigger.getWindow()))
+        .setWindow(TupleTriggers.inJob(trigger.getWindow()))
         .build();
-  }
-
-  /** Returns the shortest multiple of the window that the job supports. */
-  private static Window inJob(Window window) {
-    long everyNs = Durations.toNanos(window.getSlide());
-    long times = (ProcessorCatalogue.SHORTEST_WINDOW_NS + everyNs - 1) / everyNs;
-    var length = Durations.fromNanos(everyNs * Math.max(1, times));
-    return Window.newBuilder().setSize(length).setSlide(length).build();
   }
 
   /**
@@ -319,9 +317,24 @@ final class PacketTriggers {
         return where + reason(trigger);
       }
     }
+    for (TupleTrigger trigger : plan.getTupleTriggersList()) {
+      if (trigger.getProcessor() == index) {
+        return "in the monitor, on tuples of %s, in windows of %s; for the results in the stream job, too"
+            .formatted(processor.getParser(), windows(trigger.getWindow()));
+      }
+    }
     String why =
-        obstacle(processor).orElse("its windows are not shorter than the tuples' interval");
+        TupleTriggers.isBrief(processor)
+            ? TupleTriggers.obstacle(processor, sampling).orElse("several monitors have its tuples")
+            : obstacle(processor).orElse("its windows are not shorter than the tuples' interval");
     return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), why);
+  }
+
+  private static String windows(Window window) {
+    String every = Literals.durationText(window.getSlide());
+    return overlaps(window)
+        ? "%s every %s".formatted(Literals.durationText(window.getSize()), every)
+        : every;
   }
 
   private static String reason(PacketTrigger trigger) {

@@ -194,11 +194,16 @@ final class ProcessorCompiler {
   /** Requires windows that the stream job supports; only monitors support shorter ones. */
   private void isLongEnough(Processor processor, Arguments arguments) {
     long everyNs = Durations.toNanos(processor.getWindow().getSlide());
-    if (processor.hasTrigger() && everyNs < ProcessorCatalogue.SHORTEST_WINDOW_NS) {
-      String message = "every=%s is out of range".formatted(Literals.durationText(everyNs));
-      String expected = "10ms or more, since the monitor tests only sums of packets";
-      errors.range(arguments.span("every"), message, expected);
+    if (!processor.hasTrigger() || everyNs >= ProcessorCatalogue.SHORTEST_WINDOW_NS) {
+      return;
     }
+    packets
+        .obstacleToShortWindows(processor)
+        .ifPresent(
+            why -> {
+              String message = "every=%s is out of range".formatted(Literals.durationText(everyNs));
+              errors.range(arguments.span("every"), message, "10ms or more, since " + why);
+            });
   }
 
   /** Returns the aggregate of agg=, if the processor has it; else the processor's default. */

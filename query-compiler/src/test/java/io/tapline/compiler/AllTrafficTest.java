@@ -33,7 +33,10 @@ class AllTrafficTest {
           {"name": "share", "type": "f64", "unit": "share", "optional": true}]}
       ]}
       """;
-  private static final Catalogue CATALOGUE = catalogue();
+
+  /** The test catalogue with link_load. */
+  static final Catalogue CATALOGUE = catalogue();
+
   private static final String LOADS = " PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 
   private static Catalogue catalogue() {

@@ -8,6 +8,7 @@ import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.compiler.network.Traffic;
+import io.tapline.compiler.packets.TupleTriggers;
 import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.taps.PortNames;
 import io.tapline.compiler.text.Note;
@@ -359,10 +360,11 @@ public final class QueryPlanner {
   }
 
   private Plan withMonitors(Plan plan, Optional<Source> source, Optional<NetworkPlan> place) {
-    return place
-        .map(network -> PartPlans.placed(plan, network))
-        .or(() -> source.flatMap(from -> from.hosts().map(hosts -> watched(plan, from, hosts))))
-        .orElse(plan);
+    return TupleTriggers.inMonitors(
+        place
+            .map(network -> PartPlans.placed(plan, network))
+            .or(() -> source.flatMap(from -> from.hosts().map(hosts -> watched(plan, from, hosts))))
+            .orElse(plan));
   }
 
   private Plan watched(Plan plan, Source source, AgentRegistry hosts) {

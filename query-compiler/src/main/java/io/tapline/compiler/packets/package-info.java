@@ -1,2 +1,5 @@
-/** Triggers that the monitor tests on packets: their conditions, their groups and their cost. */
+/**
+ * Triggers that the monitor tests: on packets, with their conditions, groups and cost, and on
+ * tuples.
+ */
 package io.tapline.compiler.packets;

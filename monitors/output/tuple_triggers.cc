@@ -1,0 +1,285 @@
+#include "monitors/output/tuple_triggers.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+namespace tapline {
+namespace {
+
+using Aggregate = TupleTrigger::Aggregate;
+using Comparison = TupleTrigger::Comparison;
+
+// Cells of a trigger's groups: 48 MB.
+constexpr size_t kMostCells = 1 << 20;
+
+bool meets(Comparison comparison, double value, double threshold) {
+  switch (comparison) {
+    case Comparison::kAbove:
+      return value > threshold;
+    case Comparison::kAtLeast:
+      return value >= threshold;
+    case Comparison::kBelow:
+      return value < threshold;
+    default:
+      return value <= threshold;
+  }
+}
+
+double number_of(const Value& value) {
+  switch (value.type()) {
+    case FieldType::kF64:
+      return value.as_f64();
+    case FieldType::kI64:
+      return static_cast<double>(value.as_i64());
+    default:
+      return static_cast<double>(value.as_u64());
+  }
+}
+
+std::string text_of(const IpAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(address.is_v4() ? AF_INET : AF_INET6, address.bytes().data(), text, sizeof text);
+  return text;
+}
+
+// A group's key is the text of its event, since most triggers have few groups, and short ones.
+void append(std::string_view name, std::string_view value, std::string* key) {
+  if (!key->empty()) *key += ' ';
+  key->append(name).append("=").append(value);
+}
+
+void append(const Field& field, const Value& value, std::string* key) {
+  if (!value.present()) return append(field.name, "-", key);
+  switch (value.type()) {
+    case FieldType::kString:
+      return append(field.name, value.as_string(), key);
+    case FieldType::kBool:
+      return append(field.name, value.as_bool() ? "true" : "false", key);
+    case FieldType::kF64:
+      return append(field.name, std::to_string(value.as_f64()), key);
+    case FieldType::kI64:
+      return append(field.name, std::to_string(value.as_i64()), key);
+    default:
+      return append(field.name, std::to_string(value.as_u64()), key);
+  }
+}
+
+void append_common(const Field& field, uint32_t index, const TupleHeader& header, std::string* key) {
+  switch (index) {
+    case 0:
+      return append(field.name, std::to_string(header.time_ns), key);
+    case 1:
+      return append(field.name, std::to_string(header.flow_hash), key);
+    case 2:
+      return append(field.name, std::to_string(header.flow_incarnation), key);
+    case 3:
+      return append(field.name, name_of(header.client_known_by), key);
+    case 4:
+      return append(field.name, text_of(header.src_ip), key);
+    case 5:
+      return append(field.name, std::to_string(header.src_port), key);
+    case 6:
+      return append(field.name, text_of(header.dst_ip), key);
+    default:
+      return append(field.name, std::to_string(header.dst_port), key);
+  }
+}
+
+// Addresses and ports of a tuple, as far as the trigger groups by them.
+TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
+  TupleHeader ends;
+  for (const uint32_t index : trigger.group) {
+    if (index == 4) ends.src_ip = header.src_ip;
+    if (index == 5) ends.src_port = header.src_port;
+    if (index == 6) ends.dst_ip = header.dst_ip;
+    if (index == 7) ends.dst_port = header.dst_port;
+  }
+  return ends;
+}
+
+}  // namespace
+
+TupleTriggers::TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
+                             size_t most_groups) {
+  for (const TupleTrigger& trigger : triggers) {
+    for (uint32_t parser = 0; parser < schemas.size(); ++parser) {
+      if (schemas[parser]->name != trigger.parser) continue;
+      watches_.push_back({.trigger = &trigger,
+                          .schema = schemas[parser],
+                          .parser = parser,
+                          .most_groups = std::min(most_groups, kMostCells / trigger.panes)});
+    }
+  }
+}
+
+std::string_view TupleTriggers::key_of(const Watch& watch, const TupleHeader& header, std::span<const Value> values) {
+  key_.clear();
+  const auto common = common_fields();
+  for (const uint32_t index : watch.trigger->group) {
+    if (index < common.size()) {
+      append_common(common[index], index, header, &key_);
+    } else {
+      append(watch.schema->fields[index - common.size()], values[index - common.size()], &key_);
+    }
+  }
+  return key_;
+}
+
+void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<const Value> values, uint64_t losses,
+                        Sink* sink) {
+  for (Watch& watch : watches_) {
+    const TupleTrigger& trigger = *watch.trigger;
+    if (watch.parser != parser) continue;
+    if (trigger.only && !trigger.only->holds(header, values)) continue;
+    if (trigger.field && !values[*trigger.field].present()) continue;
+    double value = 1;
+    if (trigger.field) value = number_of(values[*trigger.field]);
+    if (trigger.condition) value = trigger.condition->holds(header, values) ? 1 : 0;
+    const int64_t start_ns = header.time_ns - header.time_ns % trigger.every_ns;
+    if (start_ns + trigger.every_ns != watch.end_ns) {
+      watch.end_ns = start_ns + trigger.every_ns;
+      watch.losses.emplace(start_ns, losses);
+    }
+    key_of(watch, header, values);
+    auto found = watch.groups.find(key_);
+    if (found == watch.groups.end()) {
+      if (watch.groups.size() >= watch.most_groups) {
+        sink->on_uncounted(1);
+        continue;
+      }
+      found = watch.groups.emplace(key_, Group{.cells = std::vector<Cell>(trigger.panes)}).first;
+    }
+    Group& group = found->second;
+    Cell& cell = group.cells[static_cast<size_t>(start_ns / trigger.every_ns) % trigger.panes];
+    if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns, .min = value, .max = value};
+    ++cell.count;
+    cell.sum += value;
+    cell.min = std::min(cell.min, value);
+    cell.max = std::max(cell.max, value);
+    group.ends = ends_of(trigger, header);
+    if (trigger.panes == 1 && trigger.monotone && trigger.after == 1) cross(watch, found->first, &group, cell, sink);
+  }
+}
+
+// Reports an alert that begins as the open window meets the condition.
+void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, Sink* sink) {
+  const TupleTrigger& trigger = *watch.trigger;
+  const double reached = value_of(trigger.aggregate, cell);
+  if (group->in_force || group->reported || !cooled(watch, *group) ||
+      !meets(trigger.comparison, reached, trigger.threshold)) {
+    return;
+  }
+  group->reported = true;
+  report(watch, key, *group,
+         {.value = reached,
+          .at_least = true,
+          .window_start_ns = watch.end_ns - trigger.every_ns,
+          .window_end_ns = watch.end_ns},
+         sink);
+}
+
+bool TupleTriggers::cooled(const Watch& watch, const Group& group) {
+  return group.began_ns == INT64_MIN || watch.end_ns - group.began_ns >= watch.trigger->cooldown_ns;
+}
+
+double TupleTriggers::value_of(Aggregate aggregate, const Cell& cell) {
+  switch (aggregate) {
+    case Aggregate::kSum:
+      return cell.sum;
+    case Aggregate::kMax:
+      return cell.max;
+    case Aggregate::kMin:
+      return cell.min;
+    case Aggregate::kMean:
+      return cell.sum / static_cast<double>(std::max<uint64_t>(cell.count, 1));
+    default:
+      return static_cast<double>(cell.count);
+  }
+}
+
+void TupleTriggers::advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
+  for (Watch& watch : watches_) advance(watch, time_ns, watched_since_ns, losses, sink);
+}
+
+void TupleTriggers::finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
+  for (Watch& watch : watches_) {
+    advance(watch, time_ns, watched_since_ns, losses, sink);
+    if (watch.end_ns != INT64_MIN) close(watch, true, watched_since_ns, losses, sink);
+  }
+}
+
+void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
+  while (watch.end_ns <= time_ns && watch.end_ns != INT64_MIN) {
+    close(watch, false, watched_since_ns, losses, sink);
+    if (watch.groups.empty()) {
+      // Nothing to test before the next tuple.
+      watch.end_ns = INT64_MIN;
+      watch.losses.clear();
+      return;
+    }
+    watch.losses.emplace(watch.end_ns, losses);
+    watch.end_ns += watch.trigger->every_ns;
+  }
+}
+
+TupleTriggers::Cell TupleTriggers::window_of(const Watch& watch, const Group& group) {
+  const int64_t start_ns = watch.end_ns - watch.trigger->every_ns * watch.trigger->panes;
+  Cell window;
+  for (const Cell& cell : group.cells) {
+    if (cell.count == 0 || cell.end_ns <= start_ns) continue;
+    window.min = window.count == 0 ? cell.min : std::min(window.min, cell.min);
+    window.max = window.count == 0 ? cell.max : std::max(window.max, cell.max);
+    window.count += cell.count;
+    window.sum += cell.sum;
+  }
+  return window;
+}
+
+void TupleTriggers::close(Watch& watch, bool ended, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
+  const TupleTrigger& trigger = *watch.trigger;
+  const int64_t start_ns = watch.end_ns - trigger.every_ns * trigger.panes;
+  const bool partial = ended || watched_since_ns > start_ns;
+  watch.losses.erase(watch.losses.begin(), watch.losses.lower_bound(start_ns));
+  const bool lossy = !watch.losses.empty() && losses != watch.losses.begin()->second;
+  const bool below = trigger.comparison >= Comparison::kBelow;
+  for (auto next = watch.groups.begin(); next != watch.groups.end();) {
+    const auto current = next++;
+    Group& group = current->second;
+    const Cell window = window_of(watch, group);
+    const double value = value_of(trigger.aggregate, window);
+    const double threshold = group.in_force ? trigger.clear : trigger.threshold;
+    // The missing part of a partial window could raise the value.
+    const bool met =
+        group.reported || (window.count > 0 && !(below && partial) && meets(trigger.comparison, value, threshold));
+    group.in_a_row = met ? group.in_a_row + 1 : 0;
+    if (!met) {
+      group.in_force = false;
+    } else if (!group.in_force && group.in_a_row >= trigger.after && cooled(watch, group)) {
+      group.in_force = true;
+      group.began_ns = watch.end_ns;
+    }
+    if (group.in_force && !group.reported) {
+      report(watch, current->first, group,
+             {.value = value,
+              .window_start_ns = start_ns,
+              .window_end_ns = watch.end_ns,
+              .certain = trigger.monotone || !(lossy || partial),
+              .partial = partial},
+             sink);
+    }
+    group.reported = false;
+    if (window.count == 0 && cooled(watch, group)) watch.groups.erase(current);
+  }
+}
+
+void TupleTriggers::report(const Watch& watch, const std::string& key, const Group& group, TupleTriggerEvent event,
+                           Sink* sink) {
+  event.processor = watch.trigger->processor;
+  event.grouped = !watch.trigger->group.empty();
+  event.group = key;
+  event.ends = group.ends;
+  sink->on_event(event);
+}
+
+}  // namespace tapline

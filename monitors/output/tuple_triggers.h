@@ -1,0 +1,102 @@
+// Tests the triggers of one query on its tuples, in windows of packet time, as the stream job does, but before the
+// tuples leave the monitor.
+//
+// A tuple costs one look-up of its group in each trigger of its parser. A window is tested when packet time passes its
+// end; its cost is that of the groups that had tuples in it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "monitors/plan/tuple_trigger.h"
+#include "parsers/api/schema.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+// A window in which an alert was in force.
+struct TupleTriggerEvent {
+  uint32_t processor = 0;
+  bool grouped = false;
+  std::string_view group = {};  // names and values of its fields: "switch=leaf1 port=2"; valid during the call
+  TupleHeader ends = {};        // addresses and ports of the group's latest tuple, if they are in the group
+  double value = 0;
+  bool at_least = false;  // the window has not ended: the value may still grow
+  int64_t window_start_ns = 0;
+  int64_t window_end_ns = 0;
+  bool certain = true;   // false: the query lost data in the window, and the missing tuples could make it false
+  bool partial = false;  // the window was not watched from its beginning to its end
+};
+
+class TupleTriggers {
+ public:
+  // Groups of one trigger; with windows of several panes fewer, so that all panes take bounded memory.
+  static constexpr size_t kMostGroups = 65'536;
+
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual void on_event(const TupleTriggerEvent& event) = 0;
+    // Tuples that were not counted, since their group had no room.
+    virtual void on_uncounted(uint64_t tuples) = 0;
+  };
+
+  // `triggers` and `schemas` (of all parsers, by the numbers that add() gets) outlive it.
+  TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
+                size_t most_groups = kMostGroups);
+
+  // Counts a tuple of this parser. `losses` counts everything that the query has lost, regardless of the unit.
+  // REQUIRES: advance(header.time_ns) has been called.
+  void add(uint32_t parser, const TupleHeader& header, std::span<const Value> values, uint64_t losses, Sink* sink);
+  // Tests the windows that end by `time_ns`: no earlier tuple follows. All of the query's packets are seen since
+  // `watched_since_ns`.
+  void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
+  // As above; then tests the open windows, which are partial.
+  void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
+
+ private:
+  // The values of one pane.
+  struct Cell {
+    int64_t end_ns = INT64_MIN;
+    uint64_t count = 0;
+    double sum = 0, min = 0, max = 0;
+  };
+  struct Group {
+    std::vector<Cell> cells;  // a ring of panes
+    TupleHeader ends = {};
+    int64_t began_ns = INT64_MIN;  // end of the first window of its latest alert
+    uint32_t in_a_row = 0;
+    bool in_force = false;
+    bool reported = false;  // the open window's event is out
+  };
+  struct Watch {
+    const TupleTrigger* trigger = nullptr;
+    const Schema* schema = nullptr;
+    uint32_t parser = 0;
+    size_t most_groups = 0;
+    int64_t end_ns = INT64_MIN;  // of the open pane
+    std::unordered_map<std::string, Group> groups = {};
+    std::map<int64_t, uint64_t> losses = {};  // when the panes of a window began, by their start
+  };
+
+  void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
+  void close(Watch& watch, bool ended, int64_t watched_since_ns, uint64_t losses, Sink* sink);
+  void report(const Watch& watch, const std::string& key, const Group& group, TupleTriggerEvent event, Sink* sink);
+  std::string_view key_of(const Watch& watch, const TupleHeader& header, std::span<const Value> values);
+  void cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, Sink* sink);
+  static Cell window_of(const Watch& watch, const Group& group);
+  static double value_of(TupleTrigger::Aggregate aggregate, const Cell& cell);
+  // True if the group's next alert may begin in the open window.
+  static bool cooled(const Watch& watch, const Group& group);
+
+  std::vector<Watch> watches_;
+  std::string key_;   // of the current tuple
+  std::string text_;  // of the current event's group
+};
+
+}  // namespace tapline

@@ -1,0 +1,306 @@
+#include "monitors/output/tuple_triggers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "monitors/output/batch_output_fixture.h"
+
+namespace tapline {
+namespace {
+
+using Aggregate = TupleTrigger::Aggregate;
+using Comparison = TupleTrigger::Comparison;
+
+const Schema& loads() {
+  static const Schema schema = {.name = "loads",
+                                .fields = {{"port", FieldType::kString}, optional({"share", FieldType::kF64})}};
+  return schema;
+}
+
+struct Seen {
+  std::string group;
+  double value;
+  int64_t end_ms;
+  bool at_least, certain, partial;
+};
+
+class Recorder final : public TupleTriggers::Sink {
+ public:
+  void on_event(const TupleTriggerEvent& event) override {
+    seen.push_back({std::string(event.group), event.value, event.window_end_ns / kMs, event.at_least, event.certain,
+                    event.partial});
+  }
+  void on_uncounted(uint64_t tuples) override { uncounted += tuples; }
+
+  std::vector<Seen> seen;
+  uint64_t uncounted = 0;
+};
+
+// max(share) > 0.9 of each port, in windows of 10 ms.
+TupleTrigger full_port() {
+  return {.parser = "loads",
+          .group = {8},
+          .field = 1,
+          .aggregate = Aggregate::kMax,
+          .threshold = 0.9,
+          .clear = 0.9,
+          .every_ns = 10 * kMs,
+          .monotone = true};
+}
+
+class TupleTriggersTest : public testing::Test {
+ protected:
+  void open(TupleTrigger trigger, size_t most_groups = TupleTriggers::kMostGroups) {
+    triggers_ = {std::move(trigger)};
+    tested_ = std::make_unique<TupleTriggers>(triggers_, schemas_, most_groups);
+  }
+  void add(int64_t ms, std::string_view port, Value share) {
+    TupleHeader header;
+    header.time_ns = ms * kMs;
+    const Value values[] = {Value::string(port), share};
+    tested_->advance(header.time_ns, watched_since_ns_, losses_, &recorder_);
+    tested_->add(0, header, values, losses_, &recorder_);
+  }
+  void add(int64_t ms, std::string_view port, double share) { add(ms, port, Value::f64(share)); }
+  void advance(int64_t ms) { tested_->advance(ms * kMs, watched_since_ns_, losses_, &recorder_); }
+  // Ends of the windows of all events so far, in ms.
+  std::vector<int64_t> ends() const {
+    std::vector<int64_t> ends;
+    for (const Seen& each : recorder_.seen) ends.push_back(each.end_ms);
+    return ends;
+  }
+
+  std::vector<TupleTrigger> triggers_;
+  std::vector<const Schema*> schemas_ = {&loads()};
+  std::unique_ptr<TupleTriggers> tested_;
+  Recorder recorder_;
+  int64_t watched_since_ns_ = 0;
+  uint64_t losses_ = 0;
+};
+
+TEST_F(TupleTriggersTest, AMaximumFiresAsItIsCrossedAndOnceInAWindow) {
+  open(full_port());
+  add(1001, "a", 0.5);
+  EXPECT_TRUE(recorder_.seen.empty());
+  add(1002, "a", 0.95);
+  add(1003, "a", 0.99);
+  add(1003, "b", 0.2);
+  ASSERT_EQ(recorder_.seen.size(), 1u);
+  EXPECT_EQ(recorder_.seen[0].group, "port=a");
+  EXPECT_EQ(recorder_.seen[0].value, 0.95);
+  EXPECT_TRUE(recorder_.seen[0].at_least);
+  advance(1010);
+  EXPECT_EQ(ends(), (std::vector<int64_t>{1010}));
+  add(1012, "a", 0.97);
+  EXPECT_EQ(recorder_.seen.size(), 1u) << "the alert is in force: its windows are reported as they end";
+  advance(1020);
+  EXPECT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
+  EXPECT_EQ(recorder_.seen[1].value, 0.97);
+  EXPECT_FALSE(recorder_.seen[1].at_least);
+}
+
+TEST_F(TupleTriggersTest, AnAlertLastsUntilItIsClear) {
+  TupleTrigger trigger = full_port();
+  trigger.clear = 0.8;
+  open(trigger);
+  const double shares[] = {0.95, 0.85, 0.7, 0.85, 0.95};
+  for (int64_t window = 0; window < 5; ++window) add(1000 + 10 * window, "a", shares[window]);
+  advance(1050);
+  EXPECT_EQ(ends(), (std::vector<int64_t>{1010, 1020, 1050}));
+}
+
+TEST_F(TupleTriggersTest, AnAlertEndsWithAWindowWithoutTuples) {
+  TupleTrigger trigger = full_port();
+  trigger.after = 2;
+  open(trigger);
+  for (const int64_t ms : {1000, 1010, 1020, 1040, 1050}) add(ms, "a", 1.0);
+  advance(1060);
+  EXPECT_EQ(ends(), (std::vector<int64_t>{1020, 1030, 1060}));
+}
+
+TEST_F(TupleTriggersTest, ACooldownSeparatesTheBeginningsOfAlerts) {
+  TupleTrigger trigger = full_port();
+  trigger.cooldown_ns = 30 * kMs;
+  open(trigger);
+  for (const int64_t ms : {1000, 1020, 1040}) {
+    add(ms, "a", 1.0);
+    advance(ms + 20);
+  }
+  EXPECT_EQ(ends(), (std::vector<int64_t>{1010, 1050}));
+}
+
+TEST_F(TupleTriggersTest, AnAbsentValueMeetsNothing) {
+  TupleTrigger trigger = full_port();
+  trigger.comparison = Comparison::kBelow;
+  trigger.monotone = false;
+  open(trigger);
+  add(1001, "a", Value::absent(FieldType::kF64));
+  add(1001, "b", 0.5);
+  advance(1010);
+  ASSERT_EQ(recorder_.seen.size(), 1u);
+  EXPECT_EQ(recorder_.seen[0].group, "port=b");
+}
+
+TEST_F(TupleTriggersTest, PartialWindowsAreNeverBelow) {
+  TupleTrigger trigger = full_port();
+  trigger.comparison = Comparison::kBelow;
+  trigger.monotone = false;
+  watched_since_ns_ = 1005 * kMs;
+  open(trigger);
+  add(1006, "a", 0.5);
+  add(1012, "a", 0.5);
+  add(1022, "a", 0.5);
+  tested_->finish(1025 * kMs, watched_since_ns_, 0, &recorder_);
+  EXPECT_EQ(ends(), (std::vector<int64_t>{1020}));
+}
+
+TEST_F(TupleTriggersTest, LossesMakeOnlyValuesUncertainThatMoreTuplesCouldChange) {
+  TupleTrigger mean = full_port();
+  mean.aggregate = Aggregate::kMean;
+  mean.monotone = false;
+  for (const bool monotone : {false, true}) {
+    recorder_ = {};
+    losses_ = 0;
+    TupleTrigger trigger = monotone ? full_port() : mean;
+    trigger.clear = 0.5;
+    open(trigger);
+    add(1000, "a", 1.0);
+    add(1010, "a", 1.0);
+    losses_ = 3;
+    add(1015, "a", 1.0);
+    add(1020, "a", 1.0);
+    advance(1030);
+    ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020, 1030}));
+    EXPECT_TRUE(recorder_.seen[0].certain);
+    EXPECT_EQ(recorder_.seen[1].certain, monotone);
+    EXPECT_TRUE(recorder_.seen[2].certain);
+  }
+}
+
+TEST_F(TupleTriggersTest, TuplesOfGroupsWithoutRoomAreCounted) {
+  open(full_port(), 2);
+  for (const std::string port : {"a", "b", "c", "d", "a"}) add(1000, port, 0.1);
+  EXPECT_EQ(recorder_.uncounted, 2u);
+  advance(1030);
+  for (const std::string port : {"c", "d"}) add(1030, port, 0.1);
+  EXPECT_EQ(recorder_.uncounted, 2u) << "silent groups leave their room to others";
+}
+
+// The definition: each window from all of its tuples.
+std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
+                                                    const std::vector<std::tuple<int64_t, std::string, double>>& tuples,
+                                                    int64_t last_ms) {
+  std::set<std::tuple<int64_t, std::string>> events;
+  std::map<std::string, bool> in_force;
+  const int64_t every_ms = trigger.every_ns / kMs;
+  for (int64_t end_ms = 1000 - 1000 % every_ms + every_ms; end_ms <= last_ms; end_ms += every_ms) {
+    for (const std::string port : {"a", "b", "c"}) {
+      std::vector<double> values;
+      for (const auto& [ms, of, value] : tuples) {
+        if (of == port && ms < end_ms && ms >= end_ms - every_ms * trigger.panes) values.push_back(value);
+      }
+      double value = trigger.aggregate == Aggregate::kCount ? static_cast<double>(values.size()) : 0;
+      for (const double each : values) {
+        if (trigger.aggregate == Aggregate::kSum || trigger.aggregate == Aggregate::kMean) value += each;
+      }
+      if (trigger.aggregate == Aggregate::kMean && !values.empty()) value /= static_cast<double>(values.size());
+      if (trigger.aggregate == Aggregate::kMax && !values.empty())
+        value = *std::max_element(values.begin(), values.end());
+      if (trigger.aggregate == Aggregate::kMin && !values.empty())
+        value = *std::min_element(values.begin(), values.end());
+      const double threshold = in_force[port] ? trigger.clear : trigger.threshold;
+      const bool above = trigger.comparison == Comparison::kAbove;
+      in_force[port] = !values.empty() && (above ? value > threshold : value < threshold);
+      if (in_force[port]) events.insert({end_ms, "port=" + port});
+    }
+  }
+  return events;
+}
+
+TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
+  std::mt19937_64 random(7);
+  for (int run = 0; run < 2000; ++run) {
+    TupleTrigger trigger = full_port();
+    trigger.aggregate = static_cast<Aggregate>(random() % 5);
+    trigger.comparison = random() % 2 == 0 ? Comparison::kAbove : Comparison::kBelow;
+    trigger.threshold = static_cast<double>(random() % 8) + 0.5;
+    trigger.clear = trigger.threshold + (trigger.comparison == Comparison::kAbove ? -1 : 1);
+    trigger.every_ns = kMs * static_cast<int64_t>(1 + random() % 10);
+    trigger.panes = static_cast<uint32_t>(1 + random() % 4);
+    trigger.monotone = trigger.comparison == Comparison::kAbove && trigger.aggregate <= Aggregate::kMax;
+    recorder_ = {};
+    open(trigger);
+    std::vector<std::tuple<int64_t, std::string, double>> tuples;
+    int64_t ms = 1050;
+    for (int i = 0; i < 60; ++i) {
+      ms += static_cast<int64_t>(random() % 4 == 0 ? random() % 40 : random() % 3);
+      tuples.emplace_back(ms, std::string(1, static_cast<char>('a' + random() % 3)), static_cast<double>(random() % 5));
+      add(ms, std::get<1>(tuples.back()), std::get<2>(tuples.back()));
+    }
+    const int64_t last_ms = ms + 100;
+    advance(last_ms);
+    std::set<std::tuple<int64_t, std::string>> events;
+    for (const Seen& each : recorder_.seen) {
+      EXPECT_TRUE(events.insert({each.end_ms, each.group}).second) << "reported twice";
+    }
+    ASSERT_EQ(events, expected(trigger, tuples, last_ms)) << "run " << run;
+  }
+}
+
+TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
+  static const Schema events = {.name = "trigger",
+                                .fields = {{"trigger", FieldType::kU64},
+                                           {"scope", FieldType::kString},
+                                           optional({"group", FieldType::kString}),
+                                           optional({"value", FieldType::kF64}),
+                                           optional({"low", FieldType::kF64}),
+                                           optional({"high", FieldType::kF64}),
+                                           {"window_start_ns", FieldType::kI64},
+                                           {"window_end_ns", FieldType::kI64},
+                                           {"certain", FieldType::kBool},
+                                           {"incomplete", FieldType::kBool}}};
+  schemas_ = {&letters(), &numbers(), &events};
+  // Three tuples in 10 ms.
+  const TupleTrigger many = {.processor = 4,
+                             .parser = "numbers",
+                             .comparison = Comparison::kAtLeast,
+                             .threshold = 3,
+                             .clear = 3,
+                             .every_ns = 10 * kMs,
+                             .monotone = true};
+  queries_ = {{.name = "q0", .parsers = {"numbers", "trigger"}, .tuple_triggers = {many}},
+              {.name = "q1", .parsers = {"numbers", "trigger"}, .tuple_triggers = {many}, .lanes = 2}};
+  EventBell bell;
+  EventRing ring(1 << 12, &bell);
+  open({.events = &ring});
+  for (uint32_t query : {0u, 1u}) output_->set_watched_since(query, 0);
+  for (const int64_t ms : {1001, 1002, 1003}) emit_number(ms * kMs, 0b11);
+  RingEvent event;
+  ASSERT_TRUE(ring.front(&event));
+  EXPECT_EQ(event.query, 0u) << "a thread that shares a query's tuples tests nothing";
+  EXPECT_EQ(event.parser, 2u);
+  EXPECT_EQ(event.values[0].as_u64(), 4u);
+  EXPECT_FALSE(event.values[3].present()) << "the count may still grow";
+  EXPECT_EQ(event.values[4].as_f64(), 3);
+  EXPECT_EQ(event.values[7].as_i64(), 1010 * kMs);
+  EXPECT_FALSE(event.values[9].as_bool());
+  ring.pop();
+  output_->tick(1020 * kMs, 1020 * kMs);
+  EXPECT_FALSE(ring.front(&event));
+  emit_number(1024 * kMs, 0b11);
+  output_->tick(1040 * kMs, 1040 * kMs);
+  for (uint32_t query : {0u, 1u}) output_->end_query(query, 1040 * kMs);
+  EXPECT_FALSE(ring.front(&event));
+  EXPECT_EQ(rows(0), 5u) << "four numbers and the event";
+  EXPECT_EQ(rows(1), 4u);
+}
+
+}  // namespace
+}  // namespace tapline

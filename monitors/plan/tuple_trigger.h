@@ -1,0 +1,42 @@
+// A trigger that the monitor tests on the tuples of a parser.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monitors/plan/tuple_condition.h"
+
+namespace tapline {
+
+struct TupleTrigger {
+  enum class Aggregate : uint8_t { kCount, kSum, kMax, kMin, kMean };
+  // Compares the aggregate (left) with a threshold (right).
+  enum class Comparison : uint8_t { kAbove, kAtLeast, kBelow, kAtMost };
+
+  // Number of its processor in the plan, from 0: `trigger` in its events.
+  uint32_t processor = 0;
+  std::string parser = {};
+  // Fields that form the group, as indices of common_fields() followed by the parser's own; empty: one group.
+  std::vector<uint32_t> group = {};
+  // The aggregated values: a numeric field of the parser's own, 1 or 0 for tuples that meet `condition` or not, or,
+  // with neither, 1 for each tuple.
+  std::optional<uint32_t> field = {};
+  std::optional<TupleCondition> condition = {};
+  // Tuples that have a value; none: all.
+  std::optional<TupleCondition> only = {};
+  Aggregate aggregate = Aggregate::kCount;
+  Comparison comparison = Comparison::kAbove;
+  double threshold = 0;
+  double clear = 0;         // replaces the threshold while an alert is in force
+  uint32_t after = 1;       // windows in a row that meet the condition before an alert begins
+  int64_t cooldown_ns = 0;  // minimum time between the starts of two alerts of a group
+  int64_t every_ns = 0;     // time between the ends of two windows, which are aligned to the epoch
+  uint32_t panes = 1;       // length of a window, as a multiple of every_ns
+  bool monotone = false;    // once a window meets the condition, more tuples can't change that
+
+  static constexpr uint32_t kMostPanes = 100;
+};
+
+}  // namespace tapline

@@ -1,0 +1,146 @@
+#include "monitors/plan/tuple_trigger_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "monitors/plan/duration.h"
+#include "monitors/plan/tuple_trigger.h"
+#include "parsers/api/time.h"
+#include "parsers/registry.h"
+
+namespace tapline {
+namespace {
+
+using Aggregate = TupleTrigger::Aggregate;
+
+constexpr std::string_view kEvents = "trigger";  // the parser whose tuples are the triggers' events
+constexpr std::string_view kAggregates[] = {"COUNT", "SUM", "MAX", "MIN", "AVG"};  // by the number of Aggregate
+
+bool has_parser(const QuerySpec& spec, std::string_view parser) {
+  return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
+}
+
+// Index of a field among common_fields() and the schema's own.
+std::optional<uint32_t> field_index(std::string_view name, const Schema& schema) {
+  uint32_t index = 0;
+  for (const auto& fields : {common_fields(), std::span<const Field>(schema.fields)}) {
+    for (const Field& field : fields) {
+      if (field.name == name) return index;
+      ++index;
+    }
+  }
+  return std::nullopt;
+}
+
+Status read_group(const v1::Processor& given, const Schema& schema, TupleTrigger* read) {
+  for (const std::string& name : given.key()) {
+    const auto index = field_index(name, schema);
+    if (!index) return Status::invalid("'" + schema.name + "' has no field '" + name + "' to group by");
+    read->group.push_back(*index);
+  }
+  return {};
+}
+
+Status read_condition(const v1::ConditionTree& tree, const Schema& schema, std::optional<TupleCondition>* read) {
+  if (tree.nodes().empty()) return {};
+  auto condition = TupleCondition::make(tree, schema);
+  if (!condition.ok()) return condition.status();
+  read->emplace(std::move(*condition));
+  return {};
+}
+
+Status read_value(const v1::Value& given, const Schema& schema, TupleTrigger* read) {
+  if (Status status = read_condition(given.only(), schema, &read->only); !status.ok()) return status;
+  if (given.has_count()) return {};
+  if (given.has_condition()) return read_condition(given.condition(), schema, &read->condition);
+  const auto index = field_index(given.field(), schema);
+  if (!index || *index < common_fields().size()) {
+    return Status::invalid("'" + schema.name + "' has no field '" + given.field() + "' to aggregate");
+  }
+  read->field = *index - static_cast<uint32_t>(common_fields().size());
+  const FieldType type = schema.fields[*read->field].type;
+  if (type == FieldType::kString || type == FieldType::kAddress) {
+    return Status::invalid("'" + given.field() + "' is not a number");
+  }
+  return {};
+}
+
+Status read_aggregate(const std::string& name, TupleTrigger* read) {
+  const auto* found = std::find(std::begin(kAggregates), std::end(kAggregates), name.empty() ? "COUNT" : name);
+  if (found == std::end(kAggregates)) return Status::invalid("the monitor can't aggregate by '" + name + "'");
+  read->aggregate = static_cast<Aggregate>(found - std::begin(kAggregates));
+  if (read->aggregate != Aggregate::kCount && !read->field && !read->condition) {
+    return Status::invalid("the aggregate " + name + " needs a field or a condition");
+  }
+  return {};
+}
+
+Status read_window(const v1::Window& given, TupleTrigger* read) {
+  read->every_ns = ns_of(given.slide());
+  const int64_t size_ns = ns_of(given.size());
+  if (read->every_ns < kNsPerMs || size_ns % read->every_ns != 0 || size_ns < read->every_ns ||
+      size_ns / read->every_ns > TupleTrigger::kMostPanes) {
+    return Status::invalid(
+        "its windows must be 1 to 100 times as long as the time between them, which is at least 1 ms");
+  }
+  read->panes = static_cast<uint32_t>(size_ns / read->every_ns);
+  return {};
+}
+
+// Counts and sums of unsigned values, and the maximum, only grow in a window.
+bool grows(const TupleTrigger& trigger, const Schema& schema) {
+  switch (trigger.aggregate) {
+    case Aggregate::kCount:
+    case Aggregate::kMax:
+      return true;
+    case Aggregate::kSum:
+      return !trigger.field || schema.fields[*trigger.field].type == FieldType::kU64;
+    default:
+      return false;
+  }
+}
+
+Status read(const v1::Processor& given, const v1::Window& window, TupleTrigger* read) {
+  const auto parser = make_parser(given.parser());
+  const Schema& schema = parser->schema();
+  read->parser = schema.name;
+  if (given.has_join() || !given.has_trigger()) return Status::invalid("it joins tuples, or is not a trigger");
+  if (!v1::Condition::Comparison_IsValid(given.condition().comparison())) {
+    return Status::invalid("its comparison is not known");
+  }
+  if (Status status = read_group(given, schema, read); !status.ok()) return status;
+  if (Status status = read_value(given.value(), schema, read); !status.ok()) return status;
+  if (Status status = read_aggregate(given.aggregate(), read); !status.ok()) return status;
+  read->comparison = static_cast<TupleTrigger::Comparison>(given.condition().comparison());
+  read->threshold = given.condition().threshold();
+  read->clear = given.trigger().clear();
+  read->after = std::max(given.trigger().after(), 1u);
+  read->cooldown_ns = ns_of(given.trigger().cooldown());
+  const bool above = read->comparison <= TupleTrigger::Comparison::kAtLeast;
+  read->monotone = above && grows(*read, schema);
+  return read_window(window, read);
+}
+
+}  // namespace
+
+Status read_tuple_triggers(const v1::Plan& plan, QuerySpec* spec) {
+  for (const v1::TupleTrigger& given : plan.tuple_triggers()) {
+    const std::string which = "trigger " + std::to_string(given.processor()) + ": ";
+    if (given.processor() >= static_cast<uint32_t>(plan.processors_size())) {
+      return Status::invalid(which + "the plan has no such processor");
+    }
+    const v1::Processor& processor = plan.processors(static_cast<int>(given.processor()));
+    if (!has_parser(*spec, kEvents) || !has_parser(*spec, processor.parser())) {
+      return Status::invalid(which + "its parser, or 'trigger', is not among the plan's parsers");
+    }
+    TupleTrigger& trigger = spec->tuple_triggers.emplace_back();
+    trigger.processor = given.processor();
+    if (Status status = read(processor, given.window(), &trigger); !status.ok()) {
+      return Status::invalid(which + status.sentence());
+    }
+  }
+  return {};
+}
+
+}  // namespace tapline

@@ -1,0 +1,143 @@
+package io.tapline.compiler.packets;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
+import io.tapline.compiler.text.Literals;
+import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Sampling;
+import io.tapline.schema.proto.TupleTrigger;
+import io.tapline.schema.proto.Window;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Decides which triggers the monitor tests on a parser's tuples as it emits them. Their events
+ * arrive within milliseconds. The stream job tests them, too, and its alerts are the query's
+ * results.
+ */
+public final class TupleTriggers {
+  /** The parser whose tuples are the monitor's events. */
+  public static final String PARSER = "trigger";
+
+  /** Maximum length of a window, as a multiple of {@code every}. */
+  private static final int MOST_PANES = 100;
+
+  /** Windows of a second or more gain nothing from an event that comes milliseconds earlier. */
+  private static final long TOO_LONG_NS = 1000 * Literals.NS_PER_MS;
+
+  private static final Set<String> AGGREGATES = Set.of("", "COUNT", "SUM", "MAX", "MIN", "AVG");
+
+  private TupleTriggers() {}
+
+  /** Returns true if a trigger's windows are short enough for its events to matter. */
+  public static boolean isBrief(Processor trigger) {
+    return Durations.toNanos(trigger.getWindow().getSlide()) < TOO_LONG_NS;
+  }
+
+  /**
+   * Returns the reason why the monitor does not test a trigger on tuples, as the end of a sentence;
+   * empty if it does. REQUIRES: the processor has a trigger that is not tested on packets.
+   */
+  public static Optional<String> obstacle(Processor trigger, Sampling sampling) {
+    long everyNs = Durations.toNanos(trigger.getWindow().getSlide());
+    long sizeNs = Durations.toNanos(trigger.getWindow().getSize());
+    if (!isBrief(trigger)) {
+      return Optional.of("its windows are not shorter than a second");
+    } else if (trigger.hasJoin() || trigger.getValue().hasDifference()) {
+      return Optional.of("it joins tuples");
+    } else if (!AGGREGATES.contains(trigger.getAggregate())) {
+      return Optional.of("the monitor knows only count, sum, avg, min, max and share");
+    } else if (sampling.getMode() != Sampling.Mode.OFF) {
+      return Optional.of("flows may be left out (SAMPLE * keeps all)");
+    } else if (!trigger.getWindow().hasSize() || sizeNs % everyNs != 0) {
+      return Optional.of("w= is not a multiple of every=");
+    } else if (sizeNs / everyNs > MOST_PANES) {
+      return Optional.of("w= is longer than %d times every=".formatted(MOST_PANES));
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Returns the reason why windows can't be shorter than those of the stream job, as the end of a
+   * sentence; empty if they can: a longer window then meets the condition if a window in it does.
+   */
+  public static Optional<String> obstacleToShortWindows(Processor trigger, Sampling sampling) {
+    if (!isExtreme(trigger) || trigger.getTrigger().getAfter() > 1) {
+      return Optional.of("the monitor tests only sums of packets, and max > and min < of tuples");
+    } else if (!trigger.getWindow().getSize().equals(trigger.getWindow().getSlide())) {
+      return Optional.of("w= is longer than every=");
+    }
+    return obstacle(trigger, sampling);
+  }
+
+  /** Returns true if a group of tuples meets the condition exactly if one of its parts does. */
+  private static boolean isExtreme(Processor trigger) {
+    Condition.Comparison comparison = trigger.getCondition().getComparison();
+    boolean above =
+        comparison == Condition.Comparison.ABOVE || comparison == Condition.Comparison.AT_LEAST;
+    return trigger.getAggregate().equals(above ? "MAX" : "MIN");
+  }
+
+  /** Returns true if each of several monitors can test a trigger on its own tuples. */
+  private static boolean isShareable(Processor trigger) {
+    return isExtreme(trigger)
+        && trigger.getTrigger().getAfter() <= 1
+        && trigger.getTrigger().getClear() == trigger.getCondition().getThreshold();
+  }
+
+  /** Returns the plan's triggers that the monitor tests on tuples. */
+  public static List<TupleTrigger> of(List<Processor> processors, Sampling sampling) {
+    List<TupleTrigger> triggers = new ArrayList<>();
+    for (int i = 0; i < processors.size(); i++) {
+      Processor processor = processors.get(i);
+      boolean onTuples = processor.hasTrigger() && !processor.getParser().equals(PARSER);
+      if (onTuples && obstacle(processor, sampling).isEmpty()) {
+        triggers.add(
+            TupleTrigger.newBuilder().setProcessor(i).setWindow(processor.getWindow()).build());
+      }
+    }
+    return triggers;
+  }
+
+  /**
+   * Returns the plan with those triggers only that its monitors can test: each of several monitors
+   * sees only some of the tuples.
+   */
+  public static Plan inMonitors(Plan plan) {
+    if (plan.getMonitorsCount() < 2 || plan.getTupleTriggersCount() == 0) {
+      return plan;
+    }
+    List<TupleTrigger> kept =
+        plan.getTupleTriggersList().stream()
+            .filter(trigger -> isShareable(plan.getProcessors(trigger.getProcessor())))
+            .toList();
+    Plan.Builder left = plan.toBuilder().clearTupleTriggers().addAllTupleTriggers(kept);
+    if (kept.isEmpty() && plan.getTriggersCount() == 0) {
+      List<String> parsers =
+          plan.getParsersList().stream().filter(parser -> !parser.equals(PARSER)).toList();
+      left.clearParsers().addAllParsers(parsers);
+    }
+    return left.build();
+  }
+
+  /** Returns the processor with windows that the stream job supports. */
+  public static Processor inJob(Processor trigger) {
+    boolean tooShort =
+        trigger.hasTrigger()
+            && Durations.toNanos(trigger.getWindow().getSlide())
+                < ProcessorCatalogue.SHORTEST_WINDOW_NS;
+    return tooShort ? trigger.toBuilder().setWindow(inJob(trigger.getWindow())).build() : trigger;
+  }
+
+  /** Returns the shortest multiple of the window that the job supports. */
+  public static Window inJob(Window window) {
+    long everyNs = Durations.toNanos(window.getSlide());
+    long times = (ProcessorCatalogue.SHORTEST_WINDOW_NS + everyNs - 1) / everyNs;
+    var length = Durations.fromNanos(everyNs * Math.max(1, times));
+    return Window.newBuilder().setSize(length).setSlide(length).build();
+  }
+}
