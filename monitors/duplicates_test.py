@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--duplicates drop over real captures: every copy that was put in is found, and nothing else is counted as one."""
+"""--duplicates drop over real captures: every inserted copy is found, and nothing else counts as a copy."""
 import json
 import os
 import pathlib

@@ -43,7 +43,7 @@ class LiveTest(unittest.TestCase):
             cls.tearDownClass()
             raise unittest.SkipTest(f"no network namespaces here: {error}") from error
         for namespace, device in ((SENDER, "va"), (MONITORED, "vb")):
-            # Nothing but what the test sends.
+            # Only packets that the test sends.
             subprocess.run(inside(namespace, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
             ip("-n", namespace, "link", "set", device, "arp", "off", "up")
 

@@ -18,7 +18,7 @@ ARP = bytes(12) + b"\x08\x06" + bytes(46)
 
 
 def scrape(port):
-    """{name: {labels: value}}, labels as they are written."""
+    """Returns {name: {labels: value}}, with the labels as written."""
     figures = {}
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         for line in answer.read().decode().splitlines():

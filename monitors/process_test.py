@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tapline-monitor as users meet it: capture files, wrong input, signals. TAPLINE_MONITOR names the program."""
+"""tapline-monitor as users run it: capture files, invalid input, signals. TAPLINE_MONITOR names the program."""
 import json
 import os
 import resource
@@ -221,7 +221,7 @@ class WrongInputTest(MonitorTest):
 
 
 def as_nobody(test):
-    """How subprocess runs a program without rights; skips the test where that is not possible."""
+    """Returns the arguments with which subprocess runs a program without privileges; skips the test where that is impossible."""
     if os.geteuid() != 0:
         return {}
     command = ["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", "true"]

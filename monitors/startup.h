@@ -23,7 +23,7 @@ namespace tapline {
 
 // Reads the queries of the flags and plan files or, after a crash, those that the dead process had.
 Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
-// Every parser that some query names, once; if queries may be added later, every parser there is.
+// Every parser that some query names, once; if queries may be added later, all parsers.
 std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
 std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
 // Takes the layout of the flags, or else that of the plans, which must agree.

@@ -36,7 +36,7 @@ class TapsTest(unittest.TestCase):
         return path
 
     def parse(self, *arguments, parsers=None):
-        """The tuples without the times at which they became certain, and the accounting."""
+        """Returns the tuples, without the times at which they became certain, and the accounting."""
         with tempfile.TemporaryFile() as out, Monitor("--parser", parsers or self.parsers, *arguments, stdout=out) as monitor:
             code, _ = monitor.finish()
             self.assertEqual(code, 0, monitor.events)
@@ -197,7 +197,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(sum(depth["never_came"] for depth in depths), 0)
 
     def measure(self, *taps, **more):
-        """The tuples of queue_flows and queue_depth by a plan, and the query's accounting."""
+        """Returns the tuples of queue_flows and queue_depth by a plan, and the query's accounting."""
         plan = {"format": 1, "query": "q1", "parsers": ["queue_flows", "queue_depth"], "monitors": [{"id": "local-0"}], **more}
         with tempfile.TemporaryFile() as out, Monitor(
                 "--plan", self.write("plan.json", json.dumps(plan).encode()), "--output", "json",

@@ -221,7 +221,7 @@ TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   EXPECT_EQ(static_cast<uint64_t>(log->read_aggregate("n")->values[0].whole), 3010u);
 }
 
-TEST(Concurrency, MemoryRunsOutWhileReadersHoldOn) {
+TEST(Concurrency, MemoryRunsOutWhileReadersAreActive) {
   const auto log = opened(size_t{4} << 20, true);
   Writer* writer = *log->add_writer();
   std::atomic<bool> stop{false};

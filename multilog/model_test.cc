@@ -183,7 +183,7 @@ class Schedule {
     return probe;
   }
 
-  // Calls back within Append, at the row with this number. Rows are published in pieces that end where segments do.
+  // Calls back within append(), at the row with this number. Rows are published in pieces that end where segments do.
   void interrupt(uint64_t number) {
     appending_ = false;
     interrupted_ = true;

@@ -7,13 +7,13 @@
 // Every read sees a prefix of each writer's rows; reads with one Snapshot see the same prefix of rows, indexes, filters
 // and aggregates (see log/writer_log.h). Only their timestamps order the rows of different writers.
 //
-//   auto log = MultiLog::Open(options);                   // on the heap; Close or destruction stops its threads
+//   auto log = MultiLog::open(options);                   // on the heap; close() or destruction stops its threads
 //   Writer* writer = *log->add_writer();                   // one per thread
 //   writer->append(rows, count);
 //   log->add_filter("web", "dst_port in {80, 443}");
 //   log->add_aggregate({.name = "bytes", .filter = "web", .function = {.function = "SUM", .field = "bytes"}});
 //   log->add_trigger({.name = "burst", .aggregate = "bytes", .condition = "SUM > 1MB", .window_ns = 10'000'000});
-//   Cursor rows = *log->Query({.expression = "src_ip in 10.1.3.0/24", .time_low = t, .time_high = t + 1'000'000});
+//   Cursor rows = *log->query({.expression = "src_ip in 10.1.3.0/24", .time_low = t, .time_high = t + 1'000'000});
 //
 // Any thread may call any function, but a Writer belongs to one thread at a time, and so does a Cursor.
 #pragma once
@@ -49,7 +49,7 @@ struct Options {
   UserFunctions user_functions;
   // Disk storage; without a directory everything stays in memory.
   StorageOptions storage;
-  // If false, the caller must run EvaluateTriggers and Maintain (tests).
+  // If false, the caller must run evaluate_triggers() and maintain() (tests).
   bool background_threads = true;
 };
 

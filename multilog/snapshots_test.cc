@@ -3,7 +3,8 @@
 //
 // Each writer makes a chain of marks: the next one, on another log, only after the previous one has become visible, as
 // a packet is sent on only after another has been received. A snapshot is correct if it contains a prefix of each
-// chain. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (2,000); a million in `make soak`.
+// chain. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: number of snapshots (2,000); a million in
+// `make soak`.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -174,8 +175,8 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   EXPECT_FALSE(*log->unfreeze(kept.id));
   EXPECT_EQ(visible(), 2u);
 
-  // Only Unfreeze detects the end of the first freeze; a reader detects that of the second, and another Freeze that of
-  // the third.
+  // Only unfreeze() detects the end of the first freeze; a reader detects that of the second, and another freeze() that
+  // of the third.
   const FreezeToken unnoticed = *log->freeze(1);
   wait();
   EXPECT_FALSE(*log->unfreeze(unnoticed.id));

@@ -59,12 +59,12 @@ class Agent {
   uint64_t leases_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
-  // Since when no control plane has accepted this host, the last reason of each, and whether that has been reported.
+  // Time since which no control plane has accepted this host, the latest reason of each, and true once it was reported.
   Time alone_since_;
   std::map<std::string, std::string> not_taken_;
   bool reported_alone_ = false;
   Time next_attempt_{};
-  // The lease is broken if no message arrives before the first; all queries end if there is no lease before the second.
+  // The lease breaks if no message arrives by the first time; all queries end if there is no new lease by the second.
   Time lease_until_{};
   Time grace_until_ = Time::max();
   v1::Welcome deployment_;
@@ -72,9 +72,9 @@ class Agent {
   EventOutbox events_;
   Assignments assignments_;
   std::unique_ptr<MonitorChild> monitor_;
-  // The monitor takes commands, and was not asked to end.
+  // The monitor accepts commands and was not asked to end.
   bool monitor_ready_ = false;
-  // It has taken commands, and the error that it reported, if any.
+  // True once it has accepted commands; and the error that it reported, if any.
   bool monitor_was_ready_ = false;
   v1::MonitorStatus::Failure monitor_failure_;
   uint32_t monitor_starts_ = 0;

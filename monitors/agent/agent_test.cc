@@ -59,7 +59,7 @@ std::string says(const std::string& interface, const std::string& text, std::chr
 }
 
 TEST(AgentTest, ReportsOnceThatNoControlPlaneAcceptsItsHost) {
-  // Some more attempts follow it.
+  // The agent makes a few more attempts.
   const std::string said = says("lo", kNotTaken, std::chrono::seconds(3));
   const size_t first = said.find(kNotTaken);
   EXPECT_NE(first, std::string::npos) << said;

@@ -70,9 +70,9 @@ class Assignments {
     double limit = 0;
     // Switches have confirmed that they copy its packets.
     bool mirrored = false;
-    // A monitor has run it, here or, as its epoch tells, elsewhere.
+    // True if a monitor has run it, here or, according to its epoch, on another host.
     bool ran = false;
-    // Has a higher epoch, and waits for this one's end.
+    // An assignment with a higher epoch, which starts once this one has ended.
     std::optional<v1::Plan> next_plan{};
     uint32_t next_epoch = 0;
   };

@@ -27,10 +27,10 @@ class EventOutbox {
   // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
   // Queries take turns with one batch each, so a busy one does not keep the others waiting.
   void send(const std::function<bool(const v1::EventBatch& batch)>& send);
-  // A new lease begins: everything is to be sent on it.
+  // Begins a new lease, on which everything is sent again.
   void resend();
   // The control plane has the query's events of this incarnation of the monitor up to this number, exclusive, or does
-  // not want them. Those of earlier lives go, too.
+  // not want them. Those of earlier incarnations are dropped, too.
   void acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
   // Some of the query's events were not sent on this lease.

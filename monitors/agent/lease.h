@@ -20,7 +20,7 @@
 namespace tapline {
 
 struct LeaseEvent {
-  // The lease it belongs to: events of a lease that was given up may still come.
+  // The lease that it belongs to: events of an abandoned lease may still arrive.
   uint64_t lease = 0;
   // The lease is lost, and the reason is set; otherwise there is a command.
   bool lost = false;
@@ -34,9 +34,9 @@ struct LeaseEvent {
 
 class Lease {
  public:
-  // Maximum of unsent messages; a control plane that does not read them is given up.
+  // Maximum number of unsent messages; the stream to a control plane that does not read them is broken.
   static constexpr size_t kMostUnsent = 4096;
-  // Events wait elsewhere while so many messages are unsent.
+  // Number of unsent messages at which try_send() rejects events.
   static constexpr size_t kMostUnsentEvents = 64;
 
   Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,

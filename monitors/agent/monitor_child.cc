@@ -120,7 +120,7 @@ void MonitorChild::stop() {
 
 std::string MonitorChild::reap() {
   int status = 0;
-  // Its output has ended, so it is gone, or hopeless.
+  // Its output has ended, so it has died or is unusable.
   for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
     if (waited == 100) ::kill(process_, SIGKILL);
     usleep(10'000);

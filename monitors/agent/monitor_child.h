@@ -30,7 +30,7 @@ class MonitorChild {
   // True if the owner should also poll for room.
   bool has_unsent() const { return socket_.has_unsent(); }
 
-  // Fits into a message, so that it can be sent.
+  // Returns true if the command fits into one message.
   static bool fits(const v1::MonitorCommand& command);
   // Kills a monitor that leaves so much unread that there is no room. REQUIRES: fits(command).
   void send(const v1::MonitorCommand& command);

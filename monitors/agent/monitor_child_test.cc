@@ -54,7 +54,7 @@ class MonitorChildTest : public ::testing::Test {
     return child;
   }
 
-  // All events until its end, and the reason of that.
+  // Returns all events until its end, and the reason for it.
   static std::vector<v1::MonitorStatus> events_until(MonitorChild* child, const std::string& end) {
     std::vector<v1::MonitorStatus> events;
     pollfd status = {child->fd(), POLLIN, 0};

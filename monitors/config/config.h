@@ -72,7 +72,7 @@ struct MonitorConfig : InputConfig {
 
 ConfigTable table_of(MonitorConfig* config);
 
-// Checks what no single key can: that there is one input, something to do, and a broker for Kafka output.
+// Checks that involve several keys: one input, something to do, and a broker for Kafka output.
 Status validate(const MonitorConfig& config);
 
 }  // namespace tapline

@@ -13,7 +13,7 @@ namespace tapline {
 
 class CommandReader {
  public:
-  // A command, or why it can't be read.
+  // A command, or the reason why it can't be read.
   using Command = Result<v1::MonitorCommand>;
 
   // A plan is a few kilobytes.

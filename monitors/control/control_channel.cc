@@ -13,8 +13,8 @@ namespace tapline {
 namespace {
 
 constexpr int64_t kLookEveryNs = 50 * kNsPerMs;
-// Under many events the thread sleeps so long between two batches: otherwise nearly each event would cost its lane the
-// system call that wakes this thread, and each small batch wakes five threads on its way to a client.
+// Pause between two batches under load: without it, nearly every event would cost its lane the system call that wakes
+// this thread, and each small batch wakes five threads on its way to a client.
 constexpr int64_t kBatchEveryNs = 500 * kNsPerUs;
 
 timespec duration_of(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
@@ -48,7 +48,7 @@ void ControlChannel::run() {
   control_->look();
 }
 
-// Forwards events until a command can be read, which it returns, or the queries have to be looked at.
+// Forwards events until a command can be read, which it returns, or the queries have to be checked.
 bool ControlChannel::wait() {
   pollfd inputs[] = {{reads_ ? reader_.fd() : -1, POLLIN, 0}, {bell_->fd(), POLLIN, 0}};
   const int64_t now_ns = monotonic_ns();

@@ -81,7 +81,7 @@ bool LiveQueries::ask(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().post(posted);
   while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
-  // Leave the command to a lane that ends meanwhile: it may still look at it.
+  // A lane that is ending may still read the command, which therefore is not freed.
   if (!posted->answered()) return false;
   delete posted;
   return true;

@@ -30,7 +30,7 @@ class EventForwarder {
   EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
                  uint64_t incarnation, Send send);
 
-  // Passes on the events that wait, up to a bound that keeps the caller responsive, and how many were lost. Returns
+  // Forwards waiting events, up to a bound that keeps the caller responsive, and the number of lost ones. Returns
   // true if there may be more.
   bool forward();
   // The query's lanes are done: forwards the remaining events and the total number. Its slot may then be reused.

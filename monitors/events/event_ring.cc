@@ -10,7 +10,7 @@ namespace tapline {
 namespace {
 
 constexpr size_t kAlignment = 8;
-// Marks, in the first word, the skipped rest of the ring as no record.
+// First word of the skipped end of the ring, which contains no record.
 constexpr uint64_t kFiller = uint64_t{1} << 63;
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }

@@ -114,7 +114,7 @@ void Lane::enter() {
   if (!options_.page->restarted()) return;
   progress_.done.store(page_->done, std::memory_order_relaxed);
   if (options_.page->clock_start_ns != INT64_MIN) start_clock(options_.page->clock_start_ns);
-  // The packets that were remembered for later views are forgotten: no more of them than have passed.
+  // The dead process's memory of packet views is lost: at most all packets that have passed.
   if (views_) {
     uint64_t passed = 0;
     for (const TapAccounting& tap : taps_) passed += tap.passed;
@@ -282,7 +282,7 @@ bool Lane::any_marked(std::span<const RawPacket> packets) const {
          std::any_of(packets.begin(), packets.end(), [this](const RawPacket& packet) { return is_marked(packet); });
 }
 
-// The first view of a packet has decided its fate: what was counted of it stands. A marked copy of a queue is a further
+// The first view of a packet decides how the packet is counted. A marked copy of a queue is a further
 // view of a packet, wherever that one is counted.
 bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
@@ -308,7 +308,8 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
 }
 
 // Passes on everything of the past seconds before the first packet of a new one is counted. Windows end at whole
-// seconds, so their completeness then covers just the packets before their end, at whatever speed a file is read.
+// seconds, so their completeness then covers just the packets before their end, regardless of the speed at which a file
+// is read.
 void Lane::close_second(int64_t time_ns) {
   int64_t second_ns = time_ns / kNsPerSecond * kNsPerSecond;
   bool first = next_second_ns_ == INT64_MIN;

@@ -37,9 +37,9 @@ struct LaneOptions {
   bool stay = false;
   // Number of the source's taps.
   uint8_t taps = 1;
-  // The taps from this one on show copies of queues: only queries of these queues want them.
+  // Number of the first tap that shows copies of queues; only queries of these queues want them.
   uint8_t first_marked_tap = kMostTaps;
-  // Set: a packet that several taps show counts once.
+  // If set, a packet that several taps show counts once.
   std::optional<ViewOptions> views = {};
   HashKey hash_key = {};
   // The lane's index in the page that it shares with its supervisor, if there is one. The lane resumes from the state a

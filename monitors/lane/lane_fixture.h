@@ -1,4 +1,4 @@
-// A lane with real parsers, a real engine and real batches; only the packets are the test's own.
+// A lane with real parsers, a real engine and real batches; only the packets come from the test.
 #pragma once
 
 #include <gtest/gtest.h>

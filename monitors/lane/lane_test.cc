@@ -250,7 +250,7 @@ TEST_F(LaneTest, AFailedSourceIsAnErrorInsteadOfAnEnd) {
   EXPECT_EQ(end_of("q"), nullptr);
 }
 
-TEST_F(LaneTest, BurstsMakeNoDifference) {
+TEST_F(LaneTest, BurstSizesMakeNoDifference) {
   auto packets = connection(kStart, 40000);
   for (auto& packet : connection(kStart + kSecond, 40001)) packets.push_back(packet);
   queries_ = {query("few"), query("all")};

@@ -83,8 +83,8 @@ class QueryGate {
   bool admit(Packet* packet);
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void refuse(const Packet& packet, Drop reason);
-  // Active queries that want every packet, whatever it is, and others that want either all packets of a connection or
-  // none.
+  // Active queries that want every packet, and others that want either all packets of a connection or none.
+  //
   uint64_t unconditional() const { return active_ & unconditional_; }
   uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
   // True if there are active queries and each is one of those.

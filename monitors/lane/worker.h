@@ -1,7 +1,7 @@
 // One parsing thread of pipeline mode (NetAlytics section 5.1). Takes packets from its ring, runs its parsers on them
 // and writes to its output.
 //
-// Commands travel beside the packets, each with the number of packets that were pushed before it. The dispatcher
+// Commands travel alongside the packets, each with the number of packets that were pushed before it. The dispatcher
 // publishes a command before any packet that follows it, so a worker that sees such a packet also sees the command.
 #pragma once
 

@@ -44,7 +44,7 @@ struct BatchOutputOptions {
   BatchLedger* ledger = nullptr;
   // Bits of queries whose streams outlive their work here; if null, there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
-  // Takes events, if there is a way for them.
+  // Receives events; null if nothing forwards them.
   EventRing* events = nullptr;
   // Hashes strings for queries that ask for it.
   HashKey hash_key = {};

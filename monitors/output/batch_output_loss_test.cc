@@ -21,7 +21,7 @@ TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyOnceItIsOver) {
   EXPECT_EQ(rows(0), 1u);
 }
 
-TEST_F(BatchOutputTest, TellsHowFarTheSinkIsBehind) {
+TEST_F(BatchOutputTest, ReportsHowFarTheSinkIsBehind) {
   open();
   EXPECT_EQ(output_->stats().fill, 0);
   sink_->full = true;
@@ -31,7 +31,7 @@ TEST_F(BatchOutputTest, TellsHowFarTheSinkIsBehind) {
   EXPECT_EQ(output_->stats().refused, 2u) << "one of each query";
 }
 
-TEST_F(BatchOutputTest, WhatAFullQueueCostsIsCarriedByTheNextBatch) {
+TEST_F(BatchOutputTest, TheNextBatchReportsTheLossesOfAFullQueue) {
   open();
   accounts_[0].packets_in = accounts_[0].packets_out = 7;
   sink_->full = true;
@@ -103,7 +103,7 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
 }
 
 // Whatever happens to batches: the tuples that arrived and those reported lost add up to the emitted ones.
-TEST_F(BatchOutputTest, TheIdentityHoldsUnderRandomTrouble) {
+TEST_F(BatchOutputTest, TheAccountsBalanceUnderRandomFailures) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     sent_.clear();
     accounts_.assign(2, {});

@@ -34,7 +34,7 @@ struct Reader {
 
 // Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. Whatever the mix, every
 // packet and tuple is reported to readers once.
-TEST_F(BatchOutputTest, TheNextProcessPaysWhatADeadOneOwed) {
+TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const auto ledger = std::make_unique<BatchLedger>();
@@ -77,7 +77,7 @@ TEST_F(BatchOutputTest, TheNextProcessPaysWhatADeadOneOwed) {
 }
 
 // Readers take the values that such a batch lacks from the dead process's own batches.
-TEST_F(BatchOutputTest, WhoPaysADeadProcesssDebtsDoesNotSayWhatThatWatched) {
+TEST_F(BatchOutputTest, LossesOfADeadProcessAreReportedWithoutItsWatchTime) {
   const auto ledger = std::make_unique<BatchLedger>();
   open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});
   output_->set_watched_since(0, 40);

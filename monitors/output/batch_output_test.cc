@@ -281,7 +281,7 @@ TEST_F(BatchOutputTest, EveryBatchHasTheStartOfTheWatch) {
   EXPECT_EQ(since[1], (std::vector<int64_t>{40, 40, 40}));
 }
 
-TEST_F(BatchOutputTest, NothingIsSaidBeforeTimeIsKnown) {
+TEST_F(BatchOutputTest, NothingIsSentBeforeTimeIsKnown) {
   open();
   output_->tick(1000 * kMs, INT64_MIN);
   EXPECT_TRUE(sent_.empty());

@@ -15,7 +15,7 @@
 namespace tapline {
 namespace {
 
-// Small enough that a slow reader visibly takes data now and then.
+// Small enough for the progress of a slow reader to be noticed.
 constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string describe(int error) {
@@ -25,7 +25,7 @@ std::string describe(int error) {
   return message;
 }
 
-// About kPieceBytes of the text, to the end of a line.
+// Returns about kPieceBytes of the text, up to the end of a line.
 std::string_view whole_lines(std::string_view text) {
   size_t end = text.find('\n', kPieceBytes);
   return end == std::string_view::npos ? text : text.substr(0, end + 1);

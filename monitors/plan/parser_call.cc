@@ -75,7 +75,7 @@ std::string expected_duration(const Argument& argument) {
   return text;
 }
 
-// The value in the form of read_argument().
+// Returns the value in the form of read_argument().
 Status read_value(const Argument& argument, const std::string& written, std::string* value) {
   std::string error;
   if (argument.unit == "ns") {

@@ -13,8 +13,8 @@
 namespace tapline {
 
 // Reads the part of a plan that concerns `monitor_id`, by a monitor's ID or its host. Fails if the plan names an
-// unknown parser, does not place the query there, or has fields that this monitor does not know: they may protect
-// something.
+// unknown parser, does not place the query there, or has fields that this monitor does not know: they may be
+// restrictions.
 Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec);
 // Parses the text of a plan file. `where` names the source in messages.
 Status parse_plan(std::string_view json, const std::string& where, v1::Plan* plan);

@@ -75,11 +75,11 @@ struct QuerySpec {
   std::optional<uint64_t> limit_packets = {};
   // More packets may be granted (LiveQueries::credit_query): the query waits when none are left.
   bool limit_leased = false;
-  // How many of them are already taken.
+  // Number of them that are already taken.
   uint64_t limit_spent = 0;
   // The threads that the plan asks for.
   ThreadLayout threads = {};
-  // How many of this monitor's parsing threads send batches of the query.
+  // Number of this monitor's parsing threads that send batches of the query.
   uint32_t lanes = 1;
   // Share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;

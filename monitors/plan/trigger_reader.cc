@@ -75,14 +75,14 @@ Status read_filter(const v1::PacketTrigger& given, Filter* filter) {
   return {};
 }
 
-// By the number of v1::PacketStep::Measure.
+// Indexed by v1::PacketStep::Measure.
 constexpr Measure kMeasures[] = {
     Measure::kPackets,         Measure::kBytes,         Measure::kPayloadBytes, Measure::kSyn,
     Measure::kSynAck,          Measure::kFin,           Measure::kRst,          Measure::kRetransmittedBytes,
     Measure::kRetransmissions, Measure::kOutOfOrder,    Measure::kMissingBytes, Measure::kRttSumNs,
     Measure::kRttCount,        Measure::kInFlightBytes, Measure::kUnackedBytes, Measure::kMaxBytes,
     Measure::kMaxPayloadBytes, Measure::kMaxRttNs,      Measure::kMinRttNs,     Measure::kBurst};
-// By the number of v1::PacketStep::Operator.
+// Indexed by v1::PacketStep::Operator.
 constexpr trigger::Op kOperators[] = {trigger::Op::kAdd,    trigger::Op::kSubtract,  trigger::Op::kMultiply,
                                       trigger::Op::kDivide, trigger::Op::kGreater,   trigger::Op::kGreaterEqual,
                                       trigger::Op::kLess,   trigger::Op::kLessEqual, trigger::Op::kAnd,

@@ -123,7 +123,7 @@ class SqlTemplate {
       return;
     }
     if (c == '?') return literal();
-    // Writes no blank within parentheses and before commas, so that equal lists have one form.
+    // Writes no space within parentheses and before commas, so that equal lists have one form.
     if (c == ',' || c == ')') blank_ = false;
     if (c == '(' && ends_with("),")) blank_ = false;
     put({&c, 1});
@@ -136,7 +136,7 @@ class SqlTemplate {
   }
 
   void put(std::string_view text) {
-    // A blank after a comma that was held back to see whether a literal follows.
+    // A space after a comma that was held back to see whether a literal follows.
     const bool after_comma = hold_ && ends_with(",") && text != "(" && text != "?";
     if (out_->size() > begin_ && (after_comma || (blank_ && !hold_))) out_->push_back(' ');
     blank_ = hold_ = false;
@@ -148,7 +148,7 @@ class SqlTemplate {
   size_t begin_;
   size_t at_ = 0;
   bool blank_ = false;  // white space came since the last output
-  bool hold_ = false;   // no blank is due now
+  bool hold_ = false;   // no space is due now
 };
 
 }  // namespace

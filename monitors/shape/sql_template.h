@@ -6,7 +6,7 @@
 namespace tapline {
 
 // Appends the statement to `out` without the parts that vary from one use to the next: literals become ?, lists of them
-// one ?, rows of VALUES one row; comments are removed, and runs of white space become a blank. Names, keywords and
+// one ?, rows of VALUES one row; comments are removed, and runs of white space become one space. Names, keywords and
 // their case are kept.
 //
 // Reads SQL of MySQL and PostgreSQL alike, without knowing which it is: texts in double quotes are literals (in

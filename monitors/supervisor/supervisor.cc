@@ -44,7 +44,8 @@ class BlockedSignals {
 #if !defined(__SANITIZE_ADDRESS__)
 MonitorPage* page_of_handler = nullptr;
 
-// Notes which plug-in the thread that received the signal was in. Then lets the signal take its effect.
+// Notes which plug-in the thread that received the signal was in. Then raises the signal again, with its default
+// effect.
 void note_culprit(int signal) {
   page_of_handler->culprit.store(call_mark().plugin.load(std::memory_order_relaxed));
   raise(signal);
@@ -62,7 +63,7 @@ void watch_signals(MonitorPage*) {}  // the sanitizer's own handlers report more
 #endif
 
 [[noreturn]] void be_worker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
-  // The worker ends with its supervisor, however that ends.
+  // The kernel kills the worker when its supervisor ends for any reason.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(1);
   watch_signals(page);

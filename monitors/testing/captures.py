@@ -9,7 +9,7 @@ LONGEST_WAIT_NS = 400_000_000
 
 
 def packets_of(capture):
-    """(nanoseconds, frame) of each packet of a compressed pcap of whole packets, in order of time."""
+    """Returns (nanoseconds, frame) of each packet of a compressed pcap of whole packets, in order of time."""
     return sorted(read_pcap(capture), key=lambda packet: packet[0])
 
 
@@ -36,7 +36,7 @@ def through_queue(arrivals, ns_per_byte):
 
 
 def departures_of(arrivals):
-    """Departures from the slowest queue, by halves from the mean rate of the arrivals, that drops at most a quarter of them."""
+    """Returns departures from a queue at the mean rate of the arrivals, doubled until it drops at most a quarter of them."""
     ns_per_byte = max(arrivals[-1][0] - arrivals[0][0], 1) / sum(len(frame) for _, frame in arrivals)
     while len(departures := through_queue(arrivals, ns_per_byte)) < len(arrivals) * 3 / 4:
         ns_per_byte /= 2
@@ -49,7 +49,7 @@ def block(kind, body):
 
 
 def pcapng(taps):
-    """One section whose interfaces are the taps, by name; packets in order of time."""
+    """Returns a pcapng section whose interfaces are the taps, by name, with the packets in order of time."""
     out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     for name in taps:
         option = name.encode() + bytes(-len(name) % 4)
@@ -73,13 +73,13 @@ def has_wireshark():
 
 
 def packet_count(path):
-    """Returns the figures of capinfos."""
+    """Returns the number of packets according to capinfos."""
     out = subprocess.run(["capinfos", "-cTMr", path], check=True, capture_output=True, text=True).stdout
     return int(out.split("\t")[1])
 
 
 def tcp_totals(path):
-    """Packets and bytes of TCP by the name of their interface, as tshark dissects them."""
+    """Returns packets and bytes of TCP by the name of their interface, as dissected by tshark."""
     out = subprocess.run(["tshark", "-r", path, "-Y", "tcp", "-T", "fields", "-e", "frame.interface_name", "-e", "frame.len"],
                          check=True, capture_output=True, text=True).stdout
     totals = collections.defaultdict(lambda: [0, 0])

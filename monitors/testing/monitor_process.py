@@ -18,7 +18,7 @@ def tcp_frame(src_port, flags=0x02, seq=1, payload=b"", dst_port=80):
 
 
 def pcap(packets, link_type=1):
-    """packets: (seconds, frame) each."""
+    """Returns a pcap file of packets, each given as (seconds, frame)."""
     out = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, link_type)
     for seconds, frame in packets:
         whole = int(seconds)
@@ -27,7 +27,7 @@ def pcap(packets, link_type=1):
 
 
 def make_tls(folder):
-    """A certificate for 127.0.0.1, its key and a token for scrapers: a program's flags, and the scraper's context and header."""
+    """Creates a certificate for 127.0.0.1, its key and a token; returns a program's flags, and a scraper's context and header."""
     own, key, token = (os.path.join(folder, name) for name in ("own.pem", "own.key", "token"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                     "/CN=own", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", own], check=True, capture_output=True)
@@ -78,7 +78,7 @@ class Monitor:
         raise AssertionError(f"no {name} event; there were {self.events}")
 
     def finish(self):
-        """Waits for its end: exit code, standard output."""
+        """Waits for its end; returns the exit code and standard output."""
         out = self.process.stdout.read() if self.process.stdout else b""
         while self._take(DEADLINE_S):
             pass
@@ -94,20 +94,20 @@ class Monitor:
         return found[0]
 
     def cpu_seconds(self):
-        """CPU time of the process so far."""
+        """Returns the CPU time of the process so far."""
         with open(f"/proc/{self.process.pid}/stat") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def run(*arguments, **popen):
-    """Runs to the end: (exit code, standard output, standard error), as people see it."""
+    """Runs it to the end; returns (exit code, standard output, standard error) as users see them."""
     done = subprocess.run([MONITOR, *arguments], capture_output=True, timeout=DEADLINE_S, **popen)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def balanced(accounting):
-    """The identities of a run."""
+    """Returns True if the accounting identities of a run are true."""
     gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values()) + accounting["merged"] + accounting["repeated"]
     if accounting["packets_received"] != accounting["matched"] + accounting["unmatched"] + gone:
         return False

@@ -10,7 +10,7 @@ DEADLINE_S = 60
 
 
 def device(folder, role):
-    """The two ends of one link; the monitor is the server and must be started first."""
+    """Returns the DPDK device of one end of a link; the monitor is the server and must be started first."""
     return f"net_memif0,role={role},id=0,bsize=2048,rsize=12,socket={os.path.join(folder, 'link')},socket-abstract=no"
 
 

@@ -10,7 +10,7 @@
 // (query/fold.h). So no reader waits for a writer, even one that stopped in the middle. Every word is stored with
 // release and loaded with acquire: a reader that saw a changed word sees the odd sequence too.
 //
-// Only the one writer may call Fold; any thread may call the other functions.
+// Only the one writer may call fold(); any thread may call the other functions.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // Lets one thread sleep until a deadline, or until another thread has work for it.
 //
-// Ring never blocks, even if the sleeper is paused: it costs one exchange, plus a system call only if a thread sleeps,
-// so writers may call it. A ring while the thread is busy is not lost: its next wait returns at once. Everything
-// written before Ring is visible after the wait that received it.
+// ring() never blocks, even if the sleeper is paused: it costs one exchange, plus a system call only if a thread
+// sleeps, so writers may call it. A ring while the thread is busy is not lost: its next wait returns at once.
+// Everything written before ring() is visible after the wait that received it.
 #pragma once
 
 #include <linux/futex.h>

@@ -1,9 +1,9 @@
 // Memory for segments: pieces of one size, on huge pages and touched beforehand, since the first touch of 4 KiB pages
 // costs a writer about 30 times as much as the copy.
 //
-// Any thread may call Take and Give, which don't lock: a piece changes hands by a compare-and-swap of its state. A
-// piece that was never used is mapped by Provision (the storage thread, ahead of need) or, failing that, by Take. Never
-// more than `max_arenas` exist.
+// Any thread may call take() and give(), which don't lock: a piece changes hands by a compare-and-swap of its state. A
+// piece that was never used is mapped by provision() (the storage thread, ahead of need) or, failing that, by take().
+// Never more than `max_arenas` exist.
 #pragma once
 
 #include <atomic>

@@ -1,13 +1,13 @@
 // Epoch-based reclamation: frees objects once no reader can still see them.
 //
 //   reader     pin = enter()  … reads pointers, follows them …  ~Pin
-//   remover    unlinks an object, retire(free it), and now and then collect()
+//   remover    unlinks an object, retire(free it), and occasionally collect()
 //
-// Publication order: the unlinking store precedes Retire's increment of epoch_, which precedes Collect's look at the
-// slots; Enter writes its slot, then issues a full fence, then reads pointers. So a reader that Collect did not see
-// can't find the object. Entering is wait-free while fewer than kSlots pins are held (beyond that it spins); it never
-// waits for a remover, and removers never wait for a reader: objects in use are freed later. Retire and Collect lock
-// among themselves; writers call neither.
+// Publication order: the unlinking store precedes the increment of epoch_ in retire(), which precedes the reading of
+// the slots in collect(); enter() writes its slot, then issues a full fence, then reads pointers. So a reader that
+// collect() did not see can't find the object. Entering is wait-free while fewer than kSlots pins are held (beyond that
+// it spins); it never waits for a remover, and removers never wait for a reader: objects in use are freed later.
+// retire() and collect() exclude each other with a lock; writers call neither.
 #pragma once
 
 #include <array>

@@ -31,7 +31,7 @@ struct Postings {
   uint64_t min_key = 0, max_key = 0;
 
   uint64_t key(uint32_t i) const;
-  // True if all keys from the least to the greatest are present, so that no search is needed. (min_key and max_key may
+  // True if all keys from min to max are present, so that no search is needed. (min_key and max_key may
   // extend beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
   // The first distinct key that is not below, or is above, `key`. REQUIRES !sorted.

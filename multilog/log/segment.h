@@ -1,7 +1,7 @@
 // Up to 65,536 rows of one writer, and the data derived from them.
 //
 //   arena   | rows, packed | derived data, allocated from the front: postings of filters and indexes |
-//   zones   least and greatest time of each 1024 rows
+//   zones   min and max time of every 1024 rows
 //
 // Publication order. The writer copies rows, widens the zone maps, appends offsets to the postings of filters (count
 // last, release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses everything
@@ -9,7 +9,7 @@
 // release store of their pointer, any time after the segment is full: until then readers scan the rows. Rows never
 // change once published.
 //
-// Writer only: rows beyond the tail, zone maps, filter postings. Any thread: Allocate, SetIndex.
+// Writer only: rows beyond the tail, zone maps, filter postings. Any thread: allocate(), set_index().
 #pragma once
 
 #include <atomic>

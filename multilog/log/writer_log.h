@@ -10,8 +10,8 @@
 // is stopped at any point delays neither the others nor any reader; its rows since its last store stay unseen until it
 // continues. Readers may not rely on an order between rows of different writers, except by their timestamps.
 //
-// The one writer thread may call Append, and nothing else. Any thread that holds a pin may call the rest, except
-// Remove… and Replace, which are for the storage thread only.
+// The one writer thread may call append(), and nothing else. Any thread that holds a pin may call the rest, except
+// remove_…() and replace(), which are for the storage thread only.
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ class WriterLog {
   // Storage thread: later readers see `replacement` (null: nothing) in place of the current segment, which is freed
   // after its last reader.
   void replace(uint64_t position, std::unique_ptr<Segment> replacement);
-  // Before the first Append: appends a segment that was loaded; null for one that can't be read.
+  // Before the first append(): appends a segment that was loaded; null for one that can't be read.
   void load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows);
 
  private:
@@ -132,7 +132,7 @@ class WriterLog {
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
-  // By stage: the rows that FindSets found, if it has run in the current search.
+  // By stage: the rows that find_sets() found, if it has run in the current search.
   std::vector<ChunkBits> set_bits_;
   std::vector<uint64_t> found_in_;
   uint64_t search_ = 0;

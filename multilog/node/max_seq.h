@@ -4,7 +4,7 @@
 // retransmissions are "payload_bytes > 0 && seq < SEQ && time > TS + delay". Meant to be grouped by flow and direction:
 // group_by flow, src_port.
 //
-// Numbers that wrap are taken for greater if they are ahead by less than 2^31; segments around the moment of wrapping
+// Numbers that wrap count as greater if they are ahead by less than 2^31; segments around the moment of wrapping
 // may be mistaken for retransmissions.
 #pragma once
 

@@ -45,7 +45,7 @@ class HostNode {
   // Stops the writers, before the log is closed. Rows that wait in a monitor's rings are left for the next node.
   void stop_writers();
 
-  // Changes the capture settings from now on. Returns kInvalid for a filter that makes no sense.
+  // Changes the capture settings from now on. Returns kInvalid for an invalid filter.
   Status set_up_capture(const CaptureSettings& settings);
 
   const std::string& name() const { return name_; }

@@ -1,7 +1,8 @@
-// Access control of the node. Callers are its own user on this machine (node_server), or, over TLS, clients with one of
-// its tokens, or with a certificate of the configured authorities and names, or with both if both are set.
+// Access control of the node. Callers are processes of the node's user on this machine (node_server) or clients over
+// TLS, which present a token, a certificate of the configured authorities and names, or both if both are configured.
 //
-// A port that other machines can reach requires TLS and one of the two: the node's answers are other users' packets.
+// A port that other machines can reach requires TLS and one of the two, since the node's answers contain other users'
+// packets.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>

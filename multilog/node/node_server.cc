@@ -18,7 +18,7 @@ namespace {
 using AsyncService = v1::MultiLogNode::AsyncService;
 using grpc::ServerContext;
 
-// Coordinators have two or three calls each, people one for each unanswered query.
+// Coordinators have two or three calls each, users one for each unanswered query.
 constexpr size_t kMostCalls = 256;
 
 // The time for calls that are active when the node ends.

@@ -68,9 +68,9 @@ class SegmentMatcher {
   // `rows` is set to the rows' memory, which `keep` may own. `stored_from`: the offset where the stored filter began.
   Way match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
-  // The way that Match would choose, and roughly how many rows it would check.
+  // The method that match() would choose, and the approximate number of rows that it would check.
   Way estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows);
-  // Prefetches the offsets that Match will read of this segment.
+  // Prefetches the offsets that match() will read of this segment.
   void prefetch_offsets(const Segment& segment) const;
 
  private:

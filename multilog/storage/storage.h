@@ -7,7 +7,7 @@
 // The guarantees of each mode after SIGKILL or a power cut, besides a prefix of each writer's rows in order:
 //   memory         nothing but archived segments
 //   interval       every row published `interval_ns` (plus one sync) before
-//   group commit   every row for which Commit returned ok; commits that wait at the same time share a sync
+//   group commit   every row for which commit() returned ok; commits that wait at the same time share a sync
 // A journal is written under another name, synced, and only then renamed into place, so at each moment one valid copy
 // of the promised rows exists. After a failed sync the file is abandoned and rewritten from memory. Functions are
 // called by one thread at a time (MultiLog's maintenance lock).

@@ -9,8 +9,8 @@
 
 namespace tapline {
 
-// True for HOST:PORT on loopback, or a socket file (unix:PATH). Goes by the text: the host that another name resolves
-// to may change.
+// True for HOST:PORT on loopback, or a socket file (unix:PATH). Checks only the text, since the address of another name
+// may change.
 bool is_loopback(const std::string& address);
 
 // Returns kUsage if one of HOST:PORT,HOST:PORT is beyond loopback: `flag` set the addresses, `instead` is the remedy.

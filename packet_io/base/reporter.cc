@@ -18,7 +18,7 @@ std::string line(const ordered_json& event) {
 
 }  // namespace
 
-// Ignores a failed write, which there is no way to report.
+// Ignores a failed write, since there is no way to report it.
 void Reporter::write(const std::string& lines) {
   std::lock_guard lock(mutex_);
   size_t done = 0;

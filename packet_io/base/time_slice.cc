@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-// The kernel's least.
+// The kernel's minimum.
 constexpr uint64_t kSliceNs = 100'000;
 
 }  // namespace

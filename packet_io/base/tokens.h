@@ -20,7 +20,7 @@ Status read_tokens(const std::string& flag, const std::string& path, std::vector
 // Returns whether a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
 bool has_token(const std::vector<std::string>& tokens, const std::string& authorization);
 
-// Takes as long for a wrong token as for a right one of the same length, wherever they differ.
+// Takes as long for a wrong token as for a right one of the same length, regardless of where they differ.
 bool is_same_token(const std::string& wanted, const std::string& given);
 
 }  // namespace tapline

@@ -30,8 +30,8 @@ class ByteSource {
   virtual uint64_t file_size() const = 0;
 };
 
-// Opens `path` and detects its format by its first bytes, whatever the name: plain, or Zstandard by its magic number.
-// On failure returns nullptr and fills in `error`.
+// Opens `path` and detects its format by its first bytes, regardless of its name: plain, or Zstandard by its magic
+// number. On failure returns nullptr and fills in `error`.
 std::unique_ptr<ByteSource> open_byte_source(const std::string& path, CaptureError* error);
 
 class ByteWindow {

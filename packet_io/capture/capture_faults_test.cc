@@ -73,7 +73,7 @@ TEST_F(CaptureFaultsTest, UnknownVersions) {
   EXPECT_EQ(read(pcapng.bytes()).error.fault, CaptureFault::kUnsupportedVersion);
 }
 
-// Cuts a file at every byte: the whole packets are returned, and the end is reported as what it is.
+// Cuts a file at every byte: the whole packets are returned, and the truncation is reported.
 TEST_F(CaptureFaultsTest, CutAnywhere) {
   constexpr size_t kPcapHeader = 24, kPcapRecord = 16 + 7;
   Bytes whole = three_packets();

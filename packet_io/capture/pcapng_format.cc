@@ -19,7 +19,7 @@ constexpr uint32_t kEnhancedPacket = 6;
 constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 constexpr size_t kSmallestBlockBytes = 12;
 constexpr size_t kSectionBytes = 28;
-// Limit for blocks that are read in one piece; others are skipped whatever their length.
+// Limit for blocks that are read in one piece; others are skipped regardless of their length.
 constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
 // A section that declares more is not a capture but an attack on memory.
 constexpr size_t kMostInterfaces = 65536;

@@ -58,7 +58,7 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
 }
 
 // The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
-// clock that was set back is a different case, and is believed.
+// clock that was set back is a different case: its time is used.
 int64_t PortSource::no_earlier(int64_t came_ns) {
   if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) {
     ++late_;

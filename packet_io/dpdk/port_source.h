@@ -15,7 +15,7 @@ namespace tapline {
 // stay in DPDK's buffers until the next poll(), or longer if they are retained. Queue 0 reports the port's losses.
 //
 // A packet is expected at most `bound_ns` after its time: idle_time_ns() is that much behind the last poll. One that
-// comes later is late, and gets the earliest time that keeps this word.
+// comes later is late, and gets the earliest time that keeps this promise.
 class PortSource final : public PacketSource {
  public:
   PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = 0)

@@ -10,7 +10,7 @@
 namespace tapline {
 
 // The index of each source is the tap of its packets. A packet is returned once every other source has a later packet
-// waiting, or says by idle_time_ns() that it will have no earlier one. A source that breaks its word makes packets
+// waiting, or says by idle_time_ns() that it will have no earlier one. A source that breaks this promise makes packets
 // late: they are returned as they come, and counted.
 class MergedSource final : public PacketSource {
  public:
