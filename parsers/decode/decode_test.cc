@@ -157,7 +157,7 @@ TEST(Decode, AUdpLengthBelowItsHeaderIsWrong) {
   }
 }
 
-TEST(Decode, EthernetPaddingIsNoPayload) {
+TEST(Decode, EthernetPaddingIsNotPayload) {
   Bytes frame = ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, tcp_segment({})));
   frame.resize(60);
   const Decoded result = decoded(frame);
@@ -175,7 +175,7 @@ TEST(Decode, SegmentationOffloadLeavesNoLength) {
   expect_hello(decoded(frame));
 }
 
-TEST(Decode, SnaplenShortensWhatCanBeReadOnly) {
+TEST(Decode, ASnaplenShortensOnlyTheReadableBytes) {
   Bytes frame = ethernet(0x0800, kIpV4);
   const auto wire_bytes = static_cast<uint32_t>(frame.size());
   frame.resize(frame.size() - 3);
@@ -228,7 +228,7 @@ TEST(Decode, AnIpV6LengthBeyondTheFrameEndsWithIt) {
   EXPECT_EQ(result.packet.payload_bytes, 5u);
 }
 
-TEST(Decode, UnderASnapLengthTheWireCounts) {
+TEST(Decode, WithASnaplenTheWireLengthCounts) {
   Bytes frame = ethernet(0x0800, kIpV4);  // its checksum is 0
   const auto wire_bytes = static_cast<uint32_t>(frame.size());
   frame.resize(frame.size() - 5);
@@ -266,7 +266,7 @@ TEST(Decode, IpV4OptionsAndFragments) {
   }
 }
 
-TEST(Decode, FragmentsThatCanBePartOfNothing) {
+TEST(Decode, FragmentsThatBelongToNoDatagram) {
   Bytes odd = kIpV4;  // 25 bytes of data and more to come
   odd[6] = 0x20;
   EXPECT_EQ(decoded(ethernet(0x0800, odd)).outcome, DecodeOutcome::kMalformed);

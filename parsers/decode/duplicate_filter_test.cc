@@ -111,7 +111,7 @@ TEST_F(DuplicateFilterTest, Fragments) {
 }
 
 // Equal packets without an identification, as of a sender that repeats an acknowledgement.
-TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOnePlaceEach) {
+TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOneSlotEach) {
   filter_ = DuplicateFilter({.max_packets = 4}, HashKey{3, 4});
   EXPECT_FALSE(v4_is_copy(kV4, 0));
   for (int64_t ms = 1; ms <= 9; ms += 2) EXPECT_FALSE(v6_is_copy(kV6, ms * kMs));

@@ -138,7 +138,7 @@ TEST_F(FragmentTableTest, FragmentsOfOtherVlansAndProtocolsAreKeptApart) {
   EXPECT_TRUE(add(fragments[1]));
 }
 
-TEST_F(FragmentTableTest, TheFirstCopyOfABytesStaysInIpV4) {
+TEST_F(FragmentTableTest, TheFirstCopyOfAByteWinsInIpV4) {
   const Bytes datagram = udp_of(40);
   const std::vector<Fragment> f = cut(datagram, 16, false);
   add(f[0]);
@@ -150,7 +150,7 @@ TEST_F(FragmentTableTest, TheFirstCopyOfABytesStaysInIpV4) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), packet_.payload().begin(), packet_.payload().end()));
 }
 
-TEST_F(FragmentTableTest, OverlapsSpoilIpV6ButRepetitionsDoNot) {
+TEST_F(FragmentTableTest, OverlapsInvalidateAnIpV6DatagramButRepetitionsDoNot) {
   const std::vector<Fragment> f = cut(udp_of(40), 16, true);
   add(f[0]);
   add(f[0]);
@@ -164,7 +164,7 @@ TEST_F(FragmentTableTest, OverlapsSpoilIpV6ButRepetitionsDoNot) {
   EXPECT_EQ(table_.held_frames(), 0u);
 }
 
-TEST_F(FragmentTableTest, DisagreementAboutTheEndSpoils) {
+TEST_F(FragmentTableTest, ContradictoryEndsInvalidateTheDatagram) {
   const std::vector<Fragment> f = cut(udp_of(40), 16, false);
   add(f[2]);                                            // the end is 48
   EXPECT_FALSE(add(Fragment{1, 40, Bytes(16), true}));  // ends beyond 48

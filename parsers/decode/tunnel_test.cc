@@ -180,7 +180,7 @@ TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
 }
 
 // The sender itself ended too early, and all outer lengths agree: never truncated, since nothing is missing.
-TEST(Tunnel, EveryShorterInside) {
+TEST(Tunnel, EveryShorterInnerPacket) {
   const auto shortened = [](const Bytes& inside, const std::function<Bytes(const Bytes&)>& around) {
     for (size_t length = 0; length < inside.size() - 5; ++length) {
       const Bytes frame = around(Bytes(inside.begin(), inside.begin() + length));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares dns_query with tshark's reading of every reference capture, transaction by transaction.
+"""Compares dns_query with tshark's dissection of every reference capture, transaction by transaction.
 
 Compares each question with its answer by client, server, name, type, answer code and answer time. Each difference must
 be a row of docs/reference/dns-differences.md; silence_test.py covers captures without DNS.

@@ -16,7 +16,7 @@ std::vector<Frame> udp_flood(int flows) {
 }
 
 // TCP parsers do not see the flows of datagram parsers, and vice versa.
-TEST(Engine, FlowsOfDatagramsAreForThoseWhoAsk) {
+TEST(Engine, DatagramFlowsAreReportedOnlyToParsersThatAsk) {
   const std::vector<Frame> tcp = Conversation().handshake().client("x").close().frames();
   const std::vector<Frame> both = concat(tcp, udp_flood(3));
   Lines alone;
@@ -37,7 +37,7 @@ TEST(Engine, FlowsOfDatagramsAreForThoseWhoAsk) {
   EXPECT_EQ(std::count_if(seen.begin(), seen.end(), [](const std::string& s) { return s.starts_with("udp_flow"); }), 3);
 }
 
-TEST(Engine, FlowsOfDatagramsEndByBeingIdle) {
+TEST(Engine, DatagramFlowsEndWhenIdle) {
   Harness harness({"udp_flow"});
   harness.feed(udp_flood(5));
   EXPECT_EQ(harness.engine().stats().live_connections, 5u);

@@ -30,7 +30,7 @@ TEST(Engine, ANewSynOnASilentConnectionEndsItAsOpen) {
             (Lines{"syn ", "established ", "timeout open", "syn ", "established ", "fin closed"}));
 }
 
-TEST(Engine, AStraySynOnALiveConnectionIsNot) {
+TEST(Engine, AStraySynOnALiveConnectionIsNotANewIncarnation) {
   Conversation conversation;
   conversation.handshake().client("x");
   const Frame stray = testing::tcp_frame({.seq = 77777, .flags = tcp_flag::kSyn}, conversation.now_ns());

@@ -54,7 +54,7 @@ void Reassembler::add(const Packet& packet, Side side) {
 }
 
 // Each side's stream starts after its SYN or, failing that, where the other side's acknowledgements say: seq_end has
-// both, and no payload has moved it yet.
+// both, which no payload has advanced yet.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
   if (index != 0) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares http2_request with tshark's reading of every reference capture, and with nginx's log of generated/h2c.
+"""Compares http2_request with tshark's dissection of every reference capture, and with nginx's log of generated/h2c.
 
 Compares each stream by client, server, number, method, authority, path and status. Each difference must be a row of
 docs/reference/http2-differences.md; silence_test.py covers captures without HTTP/2.

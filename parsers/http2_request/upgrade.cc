@@ -11,7 +11,7 @@ bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
-// The value of an HTTP/1.1 header, without surrounding blanks; empty if there is none.
+// Returns the value of an HTTP/1.1 header without surrounding white space; empty if there is none.
 std::string_view header_of(std::string_view head, std::string_view name) {
   for (size_t line = head.find("\r\n"); line + 2 < head.size(); line = head.find("\r\n", line + 2)) {
     const std::string_view rest = head.substr(line + 2);

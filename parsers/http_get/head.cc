@@ -71,8 +71,8 @@ struct RequestLine {
   bool versioned;
 };
 
-// `line` comes without its end. The URL is everything between the first and the last blank: some clients send URLs with
-// blanks.
+// `line` comes without its end. The URL is everything between the first and the last space: some clients send URLs with
+// spaces.
 RequestLine split_request_line(std::string_view line) {
   const size_t method_end = std::min(line.find(' '), line.size());
   std::string_view rest = trim(line.substr(method_end));
@@ -121,7 +121,7 @@ std::string_view authority_of(std::string_view url) {
   return rest.substr(0, rest.find_first_of("/?#"));
 }
 
-// Lines that begin with a blank continue the previous one (obsolete folding, RFC 9112 section 5.2).
+// Lines that begin with white space continue the previous one (obsolete folding, RFC 9112 section 5.2).
 size_t header_end(std::string_view bytes, size_t begin) {
   size_t position = begin;
   while (true) {
@@ -206,7 +206,7 @@ bool take_line(std::string_view bytes, size_t begin, ControlScanner* controls, L
   return true;
 }
 
-// "GET /a HTTP/1.1": a usual method, one blank, a target without blanks at its ends, one blank, the version.
+// "GET /a HTTP/1.1": a usual method, one space, a target without spaces at its ends, one space, the version.
 bool take_ordinary_request_line(std::string_view line, Head* head) {
   constexpr size_t kVersionBytes = 9;
   for (const std::string_view method : kUsualMethods) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares http_get with tshark's reading of the reference captures, message by message.
+"""Compares http_get with tshark's dissection of the reference captures, message by message.
 
 Compares every transaction by connection, method, host, URL, status and pairing. Each difference must be a row of
 docs/reference/http-differences.md with its reason, and every row there must still differ.

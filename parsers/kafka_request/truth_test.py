@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares kafka_request with tshark's reading of the reference captures with Kafka. silence_test.py covers all others.
+"""Compares kafka_request with tshark's dissection of the reference captures with Kafka. silence_test.py covers all others.
 
 Compares each request, and whether its response was seen, by client, server, kind, version and number. Each difference
 must be a row of docs/reference/kafka-differences.md.

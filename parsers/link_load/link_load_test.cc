@@ -199,7 +199,7 @@ TEST(LinkLoad, EachQueryHasTheShareOfItsConfiguredSpeed) {
 }
 
 // A query that ends receives pending tuples, and leaves nothing to a later one with its bit.
-TEST(LinkLoad, AQueryThatEndsGetsWhatIsPending) {
+TEST(LinkLoad, AnEndingQueryGetsItsPendingTuples) {
   const Frames frames = Conversation().handshake().client("x").client("y").frames();
   Harness run({"link_load"});
   run.feed({frames[0], frames[1]}, 0b11);

@@ -16,7 +16,7 @@ namespace tapline::memcached {
 
 struct Response;
 
-// Its text is its keys, separated by blanks.
+// Its text is its keys, separated by spaces.
 struct Request : RequestHalf {
   const Command* command = nullptr;
   bool binary = false;

@@ -63,7 +63,7 @@ struct Command {
 // A command line of the text or meta protocol (doc/protocol.txt of memcached). Views point into the line.
 struct TextRequest {
   const Command* command = nullptr;  // null: not a command
-  std::string_view keys = {};        // separated by one or more blanks; at most one except for Form::kKeys, kTimeKeys
+  std::string_view keys = {};        // separated by one or more spaces; at most one except for Form::kKeys, kTimeKeys
   uint64_t value_bytes = 0;          // of the value that follows the line
   bool has_value = false;
   bool never_answered = false;   // noreply, quit

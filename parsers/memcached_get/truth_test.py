@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares memcached_get with the client's log of a capture, and with tshark's reading of the others.
+"""Compares memcached_get with the client's log of a capture, and with tshark's dissection of the others.
 
 Client's log: every command, its key, and whether it was a hit, connection by connection in the order in which they were
 sent; no answer takes longer than the client measured. Other captures: commands and keys of every request that tshark
@@ -67,7 +67,7 @@ def compare_log(folder, monitor, faults):
             faults.append(f"port {port}: {op}: expected {expected}, seen {[(t['command'], t['key']) for t in seen]}")
             return
         if any(t["partial"] for t in seen):
-            faults.append(f"port {port}: {op}: told in halves")
+            faults.append(f"port {port}: {op}: reported in halves")
         hits = hits_of(op)
         if hits is not None and hits != sum(t["hit"] for t in seen):
             faults.append(f"port {port}: {op}: {[(t['key'], t['hit']) for t in seen]}")

@@ -34,7 +34,7 @@ Pair = collections.namedtuple("Pair", "client kind statement request response pr
 
 
 def frames_of(capture, limit):
-    """The readable TCP over IPv4 frames of a classic capture."""
+    """Returns the readable TCP over IPv4 frames of a classic capture."""
     data = subprocess.run(["zstd", "-dc", "--long=27", str(capture)], capture_output=True, check=True).stdout
     at, number, frames = 24, 0, []
     while at + 16 <= len(data) and number < limit:
@@ -53,7 +53,7 @@ def frames_of(capture, limit):
 
 
 def packets(stream):
-    """(offset, sequence number, payload) of each MySQL packet in a whole stream."""
+    """Yields (offset, sequence number, payload) of each MySQL packet in a whole stream."""
     at = 0
     while at + 4 <= len(stream):
         length = int.from_bytes(stream[at:at + 3], "little")
@@ -64,7 +64,7 @@ def packets(stream):
 
 
 def pairs_of(frames):
-    """The pairs of one connection; the response is None if there is no answer."""
+    """Returns the pairs of one connection; the response is None if there is no answer."""
     base = {f.to_server: f.seq + 1 for f in frames if f.syn}
     stream, first_frame = bytearray(), {}
     for frame in frames:
@@ -102,7 +102,7 @@ def truth_of(frames):
 
 
 def times_in(damage, notes, frames):
-    """For each original frame: its time in the damaged file, in microseconds; None: it is missing."""
+    """Returns, for each original frame, its time in the damaged file in microseconds; None if it is missing."""
     times = [f.time_us for f in frames]
     if damage == "drop":
         for note in notes:

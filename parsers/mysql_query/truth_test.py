@@ -40,7 +40,7 @@ def zst_text(path):
 # The server's log
 
 def logged_commands(path):
-    """(command, text) of each entry of MariaDB's general log."""
+    """Returns (command, text) of each entry of MariaDB's general log."""
     entries = []
     for line in zst_text(path).split("\n")[3:]:
         match = re.match(r"(?:\d{6}\s+[\d:]+)?\s+\d+ (Connect|Query|Prepare|Execute|Close stmt|Quit|Init DB)(?:\s(.*))?$", line)
@@ -80,7 +80,7 @@ def log_total(counter, command):
 # The clients' log
 
 def compare_with_clients(folder, tuples):
-    """The number of clients' operations that were reported with another result than the client's."""
+    """Returns the number of clients' operations that were reported with a result that differs from the client's."""
     ours = collections.defaultdict(list)
     for t in tuples:
         if t["src_ip"] == "10.2.0.11" and t["kind"] in ("query", "ping") and not t["statement"].startswith("SET AUTOCOMMIT"):
@@ -116,7 +116,7 @@ def same_operation(operation, seen):
 # tshark
 
 def compare_times(records, tuples):
-    """The number of times to the first byte of a response that differ from tshark's by more than the capture's clock
+    """Returns the number of times to the first byte of a response that differ from tshark's by more than the capture's clock
     resolution."""
     commands = {}
     for record in records:

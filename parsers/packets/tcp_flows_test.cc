@@ -85,7 +85,7 @@ TEST(TcpFlowsTest, BareAcksAndKeepAlivesAreNoLoss) {
   EXPECT_EQ(tap.send(1098, 1).retransmitted_bytes, 1u);
 }
 
-TEST(TcpFlowsTest, BareAcksAndKeepAlivesAreNotLosses) {
+TEST(TcpFlowsTest, ReorderedSegmentsAreNotRetransmissions) {
   Tap tap;
   tap.send(1000, 100);
   EXPECT_EQ(tap.send(1200, 100).missing_bytes, 100u);

@@ -272,7 +272,8 @@ typedef struct tapline_parser {
   /* This side sends no more. */
   void (*on_stream_end)(void* self, tapline_connection* connection, uint32_t side, uint32_t end, int64_t time_ns,
                         tapline_out* out);
-  /* An interval of packet time is over: end_ns is the first nanosecond of the next, a multiple of its length. */
+  /* Called at the end of each interval of packet time. end_ns is the first nanosecond of the next interval, a multiple
+   * of its length. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
   /* Some queries see no more of the connection: tuples emitted here go to these only. Others may continue, so leave the
    * state unchanged. */

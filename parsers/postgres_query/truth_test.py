@@ -37,7 +37,7 @@ LOGGED = {"query": "statement", "execute": "execute"}
 
 
 def compare_with_log(monitor):
-    """Faults: statements logged but not reported, or vice versa, or reported with a shorter time than the server's."""
+    """Returns faults: statements logged but not reported, or vice versa, or reported with a shorter time than the server's."""
     entries = [json.loads(line) for line in (HERE / "captures" / "mixed.log.jsonl").read_text().splitlines()]
     theirs = collections.Counter((e["port"], e["kind"], e["statement"], e.get("sqlstate", "")) for e in entries if e["statement"])
     durations = collections.defaultdict(list)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares redis_command with a plain evaluator of RESP over whole streams, and the evaluator with tshark's reading of
+"""Compares redis_command with a plain evaluator of RESP over whole streams, and the evaluator with tshark's dissection of
 the captures.
 
 Compares commands, keys, states, error codes, sizes and both times of every command of every capture under redis/ and of
@@ -121,7 +121,7 @@ def key_of(command):
 
 
 def state_of(value):
-    """(status, error)"""
+    """Returns (status, error)"""
     if value is None:
         return "nil", ""
     if isinstance(value, tuple) and value[0] in b"-!":
@@ -176,7 +176,7 @@ def told(tuples):
 
 
 def check_tshark(name, connections, records, faults):
-    """Every word that tshark lists for a frame towards a server is one of the evaluator's, and vice versa."""
+    """Checks that every word that tshark lists for a frame towards a server is one of the evaluator's, and vice versa."""
     theirs, ours, cut = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter), set()
     for record in (r for r in records if r["kind"] == "redis" and "items" in r):
         client, server = record["src"], int(record["dst"].rsplit(":", 1)[1])

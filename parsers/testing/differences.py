@@ -9,7 +9,7 @@ import oracle
 
 
 def cell(value):
-    """One cell: long values are shortened, Markdown's special characters are escaped."""
+    """Formats a cell: shortens long values, and escapes Markdown's special characters."""
     text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -24,7 +24,7 @@ def rows_of(capture, truth, ours, source="tshark"):
 
 
 def known(table, columns):
-    """Rows of a documented table with this number of columns, without the reason -> reason. Its first column is in
+    """Returns the rows of a documented table with this number of columns, mapped to their reasons. Its first column is in
     backquotes."""
     rows = {}
     for line in table.read_text(encoding="utf-8").splitlines():
@@ -36,7 +36,7 @@ def known(table, columns):
 
 
 def markdown(difference):
-    """A difference as a row of its table, without a reason."""
+    """Formats a difference as a row of its table, without a reason."""
     return "| `" + difference[0] + "` | " + " | ".join(difference[1:]) + " | |"
 
 

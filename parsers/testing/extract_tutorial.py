@@ -27,7 +27,7 @@ def with_line(text, after, line):
     lines = text.splitlines(keepends=True)
     positions = [i for i, existing in enumerate(lines) if after in existing]
     if len(positions) != 1:
-        raise ValueError(f'{len(positions)} lines hold "{after}", expected one')
+        raise ValueError(f'{len(positions)} lines contain "{after}", expected one')
     position = positions[0]
     # The last line of a macro's list now needs a continuation backslash.
     if line.startswith("  PARSER("):

@@ -41,7 +41,7 @@ ZERO = {"u64": 0, "i64": 0, "f64": 0.0, "bool": False, "string": ""}
 
 @functools.cache
 def zeros(monitor, parser):
-    """Field -> value in the truth for unknown fields."""
+    """Returns the truth's values for unknown fields, by field."""
     run = subprocess.run([str(monitor), "--list-parsers"], capture_output=True, check=True, timeout=60)
     catalogue = json.loads(run.stdout)["parsers"]
     return {f["name"]: ZERO[f["type"]] for p in catalogue if p["name"] == parser for f in p["fields"] if "common" not in f}
@@ -52,7 +52,7 @@ UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u20
 
 
 def encoded(data, kept=""):
-    """full() of docs/reference/texts.md."""
+    """Encodes like full() in docs/reference/texts.md."""
     escape = lambda c: c if c in kept else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogateescape"))
     return UNREADABLE.sub(lambda match: escape(match[0]), data.decode("utf-8", "surrogateescape"))
 
@@ -109,7 +109,7 @@ def speaks(parser, records):
 
 
 def captures_to_compare(folder, parser, table=()):
-    """As captures_with_truth(), for captures with the parser's protocol and those that the rows of a table name.
+    """Does the same as captures_with_truth(), for captures with the parser's protocol and those that the rows of a table name.
     silence_test.py checks that parsers are silent in all others."""
     for name, capture, records in captures_with_truth(folder):
         if speaks(parser, records) or any(fnmatch.fnmatchcase(name, row[0]) for row in table):
@@ -117,7 +117,7 @@ def captures_to_compare(folder, parser, table=()):
 
 
 def tuples_if_readable(monitor, parser, capture):
-    """As tuples(); nothing for a capture that the monitor refuses because of its link type or its form."""
+    """Returns the same as tuples(), or nothing for a capture that the monitor refuses because of its link type or format."""
     try:
         return tuples(monitor, parser, capture)
     except RuntimeError as error:
@@ -127,7 +127,7 @@ def tuples_if_readable(monitor, parser, capture):
 
 
 def noisy_captures(folder, monitor, parser, has_protocol):
-    """The number of captures that tshark takes for the parser's protocol wrongly, and for which the parser emits tuples.
+    """Returns the number of captures that tshark mistakes for the parser's protocol, and for which the parser emits tuples.
     `has_protocol` is true for the names of those that contain it. silence_test.py covers captures in which tshark sees
     none."""
     noisy = 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every parser over all reference captures: it stays silent if its protocol is absent.
+"""Runs every parser over all reference captures; it must stay silent where its protocol is absent.
 
 tshark's frame counts by protocol decide whether a capture has a protocol. Parsers examine the payload, tshark also
 ports, so tshark does not see everything. Tuples of captures in which tshark sees none of a parser's protocol must be a

@@ -130,7 +130,7 @@ class Stream:
 
 
 def connections(capture, server_ports):
-    """{(client, server): (the client's stream, the server's)}, by the servers' ports; a SYN starts a new connection."""
+    """Returns {(client, server): (the client's stream, the server's)}, by the servers' ports; a SYN starts a new connection."""
     result, current, again = {}, {}, collections.Counter()
     for segment in segments(capture):
         asks = segment.destination[1] in server_ports

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares tls_hello with tshark's reading of every reference capture, and its JA4 with the published ones and with
+"""Compares tls_hello with tshark's dissection of every reference capture, and its JA4 with the published ones and with
 tshark's fields.
 
 Compares each connection with a hello by client, server, name, offered protocols and chosen cipher suite. Each

@@ -148,7 +148,7 @@ TEST(UnitReader, UnitsAreBounded) {
   EXPECT_LE(lines.reader.memory_bytes(), UnitReader::kKeptBytes);
 }
 
-TEST(UnitReader, OpaqueAfterThatPoint) {
+TEST(UnitReader, NothingIsReadAfterAnOpaqueMark) {
   Lines lines;
   lines.read("#x\n!!!\n");
   EXPECT_EQ(lines.read("a\n"), UnitReader::Verdict::kFine);

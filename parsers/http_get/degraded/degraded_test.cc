@@ -94,7 +94,7 @@ bool is_logged_as(const std::string& request, const std::string& logged) {
   return logged.starts_with(' ') ? request.ends_with(logged) : request == logged;
 }
 
-TEST_F(DegradedCapture, TheTruthMatchesTheLogOfNginx) {
+TEST_F(DegradedCapture, TheTruthMatchesTheNginxLog) {
   std::map<std::string, std::vector<std::string>> seen;
   for (const Transaction& each : truth_) {
     if (each.response.seen) seen[each.client].push_back(each.url + " " + std::to_string(each.status));

@@ -123,7 +123,7 @@ def requests_of(log):
 
 
 def requests_of_java(log):
-    """As above for the Java client, which logs no sizes."""
+    """Does the same for the Java client, which logs no sizes."""
     waiting, lines = {}, []
     for line in log.splitlines():
         match = JAVA.search(line)
