@@ -210,7 +210,7 @@ class AgentsTest {
   }
 
   @Test
-  void anAgentWithAnotherTokenIsNotTaken() throws Exception {
+  void anAgentWithAnotherTokenIsRejected() throws Exception {
     Files.writeString(folder.resolve("other"), "of-another-deployment\n");
     Cli.Running stranger = start("other", "stranger", "lo");
     await("the error is reported", () -> stranger.stderr().contains("the token is invalid"));

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The tutorial "write a processor": its class is compiled, its line registers it beside the
+ * The tutorial "write a processor": its class is compiled, its line registers it alongside the
  * built-in aggregates, its commands print the page's output, and its results are those of the
  * built-in aggregates.
  */

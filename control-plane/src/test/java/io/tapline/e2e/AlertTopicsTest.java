@@ -84,7 +84,7 @@ class AlertTopicsTest {
   }
 
   @Test
-  void aTopicThatIsNotThereIsAnErrorOfTheSubmission() {
+  void aMissingTopicIsAnErrorOfTheSubmission() {
     String query = QUERY.formatted("alerts.none");
     String inline = "there is no topic 'alerts.none'";
     List<List<String>> ways =

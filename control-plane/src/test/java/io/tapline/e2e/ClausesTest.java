@@ -111,7 +111,7 @@ class ClausesTest {
   }
 
   @Test
-  void limitInPacketsCountsThoseThatWereKept() throws Exception {
+  void limitInPacketsCountsKeptPackets() throws Exception {
     List<JsonNode> rows =
         last(
             "PARSE tcp_pkt_size FROM * TO * LIMIT 100p SAMPLE * PROCESS (group-sum: group=dst_ip, by=packets)");
@@ -203,7 +203,7 @@ class ClausesTest {
   }
 
   @Test
-  void anAddressThatIsNotThereMatchesNothing() throws Exception {
+  void anUnusedAddressMatchesNothing() throws Exception {
     assertThat(
             rows(
                 "PARSE http_get FROM * TO 10.1.0.81 LIMIT 90s SAMPLE * PROCESS (group-count: group=method)"))
@@ -342,7 +342,7 @@ class ClausesTest {
   }
 
   @Test
-  void aSecondParserBringsItsFieldByFlow() throws Exception {
+  void aSecondParserAddsItsFieldByFlow() throws Exception {
     List<JsonNode> rows =
         last(
             "PARSE tcp_conn_time, http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (diff-group: group=method)");
@@ -361,7 +361,7 @@ class ClausesTest {
   }
 
   @Test
-  void severalProcessorsAreIndependentResults() throws Exception {
+  void severalProcessorsHaveIndependentResults() throws Exception {
     List<JsonNode> rows =
         rows(
             "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (top-k: k=1, w=1h), (group-count: group=method)");

@@ -170,7 +170,7 @@ class CollectorTest {
     throw new AssertionError("no agent " + Collector.NAME);
   }
 
-  /** A run: what switches sent, and what the queries say, by port. */
+  /** The results of a run by port: bytes that switches sent, and loads that the queries report. */
   private record Loads(
       Map<String, Long> sent,
       Map<String, Double> load,

@@ -34,7 +34,7 @@ final class Coordinated implements AutoCloseable {
     FlinkCluster in(Path folder) throws Exception;
   }
 
-  /** With one ZooKeeper server. */
+  /** Starts the services with one ZooKeeper server. */
   Coordinated(Path folder) throws Exception {
     this(folder, FlinkCluster::new);
   }
@@ -49,7 +49,7 @@ final class Coordinated implements AutoCloseable {
   }
 
   /**
-   * With three ZooKeeper servers.
+   * Starts the services with three ZooKeeper servers.
    *
    * @param address of this host at which other hosts reach the broker
    */

@@ -94,7 +94,7 @@ class DemoTest {
   }
 
   @Test
-  void tablesAreForPeople() {
+  void outputIsReadableTables() {
     Cli.Result result = Cli.run("demo", "--figures", folder.toString()).expectSuccess();
     assertThat(result.stdout())
         .contains("/product/")

@@ -35,7 +35,7 @@ class EventsTest {
   private static final long SECONDS = 60;
 
   @Test
-  void clientsGetTheEventsThatMeetWhere() throws Exception {
+  void clientsGetOnlyEventsThatMatchWhere() throws Exception {
     try (WebLink link = WebLink.open();
         Server server = Server.start("--interface", link.networkInterface())) {
       String id =

@@ -282,7 +282,7 @@ class LiveQueriesTest {
   }
 
   @Test
-  void aServerThatIsKilledTakesItsMonitorWithIt() throws Exception {
+  void aKilledServerEndsItsMonitor() throws Exception {
     try (Server other = Server.start("--interface", link.networkInterface())) {
       String id = other.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
       other.awaitState(id, "running");

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * A test with links or switches. Their names contain the process, so these tests run one after
- * another; those without this annotation run beside them.
+ * another; tests without this annotation run in parallel with them.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -127,7 +127,7 @@ final class MirroredNetwork implements AutoCloseable {
     return up(Fabric.up(links), hosts, MirroredNetwork::startServer);
   }
 
-  /** With the testbed's collector, and agents in other hosts. */
+  /** Starts a network with the testbed's collector, and agents in other hosts. */
   static MirroredNetwork upWithCollector(Set<String> hosts, String... options) throws Exception {
     Fabric fabric = Fabric.named();
     String registry = new FatTreePlan(fabric.name, 4, 0).controlAddress() + ":" + Server.freePort();

@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 /**
  * Measures the cost of a query's mirroring for a network, compared with the same rules installed
  * manually: one connection over the same switches, in each round without rules, with manual rules,
- * and with a query, in a random order. Prints each round and the ratios within rounds: least,
- * median, most. With manual rules, the copies are not read; with a query a monitor and the pipeline
- * share the cores with the switches, which the switches' own CPU time does not count.
+ * and with a query, in a random order. Prints each round and the ratios within rounds: min, median,
+ * max. With manual rules, the copies are not read; with a query a monitor and the pipeline share
+ * the cores with the switches, which the switches' own CPU time does not count.
  *
  * <p>Run by {@code bench/mirroring}.
  */

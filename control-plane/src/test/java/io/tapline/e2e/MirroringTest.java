@@ -205,7 +205,7 @@ class MirroringTest {
 
   /** Two monitors continuously see packets; each alone would soon exceed the query's limit. */
   @Test
-  void aLimitInPacketsIsForAllMonitorsTogether() throws Exception {
+  void aLimitInPacketsAppliesToAllMonitorsTogether() throws Exception {
     int most = 1500;
     List<Requests> steady =
         List.of(

@@ -33,26 +33,26 @@ class PartialCaptureTest {
   }
 
   @Test
-  void theFirstAndTheLastArePartial() throws Exception {
+  void theFirstAndTheLastWindowArePartial() throws Exception {
     assertThat(windows(capture(400, 900, 1_200, 2_500, 3_100), "w=1s, s=1s"))
         .containsExactly("0-1 partial 2", "1-2 1", "2-3 1", "3-4 partial 1");
   }
 
   @Test
-  void theFirstIsWholeIfTheCaptureBeginsWithIt() throws Exception {
+  void theFirstWindowIsWholeIfTheCaptureBeginsWithIt() throws Exception {
     assertThat(windows(capture(0, 900, 1_200, 2_500), "w=1s, s=1s"))
         .containsExactly("0-1 2", "1-2 1", "2-3 partial 1");
   }
 
   @Test
-  void slidingOnesArePartialUntilTheyAreFull() throws Exception {
+  void slidingWindowsArePartialUntilTheyAreFull() throws Exception {
     assertThat(windows(capture(400, 1_200, 2_500, 3_500, 4_100), "w=2s, s=1s"))
         .containsExactly(
             "-1-1 partial 1", "0-2 partial 2", "1-3 2", "2-4 2", "3-5 partial 2", "4-6 partial 1");
   }
 
   @Test
-  void tablesMarkThem() throws Exception {
+  void tablesMarkPartialWindows() throws Exception {
     String tables =
         Cli.run("run", query("w=1s, s=1s"), "--pcap", capture(400, 1_200, 2_100).toString())
             .expectSuccess()

@@ -79,7 +79,7 @@ class PluginTest {
   }
 
   @Test
-  void theSecondTimeItIsLeftOutAndNamed() throws Exception {
+  void aPluginThatFailsTwiceIsDisabledAndNamed() throws Exception {
     Path capture = capture(Map.of(1000, "CRASH", 2000, "HANG", 2500, "CRASH"));
     assertThat(run(capture).stderr())
         .contains(plugin)

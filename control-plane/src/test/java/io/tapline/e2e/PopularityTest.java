@@ -18,7 +18,7 @@ class PopularityTest {
   @TempDir Path folder;
 
   @Test
-  void serversComeWithAHotPageAndGoWithIt() throws Exception {
+  void serversAreAddedForAHotPageAndRemovedAfterwards() throws Exception {
     Fabric.requireNamespaces();
     String options = "--figures " + folder + " --calm 3 --hot 3 --after 2";
     try (Tutorial tutorial =

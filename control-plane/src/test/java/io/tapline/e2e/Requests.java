@@ -34,7 +34,7 @@ final class Requests implements AutoCloseable {
           time.sleep(pause)
       """;
 
-  /** A web server that serves nothing, and does not look up its own name. */
+  /** A web server without content, which does not resolve its own name. */
   private static final String SERVER =
       """
       import http.server, socketserver, sys

@@ -211,7 +211,7 @@ class SecondUserTest {
   }
 
   @Test
-  void aServerOnAnInterfaceIsItsUsersAlone() throws Exception {
+  void onlyItsUserReachesAServerOnAnInterface() throws Exception {
     try (Server server = Server.start(environment(), "--interface", "lo")) {
       String query = server.submit(QUERY);
       server.awaitState(query, "running");
@@ -237,7 +237,7 @@ class SecondUserTest {
   }
 
   @Test
-  void aServerWithTokensIsTheirHoldersAlone() throws Exception {
+  void onlyTokenHoldersReachAServerWithTokens() throws Exception {
     Path tokens = temporary.resolve("tokens.yaml");
     Cli.run("token", "--tokens", tokens.toString(), "--tenant", "ops", "--role", "admin")
         .expectSuccess();
@@ -249,7 +249,7 @@ class SecondUserTest {
   }
 
   @Test
-  void aRunIsItsUsersAlone() throws Exception {
+  void onlyItsUserReachesTheServicesOfARun() throws Exception {
     String capture = Cli.root().resolve(CAPTURE).toString();
     try (Cli.Running run =
         Cli.start(environment(), "run", QUERY, "--pcap", capture, "--speed", "1x")) {

@@ -118,7 +118,7 @@ class SecureSwitchTest {
   }
 
   @Test
-  void theBridgeThatTheCertificateNamesIsTakenAndTheOtherIsNot() throws Exception {
+  void onlyTheBridgeNamedInTheCertificateIsAccepted() throws Exception {
     bridge(OWN, 0x51);
     Await.until("its own bridge", PATIENCE, () -> switches().size() == 1);
     bridge(FOREIGN, 0x52);

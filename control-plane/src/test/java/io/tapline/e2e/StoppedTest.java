@@ -74,7 +74,7 @@ class StoppedTest {
 
   @ParameterizedTest
   @CsvSource({"TERM,143", "INT,130"})
-  void aSignalEndsARunInOrder(String name, int exitCode) throws Exception {
+  void aSignalEndsARunCleanly(String name, int exitCode) throws Exception {
     try (Cli.Running running = startRun()) {
       awaitPackets(running);
       List<ProcessHandle> children = running.process().descendants().toList();
@@ -88,7 +88,7 @@ class StoppedTest {
   }
 
   @Test
-  void aSignalBeforeTheJobsTasksRunEndsARunInOrder() throws Exception {
+  void aSignalBeforeTheJobsTasksRunEndsARunCleanly() throws Exception {
     try (Cli.Running running = startRun()) {
       awaitMonitor(running);
       List<ProcessHandle> children = running.process().descendants().toList();

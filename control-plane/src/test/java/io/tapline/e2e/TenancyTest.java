@@ -122,7 +122,7 @@ class TenancyTest {
   }
 
   @Test
-  void headersAreTheTeamsAlone() {
+  void aTeamSeesOnlyItsHeaders() {
     List<JsonNode> all = pairs(admin, "");
     List<JsonNode> mine = all.stream().filter(this::isMine).toList();
     assertThat(mine).isNotEmpty().hasSizeLessThan(all.size());
@@ -135,7 +135,7 @@ class TenancyTest {
   }
 
   @Test
-  void resultsAreTheTeamsAlone() throws Exception {
+  void aTeamSeesOnlyItsResults() throws Exception {
     Cli.Result refused = run(team, "query", "submit", QUERY.formatted(other));
     assertThat(refused.exitCode()).isNotZero();
     assertThat(refused.stderr()).contains(other + " is outside your subnets");

@@ -144,7 +144,7 @@ class TestbedTest {
   }
 
   @Test
-  void agentsAndNodesOfHostsComeBackWhenTheyAreKilledAndGoWithIt() throws Exception {
+  void killedAgentsAndNodesAreRestartedAndEndWithTheTestbed() throws Exception {
     FatTreePlan plan = new FatTreePlan(fabric.name, 2, 0);
     String registry = plan.controlAddress() + ":" + Server.freePort();
     String[] options = {"--k", "2", "--agents", "--control-plane", registry};
@@ -193,7 +193,7 @@ class TestbedTest {
 
   /** Two consecutive monitors read the switch's copies from shared memory. */
   @Test
-  void copiesComeThroughSharedMemory() throws Exception {
+  void copiesArriveThroughSharedMemory() throws Exception {
     assumeTrue(
         Files.exists(Path.of("/usr/lib/openvswitch-switch-dpdk")),
         "SKIPPED: openvswitch-switch-dpdk is missing");

@@ -26,7 +26,7 @@ class TextPolicyTest {
   private final Path capture = Cli.root().resolve("testbed/captures/http_small.pcap.zst");
 
   @Test
-  void onlyHashesOfAHashedTextLeave() throws Exception {
+  void hashedTextsLeaveTheMonitorOnlyAsHashes() throws Exception {
     Path inventory = folder.resolve("inventory.yaml");
     Files.writeString(inventory, "texts:\n  http_get:\n    url: hash\n");
     Map<String, Long> urls =

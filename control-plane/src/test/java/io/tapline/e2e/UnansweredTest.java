@@ -74,7 +74,7 @@ class UnansweredTest {
   private static final int PROCESSORS = 7;
 
   @Test
-  void theTutorialShowsThem() throws Exception {
+  void theTutorialShowsUnansweredRequests() throws Exception {
     try (Tutorial tutorial = new Tutorial("who-does-not-answer.md", Map.of(), Map.of())) {
       tutorial.run(started -> {});
       assertThat(tutorial.sessions()).isEqualTo(3);

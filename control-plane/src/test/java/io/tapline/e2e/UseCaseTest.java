@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 @MakesNetworkDevices
 class UseCaseTest {
   @Test
-  void thePapersTwoQueriesFindIt() throws Exception {
+  void thePapersTwoQueriesFindTheMisconfiguredServer() throws Exception {
     String port = Integer.toString(Server.freePort());
     String server = "http://127.0.0.1:" + port;
     try (Tutorial tutorial =

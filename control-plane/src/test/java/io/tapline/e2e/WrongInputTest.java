@@ -182,7 +182,7 @@ class WrongInputTest {
   }
 
   @Test
-  void directoryForACapture() throws Exception {
+  void directoryInsteadOfACapture() throws Exception {
     expectCaptureError(Files.createDirectory(folder.resolve("captures")), "captures", "directory");
   }
 
@@ -218,7 +218,7 @@ class WrongInputTest {
   }
 
   @Test
-  void interfaceThatIsNotThere() {
+  void missingInterface() {
     expectError(
         Cli.run("server", "--interface", "nosuch0", "--port", "0"), FAILED, "nosuch0", "lo");
   }
@@ -233,7 +233,7 @@ class WrongInputTest {
   }
 
   @Test
-  void portThatIsTaken() throws Exception {
+  void portInUse() throws Exception {
     try (Server server = Server.start("--pcap", capture().toString())) {
       String port = server.url().substring(server.url().lastIndexOf(':') + 1);
       expectError(Cli.run("server", "--port", port), FAILED, port, "--port");
@@ -241,14 +241,14 @@ class WrongInputTest {
   }
 
   @Test
-  void serverThatIsNotThere() throws Exception {
+  void unreachableServer() throws Exception {
     String url = "http://127.0.0.1:1";
     expectError(Cli.run("query", "list", "--server", url), FAILED, url, "tapline server");
     expectError(Cli.run("query", "list", "--server", "nonsense"), USAGE, "nonsense", "http://");
   }
 
   @Test
-  void brokerThatIsNotThere() throws Exception {
+  void unreachableBroker() throws Exception {
     String brokers = "127.0.0.1:1";
     expectRefusal(
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--brokers", brokers),
@@ -259,7 +259,7 @@ class WrongInputTest {
   }
 
   @Test
-  void wrongOptionsOfJava() {
+  void invalidJavaOptions() {
     for (String options : List.of("-Xmx4x", "-XX:+Nosuch", "Xmx4g")) {
       Cli.Result result = Cli.run(Map.of("TAPLINE_JAVA_OPTS", options), "parsers");
       expectError(result, USAGE, "tapline: TAPLINE_JAVA_OPTS: ");
@@ -268,7 +268,7 @@ class WrongInputTest {
   }
 
   @Test
-  void wrongInventory() throws Exception {
+  void invalidInventory() throws Exception {
     Path wrong = file("hosts.yaml", "hosts: [not, a, map]\n".getBytes());
     expectError(Cli.run("explain", QUERY, "--inventory", wrong.toString()), FAILED, "hosts.yaml");
     expectError(
@@ -279,7 +279,7 @@ class WrongInputTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"parsers", "fmt", "parse", "run"})
-  void fullDiskUnderTheOutput(String command) throws Exception {
+  void fullDiskForTheOutput(String command) throws Exception {
     List<String> line =
         switch (command) {
           case "fmt" -> Cli.tapline("fmt", QUERY);
@@ -299,7 +299,7 @@ class WrongInputTest {
   }
 
   @Test
-  void readerThatHasSeenEnough() {
+  void readerThatClosesThePipe() {
     List<String> shell = new ArrayList<>(List.of("sh", "-c", "\"$@\" | head -1", "sh"));
     shell.addAll(
         Cli.tapline("parse", "--parser", "http_get", "--pcap", capture().toString(), "--json"));
@@ -424,7 +424,7 @@ class WrongInputTest {
   }
 
   @Test
-  void nothingBuilt() throws Exception {
+  void programsThatAreNotBuilt() throws Exception {
     Path bin = Files.createDirectories(folder.resolve("clone/bin"));
     Files.copy(
         Cli.root().resolve("bin/tapline"),

@@ -11,7 +11,7 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
-/** TLS connections as such. */
+/** Opens TLS connections. */
 final class Doors {
   private static final int PATIENCE_MS = 20_000;
 

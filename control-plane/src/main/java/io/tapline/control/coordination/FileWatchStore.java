@@ -22,7 +22,7 @@ import java.util.Map;
 
 /**
  * Keeps watches in a JSON file, which each change replaces atomically. A lock on a second file
- * keeps out other servers; it ends with the process, however that ends.
+ * keeps out other servers; the system releases it when the process ends for any reason.
  */
 public final class FileWatchStore implements WatchStore, AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  *   /tapline/queries/ID     record of a query that has not ended
  *   /tapline/agents/NAME    hosts whose agents had a lease
  *   /tapline/watches/ID     record of a watch
- *   /tapline/heard          when each MultiLog node was last heard
+ *   /tapline/heard          time of the last contact of each MultiLog node
  *   /tapline/text-key       secret of the hashes of strings, if control planes were not given one
  * </pre>
  */

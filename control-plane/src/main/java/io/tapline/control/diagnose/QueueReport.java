@@ -19,7 +19,7 @@ public record QueueReport(
     List<String> verdict) {
 
   /**
-   * A time in which the queue was never empty and packets waited too long.
+   * A period in which the queue was never empty and packets waited too long.
    *
    * @param endNs time at which the last packet left, since the epoch like {@code beginNs}
    * @param delayNs longest wait of a packet

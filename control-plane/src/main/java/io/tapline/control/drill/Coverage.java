@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The times in which a node evaluated a watch. Times are nanoseconds since the epoch, by the
+ * The periods in which a node evaluated a watch. Times are nanoseconds since the epoch, by the
  * control plane's clock.
  *
  * @param incarnation start of the node that evaluates it; 0 if it is not known yet
- * @param sinceNs begin of the evaluation that has not been interrupted since
+ * @param sinceNs start of the evaluation that has not been interrupted since
  * @param notEvaluatedNs total length of all gaps, in nanoseconds
  * @param gaps the latest times without evaluation, oldest first
  */
@@ -17,7 +17,7 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
   public static final int MOST_GAPS = 16;
 
   /**
-   * A time in which the watch was not evaluated, or its alerts are lost.
+   * A period in which the watch was not evaluated, or its alerts are lost.
    *
    * @param fromNs latest time at which it is known to have been evaluated
    * @param toNs time at which the evaluation resumed

@@ -104,7 +104,7 @@ public final class DrillException extends Exception {
     };
   }
 
-  /** A node with which the TLS handshake fails is nevertheless there. */
+  /** A node with which the TLS handshake fails is up nevertheless. */
   private static String unreachable(Status status) {
     List<Throwable> causes = new ArrayList<>();
     for (Throwable each = status.getCause(); each != null; each = each.getCause()) {

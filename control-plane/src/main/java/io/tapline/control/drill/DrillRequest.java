@@ -28,7 +28,7 @@ public record DrillRequest(
     return filter.scope();
   }
 
-  /** A request of a caller whose scope is everything. */
+  /** A request of an unrestricted caller. */
   public DrillRequest(
       String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
     this(HeaderFilter.ofText(filter), fromNs, toNs, limit, nodes, stored);

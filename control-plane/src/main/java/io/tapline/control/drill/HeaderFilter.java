@@ -23,10 +23,10 @@ import java.util.stream.Stream;
  * @param scope scope of the caller
  */
 public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope scope) {
-  /** All headers, for a caller whose scope is everything. */
+  /** All headers, for an unrestricted caller. */
   public static final HeaderFilter ALL = ofText("");
 
-  /** A filter that the nodes parse, of a caller whose scope is everything. */
+  /** A filter that the nodes parse, of an unrestricted caller. */
   public static HeaderFilter ofText(String text) {
     return new HeaderFilter(text, Optional.empty(), Scope.EVERYTHING);
   }

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 /**
  * Measures how much snapshots slow down a node that ingests as fast as it can. Rounds without
  * snapshots alternate with rounds of periodic snapshots, over several nodes of this host. The first
- * one reads packets endlessly, alone on a core.
+ * node reads packets endlessly on a dedicated core.
  */
 public final class IngestBenchmark implements AutoCloseable {
   private static final Duration ROUND = Duration.ofMillis(500);

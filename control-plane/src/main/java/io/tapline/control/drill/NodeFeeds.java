@@ -68,7 +68,7 @@ final class NodeFeeds {
     heardNs.putAll(heard);
   }
 
-  /** Returns when each node was last heard, in nanoseconds since the epoch. */
+  /** Returns the time of each node's last contact, in nanoseconds since the epoch. */
   Map<String, Long> heard() {
     return Map.copyOf(heardNs);
   }

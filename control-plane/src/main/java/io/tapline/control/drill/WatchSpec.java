@@ -88,7 +88,7 @@ public record WatchSpec(
     this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, WatchRun.NODES);
   }
 
-  /** A watch of a caller whose scope is everything. */
+  /** A watch of an unrestricted caller. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,

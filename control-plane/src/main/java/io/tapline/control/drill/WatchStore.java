@@ -33,7 +33,7 @@ public interface WatchStore {
   /** Returns all records in the order in which the watches were added. */
   List<WatchRecord> watches() throws IOException;
 
-  /** Stores when each node was last heard, by name, in nanoseconds since the epoch. */
+  /** Stores the time of each node's last contact, by name, in nanoseconds since the epoch. */
   void putHeard(Map<String, Long> heardNs) throws IOException;
 
   /** Returns what {@link #putHeard} stored last. */

@@ -172,7 +172,7 @@ final class WatchTable {
     records = Collections.unmodifiableMap(changed);
   }
 
-  /** Stores when nodes were last heard. */
+  /** Stores the times of nodes' last contacts. */
   void putHeard(Map<String, Long> heardNs) {
     try {
       store().putHeard(heardNs);

@@ -119,7 +119,7 @@ final class QueryPlacements {
   }
 
   /**
-   * Lets switches copy both sides of queues to one of these hosts each, until the query is
+   * Makes switches copy both sides of queues to one of these hosts each, until the query is
    * released. Queues that have hosts and marks keep them.
    */
   synchronized Copies reserveCopies(String query, List<Queue> queues, Set<String> hosts) {
@@ -137,7 +137,7 @@ final class QueryPlacements {
   }
 
   /**
-   * Result of letting switches copy all their traffic.
+   * Result of reserving copies of all traffic.
    *
    * @param rules the rules for the copies
    * @param refusal reason why they can't; empty otherwise
@@ -152,7 +152,7 @@ final class QueryPlacements {
     return collected;
   }
 
-  /** Lets switches copy all their traffic to collectors until the query is released. */
+  /** Makes switches copy all their traffic to collectors until the query is released. */
   synchronized Collected reserveTraffic(String query, Traffic traffic) {
     if (state == null) {
       return new Collected(List.of(), "the inventory has no network");
@@ -240,7 +240,7 @@ final class QueryPlacements {
     }
   }
 
-  /** Lets the switches of this network mirror what queries need from now on. */
+  /** Makes the switches of this network mirror what queries need from now on. */
   synchronized void mirrorThrough(NetworkAdapter switches) {
     adapter = switches;
     mirror();

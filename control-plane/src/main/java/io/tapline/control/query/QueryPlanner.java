@@ -145,7 +145,7 @@ public final class QueryPlanner {
   }
 
   /**
-   * A query of queues or of all traffic.
+   * A query that measures queues or all traffic.
    *
    * @param plan the plan with the hosts and marks of the queues that switches copy, or with the
    *     collectors of their traffic

@@ -93,7 +93,7 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Lets the switches of this network mirror exactly what running queries need from now on.
+   * Makes the switches of this network mirror exactly what running queries need from now on.
    *
    * @param hosts agents whose monitors receive the copies; null if there are none
    */

@@ -44,7 +44,7 @@ class TokenTextTest {
   }
 
   @Test
-  void newEntriesAreAppendedWhateverFollows() {
+  void newEntriesAreAppendedBeforeTrailingComments() {
     String after = TokenText.add(FILE, entry("c"));
     assertThat(hashes(after)).containsExactly(Token.hash("a"), Token.hash("b"), Token.hash("c"));
     String added = "  - tenant: db\n    role: admin\n    sha256: \"" + Token.hash("c") + "\"\n";

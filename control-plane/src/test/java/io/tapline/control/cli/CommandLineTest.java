@@ -74,7 +74,7 @@ class CommandLineTest {
   }
 
   @Test
-  void aTokenIsNotSentInTheClearBeyondThisHost() throws IOException {
+  void aTokenIsNotSentToOtherHostsInTheClear() throws IOException {
     String token = Files.writeString(folder.resolve("token"), "secret").toString();
     for (String url : List.of("http://192.0.2.1:8480", "HTTP://control.example:8480")) {
       Result result = run("query", "list", "--server", url, "--token-file", token);

@@ -243,7 +243,7 @@ class DrillServiceTest {
   }
 
   @Test
-  void invalidQuestionsAreTheCallersFault() {
+  void invalidRequestsAreTheCallersFault() {
     assertThatThrownBy(() -> both.headers(all("dst_prt == 80")))
         .isInstanceOfSatisfying(
             DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))

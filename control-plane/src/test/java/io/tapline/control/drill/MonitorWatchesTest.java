@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Watches over the ends of their queries; MonitorWatchTest runs real ones. */
+/** Tests watches whose queries end; MonitorWatchTest runs real queries. */
 class MonitorWatchesTest {
   /** Queries that run until the test ends them. */
   private static final class Queries implements MonitorWatches.Runs {
@@ -141,7 +141,7 @@ class MonitorWatchesTest {
   }
 
   @Test
-  void anotherServerContinuesQueriesThatRunAndStartsThoseThatDoNot() throws Exception {
+  void anotherServerResumesRunningQueriesAndStartsMissingOnes() throws Exception {
     String kept = added();
     String lost = added();
     monitors.runIn(queries);

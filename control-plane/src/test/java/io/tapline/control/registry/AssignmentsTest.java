@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Simulated agents run the assignments of queries. */
 class AssignmentsTest extends LiveRegistry {
   @Test
-  void anAssignmentGoesThroughItsLife() throws Exception {
+  void anAssignmentPassesThroughAllStates() throws Exception {
     Peer peer = peer("h1", 1);
     AgentCommand assign = livesOnce(peer);
     assertThat(assign.getAssign().getPlan()).isEqualTo(PLAN);
@@ -23,7 +23,7 @@ class AssignmentsTest extends LiveRegistry {
   }
 
   @Test
-  void soDoesOneOfAnAgentOfTheVersionBefore() throws Exception {
+  void anAssignmentToAnOlderAgentPassesThroughAllStates() throws Exception {
     Peer peer = Peer.of(channel);
     peer.protocol = 0;
     peer.hello("h1", 1);
@@ -34,7 +34,7 @@ class AssignmentsTest extends LiveRegistry {
   }
 
   @Test
-  void wrongMessagesOfAnOlderAgentHarmNoLease() throws Exception {
+  void invalidMessagesOfAnOlderAgentAffectNoLease() throws Exception {
     Peer peer = Peer.of(channel);
     peer.protocol = 0;
     peer.hello("h1", 1);
@@ -85,7 +85,7 @@ class AssignmentsTest extends LiveRegistry {
 
   /** An agent that comes back may have been away when switches confirmed. */
   @Test
-  void thatSwitchesCopyIsSaidOfTheAssignedEpochAndAgainWhenTheAgentComesBack() throws Exception {
+  void copyingIsReportedForTheAssignedEpochAndAgainWhenTheAgentReturns() throws Exception {
     Peer first = peer("h1", 1);
     registry.assign("h1", "q", 2, PLAN, new Heard());
     assertThat(first.next().hasAssign()).isTrue();
@@ -101,7 +101,7 @@ class AssignmentsTest extends LiveRegistry {
   }
 
   @Test
-  void wordsAboutAnOlderEpochAreNotBelieved() throws Exception {
+  void reportsOfAnOlderEpochAreIgnored() throws Exception {
     Peer peer = peer("h1", 1);
     Heard heard = new Heard();
     registry.assign("h1", "q", 2, PLAN, heard);
@@ -156,7 +156,7 @@ class AssignmentsTest extends LiveRegistry {
   }
 
   @Test
-  void aQueryThatMovesIsAbandonedWhereItWasAndAssignedWhereItGoes() throws Exception {
+  void aMovedQueryIsAbandonedOnItsOldHostAndAssignedToItsNewOne() throws Exception {
     Peer from = peer("h1", 1);
     Peer to = peer("h2", 1);
     Heard heard = new Heard();

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class ClockOffsetTest {
   @Test
-  void theTruthIsWithinTheError() {
+  void theTrueOffsetIsWithinTheError() {
     Random random = new Random(1);
     for (int run = 0; run < 200; run++) {
       long truth = random.nextLong(-10_000_000_000L, 10_000_000_000L);
@@ -31,7 +31,7 @@ class ClockOffsetTest {
   }
 
   @Test
-  void aClockThatWasSetMeanwhileGivesNoOffset() {
+  void aClockSetDuringAnExchangeGivesNoOffset() {
     ClockOffset clock = new ClockOffset();
     clock.add(1_000, 5_000, 9_000, 2_000);
     clock.add(2_000, 5_000, 5_000, 1_000);
@@ -39,7 +39,7 @@ class ClockOffsetTest {
   }
 
   @Test
-  void aClockThatWasSetIsKnownFromTheNextExchange() {
+  void aClockChangeIsDetectedByTheNextExchange() {
     ClockOffset clock = new ClockOffset();
     long ms = 1_000_000;
     clock.add(0, 400 * ms + 10, 400 * ms + 10, 20);

@@ -60,7 +60,7 @@ class ErrorsTest {
   }
 
   @Test
-  void bytesThatAreNotText() throws Exception {
+  void invalidUtf8() throws Exception {
     HttpRequest.Builder request =
         rest.request(QUERIES)
             .header("Content-Type", "text/plain")
@@ -71,7 +71,7 @@ class ErrorsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {QUERIES, "/api/v1/explain"})
-  void wrongQueriesSayWhereAndWhat(String path) throws Exception {
+  void errorsInQueriesHaveAPositionAndAReason(String path) throws Exception {
     String query = "PARSE htp_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k)";
     JsonNode problem =
         Rest.problem(rest.post(path, "text/plain; charset=utf-8", query), 400, "query-rejected");
@@ -118,7 +118,7 @@ class ErrorsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"text/plain", "application/json"})
-  void lettersOfAllAlphabetsComeBack(String type) throws Exception {
+  void textInAnyScriptIsReturnedUnchanged(String type) throws Exception {
     String query = "PARSE größe_日本";
     String body = type.equals("text/plain") ? query : "{\"query\": \"" + query + "\"}";
     JsonNode problem =
@@ -195,7 +195,7 @@ class ErrorsTest {
   }
 
   @Test
-  void lastEventIdMustBeOneOfOurs() throws Exception {
+  void anUnknownLastEventIdIsRejected() throws Exception {
     HttpRequest.Builder request =
         rest.request(QUERIES + "/q-1/events").header("Last-Event-ID", "x");
     Rest.problem(rest.send(request), 400, "bad-request");
@@ -273,7 +273,7 @@ class ErrorsTest {
   }
 
   @Test
-  void answersHaveSecurityHeaders() throws Exception {
+  void responsesHaveSecurityHeaders() throws Exception {
     for (String path : List.of("/healthz", "/nothing", QUERIES)) {
       HttpResponse<String> response = rest.get(path);
       assertThat(response.headers().firstValue("X-Content-Type-Options")).hasValue("nosniff");
@@ -290,7 +290,7 @@ class ErrorsTest {
   }
 
   @Test
-  void aTakenPortIsNamed() {
+  void aPortInUseIsNamed() {
     RestOptions options = RestOptions.loopback(stored.server.port());
     assertThatThrownBy(() -> RestServer.start(stored.queries(), null, options))
         .isInstanceOfSatisfying(

@@ -172,7 +172,7 @@ class LinksTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"-1", "2", "80%25", "NaN", "1e-3", ""})
-  void wrongSharesAreErrors(String share) throws Exception {
+  void invalidSharesAreErrors(String share) throws Exception {
     assertThat(
             Rest.problem(ask(ADMIN, LINKS + "?min_share=" + share), 400, "bad-request")
                 .path("detail")

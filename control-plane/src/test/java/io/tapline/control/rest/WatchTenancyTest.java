@@ -245,7 +245,7 @@ class WatchTenancyTest {
     String id = alert.path("id").asText();
     String client = alert.path("key").path("src_ip").asText();
     JsonNode rows = Rest.json(drillAlert(WEB, id, "")).path("rows");
-    // The alert came as soon as the condition was met; the window went on.
+    // The alert came as soon as the condition was met; the window continued.
     assertThat(rows).hasSizeGreaterThanOrEqualTo(alert.path("value").asInt());
     for (JsonNode row : rows) {
       assertThat(row.path("src_ip").asText()).isEqualTo(client);

@@ -58,7 +58,7 @@ final class DiagnoseOutcastCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       paramLabel = "DIR",
-      description = "Write Figure 10 there, as CSV and SVG files.")
+      description = "Write Figure 10 to this folder, as CSV and SVG files.")
   private Path folder;
 
   @Mixin private ServerOption server;

@@ -200,7 +200,7 @@ public final class ServiceOptions {
     kafkaTls = withKafka.orElse(TlsFiles.NONE);
     if (withRedis.isPresent() && redis.isEmpty()) {
       throw new UsageException(
-          "--tls redis requires --redis: the embedded Redis is at a Unix socket");
+          "--tls redis requires --redis: the embedded Redis listens on a Unix socket");
     }
     if (withRedis.isPresent() && redis.startsWith("unix:")) {
       throw new UsageException("--tls redis requires --redis HOST:PORT; a Unix socket has no TLS");

@@ -54,7 +54,7 @@ public final class DemoCommand implements Callable<Integer> {
       names = "--figures",
       paramLabel = "DIR",
       description =
-          "Run a third query, for the bytes between tiers, and write Figures 9 to 11 of NetAlytics (Middleware'16) there, as CSV and SVG.")
+          "Run a third query, for the bytes between tiers, and write Figures 9 to 11 of NetAlytics (Middleware'16) to this folder, as CSV and SVG.")
   private Path figures;
 
   @Option(names = "--json", description = "Print result rows as JSON lines, then the finding.")

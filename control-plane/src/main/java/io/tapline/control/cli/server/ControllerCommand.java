@@ -67,7 +67,7 @@ public final class ControllerCommand implements Callable<Integer> {
   @Option(
       names = "--status",
       paramLabel = "FILE",
-      description = "Write the known state of the network there as JSON, each second.")
+      description = "Write the known state of the network to this file as JSON, every second.")
   private Path status;
 
   @Mixin private TlsOptions tls;

@@ -82,7 +82,10 @@ final class SimPlacementCommand implements Callable<Integer> {
           "With --optimum: max time for a proof; afterwards, the lower bound is used (default ${DEFAULT-VALUE}).")
   private int seconds;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write CSV and SVG files there.")
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write CSV and SVG files to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print rows as JSON lines.")

@@ -59,7 +59,10 @@ final class SimPopularityCommand implements Callable<Integer> {
       description = "The same seed gives the same requests (default ${DEFAULT-VALUE}).")
   private long seed;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write CSV and SVG files there.")
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write CSV and SVG files to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print minutes as JSON lines.")

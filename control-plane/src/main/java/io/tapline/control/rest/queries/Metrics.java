@@ -83,7 +83,7 @@ public final class Metrics implements AutoCloseable {
         .description("Open event streams")
         .register(registry);
     Gauge.builder("tapline.http.active", active::get)
-        .description("Requests being answered")
+        .description("Requests in progress")
         .register(registry);
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);

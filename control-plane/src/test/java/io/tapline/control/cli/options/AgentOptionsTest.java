@@ -21,14 +21,14 @@ class AgentOptionsTest {
   }
 
   @Test
-  void theGraceIsADuration() {
+  void theGracePeriodIsADuration() {
     assertThat(parsed().grace()).isEqualTo(Duration.ofSeconds(20));
     assertThat(parsed("--agents-grace", "2m").grace()).isEqualTo(Duration.ofMinutes(2));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "20", "4s", "25h", "999999999h"})
-  void oneThatIsNoneOrTooShortOrTooLongIsNamed(String text) {
+  void invalidGracePeriodsAreReported(String text) {
     assertThatThrownBy(() -> parsed("--agents-grace", text).grace())
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("--agents-grace " + text);

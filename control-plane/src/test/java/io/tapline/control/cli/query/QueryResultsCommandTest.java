@@ -36,7 +36,7 @@ class QueryResultsCommandTest {
   }
 
   @Test
-  void peopleSeeEscapesAndProgramsTheText() throws Exception {
+  void terminalsGetEscapedTextAndPipesGetRawText() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {
       stored.addFailed("q-1", "no host web\u202e1\u2028");
       assertThat(results(stored, "q-1")).endsWith("no host web\\u{202e}1\\u{2028}\n");

@@ -43,7 +43,7 @@ class RemotePartTest {
   }
 
   @Test
-  void anExceededLimitLeavesAMinimalRemainder() {
+  void anExceededLimitBecomesOneNanosecond() {
     OptionalLong endsAtNs = RemotePart.endsAtNs(NINETY, NOW_NS - 2 * MINUTE_NS, NOW_NS);
     Duration left = moved(new RemotePart(plan(NINETY), endsAtNs)).getLimit().getDuration();
     assertThat(left).isEqualTo(Duration.newBuilder().setNanos(1).build());

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Tests the controller with a simulated job: a queue of limited rate, measured with noise, and
- * monitors that put a new rate into force a second late.
+ * monitors that apply a new rate a second late.
  */
 class SamplingControllerTest {
   private static final double CAPACITY = 100_000;

@@ -11,8 +11,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the watch over a simulated job that reports every second or two, and a monitor that puts a
- * rate into force a second late and cuts batches of a thousand tuples.
+ * Tests the watch over a simulated job that reports every second or two, and a monitor that applies
+ * a rate a second late and cuts batches of a thousand tuples.
  */
 class SamplingWatchTest {
   private static final double LOAD = 100_000;

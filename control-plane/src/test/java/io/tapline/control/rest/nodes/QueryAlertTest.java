@@ -48,7 +48,7 @@ class QueryAlertTest {
   }
 
   @Test
-  void aNetworksAddressesAreItsGroup() throws Exception {
+  void aGroupOfANetworkSelectsItsAddresses() throws Exception {
     assertThat(headers("'key': {'src_ip': '10.1.2.0'}", NETWORKS).condition())
         .isEqualTo("(src_ip in 10.1.2.0/24) || (dst_ip in 10.1.2.0/24)");
     assertThat(headers("'key': {'src_ip': '2001:db8::'}", NETWORKS).condition())
@@ -56,7 +56,7 @@ class QueryAlertTest {
   }
 
   @Test
-  void aGroupThatHeadersDoNotHaveNeedsExemplars() {
+  void aGroupOfFieldsThatHeadersLackRequiresExemplars() {
     assertThatThrownBy(() -> headers("'key': {'url': '/a'}", "{}"))
         .isInstanceOf(DrillException.class)
         .hasMessageContaining("headers do not have the group {\"url\":\"/a\"}");
