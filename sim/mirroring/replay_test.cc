@@ -95,7 +95,7 @@ TEST(Replay, SamplesWaitAsLongAsTheQueueTakesAtAnyFactor) {
 }
 
 // Figure 10: a sender that puts a round trip's packets on the link at once.
-TEST(Replay, RollingAveragesJitterAndBurstsDoNot) {
+TEST(Replay, RollingAveragesJitterButBurstsDoNot) {
   std::vector<FlowSpec> flows = flows_of(1, 0.3, 20 * kMs);
   flows[0].pattern = rates::testing::Pattern::kBursts;
   flows[0].round_trip_ns = 300'000;

@@ -177,7 +177,7 @@ class AggregatesTest {
   }
 
   @Test
-  void namesAreFoundInEitherCase() {
+  void namesIgnoreCase() {
     assertThat(Aggregates.named("SUM")).isSameAs(Aggregates.named("sum"));
     assertThat(Aggregates.find("median")).isEmpty();
   }

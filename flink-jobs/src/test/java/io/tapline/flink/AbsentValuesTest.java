@@ -276,7 +276,7 @@ class AbsentValuesTest {
 
   /** Panes enter and leave the windows, and all operators restart in the middle. */
   @Test
-  void slidingWindowsDropThemWithTheirPane() throws Exception {
+  void slidingWindowsDropMissingValuesWithTheirPane() throws Exception {
     String sliding = "\"size\":\"2s\",\"slide\":\"1s\"";
     Plan plan =
         plan(

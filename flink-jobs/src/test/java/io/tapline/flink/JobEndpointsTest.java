@@ -81,7 +81,7 @@ class JobEndpointsTest {
   }
 
   @Test
-  void redisOutageIsWaitedFor() throws Exception {
+  void theJobWaitsDuringARedisOutage() throws Exception {
     Plan plan = Plans.plan("q-outage", 1, Plans.topK(10, "10s", "10s"));
     Workload workload = new Workload("q-outage", 1, 30, 300, 4);
     jobs.kafka.createTopic(plan.getTopic(), 1);
@@ -105,7 +105,7 @@ class JobEndpointsTest {
   }
 
   @Test
-  void aRedisThatIsNotThereFailsTheJobWithAClearMessage() throws Exception {
+  void anUnreachableRedisFailsTheJobWithAClearMessage() throws Exception {
     Plan plan = Plans.plan("q-no-redis", 1, Plans.topK(10, "10s", "10s"));
     jobs.kafka.createTopic(plan.getTopic(), 1);
     int nobody = FreePort.choose();

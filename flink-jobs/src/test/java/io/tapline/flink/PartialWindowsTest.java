@@ -27,7 +27,7 @@ class PartialWindowsTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void theFirstIsPartialUnlessTheWatchBeginsWithIt(boolean aligned) throws Exception {
+  void theFirstWindowIsPartialUnlessTheWatchBeginsWithIt(boolean aligned) throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       monitor.watchedSince(aligned ? 10 * SECOND : 10 * SECOND + 1);
       seconds(pipeline, monitor, 10, 13);
@@ -36,7 +36,7 @@ class PartialWindowsTest {
   }
 
   @Test
-  void slidingOnesArePartialUntilTheyAreFull() throws Exception {
+  void slidingWindowsArePartialUntilTheyAreFull() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "5s", "1s"))) {
       monitor.watchedSince(10 * SECOND);
       seconds(pipeline, monitor, 10, 13);
@@ -211,14 +211,14 @@ class PartialWindowsTest {
   /** More requests may have gone unseen. */
   @ParameterizedTest
   @ValueSource(strings = {"BELOW", "AT_MOST"})
-  void fewInAPartOfAWindowAreNoAlert(String comparison) throws Exception {
+  void fewTuplesInAPartialWindowAreNoAlert(String comparison) throws Exception {
     assertThat(alertsOf(comparison, 2)).isEqualTo("12");
   }
 
   /** Unseen requests would only add to them. */
   @ParameterizedTest
   @ValueSource(strings = {"ABOVE", "AT_LEAST"})
-  void manyInAPartOfAWindowAreAnAlert(String comparison) throws Exception {
+  void manyTuplesInAPartialWindowAreAnAlert(String comparison) throws Exception {
     assertThat(alertsOf(comparison, 7)).startsWith("11p");
   }
 

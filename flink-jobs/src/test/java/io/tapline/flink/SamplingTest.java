@@ -27,7 +27,7 @@ class SamplingTest {
    */
   @ParameterizedTest
   @CsvSource({"400, 1, 0.25", "400, 30, 0.25", "2000, 30, 0.05", "400, 10, 0.8"})
-  void boundsHoldTheTruthInMostTrials(int flows, int tuples, double rate) throws Exception {
+  void boundsContainTheTruthInMostTrials(int flows, int tuples, double rate) throws Exception {
     int held = 0;
     double spread = 0;
     for (int seed = 0; seed < TRIALS; seed++) {

@@ -45,7 +45,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void windowsContinueWithoutItAndNameIt() throws Exception {
+  void windowsContinueWithoutASilentMonitorAndNameIt() throws Exception {
     pipeline.listen(0, ROUNDS - 1, true);
     say(0, talks, 6);
     assertThat(ends()).as("no monitor wrote to its partition").containsExactly(1L, 2L, 3L);
@@ -114,7 +114,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void theStreamEndsWithoutIt() throws Exception {
+  void theStreamEndsWithoutASilentMonitor() throws Exception {
     pipeline.listen(1, ROUNDS, true);
     pipeline.feed(0, talks.batch(6 * SECOND, List.of(get(5))).toByteArray());
     pipeline.feed(0, talks.end(6 * SECOND + 1).toByteArray());

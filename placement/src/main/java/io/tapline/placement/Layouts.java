@@ -70,7 +70,7 @@ public final class Layouts {
     for (int i = 0; i < input.length; i++) {
       if (input[i] != processes.get(i).inputBps()) {
         wrong.add(
-            "%s %d says %,d but gets %,d"
+            "%s %d declares %,d but receives %,d"
                 .formatted(kind, i, processes.get(i).inputBps(), input[i]));
       }
       if (input[i] > capacity) {

@@ -40,12 +40,12 @@ public record Sizes(
       throw new IllegalArgumentException("a process needs a capacity");
     }
     if (extractedPerMille < 0 || extractedPerMille > 1000) {
-      throw new IllegalArgumentException("a monitor gives out 0 to 1000 per mille of its input");
+      throw new IllegalArgumentException("a monitor's output is 0 to 1000 per mille of its input");
     }
     if (Math.multiplyHigh(monitorBps, extractedPerMille) != 0
         || monitorBps * extractedPerMille / 1000 > aggregatorBps) {
       throw new IllegalArgumentException(
-          "one aggregator must be able to take what a monitor gives");
+          "an aggregator must be able to process the output of a monitor");
     }
   }
 

@@ -21,7 +21,7 @@ class DeploymentTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-  void everyStepLeavesARightLayout(int seed) {
+  void everyStepLeavesAValidLayout(int seed) {
     Random random = new Random(seed);
     Topology topology = FatTree.of(6, HostMaker.uniform(24, 128));
     Deployment deployment = Deployment.empty(topology, Sizes.PAPER);

@@ -36,7 +36,7 @@ class StrategiesTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
-  void papersStrategiesGiveRightLayouts(int part) {
+  void thePapersStrategiesGiveValidLayouts(int part) {
     int placed = 0;
     for (int seed = 100 * part; seed < 100 * part + 100; seed++) {
       Problem problem = Problems.random(seed);
@@ -57,7 +57,7 @@ class StrategiesTest {
   }
 
   @Test
-  void oursDominateNetalyticsNetwork() {
+  void ourStrategiesDominateNetalyticsNetwork() {
     int fewer = 0;
     for (int seed = 0; seed < 8; seed++) {
       Problem problem = Problems.random(seed);
@@ -119,12 +119,12 @@ class StrategiesTest {
                 .as(name)
                 .isInstanceOf(PlacementException.class)
                 .hasMessage(
-                    "the flow from h-0-0-0 to h-1-0-1 has 10,000,000,001 bit/s, but a monitor takes"
+                    "the flow from h-0-0-0 to h-1-0-1 has 10,000,000,001 bit/s, but a monitor processes"
                         + " 10,000,000,000: sample it, or give monitors more"));
   }
 
   @Test
-  void aLackOfRoomIsAnError() {
+  void insufficientCapacityIsAnError() {
     Topology topology = FatTree.of(4, HostMaker.uniform(1, 128));
     Flows flows = new Flows.Builder(1).add(0, 5, 1000).build();
     Problem problem = new Problem(topology, flows, Sizes.PAPER);

@@ -9,7 +9,7 @@ import java.util.Optional;
 /**
  * A plan with notes, or errors: there is a plan if and only if there are no errors.
  *
- * @param plan empty if the query is wrong
+ * @param plan empty if the query is invalid
  * @param notes warnings and explanations; they may accompany errors
  * @param errors errors by position in the text
  */

@@ -134,7 +134,7 @@ class PacketConditionTest {
   @ParameterizedTest(name = "{0}")
   @ValueSource(
       strings = {"burst(bytes, 100us) > 60KB", "sum(unacked_bytes) / sum(in_flight_bytes) > 0.5"})
-  void whatCannotBeAddedUpHasNoWindowsThatOverlap(String when) {
+  void nonAdditiveFunctionsHaveNoOverlappingWindows(String when) {
     assertThat(Fixtures.errors(query("when=\"%s\", every=10ms, w=20ms".formatted(when))))
         .contains("windows that overlap have no ");
   }

@@ -280,7 +280,8 @@ public final class TupleColumns {
       // Rows without a value are written as one of no bytes.
       boolean none = length == 0 && !column.getPresent().isEmpty();
       if (address && length != 4 && length != 16 && !none) {
-        throw malformed("column " + column.getName() + " holds an address of " + length + " bytes");
+        throw malformed(
+            "column " + column.getName() + " contains an address of " + length + " bytes");
       }
       start = end;
     }

@@ -33,7 +33,7 @@ class GoldenTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   @Test
-  void tuplesHoldTheRowsOfTheJsonFile() throws IOException {
+  void tuplesContainTheRowsOfTheJsonFile() throws IOException {
     TupleBatch batch = TupleBatch.parseFrom(Files.readAllBytes(GOLDEN.resolve("tuples.batch")));
     List<String> lines = Files.readAllLines(GOLDEN.resolve("tuples.rows.jsonl"));
     assertThat(batch.getRows()).isEqualTo(lines.size());
@@ -95,7 +95,7 @@ class GoldenTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"tuples.batch", "heartbeat.batch", "end_of_stream.batch"})
-  void batchEncodesAgainToTheSameBytes(String name) throws IOException {
+  void batchIsReencodedToTheSameBytes(String name) throws IOException {
     byte[] bytes = Files.readAllBytes(GOLDEN.resolve(name));
     TupleBatch batch = TupleBatch.parseFrom(bytes);
     assertThat(batch.getUnknownFields().asMap()).isEmpty();
@@ -104,7 +104,7 @@ class GoldenTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"top_k.plan.json", "diff_group.plan.json"})
-  void planEncodesAgainToTheSameJson(String name) throws IOException {
+  void planIsReencodedToTheSameJson(String name) throws IOException {
     String text = Files.readString(GOLDEN.resolve(name));
     String again = JsonFormat.printer().preservingProtoFieldNames().print(parse(text));
     assertThat(MAPPER.readTree(again)).isEqualTo(MAPPER.readTree(text));

@@ -32,7 +32,7 @@ class EstimateTest {
   /** Among equals, the first ten by estimate are those that were overestimated. */
   @ParameterizedTest
   @ValueSource(doubles = {0.01, 0.08, 0.3, 0.8})
-  void allRowsOfARankingAreWithinTheirBoundsIn95OfAHundredWindows(double rate) {
+  void allRowsOfARankingAreWithinTheirBoundsIn95PercentOfWindows(double rate) {
     int together = 0;
     int ofTheFirst = 0;
     for (int seed = 0; seed < WINDOWS; seed++) {

@@ -53,7 +53,7 @@ class NetworkPlanTest {
   }
 
   @Test
-  void ofTwoNamedSidesTheCheaperMirrors() {
+  void theCheaperOfTwoNamedSidesMirrors() {
     Match match =
         Match.newBuilder()
             .addFrom(address("10.0.2.1/32", 0))

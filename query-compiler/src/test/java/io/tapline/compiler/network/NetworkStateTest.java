@@ -69,7 +69,7 @@ class NetworkStateTest {
   }
 
   @Test
-  void onlyHostsInUseGetMonitorsAndTheSideThatHasSomeMirrors() {
+  void onlyAvailableHostsGetMonitorsAndTheirSideMirrors() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1"));
     state = state.add("q", between("10.1.0.0/32", "10.0.0.0/8")).after();
     assertThat(state.monitorHosts().values()).containsExactly("h-1-0-1");

@@ -17,7 +17,7 @@ class LldpTest {
   }
 
   @Test
-  void withoutTheKeyItIsForged() {
+  void aFrameWithoutTheKeyIsForged() {
     byte[] frame = new Lldp(new byte[] {1, 2, 4}).frame(PORT, 77);
     assertThat(lldp.read(frame).kind()).isEqualTo(Lldp.Kind.FORGED);
   }

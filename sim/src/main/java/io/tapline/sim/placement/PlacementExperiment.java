@@ -40,7 +40,7 @@ public final class PlacementExperiment {
       flows = List.copyOf(flows);
       readings = List.copyOf(readings);
       if (runs < 1 || flows.isEmpty() || readings.isEmpty()) {
-        throw new IllegalArgumentException("an experiment needs runs, flows and a reading");
+        throw new IllegalArgumentException("an experiment needs runs, flows and an interpretation");
       }
     }
   }
@@ -152,7 +152,7 @@ public final class PlacementExperiment {
     return csv.append('\n').toString();
   }
 
-  /** Draws Figure 7 or 8 of a reading. */
+  /** Draws Figure 7 or 8 of an interpretation. */
   public static String plot(List<Row> rows, Reading reading, Measure... measures) {
     boolean processes = measures[0] == Measure.PROCESSES;
     Plot plot =

@@ -147,7 +147,7 @@ public final class PopularityExperiment {
     List<Map<String, Long>> expected = List.copyOf(sent.values());
     if (expected.size() != windows.size()) {
       throw new IllegalStateException(
-          windows.size() + " windows came out of " + expected.size() + " minutes");
+          windows.size() + " windows were written for " + expected.size() + " minutes");
     }
     for (int i = 0; i < windows.size(); i++) {
       for (Map.Entry<String, Long> row : windows.get(i).entrySet()) {
