@@ -240,8 +240,8 @@ def main():
     parser = argparse.ArgumentParser(prog="tapline bench end-to-end", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--units", default="1,2,3,4", help="numbers of units, separated by commas [1,2,3,4]")
-    parser.add_argument("--seconds", type=float, default=30, help="how long is captured [30]")
-    parser.add_argument("--out", metavar="DIR", help="write JSON and SVG there")
+    parser.add_argument("--seconds", type=float, default=30, help="duration of the capture in seconds [30]")
+    parser.add_argument("--out", metavar="DIR", help="write JSON and SVG to this folder")
     parser.add_argument("--json", action="store_true", help="print rows as JSON lines")
     parser.add_argument("--ram", default="/dev/shm", help="RAM disk for the broker's log [/dev/shm]")
     arguments = parser.parse_args()

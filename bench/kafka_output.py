@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many tuples per second tapline-monitor delivers to a real Kafka broker, compared with the same run with a null output.
+"""Measures the number of tuples per second that tapline-monitor delivers to a real Kafka broker, compared with a null output in the same run.
 
 One broker runs on the same host, in one process with little tuning (monitors/testing/kafka_broker.py). The workload is http_get
 over http_zipf, repeated as in offline_monitor.py. When reading a file the output waits for the broker, so nothing is lost: the

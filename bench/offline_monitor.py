@@ -140,7 +140,7 @@ def own_captures(captures, folder, pairs, rows):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--pairs", type=int, default=7, help="runs of each program (7)")
-    arguments.add_argument("--parser", action="append", help="measure this one, or several with commas between, only")
+    arguments.add_argument("--parser", action="append", help="measure only this parser, or several separated by commas")
     arguments.add_argument("--capture", help="a .pcap or .pcap.zst file (http_zipf of TAPLINE_CAPTURES)")
     arguments.add_argument("--own", action="store_true", help="each parser on a capture of its protocol")
     arguments.add_argument("--json", metavar="FILE", help="write the results there too")

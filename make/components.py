@@ -64,7 +64,7 @@ STYLE = """<style>
 
 
 def component(language, folder):
-    """The component of a folder or package in a table."""
+    """Returns the component of a folder or package in a table."""
     if folder == SEPARATE:
         return language, folder
     name = folder.replace(".", "/").split("/")[0]
@@ -72,7 +72,7 @@ def component(language, folder):
 
 
 def uses(tables):
-    """The components that each component may use, from {language: (rules, everywhere)}."""
+    """Returns the components that each component may use, from {language: (rules, everywhere)}."""
     found = {("", SHARED): set()}
     for language, (rules, everywhere) in tables.items():
         for folder, allowed in rules.items():
@@ -83,7 +83,7 @@ def uses(tables):
 
 
 def arrows(found):
-    """The pairs (component, used) that do not follow from two or more others. Raises CycleError if components use each other."""
+    """Returns the pairs (component, used) that do not follow from two or more others. Raises CycleError if components use each other."""
     reached = {}
     for each in graphlib.TopologicalSorter(found).static_order():
         reached[each] = set(found.get(each, ())).union(*(reached[used] for used in found.get(each, ())))
@@ -97,13 +97,13 @@ def name(each):
 
 
 def faults(found):
-    """The components that lack a place in the drawing, or have one without need, as messages."""
+    """Returns messages about components that lack a place in the drawing, and about unnecessary places."""
     missing = [f"make/components.py: PLACES has no line for {name(each)}" for each in sorted(set(found) - set(PLACES))]
     return missing + [f"make/components.py: PLACES has a line for {name(each)}, which no table names" for each in sorted(set(PLACES) - set(found))]
 
 
 def arrow(place, used):
-    """A line from the bottom of one box to the top of another, as vertical as their places allow."""
+    """Draws a line from the bottom of one box to the top of another, as vertical as their places allow."""
     def within(x, box):
         return max(box.left + MARGIN, min(x, box.left + box.width - MARGIN))
 
@@ -119,7 +119,7 @@ def box(each, place):
 
 
 def svg(found):
-    """The drawing. REQUIRES: faults(found) is empty."""
+    """Returns the drawing. REQUIRES: faults(found) is empty."""
     drawn = arrows(found)
     described = "; ".join(f"{name(each)} uses {', '.join(name(used) for user, used in drawn if user == each)}"
                           for each in sorted({user for user, _ in drawn}))

@@ -43,7 +43,7 @@ class Faults(unittest.TestCase):
         files.update({path: files.get(path, "") + text for path, text in changed.get("files", {}).items()})
         return includes.check(changed.get("table", TABLE), files)
 
-    def test_none(self):
+    def test_an_allowed_tree_has_no_faults(self):
         self.assertEqual([], self.faults())
 
     def test_an_include_that_is_not_allowed(self):

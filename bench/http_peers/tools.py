@@ -53,7 +53,7 @@ class Matcher(Tool):
 
 
 class Tapline(Tool):
-    """Tuples whose `partial` names a missing message are halves, no pairs."""
+    """Tuples whose `partial` names a missing message are halves, not pairs."""
 
     def pairs(self, folder):
         with open(os.path.join(folder, "stdout")) as file:

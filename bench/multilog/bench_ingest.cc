@@ -21,7 +21,7 @@ struct Line {
   }
 };
 
-// Records a second when copying, with the same stamping of time, into touched huge pages; one thread per writer.
+// Returns records per second of a plain copy into touched huge pages, with the same time stamps; one thread per writer.
 double copy_baseline(const Arguments& arguments, bool streaming) {
   const size_t bytes = std::min<size_t>(arguments.records, 20000000) / arguments.writers * kRowBytes;
   std::vector<uint8_t*> memory;

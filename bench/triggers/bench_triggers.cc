@@ -5,7 +5,7 @@
 //
 //   bench_triggers [--json] [--part PART] [--quick]
 //
-// Exit code 1 if a packet is uncounted or an event is wrong; times are never judged.
+// Exit code 1 if a packet is uncounted or an event is wrong; times never affect it.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// A lane whose queue receives twice as many packets as it can process: what the queue has no room for is lost.
+// A lane whose queue receives twice as many packets as it can process: packets that find no room in the queue are lost.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kWindows = 30;
 constexpr size_t kBurst = 64;
 
-// The queue of a NIC: what arrives while it is full is lost. Packets arrive evenly, by the lane's CPU time.
+// The queue of a NIC: packets that arrive while it is full are lost. Packets arrive evenly, by the lane's CPU time.
 class Queue {
  public:
   static constexpr uint64_t kSlots = 4096;

@@ -1,4 +1,4 @@
-// Trumpet's base case and what it can be varied in: triggers, patterns, groups, and the share of packets that match.
+// Trumpet's base case and its variations: triggers, patterns, groups, and the share of packets that match.
 #include "bench/triggers/parts.h"
 
 namespace tapline::bench {

@@ -1,5 +1,5 @@
-// How packets reach the engine, and what its parts bring: bursts, sizes of packets, copies, each optimisation off, and
-// the time that a sweep keeps a lane from its queue.
+// Measures the effect of bursts, packet sizes, copies and each optimisation, and the time for which a sweep keeps a
+// lane from its queue.
 #include <sys/prctl.h>
 #include <x86intrin.h>
 

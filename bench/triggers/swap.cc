@@ -33,7 +33,7 @@ class WindowCheck final : public trigger::EventSink {
   const Workload& workload_;
 };
 
-// Makes the programs: of each, some triggers are others than in the one before, with new IDs.
+// Creates the programs: each replaces some triggers of the previous one with others, under new IDs.
 class Programs {
  public:
   Programs(const Workload& workload, uint32_t replaced) : triggers_(workload.triggers()), replaced_(replaced) {}

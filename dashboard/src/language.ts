@@ -57,7 +57,7 @@ export interface Names {
   processors: Processor[];
 }
 
-/** Replaces strings and comments by blanks, since they contain no clauses. */
+/** Replaces strings and comments with spaces, since they contain no clauses. */
 function plain(text: string): string {
   return text.replace(/"(?:[^"\\\n]|\\.)*"?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (match) => " ".repeat(match.length));
 }

@@ -13,7 +13,7 @@ def seconds(value):
 def missing_words(episode):
     if not episode.named:
         return "0"
-    return f"{episode.named}, told: " + ", ".join(f"`{reason}` {count}" for reason, count in sorted(episode.told.items()))
+    return f"{episode.named}, reported: " + ", ".join(f"`{reason}` {count}" for reason, count in sorted(episode.told.items()))
 
 
 def wrong_words(episode):

@@ -36,7 +36,7 @@ def check_panel(board, panel, taken, sources):
     cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
     require(cells and place["x"] + place["w"] <= COLUMNS and not cells & taken, f"{where}: is not within the grid, or on top of another")
     taken |= cells
-    require(panel["targets"] and all(target["expr"] for target in panel["targets"]), f"{where}: asks nothing")
+    require(panel["targets"] and all(target["expr"] for target in panel["targets"]), f"{where}: has no query")
     return [target["expr"] for target in panel["targets"]]
 
 

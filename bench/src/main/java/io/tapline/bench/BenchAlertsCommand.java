@@ -49,7 +49,8 @@ final class BenchAlertsCommand implements Callable<Integer> {
       names = "--flush-ms",
       paramLabel = "N",
       defaultValue = "100",
-      description = "How often a monitor sends (default ${DEFAULT-VALUE}, as tapline-monitor).")
+      description =
+          "Sending interval of the monitors (default ${DEFAULT-VALUE}, as tapline-monitor).")
   private int flushMs;
 
   @Option(
@@ -174,7 +175,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
       outcome = measured.run(services.endpoints(), services.folder());
     }
     if (outcome.latenciesMs().isEmpty()) {
-      throw new CommandException("no alert came of " + outcome.missed() + " bursts");
+      throw new CommandException("no alert for " + outcome.missed() + " bursts");
     }
     print(outcome);
     return outcome.missed() == 0;

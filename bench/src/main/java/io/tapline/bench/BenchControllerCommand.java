@@ -29,7 +29,7 @@ final class BenchControllerCommand implements Callable<Integer> {
       names = "--switches",
       paramLabel = "N",
       defaultValue = "1000",
-      description = "How many (default ${DEFAULT-VALUE}).")
+      description = "Number of switches (default ${DEFAULT-VALUE}).")
   private int switches;
 
   @Option(
@@ -39,7 +39,10 @@ final class BenchControllerCommand implements Callable<Integer> {
       description = "Rules of each (default ${DEFAULT-VALUE}).")
   private int rules;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write controller.json there.")
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write controller.json to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print a JSON line per row.")

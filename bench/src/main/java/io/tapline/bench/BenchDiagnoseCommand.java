@@ -42,17 +42,20 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       paramLabel = "N",
       split = ",",
       defaultValue = "1,2,4,8,16,32,64,99",
-      description = "How many flows, each to another host (default ${DEFAULT-VALUE}).")
+      description = "Number of flows, each to another host (default ${DEFAULT-VALUE}).")
   private List<Integer> flows;
 
   @Option(
       names = "--times",
       paramLabel = "N",
       defaultValue = "25",
-      description = "How many of each are measured (default ${DEFAULT-VALUE}).")
+      description = "Number of measurements of each (default ${DEFAULT-VALUE}).")
   private int times;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write CSV and SVG files there.")
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write CSV and SVG files to this folder.")
   private Path folder;
 
   BenchDiagnoseCommand(Console console) {

@@ -41,7 +41,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       paramLabel = "N",
       split = ",",
       defaultValue = "1,8,32,128",
-      description = "How many nodes (default ${DEFAULT-VALUE}).")
+      description = "Number of nodes (default ${DEFAULT-VALUE}).")
   private List<Integer> nodes;
 
   @Option(
@@ -62,7 +62,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       names = "--times",
       paramLabel = "N",
       defaultValue = "1000",
-      description = "How many of each are measured (default ${DEFAULT-VALUE}).")
+      description = "Number of measurements of each (default ${DEFAULT-VALUE}).")
   private int times;
 
   @Option(names = "--json", description = "Print a JSON line per row.")
@@ -173,7 +173,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       console.line(
           String.format(
               Locale.ROOT,
-              "  the model assumes: nodes work at the same time, one takes %,.0f µs, each more %.1f µs of CPU here,"
+              "  the model assumes: nodes work in parallel, the first takes %,.0f µs, each further one %.1f µs of CPU here,"
                   + " spread evenly over the cores; the network adds nothing",
               one.p50(),
               each));
@@ -214,12 +214,12 @@ final class BenchDrillCommand implements Callable<Integer> {
     try (AlertBenchmark benchmark = new AlertBenchmark(program, capture)) {
       double[] micros = benchmark.measure(ALERTS_FOR);
       if (micros.length == 0) {
-        throw new CommandException("no alert came");
+        throw new CommandException("no alert arrived");
       }
       console.line(
           String.format(
               Locale.ROOT,
-              "%d alerts, from found to here: p50 %,.0f µs, p90 %,.0f µs, p99 %,.0f µs, most %,.0f µs",
+              "%d alerts, from detection to receipt: p50 %,.0f µs, p90 %,.0f µs, p99 %,.0f µs, most %,.0f µs",
               micros.length,
               micros[micros.length / 2],
               micros[micros.length * 9 / 10],

@@ -40,7 +40,10 @@ final class BenchEndToEndCommand implements Callable<Integer> {
       description = "RAM disk for the brokers' logs (default ${DEFAULT-VALUE}).")
   private Path ram;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write JSON and SVG files there.")
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write JSON and SVG files to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print rows as JSON lines.")

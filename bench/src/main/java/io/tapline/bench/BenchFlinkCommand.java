@@ -115,7 +115,10 @@ final class BenchFlinkCommand implements Callable<Integer> {
       description = "Length of the part steady (default ${DEFAULT-VALUE}).")
   private int seconds;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write JSON and SVG files there.")
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write JSON and SVG files to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print rows as JSON lines.")

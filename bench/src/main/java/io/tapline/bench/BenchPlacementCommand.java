@@ -6,7 +6,9 @@ import io.tapline.control.cli.console.Console;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code tapline bench placement}: up to ten million flows, and one more query beside others. */
+/**
+ * {@code tapline bench placement}: up to ten million flows, and one more query alongside others.
+ */
 @Command(
     name = "placement",
     description =

@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "sampling",
     description =
-        "SAMPLE auto with a consumer that a Kafka quota limits to a share of the load: rate, lag, bounds; then the load falls.")
+        "SAMPLE auto with a consumer limited by a Kafka quota to a share of the load: rate, lag, bounds; then the load falls.")
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -68,7 +68,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       description = "Share of the load that the consumer may read (default ${DEFAULT-VALUE}).")
   private double share;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write an SVG file there.")
+  @Option(names = "--out", paramLabel = "DIR", description = "Write an SVG file to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print the result as JSON.")
@@ -84,7 +84,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       throw new UsageException(
           "--seconds is above "
               + SETTLED
-              + ", --quiet-seconds not negative, --load at least 100, --share above 0 to 1");
+              + ", --quiet-seconds not negative, --load at least 100, --share above 0 and at most 1");
     }
     Outcome outcome;
     try (EmbeddedServices services = EmbeddedServices.start()) {
@@ -180,7 +180,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
         outcome.course().stream()
             .map(each -> new Plot.Point(each.second(), 100 * each.load() / most, 0))
             .toList();
-    return new Plot("SAMPLE auto, a consumer held to a share of the load", "seconds", "% and s")
+    return new Plot("SAMPLE auto, a consumer limited to a share of the load", "seconds", "% and s")
         .line("load, % of the highest", loads, true)
         .line("flows kept, %", rates, false)
         .line("lag of the job, s", lags, true)

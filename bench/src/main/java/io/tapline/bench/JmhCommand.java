@@ -47,7 +47,7 @@ abstract class JmhCommand implements Callable<Integer> {
       description = "Length of an iteration of a repeated benchmark (default ${DEFAULT-VALUE}).")
   private int seconds;
 
-  @Option(names = "--out", paramLabel = "DIR", description = "Write JMH's JSON there.")
+  @Option(names = "--out", paramLabel = "DIR", description = "Write JMH's JSON to this folder.")
   private Path folder;
 
   @Option(names = "--json", description = "Print results as JSON lines.")

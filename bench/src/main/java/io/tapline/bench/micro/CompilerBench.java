@@ -57,7 +57,7 @@ public class CompilerBench {
         "PARSE tcp_conn_time, http_get FROM * TO %s WHERE status >= 500 LIMIT 90s SAMPLE auto PROCESS (top-k: k=10, w=10s)"
             .formatted(list);
     if (compile().plan().isEmpty()) {
-      throw new IllegalStateException("the query is wrong: " + compile().errors());
+      throw new IllegalStateException("the query is invalid: " + compile().errors());
     }
   }
 
