@@ -266,7 +266,7 @@ class Monitor {
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
   EventBell bell_;
-  std::vector<std::unique_ptr<EventRing>> event_rings_;  // one per unit, if there is a controller
+  std::vector<std::unique_ptr<EventRing>> event_rings_;  // a ring per unit, if there is a controller
   std::vector<EventSource> event_sources_;
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;

@@ -198,7 +198,7 @@ class MultiLog {
     uint64_t late_wakeups = 0, wakeups = 0;
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;
-    uint64_t frozen_ns = 0;  // of completed freezes
+    uint64_t frozen_ns = 0;  // total duration of completed freezes
     bool frozen = false;
   };
   virtual Statistics statistics() const = 0;

@@ -29,7 +29,7 @@ struct Trial {
 
 // A stretch of a trial between two samples.
 struct Window {
-  double at_s;  // since the end of the warm-up
+  double at_s;  // time since the end of the warm-up
   double cycles_per_packet;
 };
 
@@ -40,7 +40,7 @@ struct Measured {
   // Packets that were received and not lost on their way to the parsers, for all queues together, with the cores to
   // themselves: by CPU time if a thread does all the work for its packets, else by wall-clock time.
   double packets_per_second = 0;
-  double lost_share = 0;  // of the received packets
+  double lost_share = 0;  // lost packets as a share of the received ones
   std::vector<Window> windows;
   // The monitor's own accounting at its end.
   nlohmann::json accounting;

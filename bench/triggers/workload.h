@@ -22,7 +22,7 @@ struct WorkloadOptions {
   double syn_share = 0;                     // share of SYNs that are mixed into the flows' packets
   double covered = 1;                       // share of the packets that match triggers
   bool adversarial = false;                 // random prefixes and ports, and addresses that fall into them
-  uint32_t retransmission_triggers_in = 0;  // one trigger in so many is on retransmitted bytes; 0: none
+  uint32_t retransmission_triggers_in = 0;  // share of triggers on retransmitted bytes: 1 in this number; 0: none
   int64_t window_ns = 10'000'000;
   double packets_per_second = 14.88e6;  // in packet time
   uint32_t frames = 1 << 18;            // with 64 bytes they stay in the third-level cache, as a NIC's do

@@ -101,7 +101,7 @@ struct Column {
 
 struct Field {
   FieldSpec spec;
-  Column column;  // of the first element
+  Column column;  // the column of the first element
 
   Column element(uint32_t index) const {
     Column result = column;

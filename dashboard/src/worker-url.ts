@@ -1,4 +1,4 @@
-/** Only the page's own files may become scripts: the single Trusted Types policy that turns a URL into a script. */
+/** The only Trusted Types policy that turns a URL into a script. It allows only the page's own files. */
 import url from "./stream.worker?worker&url";
 
 interface TrustedTypes {

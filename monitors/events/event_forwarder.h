@@ -41,7 +41,7 @@ class EventForwarder {
     uint64_t sent = 0;  // events that have a number, lost ones included
     uint64_t lost = 0;  // as the rings counted them at the last look
     v1::EventList list = {};
-    std::vector<const Schema*> schemas = {};  // of the list, in its order
+    std::vector<const Schema*> schemas = {};  // the schemas of the list, in its order
     size_t bytes = 0;
   };
 

@@ -56,7 +56,7 @@ class EventRing {
   uint64_t head_seen_ = 0;
   alignas(64) std::atomic<uint64_t> head_{0};  // bytes read since the start; the control thread's
   uint64_t front_bytes_ = 0;
-  std::vector<Value> values_ = std::vector<Value>(kMaxValues, Value::u64(0));  // of the front
+  std::vector<Value> values_ = std::vector<Value>(kMaxValues, Value::u64(0));  // the values of the front
 };
 
 }  // namespace tapline

@@ -65,7 +65,7 @@ class DispatchStage final : public PacketStage {
  private:
   struct Route {
     WorkerGroup* group;
-    uint64_t queries;  // those with a parser in the group
+    uint64_t queries;  // queries with a parser in the group
     uint32_t next;     // next worker in round-robin order
   };
 

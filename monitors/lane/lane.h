@@ -58,7 +58,7 @@ struct LaneProgress {
   // was waiting then. The fields must be read together, hence under a mutex.
   struct Arrived {
     uint64_t packets = 0;
-    uint64_t not_ip = 0;  // of these
+    uint64_t not_ip = 0;  // received packets other than IP
     int64_t until_ns = 0;
   };
   Published<Arrived> arrived;

@@ -122,10 +122,10 @@ class QueryGate {
   PacketCredits* credits_;
   bool clock_started_ = false;
   uint64_t active_ = 0;
-  uint64_t limited_ = 0;        // those with LIMIT Np
-  uint64_t leased_ = 0;         // of those, the ones that may be granted more
-  uint64_t by_endpoints_ = 0;   // those without sampling and LIMIT Np
-  uint64_t unconditional_ = 0;  // and without match
+  uint64_t limited_ = 0;        // queries with LIMIT Np
+  uint64_t leased_ = 0;         // limited queries that may be granted more
+  uint64_t by_endpoints_ = 0;   // queries without sampling and LIMIT Np
+  uint64_t unconditional_ = 0;  // queries of by_endpoints_ without a match
   uint64_t satisfied_ = 0;
   int64_t next_deadline_ns_ = kNever;
 };

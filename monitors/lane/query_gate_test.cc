@@ -34,7 +34,7 @@ TEST(QueryGateTest, EachQueryGetsItsPackets) {
   QueryGate gate(queries, &accounts, &credits);
   add_all(queries, &gate, &credits);
   Packet web = packet_to(80), other = packet_to(22);
-  web.queries = other.queries = ~uint64_t{0};  // of a burst before
+  web.queries = other.queries = ~uint64_t{0};  // left over from the previous burst
   EXPECT_TRUE(gate.admit(&web));
   EXPECT_EQ(web.queries, 0b101u);
   EXPECT_EQ(web.to_side, ToSide::kDestination);

@@ -23,7 +23,7 @@ void count_loss(LossReason reason, uint64_t count, uint64_t queries, QueryAccoun
 // Since the start.
 struct OutputStats {
   uint64_t batches = 0;
-  uint64_t bytes = 0;    // of those batches, or of JSON lines
+  uint64_t bytes = 0;    // bytes in these batches, or in JSON lines
   uint64_t refused = 0;  // batches that found no room
   // Share of the waiting room that is taken, 0 to 1; the fullest one's if there are several outputs.
   double fill = 0;

@@ -21,7 +21,7 @@ class Arrivals {
   void close();
 
  private:
-  std::vector<int> sockets_;  // one per interface
+  std::vector<int> sockets_;  // a socket per interface
   uint64_t packets_ = 0;
 };
 

@@ -167,16 +167,16 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   lane.thread_id.store(1);
   lane.burst_left[0] = 2;
   lane.burst_left[1] = 1;
-  lane.taps[0].received = 8;  // one of them not yet counted further
+  lane.taps[0].received = 8;  // one packet has been received but not yet accounted for
   lane.taps[0].passed = 7;
   lane.taps[1].received = 5;
   lane.taps[1].repeated = 5;
-  lane.accounting.received = 13;  // one of them not yet counted further
+  lane.accounting.received = 13;  // one packet has been received but not yet accounted for
   lane.accounting.matched = 10;
   lane.accounting.unmatched = 2;
   unit.ledger.known = 3;
   for (Accounting* account : {&unit.accounts[0], &unit.accounts[1]}) {
-    account->packets_in = 11;  // one of them not yet counted further
+    account->packets_in = 11;  // one packet has come in but is not yet accounted for
     account->packets_out = 8;
     account->dropped[index_of(Drop::kUnsampled)] = 2;
   }

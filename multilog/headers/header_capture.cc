@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kPollsPerLossReading = 1024;
 constexpr long kWaitNs = 100'000;
-constexpr int kLongestWait = 10'000;  // of kWaitNs
+constexpr int kLongestWait = 10'000;  // maximum number of waits of kWaitNs
 
 void add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);

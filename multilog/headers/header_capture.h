@@ -106,7 +106,7 @@ class HeaderCapture {
   std::atomic<Kept*> next_{nullptr};  // replaces kept_ at the next burst
   CaptureCounters own_counters_;
   CaptureCounters* counters_;
-  PacketSource::Losses losses_;  // those already counted
+  PacketSource::Losses losses_;  // losses that were already counted
   size_t ring_ = 0;              // being filled
   uint8_t* batch_ = nullptr;     // its rows; null between batches
   uint32_t rows_ = 0;

@@ -15,7 +15,7 @@ constexpr uint64_t kFrameRows = 8192;
 
 struct Frame {
   uint32_t magic;
-  uint32_t crc;  // of the rest of the frame and its rows
+  uint32_t crc;  // checksum of the rest of the frame and its rows
   uint64_t first;
   uint32_t rows;
   uint32_t row_bytes;

@@ -119,7 +119,7 @@ struct TapAccounting {
   // Taken frames only: a datagram that its fragments make undecodable is the lane's.
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
   std::array<uint64_t, kOwnDrops> lost = {};
-  uint64_t late = 0;  // of those received: after a packet with a later time
+  uint64_t late = 0;  // received packets that came after one with a later time
 
   bool balanced() const;
   TapAccounting& operator+=(const TapAccounting& other);

@@ -67,8 +67,8 @@ class PcapngFormat final : public RecordFormat {
   ByteOrder order_;
   std::vector<Interface> interfaces_;
   std::vector<std::string> selected_;  // empty: all
-  std::vector<bool> found_;            // of selected_
-  std::string names_;                  // of the first interfaces, for messages
+  std::vector<bool> found_;            // flags for selected_
+  std::string names_;                  // names of the first interfaces, for messages
   size_t described_ = 0;
   int64_t last_time_ns_ = 0;
 };

@@ -10,7 +10,7 @@
 namespace tapline {
 
 struct CertificateFile {
-  std::string purpose;  // what it is presented for: "metrics"
+  std::string purpose;  // purpose for which it is presented: "metrics"
   std::string file;     // PEM; empty: there is none
 };
 

@@ -53,7 +53,7 @@ class MarkedSource final : public PacketSource {
   Burst poll(std::span<RawPacket> packets) override;
   Status status() const override { return source_->status(); }
   Losses read_losses() override { return source_->read_losses(); }
-  // Packets that were lost had no tap yet but that of their source.
+  // Lost packets are counted for the tap of their source, since no other was determined yet.
   Losses read_losses(uint8_t tap) override { return tap < marks_->first() ? source_->read_losses(tap) : Losses(); }
   uint64_t late_packets(uint8_t tap) const override { return tap < marks_->first() ? source_->late_packets(tap) : 0; }
   bool retains() const override { return source_->retains(); }

@@ -38,7 +38,7 @@ void MergedSource::poll_empty() {
   }
 }
 
-// Returns the input whose packet comes next, or null if some source may still have an earlier one.
+// Returns the input whose packet comes next, or null if another source may still have an earlier one.
 MergedSource::Input* MergedSource::earliest() {
   Input* earliest = &inputs_[0];
   for (Input& input : inputs_) {

@@ -17,7 +17,7 @@ enum class TcpState : uint8_t {
   kSynSent,      // a SYN, no answer
   kSynAnswered,  // a SYN/ACK
   kOpen,         // established, or joined in mid-stream
-  kHalfClosed,   // one FIN
+  kHalfClosed,   // one side has sent its FIN
   kClosed,       // both FINs
   kReset,        // a RST after an answer
   kRefused,      // a RST answered the SYN

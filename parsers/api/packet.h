@@ -41,7 +41,7 @@ struct RawPacket {
   const uint8_t* data = nullptr;
   uint32_t captured_bytes = 0;
   uint32_t wire_bytes = 0;  // length on the wire, >= captured_bytes
-  int64_t time_ns = 0;      // since the epoch, 0 to kLatestTimeNs
+  int64_t time_ns = 0;      // time since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
   uint8_t tap = 0;         // index among the source's taps
   void* buffer = nullptr;  // handle of the bytes' storage, private to the source

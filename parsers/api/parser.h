@@ -116,7 +116,7 @@ class Emitter {
   uint32_t parser_;
   uint64_t statements_ = 0;  // bit per value that is a statement
   std::vector<Value> encoded_;
-  std::string texts_;  // of encoded_
+  std::string texts_;  // the texts of encoded_
 };
 
 // Processes bursts of packets and emits tuples. One instance per lane: no locks, no shared state, no allocation per
@@ -193,7 +193,7 @@ inline constexpr int kLookAheadSteps = 3;
 // The origin of a piece of a stream.
 struct Segment {
   int64_t time_ns;         // capture time of the packet that carried it
-  uint64_t offset;         // of its first byte in this side's stream: 0 is the first after the SYN, or the first seen
+  uint64_t offset;         // position of its first byte in this side's stream; 0: first after the SYN, or first seen
   uint64_t peer_offset;    // number of bytes of the other side's stream that its packet acknowledged
   bool peer_offset_known;  // false without an ACK, or while the other side's stream position is unknown
 };

@@ -51,7 +51,7 @@ struct Argument {
   int64_t step = 1;  // whole numbers must be multiples of it
 };
 
-// Where `diff` finds a duration: in a field of one tuple, or as the time between two tuples of one flow.
+// Tells `diff` where to find a duration: in a field of one tuple, or as the time between two tuples of one flow.
 struct Duration {
   std::string field = {};
   std::string event_field = {};

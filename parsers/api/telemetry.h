@@ -16,7 +16,7 @@ struct Hop {
   uint32_t switch_id = 0;
   uint32_t queue_depth = 0;  // in the switch's unit
   uint32_t latency_ns = 0;   // in the switch
-  uint64_t time_ns = 0;      // when the packet left the switch, or entered it if only that time is known
+  uint64_t time_ns = 0;      // time at which the packet left the switch, or entered it if only that is known
 };
 
 struct Telemetry {

@@ -20,7 +20,7 @@ std::string_view name_of(ClientKnownBy known_by);  // "handshake", "query", "pro
 
 // The common columns of a tuple. Source is the client.
 struct TupleHeader {
-  int64_t time_ns = 0;  // when the parser completed the tuple; never decreases within a lane and query
+  int64_t time_ns = 0;  // time of the tuple's completion; never decreases within a lane and query
   uint64_t flow_hash = 0;
   uint32_t flow_incarnation = 0;  // client's initial sequence number, 0 = unknown
   ClientKnownBy client_known_by = ClientKnownBy::kPort;

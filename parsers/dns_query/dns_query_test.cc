@@ -45,7 +45,7 @@ struct Spec {
   uint16_t type = kA;
   uint16_t flags = 0x0100;
   Lines answers = {};
-  std::string additional = {};  // one record
+  std::string additional = {};  // a single record
 };
 constexpr uint16_t kAnswer = 0x8180;
 

@@ -63,7 +63,7 @@ struct Message {
   NameText name;
   uint16_t type = 0;
   uint16_t question_class = 0;
-  uint64_t question_hash = 0;  // of name, type and class; 0 without a question
+  uint64_t question_hash = 0;  // hash of name, type and class; 0 without a question
   // Data of the answers, joined by commas, as many as fit.
   AnswerText data;
   uint32_t least_ttl_s = 0;  // minimum of the answers

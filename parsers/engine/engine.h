@@ -21,7 +21,7 @@ struct EngineOptions {
       75'000'000'000;  // longer than the gap between two SYN retransmissions (RFC 6298: 64 s)
   int64_t idle_timeout_ns = 300'000'000'000;
   int64_t datagram_timeout_ns = 60'000'000'000;  // UDP and ICMP flows, which do not signal their end
-  int64_t closed_timeout_ns = 10'000'000'000;    // how long an ended connection still absorbs stray packets
+  int64_t closed_timeout_ns = 10'000'000'000;    // time for which an ended connection absorbs stray packets
   uint64_t* live_flows = nullptr;                // 64 counters: live connections of each query; null: not counted
 };
 

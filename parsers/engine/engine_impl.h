@@ -203,7 +203,7 @@ class Engine::Impl final : public StreamReceiver {
   int stream_parsers_ = 0;
   uint16_t all_ignore_ = 0;
   bool may_connect_ = false;
-  std::vector<Loaded*> active_;  // those with queries, in order; the fields below describe them
+  std::vector<Loaded*> active_;  // parsers with queries, in order; the fields below describe them
   bool connections_ = false;
   bool runs_ = false;
   bool views_ = false;               // some parser wants the repeated views of a packet
@@ -214,7 +214,7 @@ class Engine::Impl final : public StreamReceiver {
   bool absorbs_ = false;
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
-  std::vector<uint64_t> hashes_;             // of the burst's packets
+  std::vector<uint64_t> hashes_;             // hashes of the burst's packets
   std::vector<const Connection*> expected_;  // likely connections of the burst's packets
   std::array<PlainSegment, kMostAbsorbed> plain_;
   std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};

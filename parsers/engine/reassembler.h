@@ -53,7 +53,7 @@ class Reassembler {
   // One direction. All sequence numbers compare modulo 2^32.
   struct Half {
     uint64_t offset;        // stream offset of next_seq
-    int64_t hole_since_ns;  // when data first waited behind the hole
+    int64_t hole_since_ns;  // time at which data first waited behind the hole
     uint32_t next_seq;      // next byte to deliver
     uint32_t acked;         // highest acknowledgement by the other side
     uint32_t fin_seq;       // the byte after the last, if fin_known

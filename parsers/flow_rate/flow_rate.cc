@@ -120,11 +120,11 @@ class FlowRate final : public Parser {
   struct Direction {
     Counted counted;          // in this interval
     uint64_t repeated_bytes;  // likewise
-    uint16_t port;            // by which its latest packet left the switch; 0: the copies are not marked
+    uint16_t port;            // port by which its latest packet left the switch; 0: the copies are not marked
   };
   struct State {
     Direction sides[2];
-    int64_t begin_ns;   // when these counts began, if within the interval
+    int64_t begin_ns;   // beginning of these counts, if within the interval
     uint64_t queries;   // queries that wanted the packets counted here
     uint32_t position;  // in active_, from 1; 0 = nothing counted
     uint8_t tap;        // the tap that shows the flow in this interval
@@ -260,7 +260,7 @@ class FlowRate final : public Parser {
   rates::FlowTable<Followed, Forget> flows_;
   std::vector<Connection*> active_;
   int64_t begin_ns_ = kNever;  // start of the interval, or of its observed part
-  int64_t share_ns_ = 0;       // when the taps' shares were summed up
+  int64_t share_ns_ = 0;       // time at which the taps' shares were summed up
 };
 
 const Schema& FlowRate::schema() const {

@@ -136,7 +136,7 @@ class Exchange {
   Upgrade upgrade_;
   Sink* sink_ = nullptr;
   int client_ = -1;                            // the side, once it is known
-  int64_t hidden_ns_ = INT64_MAX;              // since when streams may wait for bytes that were not captured
+  int64_t hidden_ns_ = INT64_MAX;              // time since which streams may wait for bytes that were not captured
   std::array<uint32_t, kClosed> closed_ = {};  // streams that were reset
   size_t next_closed_ = 0;
 };

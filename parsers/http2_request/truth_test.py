@@ -17,7 +17,7 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "http2-differences.md"
-UNENCRYPTED = 401  # of generated/h2c: 400 by h2load, 1 by curl
+UNENCRYPTED = 401  # generated/h2c has 400 by h2load and 1 by curl
 LOGGED = re.compile(r'"(?P<method>\w+) (?P<url>\S+) HTTP/2\.0" (?P<status>\d+) ')
 
 

@@ -124,7 +124,7 @@ bool Exchange::on_headless(Side side, const Segment& first) {
   return true;
 }
 
-// `request` is the one answered, or null if unknown.
+// `request` is the answered request, or null if unknown.
 Framing Exchange::frame_response(const Head& head, const Request* request, const Segment& first) {
   const bool tunnel = head.status / 100 == 2 && is_connect(request);
   if (tunnel || head.status == 101) {

@@ -90,7 +90,7 @@ class Exchange final : private MessageHandler {
   bool over_ = false;
   bool interim_ = false;                  // the response being read is a 1xx
   uint32_t unheard_segments_ = 0;         // see kMaxUnheard
-  int64_t request_segment_ns_ = 0;        // of the latest request
+  int64_t request_segment_ns_ = 0;        // time of the latest request's segment
   uint64_t request_peer_offset_ = ~0ull;  // bytes that the client had received when it sent the latest request
   Sink* sink_ = nullptr;                  // during a call
 };

@@ -13,7 +13,7 @@ namespace tapline::http {
 enum class BodyKind : uint8_t { kNone, kLength, kChunked, kUntilClose, kOpaque };
 struct Framing {
   BodyKind kind = BodyKind::kNone;
-  uint64_t length = 0;     // of kLength
+  uint64_t length = 0;     // length of a body of kind kLength
   bool uncertain = false;  // there may be no body: the answer to an unseen HEAD
 };
 
@@ -121,17 +121,17 @@ class MessageReader {
   bool recognised_ = false;      // at least one message was seen
   bool resumed_ = false;         // the head being collected was found by seeking
   bool body_uncertain_ = false;  // see Framing::uncertain; true until the body's first byte
-  Look known_ = Look::kMaybe;    // of the head being collected
+  Look known_ = Look::kMaybe;    // recognition of the head being collected
   bool in_extension_ = false;    // behind the digits of a chunk's size
-  uint8_t digits_ = 0;           // of the chunk's size so far
-  bool line_empty_ = true;       // of the trailer
+  uint8_t digits_ = 0;           // digits of the chunk's size so far
+  bool line_empty_ = true;       // true if the trailer's current line is empty
   uint64_t remaining_ = 0;
-  uint64_t offset_ = 0;  // of the next byte
+  uint64_t offset_ = 0;  // position of the next byte
   uint64_t seek_bytes_ = 0;
   int64_t last_byte_ns_ = 0;
-  Segment segment_ = {};  // the current piece's
-  Segment first_ = {};    // of the message's first byte
-  size_t resume_ = 0;     // where to resume the search for the end of head_
+  Segment segment_ = {};  // segment of the current piece
+  Segment first_ = {};    // segment of the message's first byte
+  size_t resume_ = 0;     // position from which to search for the end of head_
   std::string head_;
   std::string scratch_;  // for a folded field; empty between calls
 };

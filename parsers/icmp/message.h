@@ -15,7 +15,7 @@ struct Quoted {
   bool present = false;
   uint8_t protocol = 0;
   IpAddress src_ip, dst_ip;
-  uint16_t src_port = 0, dst_port = 0;  // of TCP and UDP, 0 where they were not quoted
+  uint16_t src_port = 0, dst_port = 0;  // ports of TCP and UDP; 0 if they were not quoted
 };
 
 // One ICMP message (RFC 792, RFC 4443).

@@ -410,7 +410,7 @@ TEST(LinkLoad, SumsBeyondTheBoundAreLostAndCounted) {
   }
   EXPECT_EQ(run.lost(LossReason::kParserMemoryFull), 76u);
   run.engine().end();
-  EXPECT_EQ(run.tuples().size(), 11u);  // one for each query
+  EXPECT_EQ(run.tuples().size(), 11u);  // a tuple for each query
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Request : RequestHalf {
   bool quiet = false;
   bool never_answered = false;
   uint8_t opcode = 0;
-  uint32_t opaque = 0;       // of the binary protocol; for meta commands its hash, 0 = none
+  uint32_t opaque = 0;       // the binary protocol's number; for meta commands its hash; 0 = none
   uint32_t key_hash = 0;     // hash of the only key; 0: none, or several
   uint64_t value_bytes = 0;  // bytes of value sent with it
 
@@ -40,7 +40,7 @@ struct Found {
 };
 
 struct Response : ResponseHalf {
-  Answer answer = Answer::kNone;  // of the latest line other than kEnd
+  Answer answer = Answer::kNone;  // the latest line other than kEnd
   bool binary = false;
   bool cut = false;        // some of it was not captured
   bool after_gap = false;  // it may lack its beginning
@@ -51,7 +51,7 @@ struct Response : ResponseHalf {
   uint32_t first_bytes = 0;       // length of that key's value
   uint64_t value_bytes = 0;       // length of all values
   std::string key = {};           // its first key, if no request is known
-  std::vector<Found> found = {};  // those behind the first
+  std::vector<Found> found = {};  // values after the first
   // The part of a datagram's answer that is still to come.
   uint16_t next_datagram = 0;
   uint64_t skip = 0;

@@ -64,7 +64,7 @@ struct Command {
 struct TextRequest {
   const Command* command = nullptr;  // null: not a command
   std::string_view keys = {};        // separated by one or more spaces; at most one except for Form::kKeys, kTimeKeys
-  uint64_t value_bytes = 0;          // of the value that follows the line
+  uint64_t value_bytes = 0;          // length of the value that follows the line
   bool has_value = false;
   bool never_answered = false;   // noreply, quit
   bool quiet = false;            // meta flag q
@@ -79,8 +79,8 @@ bool may_become_request(std::string_view bytes);
 // A line of an answer. Views point into the line.
 struct TextAnswer {
   Answer kind = Answer::kNone;   // kNone: not an answer
-  std::string_view key = {};     // of VALUE, of the meta flag k
-  std::string_view opaque = {};  // of the meta flag O
+  std::string_view key = {};     // the key in VALUE or in the meta flag k
+  std::string_view opaque = {};  // the meta flag O
   uint64_t value_bytes = 0;
   bool has_value = false;
 };

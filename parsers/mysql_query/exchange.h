@@ -55,7 +55,7 @@ class Exchange {
     explicit Stream(PacketReader::KeptBytes kept) : reader(kept) {}
     PacketReader reader;
     Mode mode = Mode::kFirst;
-    uint64_t offset = 0;  // of the next byte
+    uint64_t offset = 0;  // position of the next byte
     uint64_t seek_bytes = 0;
   };
 
@@ -113,7 +113,7 @@ class Exchange {
   bool not_mysql_ = false;
   bool over_ = false;
   bool ended_[2] = {false, false};
-  bool logging_in_ = false;  // until the server agrees
+  bool logging_in_ = false;  // the client logs in, and the server has not agreed yet
   bool capabilities_known_ = false;
   bool eof_may_follow_ = false;  // see ResponseReader::Progress::kMaybeDone
   bool response_acked_known_ = false;

@@ -26,8 +26,8 @@ struct Piece {
 //   | length (3) | sequence (1) | payload (length) |     all little-endian; 0xffffff: continues in the next packet
 struct Packet {
   Bytes payload;     // its first bytes, up to the kept number
-  uint64_t length;   // of the payload
-  uint8_t sequence;  // of its first part
+  uint64_t length;   // length of the payload
+  uint8_t sequence;  // number of its first part
   uint8_t parts;     // 255: or more
   bool cut;          // some of the kept part was not captured
   Segment first;     // segment of the header's first byte

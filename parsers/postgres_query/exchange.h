@@ -152,11 +152,11 @@ class Exchange {
   bool failed_known_ = false;      // requests of failed_batch_ that are still to come will be skipped
   bool executed_ = false;          // the latest portal was executed, although its Execute is late
   bool in_row_ = false;
-  char response_type_ = 0;  // of the first message of the response being read
+  char response_type_ = 0;  // type of the first message of the response being read
   bool acked_known_ = false;
   bool ended_[2] = {false, false};
   bool middle_[2] = {false, false};  // joined in the middle, and no answer was read since
-  uint32_t batch_ = 0;               // of the client's messages
+  uint32_t batch_ = 0;               // number of the client's current batch of messages
   uint32_t failed_batch_ = 0;
   Response failed_;                  // the error that failed it
   uint64_t acked_ = 0;               // acknowledgement in the latest response's first segment

@@ -137,7 +137,7 @@ class BurstWindows {
   QueueDelay anchor_;      // ... and its delay
   int64_t chain_begin_ns_ = 0;
   QueueDelay chain_begin_;
-  Coverage open_;  // since the anchor, inclusive
+  Coverage open_;  // samples since the anchor, inclusive
   WindowRate closed_;
 };
 

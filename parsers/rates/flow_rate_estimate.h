@@ -44,7 +44,7 @@ struct Counted {
 struct MirrorInterval {
   int64_t interval_ns = 0;
   bool complete = false;         // no copy was dropped
-  int64_t longest_delay_ns = 0;  // of a copy
+  int64_t longest_delay_ns = 0;  // maximum delay of a copy
   SamplingShare share;
 };
 

@@ -110,7 +110,8 @@ class FlowTable {
 
   // 0 marks a free slot.
   static uint64_t key_of(uint64_t key) { return key == 0 ? 1 : key; }
-  // Uses the high bits: the engine's connection table uses the low ones, in which flows of one bucket there agree.
+  // Uses the high bits, because the engine's connection table uses the low ones, which are equal for all flows of one
+  // bucket there.
   size_t bucket_of(uint64_t key) const { return (key >> 32) & mask_; }
 
   uint32_t way_of(size_t bucket, uint64_t key) const {

@@ -49,7 +49,7 @@ class SamplingShare {
 
   uint64_t sequence_bytes_ = 0;
   uint64_t seen_bytes_ = 0;
-  double least_ = 1;  // of flows with more than a few samples
+  double least_ = 1;  // minimum over flows with more than a few samples
   double most_ = 0;
 };
 

@@ -29,7 +29,7 @@ enum class Step : uint8_t {
 // The bytes that a sample adds to its flow.
 struct Progress {
   Step step = Step::kControl;
-  uint32_t seq = 0;                   // of the first byte after SYN
+  uint32_t seq = 0;                   // number of the first byte after SYN
   uint32_t new_bytes = 0;             // advance of the sequence number, including the sample's payload
   uint32_t hole_bytes = 0;            // the part of new_bytes before the sample
   uint32_t missed_packets = 0;        // in the hole, estimated from the samples' payloads
@@ -45,7 +45,7 @@ struct Progress {
 class SequenceTracker {
  public:
   struct Limits {
-    uint64_t max_bits_per_second = 100'000'000'000;  // of any link
+    uint64_t max_bits_per_second = 100'000'000'000;  // maximum speed of any link
   };
 
   Progress add(const TcpSample& sample, const Limits& limits) {
@@ -219,7 +219,7 @@ class SequenceTracker {
     mean_payload_ += static_cast<uint32_t>((target - static_cast<int32_t>(mean_payload_)) / 8);
   }
 
-  int64_t last_ns_ = 0;  // of the latest sample
+  int64_t last_ns_ = 0;  // time of the latest sample
   int64_t last_hole_ns_ = 0;
   uint32_t hole_seq_ = 0;    // the latest hole, ...
   uint32_t hole_bytes_ = 0;  // ... minus the bytes that later samples filled

@@ -134,7 +134,7 @@ TEST(SequenceTracker, AcknowledgementsRevealUnseenSegments) {
   EXPECT_EQ(hole.missed_packets, 2u);
   EXPECT_EQ(flow.acknowledge(1000 + 3 * kPayload).step, Step::kControl);  // again
   EXPECT_EQ(flow.acknowledge(1000).step, Step::kControl);                 // late
-  EXPECT_EQ(flow.acknowledge(2'000'000'000).step, Step::kControl);        // of another flow
+  EXPECT_EQ(flow.acknowledge(2'000'000'000).step, Step::kControl);        // belongs to another flow
   EXPECT_EQ(flow.add(1000 + 3 * kPayload).step, Step::kNext);
   EXPECT_EQ(flow.coverage().sequence_bytes, 4 * kPayload);
   EXPECT_EQ(flow.coverage().seen_bytes, 2 * kPayload);

@@ -11,12 +11,12 @@ struct Beginning {
   enum class Kind : uint8_t {
     kOther,    // not a message, or too little of it
     kCommand,  // a command of Redis, with a valid number of arguments
-    kArray,    // of bulk strings: an answer, or an unknown command
+    kArray,    // an array of bulk strings: an answer, or an unknown command
     kAnswer,   // cannot be a command
   };
   Kind kind = Kind::kOther;
-  char type = 0;             // of the value
-  std::string command = {};  // of kCommand: its name in upper case
+  char type = 0;             // type of the value
+  std::string command = {};  // for kCommand: its name in upper case
 };
 
 Beginning beginning_of(std::string_view bytes);

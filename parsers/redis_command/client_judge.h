@@ -33,7 +33,7 @@ class ClientJudge {
   struct Seen {
     bool any = false;
     bool asked = false;        // it sent bytes that may be a command
-    bool acked_known = false;  // of the latest segment
+    bool acked_known = false;  // true if the latest segment's acknowledgement is known
     uint64_t acked = 0;
     std::string command = {};  // the command that began its turn
   };

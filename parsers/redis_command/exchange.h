@@ -18,7 +18,7 @@ struct Response;
 // Its text is the command's name in upper case, with its subcommand, then its key.
 struct Request : RequestHalf {
   uint32_t name_bytes = 0;
-  uint32_t arguments = 0;   // those behind the name
+  uint32_t arguments = 0;   // arguments after the name
   bool unanswered = false;  // CLIENT REPLY
 
   std::string_view name() const { return std::string_view(text).substr(0, name_bytes); }

@@ -7,7 +7,7 @@
 
 namespace tapline::redis {
 
-inline constexpr size_t kMaxNameBytes = 64;  // of a command
+inline constexpr size_t kMaxNameBytes = 64;  // maximum length of a command's name
 inline constexpr uint64_t kMaxElements = 1 << 20;
 inline constexpr uint64_t kMaxBulkBytes = uint64_t{512} << 20;
 inline constexpr uint64_t kLineEndBytes = 2;

@@ -61,7 +61,7 @@ struct ClientHello {
   bool has_server_name = false;
   std::string_view server_name;  // the first host name
   bool has_protocols = false;
-  Bytes protocols;  // of ALPN, for for_each_protocol()
+  Bytes protocols;  // the ALPN protocols, for for_each_protocol()
   Numbers signature_algorithms;
   Numbers supported_versions;
 
@@ -74,7 +74,7 @@ struct ServerHello {
   uint16_t version = 0;
   uint16_t cipher_suite = 0;
   bool is_retry = false;      // HelloRetryRequest: another ClientHello will come
-  std::string_view protocol;  // of ALPN; with TLS 1.3 it is encrypted
+  std::string_view protocol;  // the ALPN protocol; encrypted with TLS 1.3
 };
 
 // `body` is a whole handshake message without its four bytes of header. Returns false if it is malformed.

@@ -47,7 +47,7 @@ class RecordReader {
   bool recognised() const { return recognised_; }  // a hello was read
   bool lost() const { return lost_; }              // nothing more will be read
   bool idle() const { return !recognised_ && !in_stream_; }
-  uint64_t bytes() const { return bytes_; }  // of the stream since the hello
+  uint64_t bytes() const { return bytes_; }  // bytes of the stream since the hello
   size_t buffer_bytes() const { return hello_.capacity(); }
 
  private:

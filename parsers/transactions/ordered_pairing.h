@@ -449,34 +449,34 @@ class OrderedPairing {
 
   bool pipelined_ = false;         // two requests were seen in flight at once
   bool overlapping_ = false;       // others were sent before all of these were answered
-  uint32_t waits_ = 0;             // since then, how often it had received all answers before it sent the next request
+  uint32_t waits_ = 0;             // requests since then that were sent after all answers had been received
   uint32_t turns_ = 0;             // consecutive turns of one request and one response
   bool answered_turn_ = false;     // the latest response began such a turn
-  bool begins_batch_ = false;      // of the current request: see BareRequestHalf
-  bool requests_hidden_ = false;   // since the latest request
-  bool response_gap_ = false;      // since the latest response, including its tail
+  bool begins_batch_ = false;      // flag of the current request: see BareRequestHalf
+  bool requests_hidden_ = false;   // true if requests may be hidden since the latest one
+  bool response_gap_ = false;      // true after a gap since the latest response began
   bool responses_hidden_ = false;  // up to the response in question, since the latest certain one
   bool current_paired_ = false;    // current_ answers current_request_
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
-  uint64_t settled_offset_ = 0;  // of the requests' stream
+  uint64_t settled_offset_ = 0;  // position in the requests' stream
   // Pairing of the requests before this offset was given up: those still behind a hole stay single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
   uint64_t latest_response_end_ = 0;
   uint64_t paired_end_ = 0;                      // end of the latest response, if it was paired
-  uint64_t previous_begin_ = 0;                  // begin of the previous response
-  uint64_t previous_acked_ = 0;                  // and the bytes of the requests that it acknowledged
+  uint64_t previous_begin_ = 0;                  // beginning of the previous response
+  uint64_t previous_acked_ = 0;                  // bytes of the requests that it acknowledged
   int64_t latest_ns_ = INT64_MIN / 2;            // time of the latest message
-  int64_t slowest_ns_ = 0;                       // the slowest pair's
+  int64_t slowest_ns_ = 0;                       // duration of the slowest pair
   std::optional<uint64_t> request_peer_offset_;  // bytes that the client had received when it sent the latest request
   Ring<Request> requests_;                       // unanswered, oldest first
   Ring<Response> waiting_;                       // complete; their requests are still to come
   std::optional<Response> current_;              // being read
   Request current_request_;
-  Request settled_;  // of the pair being reported; its memory is reused
+  Request settled_;  // request of the pair being reported; its memory is reused
   size_t text_bytes_ = 0;
 };
 

@@ -319,7 +319,7 @@ class UnitReader {
   uint64_t seek_bytes_ = 0;
   int64_t last_byte_ns_ = 0;
   Segment segment_ = {};
-  Segment first_ = {};  // of the unit's first byte
+  Segment first_ = {};  // segment of the unit's first byte
   std::string unit_;    // collected so far
 };
 

@@ -52,7 +52,7 @@ class UdpFlow final : public Parser {
   struct State {
     uint64_t queries;  // queries that selected the packets counted here
     uint64_t told;     // queries that were given the flow
-    int64_t first_ns;  // of its first packet, in either direction
+    int64_t first_ns;  // time of its first packet, in either direction
     uint64_t bytes[2];
     uint32_t packets[2];  // both are 0 only before the flow's first packet
     uint32_t position;    // in active_, from 1; 0 = nothing counted

@@ -18,7 +18,7 @@ struct Direction {
   const SentPacket* anchor = nullptr;       // first sample of the open burst
   const SentPacket* chain_begin = nullptr;  // first sample of the windows that are not reported yet
   rates::Counted counted;                   // in this interval
-  std::vector<int64_t> waiting_ns;          // when the samples of the open burst were sent
+  std::vector<int64_t> waiting_ns;          // sending times of the open burst's samples
 };
 
 // The collector of one switch: does what the parser flow_rate does with the copies of one tap.

@@ -22,7 +22,7 @@ struct EstimateOptions {
 struct Estimate {
   uint32_t flow = 0;
   bool udp = false;
-  int64_t ready_ns = 0;             // when the collector had it
+  int64_t ready_ns = 0;             // time at which the collector had it
   int64_t from_ns = 0, to_ns = 0;   // on the sender's clock
   rates::Bounded bits_per_second;   // the value is NaN if nothing is known
   double true_bits_per_second = 0;  // sent on the sender's link between from_ns and to_ns
@@ -44,8 +44,8 @@ struct Wait {
 };
 
 struct Estimates {
-  std::vector<Estimate> bursts;     // one per window of a TCP flow, Planck section 3.2.2
-  std::vector<Estimate> intervals;  // one per interval and flow, as the parser flow_rate emits them
+  std::vector<Estimate> bursts;     // an estimate per window of a TCP flow, Planck section 3.2.2
+  std::vector<Estimate> intervals;  // an estimate per interval and flow, as the parser flow_rate emits them
   std::vector<Wait> waits;
 };
 

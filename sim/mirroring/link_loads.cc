@@ -16,7 +16,7 @@ struct Link {
   rates::LinkSum sum;
   int64_t least_delay_ns = INT64_MAX;  // shortest delay of a copy with payload, which did not wait
   int64_t begin_ns = 0;                // end of the previous interval, on the sender's clock
-  std::vector<int64_t> waiting_ns;     // when the interval's samples were sent
+  std::vector<int64_t> waiting_ns;     // sending times of the interval's samples
 };
 
 class Collector {

@@ -9,8 +9,8 @@
 namespace tapline::mirroring {
 
 struct LinkLoads {
-  std::vector<Estimate> loads;  // one per sender's link and interval; true loads are of the packets that had arrived
-  std::vector<Wait> waits;      // until the load that includes the sample, at the end of its interval
+  std::vector<Estimate> loads;  // a load per sender's link and interval; true loads are of the packets that had arrived
+  std::vector<Wait> waits;      // waits for the load that includes the sample, at the end of its interval
 };
 
 // Sends the copies through the estimators as the parser link_load does. Each flow has its sender's link to itself, and

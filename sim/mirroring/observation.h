@@ -30,7 +30,7 @@ struct Observation {
   std::vector<SentPacket> sent;  // in order of sent_ns
   std::vector<Copy> copies;      // in order of time_ns
   uint32_t flows = 0;
-  int64_t first_drop_ns = -1;  // when the first copy was dropped
+  int64_t first_drop_ns = -1;  // time of the first dropped copy
   uint64_t mirrored = 0, mirrored_dropped = 0;
   uint64_t forwarded = 0, forwarded_dropped = 0;  // originals
 };

@@ -94,7 +94,7 @@ class PortQueue {
   struct Queue {
     std::deque<Queued> packets;
     uint64_t bytes = 0;
-    uint64_t credit_bytes = 0;  // that it may still send in its turn
+    uint64_t credit_bytes = 0;  // bytes that it may still send in its turn
   };
 
   bool may_send(const Queue& queue) const {

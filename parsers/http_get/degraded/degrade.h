@@ -19,7 +19,7 @@ struct Degraded {
     bool altered;    // its bytes were changed
   };
   std::vector<Item> items;
-  std::vector<testing::Frame> frames;  // of a damaged file; empty: those of the original capture
+  std::vector<testing::Frame> frames;  // frames of a damaged file; empty: those of the original capture
 };
 
 // The effects of a mirror on a capture, reproducible by seed.

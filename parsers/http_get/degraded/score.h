@@ -12,7 +12,7 @@ namespace tapline::http {
 // Compares the output of http_get on a degraded capture with the transactions of the original.
 struct Score {
   uint64_t eligible = 0;  // pairs whose two heads are complete in the degraded capture
-  uint64_t right = 0;     // of these, reported once and correctly
+  uint64_t right = 0;     // pairs reported once and correctly
   uint64_t wrong = 0;     // tuples that join unrelated halves, or contain data that were never sent
   uint64_t again = 0;     // further tuples of a pair that was already reported
   uint64_t resized = 0;   // right pairs whose sizes differ from those on the wire

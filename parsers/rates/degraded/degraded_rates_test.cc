@@ -29,7 +29,7 @@ constexpr uint64_t kLink = 10'000'000'000;
 constexpr int64_t kDeepQueueNs = 10'000'000;
 
 struct Capture {
-  std::vector<Frame> frames;   // of IP packets
+  std::vector<Frame> frames;   // frames with IP packets
   double bits_per_second = 0;  // while the capture lasts
 };
 
@@ -103,7 +103,7 @@ const std::vector<std::string> kCaptures = {"tcp_clean.pcap.zst",     "tcp_loss.
 struct Judged {
   int loads = 0, within = 0, unknown = 0, unbounded = 0;
   double errors = 0;
-  std::vector<double> widths;  // of the bounds, relative to the truth
+  std::vector<double> widths;  // widths of the bounds, relative to the truth
 
   void add(const Tuple& tuple, double truth) {
     const bool bounded = tuple["high_bits_per_second"] != "-", known = tuple["bits_per_second"] != "-";

@@ -9,7 +9,7 @@ namespace tapline::rates::testing {
 
 // How a sender spaces its packets.
 enum class Pattern : uint8_t {
-  kPaced,      // one by one, with jitter, at a rate that varies like a congestion window
+  kPaced,      // single packets, with jitter, at a rate that varies like a congestion window
   kBursts,     // a round trip's packets at once, at link speed
   kSlowStart,  // bursts that double each round trip up to the rate, then paced
 };
@@ -34,13 +34,13 @@ enum class Scheduler : uint8_t { kFifo, kRoundRobin };
 struct MirrorSpec {
   uint64_t bits_per_second = 10'000'000'000;
   uint64_t queue_bytes = 32 << 10;  // in total; divided among flows under kRoundRobin
-  uint64_t queue_packets = 0;       // as above in packets; 0: only bytes are limited
+  uint64_t queue_packets = 0;       // the same in packets; 0: only bytes are limited
   Scheduler scheduler = Scheduler::kFifo;
-  uint64_t link_bits_per_second = 10'000'000'000;  // of the senders
+  uint64_t link_bits_per_second = 10'000'000'000;  // speed of the senders' links
 };
 
 struct SentPacket {
-  int64_t sent_ns = 0;     // when its first bit was put on the sender's link
+  int64_t sent_ns = 0;     // time of its first bit on the sender's link
   int64_t arrival_ns = 0;  // at the switch, complete; < 0: lost before
   uint32_t flow = 0;
   uint32_t seq = 0;
@@ -50,7 +50,7 @@ struct SentPacket {
 };
 
 struct Copy {
-  int64_t time_ns = 0;  // when its last bit left the mirror port
+  int64_t time_ns = 0;  // time at which its last bit left the mirror port
   uint32_t packet = 0;  // index in MirrorRun::sent
 
   TcpSample sample(const SentPacket& sent) const;

@@ -11,7 +11,7 @@ namespace tapline::testing {
 // Minimum shares of correct results, and the maximum share of wrong ones.
 struct Bar {
   double right = 0;    // share of pairs reported, at least in part, among those that don't share their request's frame
-  double batched = 0;  // as above for the other pairs
+  double batched = 0;  // the same for the other pairs
   double wrong = 0;
 };
 

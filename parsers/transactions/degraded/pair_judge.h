@@ -18,15 +18,15 @@ namespace tapline::testing {
 struct PairScore {
   // Pairs reported for the whole capture, both of whose first frames are unaltered in the degraded one.
   uint64_t eligible = 0;
-  uint64_t right = 0;   // of these, reported again
-  uint64_t partly = 0;  // of these, reported with fields left empty (JudgedTuple::may_forget)
-  // As above for pairs whose request shared its frame with others: if a gap removes one of several answers in a row, no
+  uint64_t right = 0;   // eligible pairs reported again
+  uint64_t partly = 0;  // eligible pairs reported with fields left empty (JudgedTuple::may_forget)
+  // The same for pairs whose request shared its frame with others: if a gap removes one of several answers in a row, no
   // later data restore it.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
   uint64_t wrong = 0;       // whole transactions that are not in the whole capture
-  uint64_t unknowable = 0;  // as above, but no captured data contradict them (JudgedTuple::asked_again)
+  uint64_t unknowable = 0;  // the same, but no captured data contradict them (JudgedTuple::asked_again)
   uint64_t again = 0;       // reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
@@ -86,7 +86,7 @@ class PairJudge {
   using Frames = std::set<uint32_t>;
   using Order = std::map<uint32_t, size_t>;  // frames of a degraded capture
 
-  using Connections = std::map<std::string, Frames>;  // where requests begin
+  using Connections = std::map<std::string, Frames>;  // positions at which requests begin
 
   Told told_of(const std::vector<Frame>& frames, PairScore* score, Connections* connections = nullptr) const;
   Frames joining(const Frames& whole, uint32_t requests) const;

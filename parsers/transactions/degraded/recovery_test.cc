@@ -43,7 +43,7 @@ struct Protocol {
   Dialogue hello;  // before the first exchange
   std::function<std::string(int exchange)> ask, answer;
   std::string field;                               // the tuple's field that identifies the exchange
-  std::function<std::string(int exchange)> named;  // that field's value
+  std::function<std::string(int exchange)> named;  // the value of that field
   bool pipelines = true;
   std::string since = "first_byte_ns";
 };

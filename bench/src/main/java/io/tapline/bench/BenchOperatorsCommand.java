@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 @Command(
     name = "operators",
     description =
-        "Time and allocation by tuple of the stream job's steps: decode, combine, merge (JMH).")
+        "Time and allocation per tuple in the stream job's steps: decode, combine, merge (JMH).")
 final class BenchOperatorsCommand extends JmhCommand {
   BenchOperatorsCommand(Console console) {
     super(console, "operators", List.of(OperatorBench.class));

@@ -27,7 +27,7 @@ public final class RedisAcl {
   }
 
   /**
-   * What {@code ACL SETUSER} takes after the user's name for a query's job.
+   * Returns the arguments of {@code ACL SETUSER} after the user's name, for a query's job.
    *
    * @throws IllegalArgumentException if the ID could act as a pattern that matches others
    */

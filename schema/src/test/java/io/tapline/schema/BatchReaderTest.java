@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the writer wrote the reader reads; what contradicts itself it refuses, and nothing else ever
- * happens.
+ * Tests that the reader reads everything that the writer wrote, refuses contradictory input, and
+ * never does anything else.
  */
 class BatchReaderTest {
   private static final Column.Type[] TYPES = {

@@ -25,8 +25,8 @@ final class PoolStore {
   }
 
   /**
-   * Returns the addresses of the servers that have a page, by URL; contains only pages that other
-   * servers than the first also have.
+   * Returns the addresses of the servers that have a page, by URL; contains only pages that are
+   * also on servers other than the first.
    */
   Map<String, List<String>> read() {
     try (Jedis redis = RedisClients.connect(endpoint)) {

@@ -85,7 +85,7 @@ final class Bridges {
         "other-config:max-rate=" + mbit * 1_000_000L);
   }
 
-  /** Returns the ports that are not network devices, with their types. */
+  /** Returns the types of the ports that are not network devices. */
   private Map<String, List<String>> virtual() {
     Map<String, List<String>> ports = new HashMap<>();
     if (plan.memif()) {

@@ -17,7 +17,7 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Memory for the packets of one tap, of which half is used. */
   static final int MEMORY_MIB = 32;
 
-  /** A monitor has at most so many taps. */
+  /** Maximum number of taps of a monitor. */
   private static final int MOST_SWITCHES = 64;
 
   private static final int LEAST_BYTES = 8_000;

@@ -30,7 +30,7 @@ final class KernelSettings {
       try {
         values.put(file, read(file));
       } catch (IOException e) {
-        // The setting then stays as it is.
+        // The setting then remains unchanged.
       }
     }
     return values;

@@ -9,7 +9,7 @@ final class MessageBuffer {
 
   private ByteBuffer kept = ByteBuffer.allocate(256);
 
-  /** Passes complete messages on without copying. */
+  /** Splits a stream into complete messages without copying. */
   void take(ByteBuffer fresh, Consumer<ByteBuffer> taker) {
     ByteBuffer bytes = fresh;
     if (kept.position() > 0) {

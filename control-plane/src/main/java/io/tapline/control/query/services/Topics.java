@@ -185,7 +185,7 @@ public final class Topics implements AutoCloseable {
   }
 
   /**
-   * Returns those of the topics that do not exist.
+   * Returns the missing topics among these.
    *
    * @throws PipelineException if Kafka does not answer; the message names no server, since tenants
    *     see it

@@ -18,7 +18,7 @@ import java.util.Map;
  *
  * @param id ID of the alert
  * @param condition selects the group; blank for all headers
- * @param fromNs begin of the window, since the epoch
+ * @param fromNs beginning of the window, since the epoch
  * @param toNs first nanosecond after it
  * @param nodes names of the nodes that have them; empty for all
  * @param stored a filter that these nodes keep, to begin with; empty for none
@@ -68,7 +68,7 @@ record AlertHeaders(
         "");
   }
 
-  /** The group beyond the nodes' limit has no values. */
+  /** Groups beyond the nodes' limit are counted together, without values. */
   private static String condition(List<String> fields, List<String> values) {
     List<String> equal = new ArrayList<>();
     for (int i = 0; i < values.size(); i++) {

@@ -23,7 +23,7 @@ public final class DashboardRoutes {
           + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
           + " require-trusted-types-for 'script'; trusted-types tapline";
 
-  /** Names as the build creates them: they change with the content. */
+  /** Names that the build creates; they change with the content. */
   private static final Pattern FILE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]*\\.(js|css|svg)");
 
   private static final Map<String, String> MEDIA_TYPES =
