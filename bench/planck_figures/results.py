@@ -13,7 +13,7 @@ SMALL = "queue=32768"  # bytes, of the mirror port
 
 @dataclass
 class Row:
-  """A figure and the paper's. met: whether it reaches the bar, None without one."""
+  """A figure and the paper's. met: whether it reaches the target; None without one."""
   name: str
   paper: str
   here: str

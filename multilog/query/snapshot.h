@@ -27,7 +27,7 @@ class Snapshot {
   }
   // True if the tails are those of a freeze.
   bool frozen() const { return frozen_; }
-  // Limits the view to those tails, by writer number: rows behind them, and other writers, are not seen.
+  // Limits the view to those tails, by writer number: rows after them, and other writers, are not seen.
   void cut_to(std::span<const uint64_t> tails) {
     for (View& view : views_) {
       const uint32_t writer = view.log->number();

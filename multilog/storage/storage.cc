@@ -269,7 +269,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
     report->journal_rows += rows;
     if (rows < segment_rows_) break;
   }
-  // Rows behind a gap in the journal are not a prefix: they are set aside, not used.
+  // Rows after a gap in the journal are not a prefix: they are set aside, not used.
   for (const uint64_t journal : journals) {
     if (journal <= next) continue;
     report->problems.push_back({Code::kCorrupt, name_of(writer, journal, "wal") + " follows a gap; set aside"});
@@ -315,7 +315,7 @@ uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t positi
                        frame.rows <= kFrameRows && frame.first == position &&
                        bytes <= data.size() - at - sizeof frame &&
                        crc_of(frame, data.data() + at + sizeof frame) == frame.crc;
-    // A crash leaves a torn end; the data behind it were never promised.
+    // A crash leaves a torn end; the data after it were never promised.
     if (!sound) {
       if (position == begin || data.size() - at >= sizeof frame + bytes)
         report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(at)});

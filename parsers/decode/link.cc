@@ -180,7 +180,7 @@ DecodeOutcome Decoder::nsh() {
   return next == 5 ? mpls() : DecodeOutcome::kNotIp;
 }
 
-// docs/reference/in-band-telemetry.md: a shim of 4 bytes (type and 4 reserved bits, length behind it in words of 4
+// docs/reference/in-band-telemetry.md: a shim of 4 bytes (type and 4 reserved bits, length after it in words of 4
 // bytes, next type), and the data that switches wrote. Skips both, or sets the outcome of the frame.
 bool Decoder::telemetry(DecodeOutcome* outcome) {
   constexpr uint32_t kShimBytes = 4;

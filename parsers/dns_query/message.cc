@@ -51,7 +51,7 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// Reads a name at *at, moves *at behind it, and appends the name to `text` (null: skips it). A name has at most 255
+// Reads a name at *at, moves *at past it, and appends the name to `text` (null: skips it). A name has at most 255
 // bytes, and the pointers followed are bounded by the number of labels, so this ends after few steps. Returns false if
 // there is no valid name.
 template <size_t kMaxBytes>

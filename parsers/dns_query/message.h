@@ -73,7 +73,7 @@ struct Message {
 };
 
 // Returns false if this is not a DNS message. `message_bytes` is its length and `bytes` the captured part: records
-// behind the question may be missing or malformed. Reads each byte a bounded number of times, whatever the compression
+// after the question may be missing or malformed. Reads each byte a bounded number of times, whatever the compression
 // pointers are.
 bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message);
 

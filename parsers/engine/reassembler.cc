@@ -284,7 +284,7 @@ uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piec
   return index;
 }
 
-// Gives up the bytes before the first waiting chunk, then delivers the data behind them. Returns false if the stream is
+// Gives up the bytes before the first waiting chunk, then delivers the data after them. Returns false if the stream is
 // gone.
 bool Reassembler::skip_hole(Connection& connection, Side side, LossReason reason) {
   Half& half = stream_of(connection).half[side];

@@ -27,7 +27,7 @@ class StreamReceiver {
 //
 // In-order data goes to the receiver straight from the packet. Out-of-order data waits in chunks, bounded per flow and
 // in total. A hole is given up when
-//  - the other side has acknowledged the data behind it, and it is still open a few packets or a moment later (a
+//  - the other side has acknowledged the data after it, and it is still open a few packets or a moment later (a
 //    mirror may deliver packets a few places late),
 //  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
 //  - the buffers are full, or the connection ends.
@@ -53,7 +53,7 @@ class Reassembler {
   // One direction. All sequence numbers compare modulo 2^32.
   struct Half {
     uint64_t offset;        // stream offset of next_seq
-    int64_t hole_since_ns;  // time at which data first waited behind the hole
+    int64_t hole_since_ns;  // time at which data first waited after the hole
     uint32_t next_seq;      // next byte to deliver
     uint32_t acked;         // highest acknowledgement by the other side
     uint32_t fin_seq;       // the byte after the last, if fin_known

@@ -238,7 +238,7 @@ void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view 
     block.whole = !cut;
     return finish_block(side, fragment, end);
   }
-  // Nothing behind missing bytes can be read: any reference may be to any entry.
+  // Nothing after missing bytes can be read: any reference may be to any entry.
   if (block.whole) block.text.append(fragment.substr(0, kMaxBlockBytes - std::min(kMaxBlockBytes, block.text.size())));
   if (block.whole && block.bytes > kMaxBlockBytes) sink_->on_loss(LossReason::kHeadTooLong);
   block.whole = block.whole && !cut && block.bytes <= kMaxBlockBytes;

@@ -45,7 +45,7 @@ FrameHead parse_frame(std::string_view bytes);
 // True if length, flags and stream are valid for its type. False for unknown types.
 bool is_plausible(const FrameHead& head);
 
-// Finds the fragment of a header block in the payload behind the frame's head, without padding, priority and promised
+// Finds the fragment of a header block in the payload after the frame's head, without padding, priority and promised
 // stream. `payload` may be cut off. Returns false if the lengths are contradictory.
 bool fragment_of(const FrameHead& head, std::string_view payload, std::string_view* fragment);
 

@@ -22,7 +22,7 @@ struct Representation {
   bool is_size = false;
 };
 
-// Reads an integer with a prefix of this many bits (section 5.1); moves *at behind it.
+// Reads an integer with a prefix of this many bits (section 5.1); moves *at past it.
 std::optional<uint64_t> integer(std::string_view block, size_t* at, int prefix_bits) {
   if (*at >= block.size()) return std::nullopt;
   const uint64_t most = (1u << prefix_bits) - 1;

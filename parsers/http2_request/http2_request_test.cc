@@ -383,7 +383,7 @@ TEST(Http2Request, BlocksAreBounded) {
   EXPECT_EQ(run.lines({"method", "url", "stream_id"}), (Lines{"GET /a 1", "GET - 3", "GET /b 5"}));
 }
 
-// An entry with an unknown name still takes its place in the table: entries behind it are found.
+// An entry with an unknown name still takes its place in the table: entries after it are found.
 TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   struct Headers final : http2::HeaderSink {
     void on_header(std::string_view name, std::string_view value) override {

@@ -17,7 +17,7 @@ class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}
 
-  // Position of the first one at or behind `from`, or npos. REQUIRES: `from` never decreases.
+  // Position of the first one at or after `from`, or npos. REQUIRES: `from` never decreases.
   size_t next(size_t from) {
     for (; from >= block_ + kBlock; controls_ = controls_at(block_)) block_ += kBlock;
     uint64_t controls = controls_ & (~uint64_t{0} << (from - block_));

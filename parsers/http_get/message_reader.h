@@ -122,7 +122,7 @@ class MessageReader {
   bool resumed_ = false;         // the head being collected was found by seeking
   bool body_uncertain_ = false;  // see Framing::uncertain; true until the body's first byte
   Look known_ = Look::kMaybe;    // recognition of the head being collected
-  bool in_extension_ = false;    // behind the digits of a chunk's size
+  bool in_extension_ = false;    // after the digits of a chunk's size
   uint8_t digits_ = 0;           // digits of the chunk's size so far
   bool line_empty_ = true;       // true if the trailer's current line is empty
   uint64_t remaining_ = 0;

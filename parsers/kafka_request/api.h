@@ -15,7 +15,7 @@ namespace tapline::kafka {
 //   [         an array, whose first element is entered; its length counts as the number of topics if T or U
 //             comes next
 //   ( )       an array, whose elements are all skipped
-//   @a  @a-b  behind a step: only in versions from a (to b)
+//   @a  @a-b  after a step: only in versions from a (to b)
 //
 // Since version `flexible`, lengths are varints, and structures end with tagged fields.
 struct Api {

@@ -233,7 +233,7 @@ void Exchange::read_error(const Request& request, std::string_view bytes, Respon
   response.error = found.error;
 }
 
-// Skips the rest of the message behind the seen bytes.
+// Skips the rest of the message after the seen bytes.
 Unit Exchange::take(Side side, uint64_t message, size_t seen, const Segment& first) {
   if (seen < message) return Unit::taken(seen, message - seen);
   close(side, first.offset + message, readers_[side].time_ns());

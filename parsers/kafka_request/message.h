@@ -36,7 +36,7 @@ Parsed parse_request(std::string_view bytes, RequestHead* head, size_t* wanted);
 uint32_t message_bytes(std::string_view bytes);
 int32_t int32_at(std::string_view bytes, size_t offset);
 
-// The body behind a response's correlation id and tagged fields.
+// The body after a response's correlation id and tagged fields.
 std::string_view response_body(std::string_view bytes, int16_t key, bool flexible);
 
 }  // namespace tapline::kafka

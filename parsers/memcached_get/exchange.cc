@@ -110,7 +110,7 @@ bool Request::contradicts(const Response& response) const {
   return !named;
 }
 
-// The response is behind a gap, and is the end of a get's answer, or a value of another key than its first. It counts
+// The response is after a gap, and is the end of a get's answer, or a value of another key than its first. It counts
 // as the answer's beginning if the client had received everything before it.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
@@ -224,7 +224,7 @@ void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
   pairing_.end_response(end, time_ns, *sink_, complete);
 }
 
-// Keeps open an answer with a gap that may continue behind it. Returns false if it is another kind of answer.
+// Keeps open an answer with a gap that may continue after it. Returns false if it is another kind of answer.
 bool Exchange::tear(Side side) {
   Response* response = pairing_.response();
   const Request* request = pairing_.answered();
@@ -239,7 +239,7 @@ bool Exchange::tear(Side side) {
 }
 
 // True if a line belongs to the torn answer, and no message is hidden: it has a requested key, or is the end, and was
-// sent when the server had received this request and nothing behind it.
+// sent when the server had received this request and nothing after it.
 bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;

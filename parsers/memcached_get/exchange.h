@@ -112,8 +112,8 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
 
   IdPairing<uint16_t, Request, Response> datagrams_;
   Request unanswered_;                 // being reported; its memory is reused
-  bool in_value_[2] = {false, false};  // the value behind a unit is being skipped
-  // The answer being read, to a get of several keys, has a gap: it may continue behind it, or have ended there.
+  bool in_value_[2] = {false, false};  // the value after a unit is being skipped
+  // The answer being read, to a get of several keys, has a gap: it may continue after the gap, or have ended there.
   bool torn_ = false;
   uint64_t torn_end_ = 0;  // end of the bytes seen before the gap
   int64_t torn_ns_ = 0;

@@ -68,7 +68,7 @@ void PacketReader::keep(Bytes bytes) {
     first_byte_known_ = true;
     wanted_ = kept_bytes_(bytes[0]);
   }
-  // Keeps nothing behind a hole, since it would appear to belong to the bytes before it.
+  // Keeps nothing after a hole, since it would appear to belong to the bytes before it.
   if (cut_ || kept_.size() >= wanted_) return;
   kept_.append(text_of(bytes.first(std::min<size_t>(bytes.size(), wanted_ - kept_.size()))));
 }

@@ -187,7 +187,7 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
 }
 
 // A keep-alive repeats the last byte, and all bytes are acknowledged (RFC 9293 section 3.8.4). So does a byte whose ACK
-// was lost behind the tap, but within a retransmission timeout and not after a silence.
+// was lost after the tap, but within a retransmission timeout and not after a silence.
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
   if (sequence_distance(side.seq_end, seq) != -1) return false;

@@ -223,7 +223,7 @@ std::string text_after(const std::string& line, const std::string& name) {
   return line.substr(at, line.find('"', at) - at);
 }
 
-// Both hosts drop 2 % of the segments behind the tap, so each retransmission repeats bytes that were captured: payload
+// Both hosts drop 2 % of the segments after the tap, so each retransmission repeats bytes that were captured: payload
 // less distinct payload of each direction, as tshark counted them.
 TEST(TcpFlowsTest, RetransmittedBytesOfACaptureWithLosses) {
   for (const std::string name : {"generated/tcp_loss", "generated/tcp_clean"}) {

@@ -25,7 +25,7 @@ bool Request::contradicts(const Response& response) const {
   if (skipped) return true;
   if (type == 'E') return false;
   switch (kind) {
-    case Kind::kConnect:  // behind one byte that says whether the client may encrypt
+    case Kind::kConnect:  // after one byte that states whether the client may encrypt
       return type != 'R' || (response.after_gap && response.begin > peer_offset + 1);
     case Kind::kQuery:
       return is_in(type, "12RVs");

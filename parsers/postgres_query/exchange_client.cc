@@ -75,7 +75,7 @@ void Exchange::client_message(const Head& head, std::string_view payload, const 
     default:
       break;
   }
-  // All data behind a request up to Sync belong to it: copied data, a password.
+  // All data after a request up to Sync belong to it: copied data, a password.
   pairing_.end_request(first.offset + head.total);
   if (is_in(head.type, "QFS")) ++batch_;
 }

@@ -26,8 +26,8 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
   return Unit::taken(wanted, head.total - wanted);
 }
 
-// One byte: whether the client may continue encrypted. This byte, or the client's request, may be so late that the
-// client has already continued.
+// A single byte states whether the client may continue with encryption. This byte, or the client's request, may be so
+// late that the client has already continued.
 Unit Exchange::encryption_answer(char answered, const Segment& first) {
   if (answered == 'N') return Unit::taken(1);
   answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;

@@ -175,7 +175,7 @@ class SequenceTracker {
       hole_seq_ += bytes;
       hole_bytes_ -= bytes;
     } else {
-      hole_bytes_ = before;  // forgets the part of the hole behind the segment
+      hole_bytes_ = before;  // forgets the part of the hole after the segment
     }
     return true;
   }

@@ -12,7 +12,7 @@ bool is_common(std::string_view name);
 // CONFIG GET, CLIENT REPLY: the command is the first two words.
 bool has_subcommands(std::string_view name);
 
-// True if the first argument (behind the subcommand, if the name has one) is a key or a channel, rather than a
+// True if the first argument (after the subcommand, if the name has one) is a key or a channel, rather than a
 // password, a script, or some other word.
 bool has_key(std::string_view name);
 

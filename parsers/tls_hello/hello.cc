@@ -118,7 +118,7 @@ bool read(Bytes body, ServerHello* hello) {
   *hello = {};
   Cursor cursor(body);
   hello->version = cursor.number();
-  // Drafts of TLS 1.3 before the 22nd use this version field, and omit the fields behind the cipher suite.
+  // Drafts of TLS 1.3 before draft 22 use this version field, and omit the fields after the cipher suite.
   const bool early_draft = is_draft_13(hello->version) || hello->version == kTls13;
   const Bytes random = cursor.take(kRandomBytes);
   const Bytes session = early_draft ? Bytes() : cursor.with_length_8();

@@ -461,7 +461,7 @@ class OrderedPairing {
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
   uint64_t settled_offset_ = 0;  // position in the requests' stream
-  // Pairing of the requests before this offset was given up: those still behind a hole stay single, too.
+  // Pairing of the requests before this offset was given up: those still after a hole stay single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;

@@ -165,7 +165,7 @@ TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
   conversation.handshake().client("?a\n").close();
   std::vector<testing::Frame> frames;
   for (const testing::Frame& frame : conversation.frames()) {
-    constexpr size_t kLastOfSource = 14 + 15;  // offset of the last byte of an IPv4 source address behind an Ethernet
+    constexpr size_t kLastOfSource = 14 + 15;  // offset of the last byte of an IPv4 source address after an Ethernet
                                                // header
     if (frame.bytes[kLastOfSource] == 1) frames.push_back(frame);
   }

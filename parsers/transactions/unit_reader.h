@@ -130,7 +130,7 @@ class UnitReader {
 
   // Offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // The offset behind the last byte seen in earlier pieces: a unit that a gap cut off ends here at the earliest.
+  // The offset after the last byte seen in earlier pieces: a unit that a gap cut off ends here at the earliest.
   uint64_t seen_end() const { return seen_end_; }
   // Time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
@@ -140,7 +140,7 @@ class UnitReader {
   uint64_t seek_bytes() const { return seek_bytes_; }
   size_t memory_bytes() const { return unit_.capacity(); }
 
-  // The end of the first line of `bytes`, behind its LF, or npos; searches each byte of a unit once. REQUIRES: called
+  // The end of the first line of `bytes`, after its LF, or npos; searches each byte of a unit once. REQUIRES: called
   // in on_unit with its bytes.
   size_t line_end(std::string_view bytes) {
     const size_t found = bytes.find('\n', std::min(searched_, bytes.size()));
@@ -214,7 +214,7 @@ class UnitReader {
     switch (unit.kind) {
       case Unit::Kind::kTaken:
       case Unit::Kind::kOpaque:
-        // A unit ends behind the bytes collected before: otherwise it would have been taken then.
+        // A unit ends after the bytes collected before: otherwise it would have been taken then.
         consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, before) - before, added));
         release();
         taken(unit);

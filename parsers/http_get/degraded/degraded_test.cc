@@ -1,4 +1,4 @@
-// Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late, doubled, one
+// Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late, duplicated, one
 // way only or beginning in the middle, 20 times each with different seeds, and its damaged files.
 //
 // TAPLINE_SEEDS sets the number of times. Prints a table of the results.

@@ -24,7 +24,7 @@ struct FlowSpec {
   bool mixed_sizes = false;  // payloads of 1 to payload_bytes
   bool udp = false;
   double lost_before = 0;  // share of packets lost before the switch and retransmitted
-  double lost_after = 0;   // the same, behind it
+  double lost_after = 0;   // share of packets lost after the switch
   double reordered = 0;    // share of packets that the next one overtakes before the switch
   int64_t round_trip_ns = 200'000;
 };

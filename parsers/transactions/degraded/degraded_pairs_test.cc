@@ -1,6 +1,6 @@
-// Measures the transaction parsers on captures as mirrors deliver them: packets lost, late, doubled, from mid-stream,
-// of one direction only, each with several random seeds (DEGRADED_SEEDS), and the damaged files. Prints the table of
-// README.md.
+// Measures the transaction parsers on captures as mirrors deliver them: packets lost, late, duplicated, from
+// mid-stream, of one direction only, each with several random seeds (DEGRADED_SEEDS), and the damaged files. Prints the
+// table of README.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

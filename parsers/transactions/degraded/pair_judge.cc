@@ -75,7 +75,7 @@ void PairJudge::note_copies() {
   }
 }
 
-// If a retransmitted frame was lost, or came behind its copy, the copy counts as captured first.
+// If a retransmitted frame was lost, or came after its copy, the copy counts as captured first.
 PairJudge::Told PairJudge::by_first_copies(const Told& told, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);

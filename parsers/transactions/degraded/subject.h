@@ -29,7 +29,7 @@ struct Subject {
 // Reads the subjects of all parsers, sorted by name. Aborts on a file that does not match README.md.
 std::vector<Subject> read_subjects();
 
-// `count` frames behind the first `skip` of the subject's capture, with its copies; empty if the capture is missing.
+// `count` frames after the first `skip` of the subject's capture, with its copies; empty if the capture is missing.
 std::vector<Frame> frames_of(const Subject& subject, size_t skip, size_t count);
 
 }  // namespace tapline::testing

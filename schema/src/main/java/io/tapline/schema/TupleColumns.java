@@ -211,7 +211,7 @@ public final class TupleColumns {
     return entry == 0 ? 0 : entryEnd(column, entry - 1);
   }
 
-  /** The first byte behind an entry in its dictionary. */
+  /** The first byte after an entry in its dictionary. */
   public int entryEnd(int column, int entry) {
     return batch.getColumns(column).getDictionaryEnd(entry);
   }

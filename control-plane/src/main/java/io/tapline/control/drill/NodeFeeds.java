@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * The streams of alerts from the nodes. A stream that breaks is opened again and continues behind
+ * The streams of alerts from the nodes. A stream that breaks is opened again and continues after
  * the last alert received, so no alert arrives twice, and none is lost that the node still has. The
  * first stream of a control plane begins with all alerts that the node has. Thread-safe.
  */

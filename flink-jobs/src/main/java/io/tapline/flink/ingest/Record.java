@@ -7,7 +7,7 @@ import io.tapline.schema.proto.TupleBatch;
  * stays within the task that read it and is never serialized.
  *
  * @param offset offset in its partition
- * @param state state of its partition, which the operator behind the source updates
+ * @param state state of its partition, which the operator after the source updates
  * @param batch null if the record is not a batch
  * @param fault reason under which a record that is not a batch is counted; null for a batch
  */
