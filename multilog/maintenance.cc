@@ -47,7 +47,7 @@ Status MultiLogImpl::storage_status() const {
   return storage_status_;
 }
 
-// Arenas available for segments besides those taken and the heap.
+// Arenas available for segments in addition to those taken and the heap.
 size_t MultiLogImpl::free_arenas() const {
   const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;

@@ -86,7 +86,7 @@ class MultiLogImpl final : public MultiLog {
   struct Selection {
     std::shared_ptr<const Expression> expression = {};
     std::shared_ptr<Filter> stored = {};
-    // The conditions besides the stored filter; null if there are none.
+    // The conditions in addition to the stored filter; null if there are none.
     std::shared_ptr<const Expression> residual = {};
   };
   Result<Selection> selection_of(const QuerySpec& spec) const;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Converts the JSON of bench_monitor to a table on standard output, and to SVG plots beside the file:
+"""Converts the JSON of bench_monitor to a table on standard output, and to SVG plots next to the file:
 figure5-MODE-CORES.svg (throughput by packet size), flows.svg (cost by number of flows), time.svg (cost by run time)."""
 import json
 import math

@@ -63,8 +63,8 @@ class UpdatePerTrigger final : public Design {
 
 // Trumpet's design: packets are counted in a flow table, with prefetching; a new flow is matched by tuple-space search,
 // a hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
-// triggers. Written for this comparison, without its limits (16 triggers a flow, 65,536 flows): here a flow has all its
-// triggers, and its table grows to 4 million flows.
+// triggers. Written for this comparison, without its limits (16 triggers per flow, 65,536 flows): here a flow has all
+// its triggers, and its table grows to 4 million flows.
 class FlowTable final : public Design {
  public:
   explicit FlowTable(const std::vector<trigger::Trigger>& triggers);

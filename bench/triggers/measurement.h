@@ -97,7 +97,7 @@ class Other final : public Subject {
   std::unique_ptr<Design> design_;
 };
 
-// One measurement: the frames, and the subjects besides reading and the engine.
+// One measurement: the frames, and the subjects other than reading and the engine.
 struct Case {
   std::string part;
   std::string what;

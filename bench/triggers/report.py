@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Converts the JSON of bench_triggers --part feasible to feasible.csv and SVG plots beside it: feasible-windows.svg and
-feasible-flows.svg, the rate that a core takes by triggers a packet, and feasible-groups.svg, by groups; as Figure 13 of
+"""Converts the JSON of bench_triggers --part feasible to feasible.csv and SVG plots next to it: feasible-windows.svg and
+feasible-flows.svg, the rate that a core takes by triggers per packet, and feasible-groups.svg, by groups; as Figure 13 of
 Trumpet. Prints the points whose cost differs from the model's by more than a quarter.
 
   python3 bench/triggers/report.py FILE"""
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from plot import Chart
 
 COLUMNS = ["panel", "line", "x", "million_packets_per_second", "late", "match_sets", "groups_a_window", "engine_ns", "model_ns", "model_error"]
-AXES = {"windows": "triggers a packet", "flows": "triggers a packet", "groups": "flows, a group each"}
+AXES = {"windows": "triggers per packet", "flows": "triggers per packet", "groups": "flows, each with its own group"}
 
 
 def points_of(path):

@@ -7,7 +7,7 @@ beforeAll(async () => {
   charts = await import("./charts");
 });
 
-test("bounds that were left out as empty are included", () => {
+test("omitted empty buckets are included", () => {
   const bounds = (...les: number[]) => charts.allBounds(les.map((le) => ({ le, count: 1 })));
   expect(bounds(0)).toEqual([0]);
   expect(bounds(1)).toEqual([0, 1]);

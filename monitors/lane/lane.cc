@@ -263,8 +263,8 @@ bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* pa
   return outcome == DecodeOutcome::kOk;
 }
 
-// Replaces *packet by the datagram that it completes, and returns that one's outcome; kFragment if it completes none. A
-// datagram may itself contain a fragment of another, in a tunnel.
+// Replaces *packet with the datagram that it completes, and returns that one's outcome; kFragment if it completes none.
+// A datagram may itself contain a fragment of another, in a tunnel.
 DecodeOutcome Lane::reassemble(Packet* packet) {
   DecodeOutcome outcome = DecodeOutcome::kFragment;
   Datagram datagram;

@@ -55,7 +55,7 @@ class LaneInbox {
       latest_first = next;
     }
     while (command != nullptr) {
-      // An answered command belongs to its poster again.
+      // After its answer, a command belongs to its poster again, so `next` is read first.
       LaneCommand* next = command->next_;
       handle(*command);
       command = next;

@@ -205,8 +205,8 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   EXPECT_EQ(unit.accounts[0], once) << "settling again changes nothing";
 }
 
-// Two batches were sent and not acknowledged, tuples wait, and packets were counted since: together the debts report
-// everything that arrived batches did not.
+// Two batches were sent but not acknowledged, tuples wait, and packets were counted since. Together the debts report
+// everything that no delivered batch reported.
 TEST(Settle, UnreportedLossesAreReported) {
   const MonitorPagePointer page = map_monitor_page();
   BatchLedger& ledger = page->units[0].ledger;

@@ -28,7 +28,7 @@ inline constexpr uint64_t kAllTime = ~uint64_t{0};
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;
-  // The filter whose postings are part of the answer, and the condition to check on its rows besides (null: none).
+  // The filter whose postings are part of the answer, and the additional condition to check on its rows (null: none).
   std::shared_ptr<Filter> stored;
   std::shared_ptr<const Expression> residual;
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive

@@ -4,7 +4,7 @@
 //   w3-00000012.wal      rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows | bytes… |
 //   w3-00000011.seg      an archived segment (storage/archive.h); its journal is gone
 //
-// The guarantees of each mode after SIGKILL or a power cut, besides a prefix of each writer's rows in order:
+// The guarantees of each mode after SIGKILL or a power cut, in addition to a prefix of each writer's rows in order:
 //   memory         nothing but archived segments
 //   interval       every row published `interval_ns` (plus one sync) before
 //   group commit   every row for which commit() returned ok; commits that wait at the same time share a sync

@@ -1,4 +1,4 @@
-// Reads every available real capture: those in TAPLINE_CAPTURES, else in ../shared/traces beside the repository.
+// Reads every available real capture: those in TAPLINE_CAPTURES, else in ../shared/traces next to the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>

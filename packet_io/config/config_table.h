@@ -53,7 +53,7 @@ class ConfigTable {
   std::vector<ConfigKey> keys_;
 };
 
-// An action that a flag requests ("check"), besides settings.
+// An action that a flag requests ("check"), as opposed to a setting.
 struct CommandLineAction {
   std::string_view flag;
   std::string_view help;

@@ -191,7 +191,7 @@ TEST(LinksModel, UdpAndTcp) {
   for (const double factor : {0.5, 1.5, 2.5}) {
     std::vector<FlowSpec> flows = flows_on_three_links(factor);
     for (size_t i = 0; i < flows.size(); i += 5) flows[i].udp = true;
-    judge_links("UDP beside TCP, factor " + std::to_string(factor).substr(0, 3), flows, MirrorSpec(), kMs);
+    judge_links("UDP next to TCP, factor " + std::to_string(factor).substr(0, 3), flows, MirrorSpec(), kMs);
   }
 }
 

@@ -145,7 +145,7 @@ TEST(MirrorQueue, LearnsThePortsSpeed) {
   EXPECT_NEAR(port.queue.bits_per_second(), 10e9, 1e8);
 }
 
-TEST(MirrorQueue, TimesYearsApartBoundTheSpeed) {
+TEST(MirrorQueue, ALongTimeBetweenPacketsLimitsTheSpeed) {
   Port port{MirrorPort()};
   port.send(130, int64_t{3} * 365 * 86400 * 1'000'000'000 / 64);
   EXPECT_NEAR(port.queue.bits_per_second(), 8e3, 1);

@@ -9,10 +9,10 @@ namespace tapline::sql {
 // PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
 bool may_hold_secret(std::string_view statement);
 
-// If the statement may contain a password, replaces everything from its first quote to its last one by '***'; up to its
-// end, if it was cut short. Which quotes open and which close depends on the server's mode (backslashes, nested dollar
-// quotes), and a wrong guess would show the password, so nothing between them is kept. `quotes` are the characters that
-// may begin a string.
+// If the statement may contain a password, replaces everything from its first quote to its last one with '***'; up to
+// its end, if it was truncated. Which quotes open and which close depends on the server's mode (backslashes, nested
+// dollar quotes), and a wrong guess would show the password, so nothing between them is kept. `quotes` are the
+// characters that may begin a string.
 void hide_secrets(std::string& statement, std::string_view quotes, bool cut);
 
 }  // namespace tapline::sql

@@ -35,7 +35,7 @@ class AgreementTest {
           Column.Type.STRING,
           Column.Type.ADDRESS);
 
-  /** A row's values by field; an absent one is missing. */
+  /** A row's values by field, without absent ones. */
   private record Values(Map<String, Object> values) {
     ConditionProgram.Row of(List<String> fields) {
       return new ConditionProgram.Row() {

@@ -70,7 +70,7 @@ public final class KafkaClients {
     return kafka.tls().isNone() ? SecurityProtocol.SASL_PLAINTEXT : SecurityProtocol.SASL_SSL;
   }
 
-  /** Returns a reference that the client replaces by the file's contents. */
+  /** Returns a reference that the client replaces with the file's contents. */
   private static String content(String file) {
     Path path = Path.of(file).toAbsolutePath();
     return "${file:%s:%s}".formatted(path.getParent(), path.getFileName());

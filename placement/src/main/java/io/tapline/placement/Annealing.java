@@ -270,7 +270,7 @@ final class Annealing {
     return any;
   }
 
-  /** Replaces a monitor by one in another rack. */
+  /** Replaces a monitor with one in another rack. */
   private boolean moveRack(Draft draft) {
     int monitor = any(draft.monitors.count);
     int started = draft.startMonitor(anyIn(likelyRack()), draft.aggregatorOfMonitor[monitor]);

@@ -61,7 +61,7 @@ public final class Compiler {
   }
 
   /**
-   * The input of a compilation besides text, parsers and hosts.
+   * The input of a compilation other than text, parsers and hosts.
    *
    * @param query the query's identifier: lower case letters, digits and '-', at most 200
    * @param epoch epoch of the assignment, from 1

@@ -70,7 +70,7 @@ public final class ErrorRenderer {
     return shown.codePointCount(0, shown.length());
   }
 
-  /** Returns the code points of a line, with those of zero width replaced by a visible one. */
+  /** Returns the code points of a line, with those of zero width replaced with a visible one. */
   private static int[] lineOf(String text, int number) {
     int begin = 0;
     for (int line = 1; line < number && begin >= 0; line++) {

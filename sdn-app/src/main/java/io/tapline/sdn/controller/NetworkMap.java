@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The parts of an inventory's network besides its topology:
+ * The parts of an inventory's network other than its topology:
  *
  * <pre>
  * network:

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Limits log lines about peers: logs the first line about a subject, then at most one a minute, and
+ * Limits log lines about peers: logs the first line about a subject, then at most one per minute, and
  * at most 10 lines a second in total. Thread-safe.
  */
 public final class LogLimit {
