@@ -40,7 +40,8 @@ std::vector<Frame> read_capture(const std::string& path) {
   const std::string bytes = contents(path);
   if (bytes.size() < kFileHeaderBytes) fail(path, "is not a capture");
   const uint32_t magic = number_at(bytes, 0);
-  if ((magic != kMicroseconds && magic != kNanoseconds) || number_at(bytes, 20) != 1) fail(path, "is not of our kind");
+  if ((magic != kMicroseconds && magic != kNanoseconds) || number_at(bytes, 20) != 1)
+    fail(path, "is not a little-endian pcap file of Ethernet frames");
   std::vector<Frame> frames;
   for (size_t at = kFileHeaderBytes; at + kRecordHeaderBytes <= bytes.size();) {
     const uint32_t captured = number_at(bytes, at + 8);

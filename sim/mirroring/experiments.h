@@ -26,7 +26,7 @@ struct Settings {
   uint32_t seed = 1;
 };
 
-// "flows=13", "schedule=fifo", "mirrored=no". Returns false if there is no such setting.
+// Applies a setting such as "flows=13", "schedule=fifo" or "mirrored=no". Returns false if there is no such setting.
 bool change(const std::string& setting, Settings* settings);
 
 // One point of a curve, or with x = 0 a figure.

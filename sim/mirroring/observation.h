@@ -24,8 +24,8 @@ struct Copy {
   uint32_t packet = 0;  // index in Observation::sent
 };
 
-// All that an experiment saw. The senders' part is the truth that estimates, which have only the copies, are compared
-// with.
+// Everything that an experiment observed. The senders' part is the ground truth; estimates are made from the copies
+// only, and compared with it.
 struct Observation {
   std::vector<SentPacket> sent;  // in order of sent_ns
   std::vector<Copy> copies;      // in order of time_ns

@@ -15,7 +15,7 @@ struct Originals {
   double lost = 0;                          // share of packets that never arrived
 };
 
-// Considers what was sent and received from `from_ns` to `to_ns`, the end of the experiment. Throughput is averaged
+// Considers packets sent and received from `from_ns` to `to_ns`, the end of the experiment. Throughput is averaged
 // over slices of `slice_ns`; packets of the last slice may still be in flight, and do not count as lost.
 Originals originals_of(const Observation& seen, int64_t from_ns, int64_t to_ns, int64_t slice_ns);
 

@@ -11,7 +11,7 @@
 
 namespace tapline::mirroring {
 
-// The order in which a port sends what came from different input ports.
+// The order in which a port sends packets from different input ports.
 enum class Schedule : uint8_t {
   kFifo,        // as packets came
   kRoundRobin,  // one full packet of each input port in turn, as Planck found in switches (section 5.3)

@@ -1,4 +1,4 @@
-// Planck's experiments in small, with modelled senders instead of ns-3's TCP.
+// Planck's experiments at a small scale, with modelled senders instead of ns-3's TCP.
 #include "sim/mirroring/testing/replay.h"
 
 #include <gtest/gtest.h>

@@ -188,7 +188,7 @@ class PacketConditionTest {
         "when=\"sum(bytes, 5us) > 5\" | sum takes one field",
         "when=\"count < 5\", group=src_ip | groups without packets meet it",
         "when=\"count > 5\", clear=-1, group=src_ip | groups without packets would stay on alert",
-        "when=\"count > 5 and count(syn) > 3\", clear=2 | a threshold as clear replaces the number",
+        "when=\"count > 5 and count(syn) > 3\", clear=2 | clear= can be a threshold only if when= is one comparison with a number",
         "when=\"count > 5\", clear=x | clear= is not a threshold: 'x'",
         "when=\"count > 5\", clear=\"max(syn) < 5\" | clear= is not a threshold",
         "when=\"count > 5\", clear=\"count > 9\", group=src_ip | groups without packets would stay on alert",

@@ -13,7 +13,7 @@ public final class BatchReader {
   private BatchReader() {}
 
   /**
-   * Decodes the envelope of one record; its columns are looked at by {@link TupleColumns#of}.
+   * Decodes the envelope of one record; {@link TupleColumns#of} decodes its columns.
    *
    * @param record a Kafka record's value; the batch keeps pointing into it, so it must not be
    *     changed afterwards

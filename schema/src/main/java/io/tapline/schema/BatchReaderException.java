@@ -1,7 +1,7 @@
 package io.tapline.schema;
 
 /**
- * A record that is not a tuple batch, or one that contradicts itself; says what is wrong with it.
+ * Thrown for a record that is not a tuple batch, or that contradicts itself; the message states the error.
  */
 public final class BatchReaderException extends Exception {
   /** Kind of record, for counters. */
@@ -15,7 +15,7 @@ public final class BatchReaderException extends Exception {
   private final Reason reason;
 
   BatchReaderException(Reason reason, String message) {
-    // Counted, not debugged: a flood of bad records must not cost a stack trace each.
+    // Omits the stack trace: these records are only counted, and a flood of them must stay cheap.
     super(message, null, false, false);
     this.reason = reason;
   }

@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Encodes rows as the columns of a batch: least widths, base = minimum, dictionaries in order of
+ * Encodes rows as the columns of a batch: minimum widths, base = minimum, dictionaries in order of
  * first appearance, so that equal rows give equal bytes. Not thread-safe; meant for tools and
- * tests, monitors have their own in C++.
+ * tests, since monitors have a separate one in C++.
  */
 public final class BatchWriter {
   /** One column of a parser's schema. */
@@ -45,7 +45,7 @@ public final class BatchWriter {
     return rows.size();
   }
 
-  /** The rows so far in {@code header}, whose other fields stay as they are. */
+  /** Writes the rows so far into {@code header}, whose other fields remain unchanged. */
   public TupleBatch write(TupleBatch.Builder header) {
     header.setRows(rows.size()).clearColumns();
     for (int i = 0; i < specs.size(); i++) {
@@ -72,7 +72,7 @@ public final class BatchWriter {
         : narrowest(values, spec.type(), column);
   }
 
-  /** One bit a row; empty if every row has a value. */
+  /** Returns one bit per row; empty if every row has a value. */
   private ByteString present(int index) {
     byte[] bits = new byte[(rows.size() + Byte.SIZE - 1) / Byte.SIZE];
     boolean all = true;

@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Plans as JSON: the mapping that plan.schema.json describes, with the field names of plan.proto.
+ * Converts plans to and from JSON, by the mapping that plan.schema.json describes, with the field names of plan.proto.
  */
 public final class Plans {
   private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u00(3d|3c|3e|26|27)|.)");
@@ -15,8 +15,8 @@ public final class Plans {
   private Plans() {}
 
   /**
-   * Several lines, without a line feed at the end. Fields that have their default value are left
-   * out.
+   * Returns several lines without a final line feed. Fields with their default values are omitted.
+   * 
    */
   public static String toJson(Plan plan) {
     try {
@@ -27,8 +27,8 @@ public final class Plans {
   }
 
   /**
-   * Takes back the escapes that the printer uses for JSON inside of HTML. The text stays the same
-   * JSON.
+   * Reverts the escapes that the printer uses for JSON within HTML; the meaning of the JSON stays
+   * the same.
    */
   private static String readable(String json) {
     return ESCAPE

@@ -21,7 +21,7 @@ public final class RedisAcl {
 
   private RedisAcl() {}
 
-  /** The user of a query's job. */
+  /** Returns the name of the user of a query's job. */
   public static String jobUser(String query) {
     return JOB + query;
   }
@@ -43,7 +43,7 @@ public final class RedisAcl {
   }
 
   /**
-   * Lines for a server's configuration, or its aclfile: all users but those of jobs.
+   * Returns lines for a server's configuration or aclfile: all users except those of jobs.
    *
    * @param password of {@link #CONTROL}
    */
@@ -54,7 +54,7 @@ public final class RedisAcl {
         .toList();
   }
 
-  /** The words of each user: {@code user}, its name, and its rules. */
+  /** Returns the words of each user: {@code user}, its name, and its rules. */
   private static List<List<String>> users() {
     List<List<String>> users = new ArrayList<>();
     for (String line : text().lines().toList()) {
@@ -79,7 +79,7 @@ public final class RedisAcl {
     }
   }
 
-  /** The SHA-256 of a password in hexadecimal, as rules name it. */
+  /** Returns the SHA-256 of a password in hexadecimal, as rules contain it. */
   public static String sha256(String password) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");

@@ -13,7 +13,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The columns of one batch, decoded on demand into arrays of one number a row.
+ * The columns of one batch, decoded on demand into arrays with one number per row.
  *
  * <p>Sizes are checked on creation, numbers when a column is decoded: a batch that contradicts
  * itself gives a {@link BatchReaderException}, never a wrong value or another exception. Not
@@ -21,7 +21,7 @@ import java.util.Map;
  */
 public final class TupleColumns {
   /**
-   * More rows than any writer puts into a batch; bounds what a hostile record makes its reader
+   * Exceeds the rows of any genuine batch; bounds the memory that a hostile record makes its reader
    * allocate.
    */
   public static final int MAX_ROWS = 1 << 22;
@@ -32,7 +32,7 @@ public final class TupleColumns {
 
   private final TupleBatch batch;
 
-  /** The columns that single rows were asked of, and their bytes. */
+  /** Columns of which single rows were requested, with their bytes. */
   private final Column[] sources;
 
   private final byte[][] raw;
@@ -67,7 +67,7 @@ public final class TupleColumns {
     return batch.getColumnsCount();
   }
 
-  /** Index of the column called {@code name}, or -1. */
+  /** Returns the index of the column {@code name}, or -1. */
   public int index(String name) {
     return indexes.getOrDefault(name, -1);
   }
@@ -86,7 +86,7 @@ public final class TupleColumns {
     return type == Column.Type.STRING || type == Column.Type.ADDRESS;
   }
 
-  /** The rows without a value; null if every row has one, as in most columns. */
+  /** Returns the rows without a value; null if every row has one, as in most columns. */
   public boolean[] absent(int column) {
     ByteString present = batch.getColumns(column).getPresent();
     return present.isEmpty() ? null : absent(present);
@@ -106,16 +106,16 @@ public final class TupleColumns {
     return (bits.byteAt(row / Byte.SIZE) >> row % Byte.SIZE & 1) != 0;
   }
 
-  /** Whether one row has a value, for columns of which few rows are wanted. */
+  /** Returns true if a row has a value; for columns of which few rows are needed. */
   public boolean isPresent(int column, int row) {
     ByteString present = batch.getColumns(column).getPresent();
     return present.isEmpty() || isSet(present, row);
   }
 
   /**
-   * The 64 bits of every row: an unsigned number (U64), two's complement (I64), 0 or 1 (BOOL) or an
-   * IEEE 754 double (F64, see {@link Double#longBitsToDouble}). Those of rows without a value mean
-   * nothing.
+   * Returns the 64 bits of every row: an unsigned number (U64), two's complement (I64), 0 or 1 (BOOL) or an
+   * IEEE 754 double (F64, see {@link Double#longBitsToDouble}). The bits of rows without a value
+   * have no meaning.
    */
   public long[] longs(int column) throws BatchReaderException {
     Column source = batch.getColumns(column);
@@ -128,7 +128,7 @@ public final class TupleColumns {
   }
 
   /**
-   * The dictionary entry of every row of a STRING or ADDRESS column, each from 0 to below {@link
+   * Returns the dictionary entry of every row of a STRING or ADDRESS column, each from 0 to below {@link
    * #entries}; {@link #entries} itself for rows without a value.
    */
   public int[] entryOfRows(int column) throws BatchReaderException {
@@ -160,7 +160,7 @@ public final class TupleColumns {
     }
   }
 
-  /** One row of {@link #longs}, for columns of which few rows are wanted. */
+  /** Returns one row of {@link #longs}; for columns of which few rows are needed. */
   public long longAt(int column, int row) {
     if (raw[column] == null) {
       sources[column] = batch.getColumns(column);
@@ -179,7 +179,7 @@ public final class TupleColumns {
     return sources[column].getBase() + number;
   }
 
-  /** The bytes that one row of a STRING or ADDRESS column stands for. */
+  /** Returns the bytes of one row of a STRING or ADDRESS column. */
   public byte[] bytesAt(int column, int row) throws BatchReaderException {
     long entry = longAt(column, row);
     checkBelow(
@@ -187,12 +187,12 @@ public final class TupleColumns {
     return entry(column, (int) entry);
   }
 
-  /** Entries in the dictionary of a STRING or ADDRESS column. */
+  /** Returns the number of entries in the dictionary of a STRING or ADDRESS column. */
   public int entries(int column) {
     return batch.getColumns(column).getDictionaryEndCount();
   }
 
-  /** Bytes of one dictionary entry: text as captured, or 4 or 16 bytes of an address. */
+  /** Returns the bytes of one dictionary entry: text as captured, or 4 or 16 bytes of an address. */
   public byte[] entry(int column, int entry) {
     Column source = batch.getColumns(column);
     return source
@@ -201,7 +201,7 @@ public final class TupleColumns {
         .toByteArray();
   }
 
-  /** All entries of a dictionary, one after another. */
+  /** Returns all entries of a dictionary, one after another. */
   public byte[] dictionary(int column) {
     return batch.getColumns(column).getDictionary().toByteArray();
   }
@@ -211,7 +211,7 @@ public final class TupleColumns {
     return entry == 0 ? 0 : entryEnd(column, entry - 1);
   }
 
-  /** The first byte after an entry in its dictionary. */
+  /** Returns the first byte after an entry in its dictionary. */
   public int entryEnd(int column, int entry) {
     return batch.getColumns(column).getDictionaryEnd(entry);
   }
@@ -277,7 +277,7 @@ public final class TupleColumns {
       if (end < start || end > column.getDictionary().size()) {
         throw malformed("dictionary of column " + column.getName() + " ends outside of its bytes");
       }
-      // Rows without a value are written as one of no bytes.
+      // Rows without a value are written as entries without bytes.
       boolean none = length == 0 && !column.getPresent().isEmpty();
       if (address && length != 4 && length != 16 && !none) {
         throw malformed(
@@ -290,7 +290,7 @@ public final class TupleColumns {
     }
   }
 
-  /** Widths get a loop each, so that the compiler can unroll them. REQUIRES: sizes checked. */
+  /** Each width has a separate loop, which the compiler can unroll. REQUIRES: sizes checked. */
   private static void decode(Column column, long[] values) {
     ByteBuffer data = column.getData().asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
     int start = data.position();

@@ -88,7 +88,7 @@ class GoldenTest {
     return column.getDictionary().substring(begin, column.getDictionaryEnd(index)).toByteArray();
   }
 
-  /** IPv6 as RFC 5952 writes it, for the two addresses that the sample holds. */
+  /** IPv6 as RFC 5952 writes it, for the two addresses in the sample. */
   private static String addressText(byte[] bytes) throws IOException {
     return InetAddress.getByAddress(bytes).getHostAddress().replaceFirst("(:0)+:", "::");
   }

@@ -108,7 +108,7 @@ public record PacketCondition(
     if (!when.comparesOneNumber()) {
       errors.type(
           clear.span(),
-          "a threshold as clear replaces the number of a when= with one comparison",
+          "clear= can be a threshold only if when= is one comparison with a number",
           "a condition that ends the alert, such as clear=\"count < 10\"");
       return Optional.empty();
     }
