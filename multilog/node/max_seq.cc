@@ -3,7 +3,7 @@
 namespace tapline::multilog {
 namespace {
 
-// A state of zeros is that of no rows.
+// A state of zeros means that there are no rows.
 enum Word : size_t { kRows, kSeq, kTime };
 
 void take(Cells state, uint32_t end, uint64_t time_ns) {

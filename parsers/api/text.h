@@ -7,8 +7,8 @@
 
 namespace tapline {
 
-// Makes text from the network readable: percent-encodes it unless it is all readable UTF-8. Unreadable are control
-// characters (C0, DEL, C1), invisible and directional format characters, line separators, and bytes that are not UTF-8.
+// Makes text from the network readable: percent-encodes it unless it is all readable UTF-8. Unreadable bytes are those
+// of control characters (C0, DEL, C1), invisible and directional format characters, line separators, and invalid UTF-8.
 // The rule, which docs/reference/texts.md explains to users:
 //
 //   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else unchanged

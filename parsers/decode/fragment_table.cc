@@ -32,7 +32,7 @@ Extent extent_of(const Packet& fragment) {
   return {begin, begin + fragment.payload_bytes, more};
 }
 
-// The field of an IPv6 header of `bytes` bytes, extensions included, that names what follows it.
+// The field of an IPv6 header of `bytes` bytes, extensions included, that names the next header.
 uint32_t last_next_header(const uint8_t* ip, uint32_t bytes) {
   uint32_t field = 6;
   for (uint32_t at = 40; at < bytes;) {

@@ -81,7 +81,7 @@ const Schema& MysqlQuery::schema() const {
                  optional({"statement", FieldType::kString, "",
                            "SQL text as sent, of a prepared statement the text it was prepared with; without passwords",
                            false, TextKind::kSql}),
-                 optional({"status", FieldType::kString, "", "ok, error; tls, compressed: what follows can't be read"}),
+                 optional({"status", FieldType::kString, "", "ok, error; tls, compressed: the rest can't be read"}),
                  optional({"error_code", FieldType::kU64, "", "The server's, 0 without an error"}),
                  optional({"rows", FieldType::kU64, "rows", "Rows of all results", true}),
                  optional({"affected_rows", FieldType::kU64, "rows", "Changed, as the server says", true}),

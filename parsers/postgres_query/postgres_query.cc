@@ -119,7 +119,7 @@ const Schema& PostgresQuery::schema() const {
                      "SQL text as sent, of a prepared statement the text it was prepared with; without passwords",
                      false, TextKind::kSql}),
            optional({"status", FieldType::kString, "",
-                     "ok, error, skipped: after an error; suspended: more rows may be fetched; tls, gss: what follows "
+                     "ok, error, skipped: after an error; suspended: more rows may be fetched; tls, gss: the rest "
                      "can't be read"}),
            optional({"sqlstate", FieldType::kString, "", "Code of the error, empty without one"}),
            optional({"rows", FieldType::kU64, "rows", "Rows of all results, and those copied to the client", true}),

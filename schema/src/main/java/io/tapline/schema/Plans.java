@@ -14,10 +14,7 @@ public final class Plans {
 
   private Plans() {}
 
-  /**
-   * Returns several lines without a final line feed. Fields with their default values are omitted.
-   * 
-   */
+  /** Returns several lines without a final line feed. Fields with default values are omitted. */
   public static String toJson(Plan plan) {
     try {
       return readable(JsonFormat.printer().preservingProtoFieldNames().print(plan));
