@@ -98,7 +98,7 @@ TEST(AgentConfigTest, TheMonitorGetsTheSameSettings) {
   EXPECT_FALSE(has(config, "--clear", "kafka"));
   config.clear = {"control-plane", "kafka"};
   EXPECT_TRUE(has(config, "--clear", "kafka"));
-  EXPECT_FALSE(has(config, "--clear", "control-plane")) << "a monitor knows none";
+  EXPECT_FALSE(has(config, "--clear", "control-plane")) << "a monitor connects to no control plane";
 }
 
 TEST(AgentConfigTest, TheMonitorGetsTheFileOfItsLogin) {

@@ -39,7 +39,7 @@ class EventForwarder {
  private:
   struct Stream {
     uint64_t sent = 0;  // events that have a number, lost ones included
-    uint64_t lost = 0;  // as the rings counted them at the last look
+    uint64_t lost = 0;  // the rings' count when it was last read
     v1::EventList list = {};
     std::vector<const Schema*> schemas = {};  // the schemas of the list, in its order
     size_t bytes = 0;

@@ -223,9 +223,9 @@ TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndReportsSkippedPackets) {
   };
   EXPECT_EQ(admit(5), 3);
   gate.look_at_credits();
-  EXPECT_EQ(gate.satisfied(), 0u) << "it has not ended";
+  EXPECT_EQ(gate.satisfied(), 0u) << "the query has not ended";
   EXPECT_EQ(credits.refused(0), 2u);
-  EXPECT_EQ(accounts[0].packets_in, 3u) << "it may have been the end";
+  EXPECT_EQ(accounts[0].packets_in, 3u) << "these packets may have been the last ones";
   credits.grant(0, 7);
   EXPECT_EQ(admit(1), 1);
   EXPECT_EQ(accounts[0].packets_in, 6u);
@@ -233,10 +233,10 @@ TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndReportsSkippedPackets) {
   EXPECT_EQ(admit(1), 1);
   EXPECT_EQ(accounts[0].packets_in, 7u);
   EXPECT_EQ(accounts[0].bytes_in, 700u);
-  EXPECT_EQ(accounts[0].dropped[index_of(Drop::kNoCredit)], 2u) << "told once";
+  EXPECT_EQ(accounts[0].dropped[index_of(Drop::kNoCredit)], 2u) << "reported once";
   EXPECT_TRUE(accounts[0].balanced());
   credits.grant(0, 0);
-  EXPECT_EQ(credits.granted(0), 5u) << "what was not taken is given back";
+  EXPECT_EQ(credits.granted(0), 5u) << "unused packets are returned";
   EXPECT_EQ(admit(4), 0);
   credits.grant(0, 6);
   EXPECT_EQ(admit(4), 1);

@@ -90,7 +90,7 @@ TEST_F(HeaderFeedTest, PacketsInProgressInADeadMonitorAreCounted) {
   EXPECT_EQ(take_all(reader.get()), 10u);
   writer.reset();
   join();
-  EXPECT_EQ(dropped_of(reader->totals()), 232u) << "nothing was in progress the second time";
+  EXPECT_EQ(dropped_of(reader->totals()), 232u) << "no packet was in progress the second time";
 }
 
 TEST_F(HeaderFeedTest, ADeadNodeLosesOnlyTheRowsThatItHadTaken) {

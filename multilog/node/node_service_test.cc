@@ -82,7 +82,7 @@ TEST_F(NodeServiceTest, StoredAndAdHocAggregates) {
   EXPECT_EQ(stored.values(0).whole(), asked.values(0).whole());
   ASSERT_GT(stored.groups_size(), 1);
   EXPECT_EQ(stored.groups_size(), asked.groups_size());
-  EXPECT_NE(stored.groups(0).keys(0).find('.'), std::string::npos) << "an address as people write it";
+  EXPECT_NE(stored.groups(0).keys(0).find('.'), std::string::npos) << "an address in text form";
   EXPECT_EQ(describe().definitions_size(), 2);
 }
 
@@ -195,7 +195,7 @@ TEST_F(NodeServiceTest, ASnapshotNeverChanges) {
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_FALSE(unfreeze(short_one.id())) << "the freeze had expired";
   const v1::NodeCounters counters = describe().counters();
-  EXPECT_EQ(counters.freezes(), 3u) << "requested, one refused";
+  EXPECT_EQ(counters.freezes(), 3u) << "three were requested, one of them refused";
   EXPECT_GT(counters.frozen_ns(), 1'000'000u)
       << "the short freeze lasted until it expired, the first one for some time";
   EXPECT_LT(counters.frozen_ns(), 10'000'000'000u + 1'000'000u);

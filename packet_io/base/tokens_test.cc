@@ -18,7 +18,7 @@ TEST(Tokens, SameToken) {
   EXPECT_FALSE(is_same_token(token, token + std::string(1, '\0')));
 }
 
-TEST(Tokens, AHeaderHasOneOfThem) {
+TEST(Tokens, AHeaderMustContainAToken) {
   const std::vector<std::string> tokens = {"0123456789abcdef", "fedcba9876543210"};
   EXPECT_TRUE(has_token(tokens, "Bearer 0123456789abcdef"));
   EXPECT_TRUE(has_token(tokens, "Bearer fedcba9876543210"));

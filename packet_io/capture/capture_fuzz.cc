@@ -76,7 +76,7 @@ Seen read_piped(std::span<const uint8_t> bytes) {
   int ends[2];
   require(pipe(ends) == 0, "no pipe");
   bool written = write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  require(written, "a pipe takes less than it did");
+  require(written, "the input does not fit into a pipe");
   close(ends[1]);
   return read_all(ends[0]);
 }

@@ -62,8 +62,8 @@ TEST(ArrivalTimes, PacketsAfterTheScanHaveTheirArrivalTime) {
   EXPECT_EQ(times.of(0, 60), kSecond);
   EXPECT_EQ(times.of(1, 61), 2 * kSecond + 5);
   EXPECT_EQ(times.of(2, 66), 3 * kSecond + 7);
-  EXPECT_EQ(times.of(1, 90), std::nullopt) << "the kernel was there again";
-  EXPECT_EQ(times.of(1, 61), 2 * kSecond + 5) << "which says nothing of the others";
+  EXPECT_EQ(times.of(1, 90), std::nullopt) << "the kernel has reused the slot";
+  EXPECT_EQ(times.of(1, 61), 2 * kSecond + 5) << "other slots are unaffected";
 }
 
 TEST(ArrivalTimes, PacketsThatTheDriverLeavesAreReportedNextTime) {

@@ -200,7 +200,7 @@ TEST_F(MetricsServerTest, SilentClientsDelayNoOthers) {
   error_code error;
   char byte;
   silent.front().receive(asio::buffer(&byte, 1), 0, error);
-  EXPECT_EQ(error, asio::error::would_block) << "it was answered while they had their places";
+  EXPECT_EQ(error, asio::error::would_block) << "answered while their slots were still held";
 }
 
 TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
@@ -222,7 +222,7 @@ TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
   talks.join();
   EXPECT_TRUE(cut);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(15));
-  EXPECT_FALSE(shows7(ask(&deaf, ""))) << "what it did not take in time";
+  EXPECT_FALSE(shows7(ask(&deaf, ""))) << "the part that it did not read in time";
 }
 
 TEST_F(MetricsServerTest, ALongRequestIsRejected) {
@@ -240,7 +240,7 @@ TEST_F(MetricsServerTest, ClosesAtOnceWithConnectedClients) {
   usleep(100'000);
   const auto began = steady_clock::now();
   server_.reset();
-  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(3)) << "sooner than they lose their places";
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(3)) << "before they would lose their slots";
 }
 
 TEST_F(MetricsServerTest, NamesAnAddressThatCannotBeUsed) {

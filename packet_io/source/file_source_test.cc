@@ -222,7 +222,7 @@ TEST_F(FileSourceTest, PacedPacketsArriveWhenTheyAreDue) {
   EXPECT_EQ(source.poll({&packet, 1}).packets, 1u);
   while (source.poll({&packet, 1}).packets == 0) {
     ASSERT_LE(*source.idle_time_ns(), 100'050'000'000);
-    ASSERT_LT(monotonic_ns() - start_ns, 10'000'000'000) << "the second packet never came";
+    ASSERT_LT(monotonic_ns() - start_ns, 10'000'000'000) << "the second packet never arrived";
   }
   EXPECT_GE(monotonic_ns() - start_ns, 50'000'000);
   EXPECT_TRUE(source.poll({&packet, 1}).ended);

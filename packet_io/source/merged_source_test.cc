@@ -69,7 +69,7 @@ TEST_F(MergedSourceTest, PacketsAreOrderedByTime) {
 
 TEST_F(MergedSourceTest, APacketWaitsUntilNoEarlierOneCanArrive) {
   ports_[0]->arriving = {10, 30};
-  EXPECT_EQ(poll(), "") << "nothing is known of the other port";
+  EXPECT_EQ(poll(), "") << "nothing is known about the other port";
   ports_[1]->idle_ns = 9;
   EXPECT_EQ(poll(), "");
   EXPECT_EQ(merged_->idle_time_ns(), 9);

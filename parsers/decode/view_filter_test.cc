@@ -81,7 +81,7 @@ TEST_F(ViewFilterTest, MemoryIsBoundedAndEvictionsAreCounted) {
   EXPECT_EQ(filter_->forgotten_early(), 36u);
   for (uint16_t i = 36; i < 100; ++i) EXPECT_TRUE(is_repeated(1, i, 200));
   EXPECT_FALSE(is_repeated(1, 35, 200)) << "forgotten";
-  EXPECT_EQ(filter_->forgotten_early(), 36u) << "both taps have shown the one that gives way";
+  EXPECT_EQ(filter_->forgotten_early(), 36u) << "both taps have shown the evicted packet";
 }
 
 TEST_F(ViewFilterTest, PacketsBeyondTheHorizonMakeRoom) {

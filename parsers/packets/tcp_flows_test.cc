@@ -75,7 +75,7 @@ TEST(TcpFlowsTest, BareAcksAndKeepAlivesAreNoLoss) {
   tap.answer(1100);
   EXPECT_EQ(tap.send(1100, 0).retransmitted_bytes, 0u);
   EXPECT_EQ(tap.send(1099, 0).retransmitted_bytes, 0u);
-  EXPECT_EQ(tap.send(1099, 1).retransmitted_bytes, 1u) << "a byte whose ACK was lost behind the tap";
+  EXPECT_EQ(tap.send(1099, 1).retransmitted_bytes, 1u) << "a byte whose ACK was lost after the tap";
   tap.now_ns += 1000 * kMs;
   EXPECT_EQ(tap.send(1099, 1).retransmitted_bytes, 0u) << "a keep-alive with a byte";
   tap.now_ns += 1000 * kMs;

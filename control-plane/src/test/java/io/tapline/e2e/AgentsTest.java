@@ -241,7 +241,7 @@ class AgentsTest {
     agent("idle", "lo");
     // A node that an agent reports is known, and is queried.
     await("the node", () -> "up".equals(nodeOf("busy").path("state").asText()));
-    assertThat(nodeOf("idle").isEmpty()).as("a token that it does not have").isTrue();
+    assertThat(nodeOf("idle").isEmpty()).as("an agent without a MultiLog node").isTrue();
     assertThat(drill().expectSuccess().stdout().lines()).hasSize(1 + 5);
 
     String id = submit();

@@ -294,7 +294,7 @@ class WrongInputTest {
     try (Cli.Running running = Cli.startCommand(Map.of(), shell)) {
       Cli.Result result = running.await(180);
       expectError(result, FAILED, "standard output", "No space left");
-      assertThat(result.stderr()).as("told once").containsOnlyOnce("No space left");
+      assertThat(result.stderr()).as("reported once").containsOnlyOnce("No space left");
     }
   }
 

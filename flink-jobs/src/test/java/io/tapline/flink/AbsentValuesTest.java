@@ -101,7 +101,7 @@ class AbsentValuesTest {
     "RATE, 1.02E9, null",
     "HISTOGRAM, 10, 0",
   })
-  void aggregatesLeaveThemOut(String aggregate, String slow, String dead) throws Exception {
+  void aggregatesOmitAbsentValues(String aggregate, String slow, String dead) throws Exception {
     String processor = Plans.with(Plans.group(aggregate, "\"url\"", WINDOW), ",\"share\":0.9");
     JsonNode rows = only(processor, halfDead(0)).get("rows");
     assertThat(values(rows)).containsExactly("/slow = " + slow, "/dead = " + dead);

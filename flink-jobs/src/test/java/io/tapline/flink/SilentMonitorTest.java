@@ -36,7 +36,7 @@ class SilentMonitorTest {
     }
     say(0, talks, 4);
     say(0, talks, 5);
-    assertThat(ends()).as("the last is waited for").containsExactly(1L, 2L, 3L);
+    assertThat(ends()).as("the last monitor is waited for").containsExactly(1L, 2L, 3L);
   }
 
   @AfterEach
@@ -76,7 +76,7 @@ class SilentMonitorTest {
     assertThat(ends()).endsWith(8L);
     assertThat(silent()).endsWith("[\"m1\"]", "");
     JsonNode eighth = windows().get(windows().size() - 1);
-    assertThat(eighth.at("/completeness/late").asLong()).as("of the fourth second").isEqualTo(1);
+    assertThat(eighth.at("/completeness/late").asLong()).as("rows of the fourth second").isEqualTo(1);
     assertThat(eighth.at("/rows/0/exemplars/0/monitor").asText()).isEqualTo("m1");
   }
 

@@ -154,7 +154,7 @@ class QueueQueryTest {
         "leaf1:spine-2 -> 2 links lead from leaf1 to spine-2 -> leaf1:4 or leaf1:5",
         "spine-2:leaf1 -> 2 links lead from spine-2 to leaf1 -> a port number, such as spine-2:1; network.ports in the inventory lists them",
       })
-  void portsThatDoNotExistAreErrorsThatListThem(String queue, String message, String expected) {
+  void missingPortsAreErrorsThatListTheExistingOnes(String queue, String message, String expected) {
     QueryError error = at(queue);
     assertThat(error.message()).isEqualTo(message);
     assertThat(error.expected()).isEqualTo(expected);

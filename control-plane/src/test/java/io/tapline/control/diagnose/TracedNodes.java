@@ -148,7 +148,7 @@ public final class TracedNodes implements AutoCloseable {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
     while (!condition.holds()) {
       if (System.nanoTime() > end) {
-        throw new AssertionError("not in time: " + logs());
+        throw new AssertionError("timeout: " + logs());
       }
       Thread.sleep(20);
     }

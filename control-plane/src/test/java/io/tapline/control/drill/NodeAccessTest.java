@@ -192,7 +192,7 @@ class NodeAccessTest {
       everyCallIsRefused(strict);
       assertThat(strict.log()).contains("rejected a call: the certificate of 'front'");
       try (DrillService drill = drill(strict, certified("control-1", TOKEN))) {
-        assertThat(drill.headers(all()).rows()).as("after all that").isNotEmpty();
+        assertThat(drill.headers(all()).rows()).as("after all failures").isNotEmpty();
       }
     }
   }

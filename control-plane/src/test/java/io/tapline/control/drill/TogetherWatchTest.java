@@ -84,7 +84,7 @@ class TogetherWatchTest {
     String alone = add("COUNT > 100", false, List.of("h1"));
     feed("h1");
     await(() -> !alerts(alone).isEmpty());
-    assertThat(alerts(together)).as("h1 has its share, but not the whole").isEmpty();
+    assertThat(alerts(together)).as("h1 has reached its share, but not the total").isEmpty();
     feed("h2");
     await(() -> !alerts(together).isEmpty());
     Alert alert = alerts(together).get(0);

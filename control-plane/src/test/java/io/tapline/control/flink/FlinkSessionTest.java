@@ -101,7 +101,7 @@ class FlinkSessionTest {
         CompletableFuture<Boolean> known = new CompletableFuture<>();
         new Thread(() -> complete(known, () -> session.resume(job))).start();
         assertThatThrownBy(() -> known.get(2, TimeUnit.SECONDS))
-            .as("it is not decided")
+            .as("the outcome is open")
             .isInstanceOf(TimeoutException.class);
         lead.grantDispatcherLeadership();
         assertThat(known.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isFalse();

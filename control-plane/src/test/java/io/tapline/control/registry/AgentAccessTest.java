@@ -185,7 +185,7 @@ class AgentAccessTest {
           () -> audit.with("rejected an agent's certificate from CN=h5").size() == 1);
     }
     assertThat(LEASED).isEmpty();
-    assertThat(lease("h1", TOKEN, "h1").isOk()).as("the right one, after all that").isTrue();
+    assertThat(lease("h1", TOKEN, "h1").isOk()).as("the valid token, after all failures").isTrue();
     Await.until("it has its lease before the next test begins", PATIENCE, () -> !LEASED.isEmpty());
   }
 

@@ -120,7 +120,7 @@ class AgentRegistryTest extends LiveRegistry {
 
   private String lease() throws InterruptedException {
     String event = leases.poll(SECONDS, TimeUnit.SECONDS);
-    assertThat(event).as("news of a lease").isNotNull();
+    assertThat(event).as("notification of a lease").isNotNull();
     return event;
   }
 }

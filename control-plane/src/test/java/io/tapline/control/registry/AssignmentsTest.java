@@ -79,7 +79,7 @@ class AssignmentsTest extends LiveRegistry {
     registry.limit("late", "q", 0.5);
     Peer peer = peer("late", 1);
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
-    assertThat(peer.next().getLimit().getRate()).as("said while it was away").isEqualTo(0.5);
+    assertThat(peer.next().getLimit().getRate()).as("sent while the agent was away").isEqualTo(0.5);
     assertThat(heard.words).isEmpty();
   }
 

@@ -139,7 +139,7 @@ class ReplicaManagerTest {
       manager.look(window(7, Map.of("/none", 80, "/a", 60)));
       assertThat(places()).containsOnlyKeys("/a");
     }
-    assertThat(failures).as("told once").containsExactly("web1 answered 404 to GET /none");
+    assertThat(failures).as("reported once").containsExactly("web1 answered 404 to GET /none");
   }
 
   @Test

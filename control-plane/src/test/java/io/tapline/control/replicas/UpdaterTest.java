@@ -33,7 +33,7 @@ class UpdaterTest {
     assertThat(now.hot()).containsExactly("/a");
     assertThat(after(4, rush)).as("within the back-off").isEqualTo(2);
     assertThat(after(5, rush)).isEqualTo(3);
-    assertThat(after(60, rush)).as("there is no fourth").isEqualTo(3);
+    assertThat(after(60, rush)).as("there is no fourth server").isEqualTo(3);
     assertThat(after(61, calm)).isEqualTo(2);
     assertThat(after(63, calm)).isEqualTo(2);
     assertThat(after(64, calm)).isEqualTo(1);

@@ -20,7 +20,7 @@ public final class NoFlink implements JobCluster {
   @Override
   public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
       throws IOException {
-    throw new IOException("there is no Flink here");
+    throw new IOException("Flink is not available here");
   }
 
   @Override

@@ -72,7 +72,7 @@ public record RuleMatch(
     return !in.isEmpty() || !out.isEmpty();
   }
 
-  /** The part of a packet's header that rules look at, and its ports of the switch. */
+  /** The part of a packet's header that rules examine, and the switch ports that the packet passes. */
   public record Header(
       IpPrefix from,
       IpPrefix to,

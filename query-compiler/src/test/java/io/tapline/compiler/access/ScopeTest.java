@@ -112,7 +112,7 @@ class ScopeTest {
         Compiler.compile(
             "USE dreams", Fixtures.CATALOGUE, HOSTS, Compiler.Options.local("web-1", RIGHTS));
     assertThat(ErrorRenderer.render("USE dreams", wrong.errors()))
-        .as("a name that never was")
+        .as("a name that never existed")
         .isEqualTo(ErrorRenderer.render("USE spying", result.errors()).replace("spying", "dreams"))
         .doesNotContain("nowhere");
   }

@@ -184,7 +184,7 @@ class FlowFilesTest {
       if (Files.exists(folder.resolve("leaf1.flows"))) {
         apply();
         files.mirror(state(running));
-        assertThat(apply()).as("changes where nothing changed").isZero();
+        assertThat(apply()).as("changes without a difference").isZero();
         List<String> whole = new ArrayList<>(Files.readAllLines(folder.resolve("leaf1.flows")));
         whole.add(FOREIGN);
         Files.write(folder.resolve("all"), whole);

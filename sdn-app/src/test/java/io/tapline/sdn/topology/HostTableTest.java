@@ -134,7 +134,7 @@ class HostTableTest {
     assertThat(place(BOB)).isEqualTo(B1);
     nowNs += 20 * SECOND;
     there(BOB, IP + 1, A2);
-    assertThat(says(BOB, IP + 1, A2)).as("lies are forgotten").isEqualTo(Verdict.ASK);
+    assertThat(says(BOB, IP + 1, A2)).as("false claims are forgotten").isEqualTo(Verdict.ASK);
     nowNs += HostTable.ANSWER_NS;
     assertThat(says(BOB, IP + 1, A2)).isEqualTo(Verdict.LEARNED);
   }

@@ -12,7 +12,7 @@ public final class ProblemException extends RuntimeException {
     this.problem = problem;
   }
 
-  /** Returns the same with a place before the detail. */
+  /** Returns the same problem with a place before its detail. */
   public ProblemException at(String place) {
     return new ProblemException(
         new Problem(

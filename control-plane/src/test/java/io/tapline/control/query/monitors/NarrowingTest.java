@@ -57,7 +57,7 @@ class NarrowingTest {
   @Test
   void switchesFollowALowRateAndWidenBeforeItGrows() {
     looks(3, 0.2);
-    assertThat(told).as("a short while").isZero();
+    assertThat(told).as("for a short time").isZero();
     looks(20, 0.2);
     assertThat(told).isEqualTo(2);
     there = false;

@@ -119,7 +119,7 @@ class SamplingWatchTest {
       watch.take(new State(written, written - unread.size(), (long) told), 1);
       lags.add(unread.size() / 10.0);
     }
-    assertThat(limits).as("not blind").allMatch(rate -> rate > 0.005);
+    assertThat(limits).as("the lag is visible").allMatch(rate -> rate > 0.005);
     List<Double> settled = limits.subList(100, limits.size());
     assertThat(settled.stream().mapToDouble(rate -> rate).average().orElseThrow())
         .isBetween(0.12, 0.22);
