@@ -68,7 +68,7 @@ def packaged(tool, package):
 
 TSHARK_FIELDS = ["-Y", "http.response", "-T", "fields", "-e", "http.response_for.uri", "-e", "http.response.code"]
 MONITOR = os.path.join(PROGRAMS, "tapline-monitor")
-FLOOR = packaged(Tool("tcpdump", "nothing: the floor", "tcpdump", "-r", "{capture}", "-w", "/dev/null"), "tcpdump")
+FLOOR = packaged(Tool("tcpdump", "nothing: the baseline", "tcpdump", "-r", "{capture}", "-w", "/dev/null"), "tcpdump")
 TOOLS = [
     FLOOR,
     Tool("tapline-monitor, null output", "batches of tuples, dropped", MONITOR, "--parser", "http_get", "--pcap", "{capture}",
