@@ -195,7 +195,8 @@ class SamplingOverload {
           (from - sent.beganNs()) / 1e9);
     }
     assertThat(mean(ages, sent.fellNs() - WORKED_OFF_NS, sent.fellNs()))
-        .as("age of the latest window before the fall, compared with the maximum: the lag is worked off")
+        .as(
+            "age of the latest window before the fall, compared with the maximum: the lag is worked off")
         .isLessThan(most(ages, sent.beganNs(), sent.fellNs()) / 2);
     assertThat(recoveredAfter(sent)).as("seconds until all flows are kept again").isNotNegative();
     assertThat(windows).as("windows in which flows were left out").hasSizeGreaterThan(20);

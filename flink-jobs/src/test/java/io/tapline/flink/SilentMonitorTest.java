@@ -76,7 +76,9 @@ class SilentMonitorTest {
     assertThat(ends()).endsWith(8L);
     assertThat(silent()).endsWith("[\"m1\"]", "");
     JsonNode eighth = windows().get(windows().size() - 1);
-    assertThat(eighth.at("/completeness/late").asLong()).as("rows of the fourth second").isEqualTo(1);
+    assertThat(eighth.at("/completeness/late").asLong())
+        .as("rows of the fourth second")
+        .isEqualTo(1);
     assertThat(eighth.at("/rows/0/exemplars/0/monitor").asText()).isEqualTo("m1");
   }
 

@@ -1,7 +1,8 @@
 package io.tapline.schema;
 
 /**
- * Thrown for a record that is not a tuple batch, or that contradicts itself; the message states the error.
+ * Thrown for a record that is not a tuple batch, or that contradicts itself; the message states the
+ * error.
  */
 public final class BatchReaderException extends Exception {
   /** Kind of record, for counters. */

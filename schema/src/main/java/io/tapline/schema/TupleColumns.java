@@ -113,9 +113,9 @@ public final class TupleColumns {
   }
 
   /**
-   * Returns the 64 bits of every row: an unsigned number (U64), two's complement (I64), 0 or 1 (BOOL) or an
-   * IEEE 754 double (F64, see {@link Double#longBitsToDouble}). The bits of rows without a value
-   * have no meaning.
+   * Returns the 64 bits of every row: an unsigned number (U64), two's complement (I64), 0 or 1
+   * (BOOL) or an IEEE 754 double (F64, see {@link Double#longBitsToDouble}). The bits of rows
+   * without a value have no meaning.
    */
   public long[] longs(int column) throws BatchReaderException {
     Column source = batch.getColumns(column);
@@ -128,8 +128,8 @@ public final class TupleColumns {
   }
 
   /**
-   * Returns the dictionary entry of every row of a STRING or ADDRESS column, each from 0 to below {@link
-   * #entries}; {@link #entries} itself for rows without a value.
+   * Returns the dictionary entry of every row of a STRING or ADDRESS column, each from 0 to below
+   * {@link #entries}; {@link #entries} itself for rows without a value.
    */
   public int[] entryOfRows(int column) throws BatchReaderException {
     Column source = batch.getColumns(column);
@@ -192,7 +192,9 @@ public final class TupleColumns {
     return batch.getColumns(column).getDictionaryEndCount();
   }
 
-  /** Returns the bytes of one dictionary entry: text as captured, or 4 or 16 bytes of an address. */
+  /**
+   * Returns the bytes of one dictionary entry: text as captured, or 4 or 16 bytes of an address.
+   */
   public byte[] entry(int column, int entry) {
     Column source = batch.getColumns(column);
     return source

@@ -29,8 +29,8 @@ public final class QueueBursts {
    * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT by the inventory's network.
    *
    * @return the queue as AT names it
-   * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or the
-   *     port; the message lists what exists
+   * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or
+   *     the port; the message lists what exists
    */
   public String resolve(String written) {
     String[] parts = written.split(":", -1);

@@ -22,8 +22,8 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * A Kafka reader that ends once every monitor in each of its partitions has ended its stream.
  *
  * <p>A partition's state (lanes, open flows) lives here and is saved with the split, so that it
- * follows the partition. The {@link IngestOperator}, which is chained to it, updates it while a record is
- * collected; source and operator are checkpointed between the same two records.
+ * follows the partition. The {@link IngestOperator}, which is chained to it, updates it while a
+ * record is collected; source and operator are checkpointed between the same two records.
  */
 final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private final QuerySpec query;

@@ -72,7 +72,9 @@ public record RuleMatch(
     return !in.isEmpty() || !out.isEmpty();
   }
 
-  /** The part of a packet's header that rules examine, and the switch ports that the packet passes. */
+  /**
+   * The part of a packet's header that rules examine, and the switch ports that the packet passes.
+   */
   public record Header(
       IpPrefix from,
       IpPrefix to,

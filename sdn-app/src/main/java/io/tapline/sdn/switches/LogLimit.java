@@ -4,8 +4,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Limits log lines about peers: logs the first line about a subject, then at most one per minute, and
- * at most 10 lines per second in total. Thread-safe.
+ * Limits log lines about peers: logs the first line about a subject, then at most one per minute,
+ * and at most 10 lines per second in total. Thread-safe.
  */
 public final class LogLimit {
   private static final long AGAIN_NS = 60_000_000_000L;
