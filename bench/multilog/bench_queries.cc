@@ -1,4 +1,5 @@
-// Measures rows and time of each query, compared with fetching the same rows from known addresses, and ingest while queries run.
+// Measures rows and time of each query, compared with fetching the same rows from known addresses, and ingest while
+// queries run.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

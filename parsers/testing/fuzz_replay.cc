@@ -92,8 +92,7 @@ int main(int argc, char** argv) {
       ++(found ? plain : varied);
     }
   }
-  std::printf("%zu corpus files replayed, %d mutations of each, and %zu unchanged\n", varied, kMutationsPerFile,
-              plain);
+  std::printf("%zu corpus files replayed, %d mutations of each, and %zu unchanged\n", varied, kMutationsPerFile, plain);
   if (varied == 0 || (found && plain == 0)) {
     std::fprintf(stderr, "no corpus files found\n");
     return 1;

@@ -88,7 +88,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   private void admit(PartitionState partition, TupleBatch batch) {
     partition.heard(batch.getMonitor());
     Admission admission = partition.lanes.admit(batch);
-    tellOf(admission.gap());
+    reportGap(admission.gap());
     switch (admission.verdict()) {
       case DUPLICATE -> refused(partition).addDuplicate();
       case SUPERSEDED -> refused(partition).drop("superseded_batch", 1);
@@ -133,7 +133,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /** The number of unseen packets is unknown, so one drop is counted per second of the gap. */
-  private void tellOf(PartitionLanes.Gap gap) {
+  private void reportGap(PartitionLanes.Gap gap) {
     if (gap == null) {
       return;
     }
