@@ -49,7 +49,7 @@ class ColumnBuilder {
   std::unique_ptr<uint64_t[]> values_;  // max_rows of them
   uint32_t rows_ = 0;
   std::unique_ptr<Dictionary> dictionary_;
-  std::vector<uint32_t> absent_;  // rows, ascending; most columns never have one
+  std::vector<uint32_t> absent_;  // rows without a value, ascending; most columns have none
 };
 
 }  // namespace tapline

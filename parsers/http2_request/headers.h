@@ -15,7 +15,7 @@ inline constexpr size_t kKeptTextBytes = 512;
 // Clears a text, and frees its buffer if that is large.
 void trim(std::string& text);
 
-// Reads a decimal number; returns `otherwise` if the text is none.
+// Reads a decimal number; returns `otherwise` if the text is not a number.
 uint32_t number(std::string_view text, uint32_t otherwise);
 
 // The headers of one block that are reported.

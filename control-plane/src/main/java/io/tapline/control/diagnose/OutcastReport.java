@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The shares of flows to one host in the path to it.
+ * The shares that the flows to a host have of the path to it.
  *
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent none, with the reason
