@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Polls the backlog of a device's root qdisc until SIGTERM, through netlink, each millisecond.
+
+  backlog.py DEVICE KIND
+
+Prints lines of the time in ns before and after each poll, and the backlog in bytes between these times.
+"""
+import signal
+import socket
+import struct
+import sys
+import time
+
+PERIOD_NS = 1_000_000
+RTM_NEWQDISC, RTM_GETQDISC = 36, 38
+NLM_F_REQUEST, NLM_F_ECHO = 1, 8
+NLMSG_ERROR = 2
+TC_H_ROOT = 0xFFFFFFFF
+TCA_KIND, TCA_STATS2 = 1, 7
+TCA_STATS_QUEUE = 3
+HEADER = struct.Struct("=IHHII")
+QDISC = struct.Struct("=BxxxiIII")
+
+
+def attributes(data):
+  """Returns the attributes of a netlink message by their type."""
+  found, at = {}, 0
+  while at + 4 <= len(data):
+    size, kind = struct.unpack_from("=HH", data, at)
+    found[kind & 0x3FFF] = data[at + 4:at + size]
+    at += (size + 3) & ~3
+  return found
+
+
+class Qdisc:
+  """The root qdisc of a device. Raises OSError if the kernel refuses."""
+
+  def __init__(self, device, kind):
+    self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    self._socket.bind((0, 0))
+    self._socket.settimeout(5)
+    self._request = HEADER.pack(HEADER.size + QDISC.size, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_ECHO, 1, 0) + \
+        QDISC.pack(0, socket.if_nametoindex(device), 0, TC_H_ROOT, 0)
+    self._kind = kind.encode() + b"\0"
+
+  def backlog(self):
+    """Returns its length in bytes."""
+    self._socket.send(self._request)
+    answer = self._socket.recv(65536)
+    kind = HEADER.unpack_from(answer)[1]
+    if kind == NLMSG_ERROR:
+      code, = struct.unpack_from("=i", answer, HEADER.size)
+      raise OSError(-code, "the kernel refused a request for the qdisc")
+    found = attributes(answer[HEADER.size + QDISC.size:])
+    if kind != RTM_NEWQDISC or found[TCA_KIND] != self._kind:
+      raise OSError(f"the root qdisc is not {self._kind[:-1].decode()}")
+    _, backlog = struct.unpack_from("=II", attributes(found[TCA_STATS2])[TCA_STATS_QUEUE])
+    return backlog
+
+
+def main():
+  stopped = []
+  signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+  qdisc = Qdisc(*sys.argv[1:])
+  polls = []
+  due_ns = time.monotonic_ns()
+  while not stopped:
+    before_ns = time.time_ns()
+    backlog = qdisc.backlog()
+    polls.append((before_ns, time.time_ns(), backlog))
+    due_ns = max(due_ns + PERIOD_NS, time.monotonic_ns())
+    time.sleep(max(0, due_ns - time.monotonic_ns()) / 1e9)
+  sys.stdout.writelines(f"{before_ns} {after_ns} {backlog}\n" for before_ns, after_ns, backlog in polls)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,89 @@
+"""Measures precision and recall for packets of flows that contribute to the queue: the exact answer, and the sketch (ConQuest's Figure 13)."""
+import lab
+import truth
+from plot import Chart
+
+# Section 6.3: ten steady flows and three with periodic bursts, at a hundredth of the rates.
+STEADY_MBIT = (0.1, 0.2, 0.35, 0.65, 1.2, 2.2, 4, 7.5, 14, 26)
+BURSTS = ((20_000, 0.023), (100_000, 0.097), (400_000, 0.311))
+SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+ANSWERS = {"own_bytes": "exact", "complete": "complete windows", "with_current": "with current", "weighted": "weighted"}
+REQUIRED = 0.99
+
+
+def steady(port, mbit):
+  """Returns a flow of datagrams at equal intervals; slow flows send small ones."""
+  size = 200 if mbit < 1 else 1400
+  return {"protocol": "udp", "port": port, "bytes": size, "size": size, "every_s": size * 8 / (mbit * 1e6), "phase_s": 0.001 * (port % 10)}
+
+
+FLOWS = [steady(5001 + i, mbit) for i, mbit in enumerate(STEADY_MBIT)] + [
+    {"protocol": "udp", "port": 6001 + i, "bytes": size, "every_s": every_s, "phase_s": 0.05 + 0.02 * i, "size": 1400}
+    for i, (size, every_s) in enumerate(BURSTS)]
+
+
+def score(pairs, key, share):
+  """Returns precision and recall of an answer over pairs (row, truth)."""
+  hits = alarms = contributing = 0
+  for row, true in pairs:
+    reported = row[key] > 0 and row[key] >= share * row["queue_bytes"]
+    contributes = true.contributes(share)
+    hits += reported and contributes
+    alarms += reported
+    contributing += contributes
+  return hits / max(alarms, 1), hits / max(contributing, 1)
+
+
+def pairs_of(files, rows):
+  """Returns (row, truth) of packets that waited for at least an eighth of the longest wait. Raises Wrong if they don't correspond."""
+  left, _ = truth.matched(truth.packets_of(files["arrivals"]), truth.packets_of(files["departures"]))
+  left.sort(key=lambda each: each[2])
+  found = truth.evaluate(left)
+  if [(row["departure_ns"], row["src_port"]) for row in rows] != [(each.departure_ns, each.flow) for each in found]:
+    raise lab.Wrong("Tapline's departures are not those of the capture")
+  least_ns = max(each.departure_ns - each.arrival_ns for each in found) / 8
+  return [(row, each) for row, each in zip(rows, found) if each.departure_ns - each.arrival_ns >= least_ns]
+
+
+def run(seconds, folder, out):
+  """Sends and compares. Returns the results, and the requirements that they miss."""
+  files, _, counters = lab.captured(FLOWS, seconds, folder)
+  rows, totals = lab.passages(files)
+  pairs = pairs_of(files, rows)
+  scores = {name: [(share, *score(pairs, key, share)) for share in SHARES] for key, name in ANSWERS.items()}
+  equal = sum(row["own_bytes"] == true.own_bytes and row["queue_bytes"] == true.queue_bytes for row, true in pairs)
+  result = {"left": totals["departures"], "compared": len(pairs), "equal": equal, "window_ms": totals["window_ns"] / 1e6,
+            "dropped": counters["drops"], "scores": scores,
+            "mean_error_bytes": {name: sum(abs(row[key] - true.own_bytes) for row, true in pairs) / len(pairs)
+                                 for key, name in ANSWERS.items()}}
+  if out:
+    draw(scores, out)
+  least = min(min(precision, recall) for _, precision, recall in scores["exact"])
+  required = {f"precision and recall of the exact answer are at least {REQUIRED}": least >= REQUIRED,
+              "the packets that never left are those that the kernel dropped": totals["never_left"] == counters["drops"]}
+  return result, [text for text, met in required.items() if not met]
+
+
+def draw(scores, folder):
+  lines = ["answer,alpha,precision,recall"]
+  for place, measure in enumerate(("precision", "recall"), 1):
+    chart = Chart(f"{measure.capitalize()} of contributing flows", "alpha (%)", f"{measure} (%)", (0.1, 30), 100, log_x=True)
+    for name, points in scores.items():
+      chart.line(name, [(100 * point[0], 100 * point[place]) for point in points])
+    (folder / f"figure13-{measure}.svg").write_text(chart.svg(), encoding="utf-8")
+  for name, points in scores.items():
+    lines += [f"{name},{share},{precision:.5f},{recall:.5f}" for share, precision, recall in points]
+  (folder / "figure13.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def table(result):
+  shown = (0.001, 0.01, 0.1, 0.3)
+  lines = [f"Contributing flows: {result['compared']:,} packets that waited for at least an eighth of the longest wait, with ten steady and three",
+           f"bursty flows. The sketch has h=4, R=2, C=64 and windows of {result['window_ms']:.1f} ms. The exact answer equals the naive one, in bytes, for",
+           f"{100 * result['equal'] / result['compared']:.2f} % of these packets.", "",
+           "| Precision, recall in % | " + " | ".join(f"at {100 * share:g} %" for share in shown) + " | Mean error in kB |",
+           "|---" * (len(shown) + 2) + "|"]
+  for name, points in result["scores"].items():
+    cells = [f"{100 * precision:.1f}, {100 * recall:.1f}" for share, precision, recall in points if share in shown]
+    lines.append(f"| {name} | " + " | ".join(cells) + f" | {result['mean_error_bytes'][name] / 1000:.2f} |")
+  return "\n".join(lines) + "\n"

@@ -1,0 +1,60 @@
+"""Determines from two captures what each packet found in the queue, packet by packet. It shares no code with Tapline."""
+import collections
+import struct
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Passed:
+  """A packet that left. Times in ns; `queue_bytes` and `own_bytes` are what it found, of all flows and of its own."""
+  flow: int  # source port
+  arrival_ns: int
+  departure_ns: int
+  queue_bytes: int
+  own_bytes: int
+
+  def contributes(self, share):
+    """Returns True if its flow had this share of the queue that it found."""
+    return self.queue_bytes > 0 and self.own_bytes >= share * self.queue_bytes
+
+
+def packets_of(path):
+  """Returns (time in ns, bytes on the wire, captured bytes) of each packet of a pcap with nanoseconds."""
+  data = path.read_bytes()
+  if struct.unpack_from("<I", data)[0] != 0xA1B23C4D:
+    raise ValueError(f"{path} is not a pcap with nanoseconds")
+  packets, at = [], 24
+  while at < len(data):
+    seconds, fraction, captured, size = struct.unpack_from("<IIII", data, at)
+    packets.append((seconds * 10**9 + fraction, size, data[at + 16:at + 16 + captured]))
+    at += 16 + captured
+  return packets
+
+
+def matched(arrivals, departures):
+  """Returns (flow, arrival, departure, bytes) of the packets that left, in order, and the number that never left.
+
+  Equal packets match first in, first out. Raises ValueError for a departure that never arrived."""
+  waiting = collections.defaultdict(collections.deque)
+  for time_ns, _, frame in arrivals:
+    waiting[frame].append(time_ns)
+  left = []
+  for time_ns, size, frame in departures:
+    if not waiting[frame]:
+      raise ValueError(f"the packet that left at {time_ns} ns never arrived")
+    left.append((struct.unpack_from("!H", frame, 34)[0], waiting[frame].popleft(), time_ns, size))
+  return left, sum(map(len, waiting.values()))
+
+
+def evaluate(left):
+  """Returns a Passed for each packet: it found the packets that left before it, but not before it arrived (definition 3.1)."""
+  found = []
+  for i, (flow, arrival_ns, departure_ns, _) in enumerate(left):
+    queue_bytes = own_bytes = 0
+    before = i
+    while before > 0 and left[before - 1][2] >= arrival_ns:
+      before -= 1
+      queue_bytes += left[before][3]
+      own_bytes += left[before][3] if left[before][0] == flow else 0
+    found.append(Passed(flow, arrival_ns, departure_ns, queue_bytes, own_bytes))
+  return found
