@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -23,25 +24,30 @@ final class QueueCause {
     }
     Map<String, Double> receivers = new TreeMap<>();
     Map<String, Integer> senders = new HashMap<>();
-    for (QueueReport.Culprit culprit : burst.culprits()) {
+    for (QueueReport.Culprit culprit : main(burst)) {
       receivers.merge(culprit.receiver(), culprit.share(), Double::sum);
       senders.merge(culprit.receiver(), 1, Integer::sum);
     }
-    Map.Entry<String, Double> most =
-        receivers.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow();
-    if (most.getValue() >= MAIN_SHARE) {
+    Optional<Map.Entry<String, Double>> most =
+        receivers.entrySet().stream().max(Map.Entry.comparingByValue());
+    if (most.isPresent() && most.get().getValue() >= MAIN_SHARE) {
+      String receiver = most.get().getKey();
       return "%d flows to %s filled the queue together (incast): %s of the bytes ahead of waiting packets"
-          .formatted(senders.get(most.getKey()), most.getKey(), percent(most.getValue()));
+          .formatted(senders.get(receiver), receiver, percent(most.get().getValue()));
     }
     return few(burst);
   }
 
+  /** Returns the flows that count as causes; the others have small shares and may be victims. */
+  private static List<QueueReport.Culprit> main(QueueReport.Burst burst) {
+    return burst.culprits().stream()
+        .filter(culprit -> culprit.share() >= QueueEvents.CULPRIT_SHARE)
+        .toList();
+  }
+
   /** Names the main culprits if they filled most of the queue. */
   private static String few(QueueReport.Burst burst) {
-    List<QueueReport.Culprit> main =
-        burst.culprits().stream()
-            .filter(culprit -> culprit.share() >= QueueEvents.CULPRIT_SHARE)
-            .toList();
+    List<QueueReport.Culprit> main = main(burst);
     double share = main.stream().mapToDouble(QueueReport.Culprit::share).sum();
     if (share >= MAIN_SHARE) {
       return "%s filled the queue together, with %s of the bytes ahead of waiting packets: %s"

@@ -68,6 +68,19 @@ class QueueDiagnosisTest {
   }
 
   @Test
+  void anIncastHasNoSmallFlows() {
+    for (int sender = 1; sender <= 5; sender++) {
+      diagnosis.add("q1", event(BEGIN, "10.0.0." + sender, "10.0.0.9", 0.18));
+    }
+    for (int sender = 6; sender <= 8; sender++) {
+      diagnosis.add("q1", event(BEGIN, "10.0.0." + sender, "10.0.0.9", 0.001));
+    }
+    assertThat(diagnosis.report().verdict().get(1))
+        .endsWith(
+            "5 flows to 10.0.0.9 filled the queue together (incast): 90 % of the bytes ahead of waiting packets");
+  }
+
+  @Test
   void manyFlowsToManyReceiversExceedTheRate() {
     for (int flow = 1; flow <= 4; flow++) {
       diagnosis.add("q1", event(BEGIN, "10.0.0." + flow, "10.0.1." + flow, 0.1));
