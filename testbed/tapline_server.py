@@ -31,10 +31,10 @@ def until(what, condition, least_s=0.0):
 
 
 class Server:
-  """A tapline server that captures on the switch."""
+  """A tapline server that captures on the switch, or at its taps (--tap)."""
 
-  def __init__(self, *options, prefix=()):
-    self.process = subprocess.Popen([*prefix, TAPLINE, "server", "--interface", "br0", "--inventory", "inventory.yaml", *options],
+  def __init__(self, *options, prefix=(), inputs=("--interface", "br0", "--inventory", "inventory.yaml")):
+    self.process = subprocess.Popen([*prefix, TAPLINE, "server", *inputs, *options],
                                     stdout=subprocess.PIPE, text=True)
     if not self.process.stdout.readline().startswith("listening on "):
       raise Wrong("tapline server did not start")

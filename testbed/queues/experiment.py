@@ -9,11 +9,13 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import campus  # noqa: E402
 import contributors  # noqa: E402
 import depth  # noqa: E402
 import lab  # noqa: E402
+import tapline_server  # noqa: E402
 
-PARTS = {"depth": depth, "contributors": contributors}
+PARTS = {"depth": depth, "contributors": contributors, "campus": campus}
 PAGE = HERE.parents[1] / "docs" / "explanation" / "conquest.md"
 BEGIN, END = "<!-- begin testbed/queues -->\n", "<!-- end testbed/queues -->\n"
 
@@ -56,6 +58,6 @@ def main():
 if __name__ == "__main__":
   try:
     sys.exit(main())
-  except lab.Wrong as wrong:
+  except (lab.Wrong, tapline_server.Wrong) as wrong:
     print(f"queues: {wrong}", file=sys.stderr)
     sys.exit(1)

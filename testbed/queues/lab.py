@@ -1,12 +1,15 @@
 """Sends flows through the queue that sandbox.sh sets up, captures both sides, and polls the kernel's backlog."""
 import contextlib
 import json
+import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
 import time
+
+import truth
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "bin"
@@ -15,6 +18,8 @@ LIMIT_BYTES = 500_000
 SOURCE, TARGET = "10.41.0.2", "10.41.0.3"
 FRAME_BYTES = 1514  # largest
 SETTLE_S = 0.5
+# One core sends and receives: a packet that is stamped on one core may enter the queue after a later one of another core.
+SENDING_CORE = str(min(os.sched_getaffinity(0)))
 
 
 class Wrong(Exception):
@@ -22,7 +27,7 @@ class Wrong(Exception):
 
 
 def inside(namespace, *command):
-  return ["ip", "netns", "exec", namespace, "/usr/bin/python3", "-B", *command]
+  return ["taskset", "-c", SENDING_CORE, "ip", "netns", "exec", namespace, "/usr/bin/python3", "-B", *command]
 
 
 def qdisc():
@@ -102,6 +107,18 @@ def passages(files):
   names, *lines = run.stdout.splitlines()
   rows = [dict(zip(names.split(","), (float(cell) if "." in cell else int(cell) for cell in line.split(",")))) for line in lines]
   return rows, json.loads(run.stderr)
+
+
+def not_accounted(totals, counters, files):
+  """Returns the requirements on the totals of queue_passages that are not met."""
+  left, _ = truth.matched(truth.packets_of(files["arrivals"]), truth.packets_of(files["departures"]))
+  required = {
+      "all departures are matched": totals["departures"] == totals["matched"] + totals["never_came"] == counters["packets"]
+      and totals["never_came"] <= truth.out_of_order(left) and totals["evicted"] == 0,
+      "the packets that never left are those that the kernel dropped":
+          totals["never_left"] - totals["never_came"] == counters["drops"],
+  }
+  return [text for text, met in required.items() if not met]
 
 
 def tuples(files, parser):

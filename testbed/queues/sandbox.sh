@@ -1,9 +1,8 @@
 #!/bin/bash
 # The part of run inside the namespaces: sets up the network, then runs experiment.py. Not for direct use.
 #
-#   source ──▶ to-source  bridge  to-target ──▶ target
-#                 │ copy           token bucket  │ copy
-#              tap-arrivals                   tap-departures
+#   source eth0 ──▶ to-source  bridge  to-target ──▶ eth0 target
+#          back  ◀──────────── answers ───────────── back
 set -euo pipefail
 
 fail() {
@@ -21,20 +20,16 @@ add_host source 1
 add_host target 2
 # Address resolution would add frames to the queue that the captures leave out.
 ip -n source neighbour replace "${address[target]}" lladdr 02:00:00:00:00:02 dev eth0 nud permanent
-ip -n target neighbour replace "${address[source]}" lladdr 02:00:00:00:00:01 dev eth0 nud permanent
 tc qdisc add dev to-target root tbf rate 100mbit burst 5kb limit 500000
 
-# copy_ingress NAMESPACE DEVICE TAP: copies what comes in at the device to the interface TAP here, as a tapped link does.
-copy_ingress() {
-  local from=(ip netns exec "$1") device=$2 tap=$3
-  [ "$1" != switch ] || from=()
-  "${from[@]}" ip link add "$tap-in" type veth peer name "$tap" netns $$
-  "${from[@]}" ip link set "$tap-in" arp off up
-  ip link set "$tap" arp off promisc on up
-  "${from[@]}" tc qdisc add dev "$device" clsact
-  "${from[@]}" tc filter add dev "$device" ingress protocol all u32 match u32 0 0 action mirred egress mirror dev "$tap-in"
-}
-copy_ingress switch to-source arrivals
-copy_ingress target eth0 departures
+# Answers return by another link, so that each side of the queue shows one direction, as a tap of a fibre does.
+ip link add back address 02:00:00:00:00:03 netns source type veth peer name back netns target
+for host in source target; do
+  on "$host" ethtool -K back tx off tso off gso off gro off >/dev/null
+  ip -n "$host" link set back up
+done
+ip -n target route add "${address[source]}" dev back src "${address[target]}"
+ip -n target neighbour replace "${address[source]}" lladdr 02:00:00:00:00:03 dev back nud permanent
+on source sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.back.rp_filter=0
 on source ping -q -c 1 "${address[target]}" >/dev/null || fail "the hosts can't reach each other"
 exec /usr/bin/python3 -B "$here/experiment.py" "$@"

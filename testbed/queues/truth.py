@@ -3,10 +3,12 @@ import collections
 import struct
 from dataclasses import dataclass
 
+REORDERING_NS = 100_000  # by which Tapline expects taps to differ from the order of the queue
+
 
 @dataclass(frozen=True)
 class Passed:
-  """A packet that left. Times in ns; `queue_bytes` and `own_bytes` are what it found, of all flows and of its own."""
+  """A packet that left. Times are in ns. It found queue_bytes in the queue, own_bytes among them of its flow."""
   flow: int  # source port
   arrival_ns: int
   departure_ns: int
@@ -44,6 +46,15 @@ def matched(arrivals, departures):
       raise ValueError(f"the packet that left at {time_ns} ns never arrived")
     left.append((struct.unpack_from("!H", frame, 34)[0], waiting[frame].popleft(), time_ns, size))
   return left, sum(map(len, waiting.values()))
+
+
+def out_of_order(left):
+  """Counts the packets that arrived more than REORDERING_NS before one that left earlier: several cores stamp and forward."""
+  latest_ns = count = 0
+  for _, arrival_ns, _, _ in left:
+    count += arrival_ns < latest_ns - REORDERING_NS
+    latest_ns = max(latest_ns, arrival_ns)
+  return count
 
 
 def evaluate(left):
