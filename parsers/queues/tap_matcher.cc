@@ -50,6 +50,9 @@ void TapMatcher::advance(int64_t now_ns) {
   release_old();
   give_up_arrivals();
   settle(false);
+  // Whatever was stamped late has left by now.
+  if (options_.fifo && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns)
+    leave_behind(options_.reordering_ns);
 }
 
 // Departures take their arrivals before these are given up, even after a time without packets. The departures' clock
@@ -61,6 +64,7 @@ void TapMatcher::release_old() {
 void TapMatcher::finish() {
   release(INT64_MAX);
   settle(true);
+  if (options_.fifo) leave_behind(options_.reordering_ns);
 }
 
 void TapMatcher::release(int64_t until_ns) {
@@ -151,12 +155,13 @@ void TapMatcher::emit(const Unsettled& departure) {
     }
   }
   sink_->pass(passage);
-  if (options_.fifo) leave_behind();
+  if (options_.fifo) leave_behind(std::max(options_.reordering_ns, options_.settle_ns));
 }
 
-// In a FIFO queue, packets that arrived before one that has left have left, too, or never will.
-void TapMatcher::leave_behind() {
-  while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - options_.reordering_ns) give_up_first();
+// In a FIFO queue, packets that arrived before one that has left have left, too, or never will. `late_ns` is the time
+// by which that one may have been stamped too late.
+void TapMatcher::leave_behind(int64_t late_ns) {
+  while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) give_up_first();
 }
 
 void TapMatcher::give_up_arrivals() {

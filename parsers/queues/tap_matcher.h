@@ -12,7 +12,9 @@ namespace tapline::queues {
 
 struct MatchOptions {
   int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; then an arrival is given up
-  int64_t settle_ns = 1'000'000;       // how long a departure waits for an arrival that is delivered or stamped later
+  // How long a departure waits for an arrival that is delivered or stamped later, and how much later than the order of
+  // the queue a packet may be stamped without others being counted as lost.
+  int64_t settle_ns = 1'000'000;
   // The maximum delay of a tap's delivery, and the maximum difference between the order of departures and of arrivals.
   int64_t reordering_ns = 100'000;
   bool fifo = true;                  // false: several classes share the port, and order has no meaning
@@ -120,7 +122,7 @@ class TapMatcher {
   std::optional<int64_t> next_certain_arrival();
   void emit(const Unsettled& departure);
   void give_up_arrivals();
-  void leave_behind();
+  void leave_behind(int64_t late_ns);
   void give_up_first();
 
   MatchOptions options_;

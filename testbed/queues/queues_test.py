@@ -40,7 +40,7 @@ class EvaluatorsTest(unittest.TestCase):
       truth.matched([], [(11, 50, frame)])
 
   def test_a_packet_that_was_stamped_late_is_out_of_order(self):
-    left = [(1, arrival_ns, 10**6 + i, 100) for i, arrival_ns in enumerate((0, 200_000, 90_000, 100_000, 250_000))]
+    left = [(1, arrival_ns, 10**7 + i, 100) for i, arrival_ns in enumerate((0, 2_000_000, 900_000, 1_000_000, 2_500_000))]
     self.assertEqual(truth.out_of_order(left), 1)
 
   def test_a_backlog_outside_of_the_depths_during_its_poll_is_an_error(self):
