@@ -11,6 +11,7 @@ from testing.monitor_process import Monitor, balanced, pcap, run, tcp_frame
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CAPTURES = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT / ".." / "shared" / "traces")) / "generated"
+TELEMETRY = ROOT / "sim" / "packets" / "traces" / "queues" / "h0.pcap.zst"
 SMALL = ROOT / "testbed" / "captures"
 QUEUE = ROOT / "parsers" / "queue_flows" / "captures"
 MARKER = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
@@ -109,6 +110,19 @@ class TapsTest(unittest.TestCase):
         sizes = [json.loads(each) for each in tuples if "tcp_pkt_size" in each]
         self.assertEqual(sum(each["packets"] for each in sizes), len(arrivals))
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
+
+    def test_packets_with_telemetry_show_the_queues_of_their_paths(self):
+        """All 2,972 packets passed the core switch, whose queue was as long as 64 ms; a second tap changes nothing."""
+        copy = self.write("copy.pcap.zst", TELEMETRY.read_bytes())
+        for taps in (["--pcap", TELEMETRY], ["--tap", f"sw1={TELEMETRY}", "--tap", f"sw2={copy}"]):
+            with self.subTest(taps=taps):
+                tuples, _ = self.parse(*map(str, taps), parsers="queue_depth")
+                rows = [json.loads(each) for each in tuples]
+                core = [row for row in rows if row["queue"] == "300:1.0"]
+                self.assertEqual(len({row["queue"] for row in rows}), 12)
+                self.assertEqual(sum(row["packets"] for row in core), 2972)
+                self.assertEqual(sum(row["repeated"] for row in core), 2972 if len(taps) > 2 else 0)
+                self.assertEqual(max(row["max_delay_ns"] for row in core if row["packets"]), 64345194)
 
     def test_rates_and_loads_name_the_tap(self):
         """Each tap has the load of all its packets; a flow that both show has its rate from one of them."""

@@ -27,11 +27,15 @@ std::string list_of(std::span<const Tap> taps) {
   return names;
 }
 
+// Without a tap at the side of a queue, the queues are those that switches report in the packets (INT).
 Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
+  bool any_side = false;
   for (const Tap& tap : taps) {
     const QueueSides sides = sides_among({tap.switch_name, tap.port}, taps);
     if (sides.arrivals != 0 && sides.departures != 0) return {};
+    any_side |= tap.side == TapSide::kArrivals || tap.side == TapSide::kDepartures;
   }
+  if (!any_side) return {};
   return Status::usage("parser '" + parser +
                        "' requires taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and --tap"
                        " SWITCH:PORT:departures=SOURCE; given: " +

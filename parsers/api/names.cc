@@ -29,8 +29,9 @@ std::string_view name_of(ClientKnownBy known_by) {
 
 std::string_view name_of(LossReason reason) {
   static constexpr std::array<std::string_view, kLossReasons> kNames = {
-      "connection_table_full", "stream_gap",         "reassembly_flow_full", "reassembly_total_full", "head_too_long",
-      "too_many_pending",      "parser_memory_full", "invalid_tuple",        "plugin_left_out"};
+      "connection_table_full", "stream_gap",        "reassembly_flow_full", "reassembly_total_full",
+      "head_too_long",         "too_many_pending",  "parser_memory_full",   "invalid_tuple",
+      "plugin_left_out",       "telemetry_unusable"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -45,6 +46,7 @@ LossUnit unit_of(LossReason reason) {
     case LossReason::kTooManyPending:
     case LossReason::kParserMemoryFull:
     case LossReason::kPluginLeftOut:
+    case LossReason::kTelemetryUnusable:
       return LossUnit::kFlows;
     case LossReason::kInvalidTuple:
       return LossUnit::kTuples;

@@ -2,7 +2,7 @@
 // docs/reference/in-band-telemetry.md draws it.
 //
 // Times are nanoseconds. A value that a switch could not provide, all ones in the packet, stays all ones, truncated to
-// the field.
+// the field. Ports and queue IDs that the instructions do not request are all ones, too.
 #pragma once
 
 #include <array>
@@ -13,7 +13,14 @@
 namespace tapline {
 
 struct Hop {
+  static constexpr uint16_t kNoPort = UINT16_MAX;
+  static constexpr uint8_t kNoQueue = UINT8_MAX;
+  static constexpr uint32_t kNoLatency = UINT32_MAX;
+
   uint32_t switch_id = 0;
+  uint16_t ingress_port = kNoPort;
+  uint16_t egress_port = kNoPort;
+  uint8_t queue_id = kNoQueue;
   uint32_t queue_depth = 0;  // in the switch's unit
   uint32_t latency_ns = 0;   // in the switch
   uint64_t time_ns = 0;      // time at which the packet left the switch, or entered it if only that is known
@@ -25,9 +32,16 @@ struct Telemetry {
   uint32_t hops = 0;  // hops in the packet; `path` has the first kMostHops
   bool cut = false;   // hops are missing because a switch had no room for its metadata
   // The fields that the packet's instructions request.
-  bool has_switch_id = false, has_queue_depth = false, has_latency = false, has_time = false;
+  bool has_switch_id = false, has_ports = false, has_queue_depth = false, has_latency = false, has_time = false;
+  bool has_departure_time = false;  // Hop::time_ns is that of departure
   std::array<Hop, kMostHops> path;  // in path order
 };
+
+// Bytes of the shim, the INT header and the hops' metadata; 0 without telemetry.
+inline uint32_t telemetry_wire_bytes(const Packet& packet) {
+  constexpr uint32_t kShimBytes = 4;
+  return packet.telemetry_bytes == 0 ? 0 : kShimBytes + packet.telemetry_bytes;
+}
 
 // Returns false if the packet carries no telemetry, or contradictory telemetry.
 bool read_telemetry(const Packet& packet, Telemetry* telemetry);

@@ -93,8 +93,9 @@ enum class LossReason : uint8_t {
   kParserMemoryFull,     // flows: a parser's own state is full
   kInvalidTuple,         // tuples: a plug-in's tuples that violate its schema
   kPluginLeftOut,        // flows: not passed to a plug-in that is disabled
+  kTelemetryUnusable,    // flows: hops of packets, whose telemetry lacks or contradicts what a parser needs
 };
-inline constexpr int kLossReasons = 9;
+inline constexpr int kLossReasons = 10;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
 std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
 LossUnit unit_of(LossReason reason);

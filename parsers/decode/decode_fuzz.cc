@@ -21,7 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unsigned sum = 0;
   if (Telemetry told; read_telemetry(packet, &told)) {
     if (told.hops > 252) std::abort();
-    for (const Hop& hop : told.path) sum += hop.switch_id + static_cast<unsigned>(hop.time_ns);
+    for (const Hop& hop : told.path) {
+      if (!told.has_ports && (hop.ingress_port & hop.egress_port) != Hop::kNoPort) std::abort();
+      if (!told.has_queue_depth && hop.queue_id != Hop::kNoQueue) std::abort();
+      sum += hop.switch_id + static_cast<unsigned>(hop.time_ns) + hop.egress_port + hop.queue_id;
+    }
   }
   for (const uint8_t byte : payload) sum += byte;
   return sum == UINT32_MAX ? 1 : 0;

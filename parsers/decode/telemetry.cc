@@ -33,8 +33,9 @@ uint64_t big_endian_64(const uint8_t* bytes) {
   return static_cast<uint64_t>(big_endian_32(bytes)) << 32 | big_endian_32(bytes + 4);
 }
 
-// Nanoseconds between two times that a switch reported; 0 if the times are reversed.
+// Nanoseconds between two times that a switch reported, all ones if it lacks either; 0 if the times are reversed.
 uint32_t between(uint64_t from, uint64_t to) {
+  if (from == UINT64_MAX || to == UINT64_MAX) return Hop::kNoLatency;
   return to > from ? static_cast<uint32_t>(std::min<uint64_t>(to - from, UINT32_MAX)) : 0;
 }
 
@@ -44,9 +45,9 @@ Hop read_hop(uint16_t instructions, const uint8_t* word) {
   uint64_t ingress_ns = 0;
   const auto has = [instructions](Instruction bit) { return (instructions & bit) != 0; };
   if (has(kSwitchId)) hop.switch_id = big_endian_32(word), word += 4;
-  if (has(kPorts)) word += 4;
+  if (has(kPorts)) hop.ingress_port = big_endian_16(word), hop.egress_port = big_endian_16(word + 2), word += 4;
   if (has(kLatency)) hop.latency_ns = big_endian_32(word), word += 4;
-  if (has(kQueue)) hop.queue_depth = big_endian_32(word) & 0xffffff, word += 4;
+  if (has(kQueue)) hop.queue_id = word[0], hop.queue_depth = big_endian_32(word) & 0xffffff, word += 4;
   if (has(kIngressTime)) hop.time_ns = ingress_ns = big_endian_64(word), word += 8;
   if (has(kEgressTime)) hop.time_ns = big_endian_64(word);
   if (!has(kLatency) && has(kIngressTime) && has(kEgressTime)) hop.latency_ns = between(ingress_ns, hop.time_ns);
@@ -67,8 +68,10 @@ bool read_telemetry(const Packet& packet, Telemetry* telemetry) {
   telemetry->hops = hop_bytes == 0 ? 0 : stack_bytes / hop_bytes;
   telemetry->cut = (header[0] & (kHopsExceeded | kMtuExceeded)) != 0;
   telemetry->has_switch_id = (instructions & kSwitchId) != 0;
+  telemetry->has_ports = (instructions & kPorts) != 0;
   telemetry->has_queue_depth = (instructions & kQueue) != 0;
   telemetry->has_time = (instructions & (kIngressTime | kEgressTime)) != 0;
+  telemetry->has_departure_time = (instructions & kEgressTime) != 0;
   const bool both_times = (instructions & kIngressTime) != 0 && (instructions & kEgressTime) != 0;
   telemetry->has_latency = (instructions & kLatency) != 0 || both_times;
   // The last switch's metadata come first.

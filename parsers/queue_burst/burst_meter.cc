@@ -6,7 +6,12 @@ using queues::FlowTable;
 
 void BurstMeter::depart(queues::View view, const Packet& packet, Emitter& out) {
   view.tag = headers_.keep(packet, out);
-  matcher_.depart(view);
+  input_.depart(view);
+}
+
+void BurstMeter::hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out) {
+  view.tag = headers_.keep(packet, out);
+  input_.hop(view, arrival_ns, packet.time_ns);
 }
 
 void BurstMeter::pass(const queues::Passage& passage) {
@@ -28,8 +33,8 @@ void BurstMeter::burst(const queues::Burst& burst) {
 }
 
 void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
-  matcher_.advance(out.now_ns());
-  if (contents_.in_burst() && matcher_.quiet()) contents_.finish();
+  input_.advance(out.now_ns());
+  if (contents_.in_burst() && input_.quiet()) contents_.finish();
   for (const Ended& ended : ended_) {
     for (size_t rank = 0; rank < ended.headers.size(); ++rank) emit(queue, queries, ended, rank, out);
   }

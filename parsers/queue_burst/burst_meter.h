@@ -8,8 +8,8 @@
 #include "parsers/api/parser.h"
 #include "parsers/queues/departure_headers.h"
 #include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_input.h"
 #include "parsers/queues/queue_settings.h"
-#include "parsers/queues/tap_matcher.h"
 
 namespace tapline {
 
@@ -24,26 +24,29 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
     static Settings of(std::span<const Value> arguments) {
       return {queues::QueueSettings::of(arguments), static_cast<int64_t>(arguments[0].as_u64())};
     }
-    queues::ContentsOptions contents() const {
-      queues::ContentsOptions options = QueueSettings::contents();
+    queues::ContentsOptions contents(queues::QueueSource source) const {
+      queues::ContentsOptions options = QueueSettings::contents(source);
       options.victim_delay_ns = delay_ns;
       return options;
     }
   };
 
-  explicit BurstMeter(const Settings& settings)
-      : max_delay_ns_(settings.max_delay_ns), contents_(settings.contents(), this), matcher_(settings.match(), this) {}
+  BurstMeter(const Settings& settings, queues::QueueSource source)
+      : max_delay_ns_(settings.max_delay_ns),
+        contents_(settings.contents(source), this),
+        input_(source, settings.match(), this) {}
 
-  void arrive(const queues::View& view) { matcher_.arrive(view); }
+  void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);
+  void hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out);
   void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
   void finish() {
-    matcher_.finish();
+    input_.finish();
     contents_.finish();
   }
   // A burst ends when the queue is empty, also if no packet follows.
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
-  bool pending() const { return !matcher_.idle() || contents_.in_burst(); }
+  bool pending() const { return !input_.idle() || contents_.in_burst(); }
 
  private:
   // A finished burst whose tuples are pending, with the headers of its flows.
@@ -55,12 +58,13 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
 
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }
+  void drop(uint32_t tag) override { headers_.take(tag); }
   void burst(const queues::Burst& burst) override;
   static void emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out);
 
   int64_t max_delay_ns_;
   queues::QueueContents contents_;
-  queues::TapMatcher matcher_;
+  queues::QueueInput input_;
   queues::DepartureHeaders headers_;
   std::vector<queues::DepartureHeader> latest_;  // of each flow
   std::vector<Ended> ended_;                     // in this interval

@@ -4,7 +4,8 @@
 namespace tapline {
 namespace {
 
-// Emits the bursts that filled port queues, with the flows that caused them, from the packets at taps on both sides.
+// Emits the bursts that filled port queues, with the flows that caused them, from the packets at taps on
+// both sides, or from INT.
 class QueueBurst final : public queues::QueueParser<BurstMeter> {
  public:
   const Schema& schema() const override {
@@ -12,7 +13,7 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
         .name = "queue_burst",
         .description = "Bursts that filled the queue of a switch's port, and the flows that caused them",
         .layer = Layer::kNetwork,
-        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT; with INT SWITCH-ID:PORT[.QUEUE-ID]"},
                    {"rank", FieldType::kU64, "", "Rank of the flow among those reported: 1 has the largest share"},
                    {"from_client", FieldType::kBool, "", "True if the client sent these packets"},
                    {"begin_ns", FieldType::kI64, "ns",

@@ -18,10 +18,12 @@ void DepthMeter::pass(const queues::Passage& passage) {
 }
 
 void DepthMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
-  matcher_.advance(out.now_ns());
-  const queues::MatchStatistics& now = matcher_.statistics();
+  input_.advance(out.now_ns());
+  const queues::MatchStatistics now = input_.matches();
+  const queues::SequencerStatistics hops = input_.hops();
   const uint64_t lost = now.never_left - reported_.never_left;
-  if (interval_.packets == 0 && lost == 0) return;
+  const uint64_t late = hops.late - reported_hops_.late, repeated = hops.repeated - reported_hops_.repeated;
+  if (interval_.packets == 0 && lost + late + repeated == 0) return;
   const Interval& all = interval_;
   // Without a packet of known arrival the contents are unknown.
   const auto known = [&](auto value) {
@@ -38,8 +40,10 @@ void DepthMeter::close_interval(const std::string& queue, uint64_t queries, Emit
             Value::u64(all.packets), Value::u64(all.bytes), Value::u64(lost),
             Value::u64(now.never_left_bytes - reported_.never_left_bytes), Value::u64(all.packets - all.measured),
             Value::u64(now.ambiguous - reported_.ambiguous), Value::u64(now.evicted - reported_.evicted),
-            all.cut ? Value::absent(FieldType::kU64) : Value::u64(all.error_bytes), Value::i64(matcher_.offset_ns())});
+            all.cut ? Value::absent(FieldType::kU64) : Value::u64(all.error_bytes), Value::i64(input_.offset_ns()),
+            Value::u64(late), Value::u64(repeated)});
   reported_ = now;
+  reported_hops_ = hops;
   interval_ = {};
 }
 

@@ -7,8 +7,8 @@
 
 #include "parsers/api/parser.h"
 #include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_input.h"
 #include "parsers/queues/queue_settings.h"
-#include "parsers/queues/tap_matcher.h"
 
 namespace tapline {
 
@@ -24,17 +24,20 @@ class DepthMeter final : private queues::MatchSink {
     }
   };
 
-  explicit DepthMeter(const Settings& settings)
+  DepthMeter(const Settings& settings, queues::QueueSource source)
       : max_delay_ns_(settings.max_delay_ns),
-        contents_(settings.contents(), nullptr),
-        matcher_(settings.match(), this) {}
+        contents_(settings.contents(source), nullptr),
+        input_(source, settings.match(), this) {}
 
-  void arrive(const queues::View& view) { matcher_.arrive(view); }
-  void depart(const queues::View& view, const Packet& /*packet*/, Emitter& /*out*/) { matcher_.depart(view); }
+  void arrive(const queues::View& view) { input_.arrive(view); }
+  void depart(const queues::View& view, const Packet& /*packet*/, Emitter& /*out*/) { input_.depart(view); }
+  void hop(const queues::View& view, int64_t arrival_ns, const Packet& packet, Emitter& /*out*/) {
+    input_.hop(view, arrival_ns, packet.time_ns);
+  }
   void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
-  void finish() { matcher_.finish(); }
+  void finish() { input_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
-  bool pending() const { return !matcher_.idle(); }
+  bool pending() const { return !input_.idle(); }
 
  private:
   // The sums of one interval.
@@ -53,9 +56,11 @@ class DepthMeter final : private queues::MatchSink {
 
   int64_t max_delay_ns_;
   queues::QueueContents contents_;
-  queues::TapMatcher matcher_;
+  queues::QueueInput input_;
   Interval interval_;
-  queues::MatchStatistics reported_;  // of earlier intervals
+  // Counts that earlier intervals reported.
+  queues::MatchStatistics reported_;
+  queues::SequencerStatistics reported_hops_;
 };
 
 }  // namespace tapline

@@ -4,15 +4,16 @@
 namespace tapline {
 namespace {
 
-// Emits how full port queues are, from the packets at taps on both sides (ConQuest section 6).
+// Emits how full port queues are, from the packets at taps on both sides (ConQuest section 6) or from INT.
 class QueueDepth final : public queues::QueueParser<DepthMeter> {
  public:
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "queue_depth",
-        .description = "Bytes in the queue of a switch's port, and waits in it, exactly, from taps on both its sides",
+        .description =
+            "Bytes in the queue of a switch's port, and waits in it, from taps on both its sides or from INT",
         .layer = Layer::kNetwork,
-        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT; with INT SWITCH-ID:PORT[.QUEUE-ID]"},
                    optional({"queue_bytes", FieldType::kU64, "bytes", "Max bytes that a packet found in the queue"}),
                    optional({"queue_packets", FieldType::kU64, "packets", "Found by the same packet"}),
                    optional({"flows_in_queue", FieldType::kU64, "flows", "Found by the same packet"}),
@@ -29,7 +30,9 @@ class QueueDepth final : public queues::QueueParser<DepthMeter> {
                    {"evicted", FieldType::kU64, "packets", "Arrivals for which there was no memory", true},
                    optional({"error_bytes", FieldType::kU64, "bytes",
                              "Max error of the bytes in the queue; 0: exact; absent: unknown"}),
-                   {"offset_ns", FieldType::kI64, "ns", "Constant difference of the taps, which delays exclude"}},
+                   {"offset_ns", FieldType::kI64, "ns", "Constant difference of the taps, which delays exclude"},
+                   {"late", FieldType::kU64, "packets", "INT: packets reported too late to be measured", true},
+                   {"repeated", FieldType::kU64, "packets", "INT: further copies of packets", true}},
         .main_fields = {"queue"},
         .value_field = "queue_bytes",
         .interval_ns = kNsPerMs,
@@ -37,7 +40,7 @@ class QueueDepth final : public queues::QueueParser<DepthMeter> {
         .queues = true,
         .arguments = queues::QueueSettings::declare({queues::QueueSettings::every()}),
         .example = {"s1:2", "28840", "20", "2", "27037", "9988076", "10885159", "11754632", "4", "4468", "18", "25956",
-                    "0", "0", "0", "0", "3477"},
+                    "0", "0", "0", "0", "3477", "0", "0"},
     };
     return schema;
   }

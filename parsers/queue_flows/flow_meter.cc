@@ -7,7 +7,12 @@ using queues::FlowTable;
 
 void FlowMeter::depart(queues::View view, const Packet& packet, Emitter& out) {
   view.tag = headers_.keep(packet, out);
-  matcher_.depart(view);
+  input_.depart(view);
+}
+
+void FlowMeter::hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out) {
+  view.tag = headers_.keep(packet, out);
+  input_.hop(view, arrival_ns, packet.time_ns);
 }
 
 void FlowMeter::pass(const queues::Passage& passage) {
@@ -51,7 +56,7 @@ FlowMeter::Flow& FlowMeter::active_flow(const Finding& found) {
 }
 
 void FlowMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
-  matcher_.advance(out.now_ns());
+  input_.advance(out.now_ns());
   for (const uint32_t number : active_) {
     emit(queue, queries, number, flows_[number], out);
     flows_[number].active = false;

@@ -9,8 +9,8 @@
 #include "parsers/api/parser.h"
 #include "parsers/queues/departure_headers.h"
 #include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_input.h"
 #include "parsers/queues/queue_settings.h"
-#include "parsers/queues/tap_matcher.h"
 
 namespace tapline {
 
@@ -30,15 +30,16 @@ class FlowMeter final : private queues::MatchSink {
     }
   };
 
-  explicit FlowMeter(const Settings& settings)
-      : settings_(settings), contents_(settings.contents(), nullptr), matcher_(settings.match(), this) {}
+  FlowMeter(const Settings& settings, queues::QueueSource source)
+      : settings_(settings), contents_(settings.contents(source), nullptr), input_(source, settings.match(), this) {}
 
-  void arrive(const queues::View& view) { matcher_.arrive(view); }
+  void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);
+  void hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out);
   void miss(int64_t time_ns) { contents_.miss(time_ns + settings_.max_delay_ns); }
-  void finish() { matcher_.finish(); }
+  void finish() { input_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
-  bool pending() const { return !matcher_.idle(); }
+  bool pending() const { return !input_.idle(); }
 
  private:
   struct Flow {
@@ -56,12 +57,13 @@ class FlowMeter final : private queues::MatchSink {
 
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& arrival) override;
+  void drop(uint32_t tag) override { headers_.take(tag); }
   Flow& active_flow(const queues::Finding& found);
   void emit(const std::string& queue, uint64_t queries, uint32_t number, Flow& flow, Emitter& out);
 
   Settings settings_;
   queues::QueueContents contents_;
-  queues::TapMatcher matcher_;
+  queues::QueueInput input_;
   queues::DepartureHeaders headers_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> active_;

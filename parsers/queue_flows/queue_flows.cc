@@ -4,15 +4,16 @@
 namespace tapline {
 namespace {
 
-// Emits the flows that filled a queue, from the packets at taps on both its sides (ConQuest sections 3.1 and 6).
+// Emits the flows that filled a queue, from the packets at taps on both its sides (ConQuest sections 3.1 and 6) or from
+// INT.
 class QueueFlows final : public queues::QueueParser<FlowMeter> {
  public:
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "queue_flows",
-        .description = "Flows that filled the queue of a switch's port, exactly, from taps on both its sides",
+        .description = "Flows that filled the queue of a switch's port, from taps on both its sides or from INT",
         .layer = Layer::kNetwork,
-        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT"},
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT; with INT SWITCH-ID:PORT[.QUEUE-ID]"},
                    {"from_client", FieldType::kBool, "", "True if the client sent these packets"},
                    {"delay_ns", FieldType::kU64, "ns", "Longest wait of one of its packets"},
                    {"queued_bytes", FieldType::kU64, "bytes", "Bytes of the flow that this packet found in the queue"},

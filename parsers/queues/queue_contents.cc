@@ -36,7 +36,8 @@ QueueContents::QueueContents(const ContentsOptions& options, BurstSink* bursts)
       bursts_(bursts),
       flows_(options.max_flows),
       log_(options.max_packets),
-      max_delay_(std::max<int64_t>(options.across_classes_decay_ns, 1)) {}
+      max_delay_(std::max<int64_t>(options.across_classes_decay_ns, 1)),
+      cut_until_ns_(options.incomplete ? INT64_MAX : INT64_MIN) {}
 
 Finding QueueContents::add(const Passage& passage) {
   bool is_new = false;

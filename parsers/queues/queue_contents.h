@@ -22,6 +22,8 @@ struct ContentsOptions {
   // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
   // the longest recent delay of any class, which decays with this time constant (ConQuest section 3.6).
   int64_t across_classes_decay_ns = 0;
+  // Other packets may pass that are not added: all findings are cut.
+  bool incomplete = false;
 };
 
 // The contents that a packet found in the queue; if its arrival is unknown, the most that it may have found.
@@ -126,7 +128,7 @@ class QueueContents {
   MaxDelay max_delay_;
   Burst burst_;
   size_t held_ = 0;  // flows of period_ with a reference
-  int64_t cut_until_ns_ = INT64_MIN;
+  int64_t cut_until_ns_;
   uint64_t given_up_ = 0;
 };
 

@@ -10,25 +10,33 @@
 #include "parsers/api/argument.h"
 #include "parsers/api/packet_digest.h"
 #include "parsers/api/parser.h"
+#include "parsers/api/telemetry.h"
+#include "parsers/queues/hop_queues.h"
 #include "parsers/queues/packet_identity.h"
+#include "parsers/queues/queue_input.h"
 #include "parsers/queues/queue_taps.h"
 #include "parsers/queues/tap_matcher.h"
 
 namespace tapline::queues {
 
-// A parser that measures the queues between pairs of taps. A Meter measures one queue:
+// A parser that measures the queues between pairs of taps, and those that switches report in the packets of all other
+// taps. A Meter measures one queue:
 //
 //   struct Settings { … every_ns, flow; static Settings of(std::span<const Value> arguments); operator== };
-//   Meter(const Settings&);
+//   Meter(const Settings&, QueueSource);
 //   void arrive(const View&);
 //   void depart(const View&, const Packet&, Emitter&);
+//   void hop(const View&, int64_t arrival_ns, const Packet&, Emitter&);      of a queue whose source is telemetry
 //   void miss(int64_t time_ns);             a packet is in the queue that the taps don't show
 //   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
 //   bool pending() const;                   a later interval has something to report even if no packet follows
 //
 // Queries with the same arguments share their meters, and receive the tuples of the queues whose packets they see. A
-// meter is created with its queue's first packet. Reassembled datagrams are missed: only one tap shows them.
+// meter is created with its queue's first packet. Reassembled datagrams are missed: only one tap shows them, without
+// telemetry.
+//
+//   meters by queue   0 … pairs of taps … | … HopQueues
 template <typename Meter>
 class QueueParser : public Parser {
  public:
@@ -51,12 +59,14 @@ class QueueParser : public Parser {
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
-    if (taps_.size() == 0) return;
     if (!configured_) [[unlikely]]
       configure_all();
     for (const Packet& packet : burst) {
       const auto [queue, side] = taps_.of(packet);
-      if (side == QueueSide::kNone) continue;
+      if (side == QueueSide::kNone) {
+        if (packet.telemetry_bytes != 0) show_hops(packet, out);
+        continue;
+      }
       View view = {0, 0, packet.time_ns, packet.wire_bytes, is_identified(packet)};
       if (!packet.reassembled) view.digest = digest_of(packet, key_);
       for (Group& group : groups_) {
@@ -64,6 +74,9 @@ class QueueParser : public Parser {
       }
     }
   }
+
+  // Counts of hops so far: usable, or unusable by reason.
+  const HopStatistics& hop_statistics() const { return hops_.statistics(); }
 
   void on_interval(int64_t end_ns, Emitter& out) override {
     for (Group& group : groups_) {
@@ -119,22 +132,62 @@ class QueueParser : public Parser {
   }
 
   void show(const Packet& packet, QueueSide side, uint32_t queue, View view, Group& group, Emitter& out) {
+    start_interval(packet, group, out);
+    Meter& meter = meter_of(packet, queue, QueueSource::kTaps, group);
+    if (packet.reassembled) return meter.miss(packet.time_ns);
+    view.flow_key = group.keys.key_of(packet);
+    side == QueueSide::kArrivals ? meter.arrive(view) : meter.depart(view, packet, out);
+  }
+
+  // Bytes exclude the telemetry, whose size differs from hop to hop.
+  void show_hops(const Packet& packet, Emitter& out) {
+    View view = {digest_of(packet, key_), 0, 0, packet.wire_bytes - telemetry_wire_bytes(packet), true};
+    const auto use = [&](const QueueHop& hop) {
+      view.time_ns = hop.departure_ns;
+      for (Group& group : groups_) {
+        if ((packet.queries & group.queries) == 0) continue;
+        view.flow_key = group.keys.key_of(packet);
+        meter_of(packet, taps_.size() + hop.queue, QueueSource::kTelemetry, group)
+            .hop(view, hop.arrival_ns, packet, out);
+      }
+    };
+    const auto reuse = [this](uint32_t number) {
+      const uint32_t queue = taps_.size() + number;
+      for (Group& group : groups_) {
+        if (queue >= group.meters.size()) continue;
+        group.meters[queue].reset();
+        group.seen_by[queue] = 0;
+      }
+    };
+    for (Group& group : groups_) {
+      if ((packet.queries & group.queries) != 0) start_interval(packet, group, out);
+    }
+    const uint64_t lost = hops_.read(packet, use, reuse);
+    if (lost != 0) out.lose(LossReason::kTelemetryUnusable, lost, packet.queries);
+  }
+
+  void start_interval(const Packet& packet, Group& group, Emitter& out) {
     if (group.interval_end_ns == INT64_MAX) {
       group.interval_end_ns = end_of_interval(packet.time_ns, group.settings.every_ns);
     } else if (packet.time_ns >= group.interval_end_ns) {
       close_interval(group, out);
       group.interval_end_ns = end_of_interval(packet.time_ns, group.settings.every_ns);
     }
+  }
+
+  Meter& meter_of(const Packet& packet, uint32_t queue, QueueSource source, Group& group) {
     if (group.meters.size() <= queue) {
-      group.meters.resize(taps_.size());
-      group.seen_by.resize(taps_.size());
+      group.meters.resize(taps_.size() + hops_.size());
+      group.seen_by.resize(group.meters.size());
     }
     group.seen_by[queue] |= packet.queries & group.queries;
     std::unique_ptr<Meter>& meter = group.meters[queue];
-    if (!meter) meter = std::make_unique<Meter>(group.settings);
-    if (packet.reassembled) return meter->miss(packet.time_ns);
-    view.flow_key = group.keys.key_of(packet);
-    side == QueueSide::kArrivals ? meter->arrive(view) : meter->depart(view, packet, out);
+    if (!meter) meter = std::make_unique<Meter>(group.settings, source);
+    return *meter;
+  }
+
+  std::string name_of(uint32_t queue) const {
+    return queue < taps_.size() ? taps_.name(queue) : hops_.name(queue - taps_.size());
   }
 
   static int64_t end_of_interval(int64_t time_ns, int64_t every_ns) { return (time_ns / every_ns + 1) * every_ns; }
@@ -144,13 +197,14 @@ class QueueParser : public Parser {
     for (uint32_t queue = 0; queue < group.meters.size(); ++queue) {
       Meter* meter = group.meters[queue].get();
       if (meter == nullptr) continue;
-      meter->close_interval(taps_.name(queue), group.seen_by[queue], out);
+      meter->close_interval(name_of(queue), group.seen_by[queue], out);
       pending |= meter->pending();
     }
     group.interval_end_ns = pending ? end_of_interval(out.now_ns(), group.settings.every_ns) : INT64_MAX;
   }
 
   QueueTaps taps_;
+  HopQueues hops_;
   HashKey key_;
   std::vector<Group> groups_;
   bool configured_ = false;

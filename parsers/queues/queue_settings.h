@@ -11,6 +11,7 @@
 #include "parsers/api/tuple.h"
 #include "parsers/queues/packet_identity.h"
 #include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_input.h"
 #include "parsers/queues/tap_matcher.h"
 
 namespace tapline::queues {
@@ -53,7 +54,14 @@ struct QueueSettings {
   }
 
   MatchOptions match() const { return {.max_delay_ns = max_delay_ns, .fifo = !classes}; }
-  ContentsOptions contents() const { return {.across_classes_decay_ns = classes ? max_delay_ns / 10 : 0}; }
+  ContentsOptions contents(QueueSource source) const {
+    ContentsOptions options = {.across_classes_decay_ns = classes ? max_delay_ns / 10 : 0};
+    if (source == QueueSource::kTaps) return options;
+    options.max_flows = 1 << 14;
+    options.max_packets = 1 << 17;
+    options.incomplete = true;
+    return options;
+  }
 
  private:
   static FlowUnit unit_of(std::string_view name) {

@@ -6,6 +6,7 @@
 //   bursts     the same with busy periods and their culprits
 //   match      TapMatcher from views
 //   both       matching, then contents
+//   hops       HopSequencer from hops as telemetry reports them, captured up to 1 ms out of order, then contents
 //   sketch     Snapshots, h=4, R=2, C=2048, written and read
 //
 // Packets of 700 bytes leave a 10 Gb/s queue of about 1,000 of them; their flows are random.
@@ -17,6 +18,7 @@
 #include <random>
 #include <vector>
 
+#include "parsers/queues/hop_sequencer.h"
 #include "parsers/queues/queue_contents.h"
 #include "parsers/queues/snapshots.h"
 #include "parsers/queues/tap_matcher.h"
@@ -65,6 +67,25 @@ std::vector<Event> views_of(const std::vector<Passage>& passages) {
   }
   for (; left < passages.size(); ++left) show(left, passages[left].departure_ns, true);
   return events;
+}
+
+struct ReportedHop {
+  View view;
+  int64_t arrival_ns, captured_ns;
+};
+
+// In order of capture.
+std::vector<ReportedHop> hops_of(const std::vector<Passage>& passages) {
+  std::mt19937_64 random(1);
+  std::vector<ReportedHop> hops;
+  for (size_t i = 0; i < passages.size(); ++i) {
+    const Passage& passage = passages[i];
+    hops.push_back({{mixed(i + 1), passage.flow_key, passage.departure_ns, 700, true},
+                    passage.arrival_ns,
+                    passage.departure_ns + static_cast<int64_t>(random() % 1'000'000)});
+  }
+  std::sort(hops.begin(), hops.end(), [](const auto& a, const auto& b) { return a.captured_ns < b.captured_ns; });
+  return hops;
 }
 
 // CPU time of this thread.
@@ -134,6 +155,13 @@ void measure(uint32_t flows) {
   report("both", [&] {
     Contents contents(options);
     match(events, &contents);
+  });
+  const std::vector<ReportedHop> hops = hops_of(passages);
+  report("hops", [&] {
+    Contents contents(options);
+    HopSequencer sequencer(SequencerOptions(), &contents);
+    for (const ReportedHop& hop : hops) sequencer.add(hop.view, hop.arrival_ns, hop.captured_ns);
+    sequencer.finish();
   });
   report("sketch", [&] {
     Snapshots snapshots({.snapshots = 4, .rows = 2, .columns = 2048, .window_shift = 18}, kKey);

@@ -58,6 +58,8 @@ class MatchSink {
   // In order of departure.
   virtual void pass(const Passage& passage) = 0;
   virtual void never_left(const View& arrival) = 0;
+  // The departure with this tag will not pass: it was reported late, or twice.
+  virtual void drop(uint32_t /*tag*/) {}
 };
 
 // Matches the departures of a port's queue with its arrivals (ConQuest section 6.2). One per queue; not thread-safe;

@@ -120,6 +120,21 @@ class DatagramWriter {
   int64_t now_ns_ = 1'000'000'000'000;
 };
 
+class TelemetryWriter {
+ public:
+  Frame next(const Record& record) {
+    now_ns_ += record.parameter * ((record.flags & kJump) != 0 ? 1'000'000'000ll : 1000ll);
+    const uint16_t port = static_cast<uint16_t>(40000 + ((record.flags & kOther) != 0 ? record.parameter % 8 : 0));
+    Bytes inside(record.payload.begin(), record.payload.end());
+    const Bytes ip = ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp_datagram(port, 53, "x"));
+    inside.insert(inside.end(), ip.begin(), ip.end());
+    return {.bytes = ethernet(0x88b5, inside), .time_ns = now_ns_};
+  }
+
+ private:
+  int64_t now_ns_ = 1'000'000'000'000;
+};
+
 template <typename Writer>
 void fuzz(std::vector<std::unique_ptr<Parser>> parsers, Writer writer, std::span<const uint8_t> input) {
   CheckingSink sink;
@@ -149,6 +164,10 @@ void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const 
 
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input) {
   fuzz(make_parsers(names), DatagramWriter(server_port), input);
+}
+
+void fuzz_telemetry(const std::vector<std::string>& names, std::span<const uint8_t> input) {
+  fuzz(make_parsers(names), TelemetryWriter(), input);
 }
 
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input) {

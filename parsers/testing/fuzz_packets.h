@@ -33,4 +33,9 @@ void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t
 // `parameter` seconds.
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
 
+// Does the same with datagrams that carry telemetry: the payload is everything from the shim to the last hop
+// (docs/reference/in-band-telemetry.md). flags: 64 another source port (of `parameter` % 8), 128 time jumps by
+// `parameter` seconds; otherwise by as many microseconds.
+void fuzz_telemetry(const std::vector<std::string>& names, std::span<const uint8_t> input);
+
 }  // namespace tapline::testing

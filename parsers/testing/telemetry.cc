@@ -13,9 +13,9 @@ Bytes metadata(const Hop& hop, uint16_t instructions) {
   Bytes bytes;
   const auto asked = [instructions](int bit) { return (instructions >> (15 - bit) & 1) != 0; };
   if (asked(0)) put(&bytes, hop.switch_id, 4);
-  if (asked(1)) put(&bytes, 0x00010002, 4);
+  if (asked(1)) put(&bytes, uint32_t{hop.ingress_port} << 16 | hop.egress_port, 4);
   if (asked(2)) put(&bytes, hop.latency_ns, 4);
-  if (asked(3)) put(&bytes, 0x07000000 | hop.queue_depth, 4);
+  if (asked(3)) put(&bytes, uint32_t{hop.queue_id} << 24 | hop.queue_depth, 4);
   if (asked(4)) put(&bytes, hop.time_ns - hop.latency_ns, 8);
   if (asked(5)) put(&bytes, hop.time_ns, 8);
   if (asked(6)) put(&bytes, 0, 8);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kMostHeaderBytes = 120;
 constexpr uint16_t kTelemetryType = 0x88b5, kIpV4Type = 0x0800;
-constexpr uint32_t kHopBytes = 16;
+constexpr uint32_t kHopBytes = 24;
 
 class Bytes {
  public:
@@ -31,7 +31,7 @@ void add_ethernet(Bytes* frame, uint16_t type) {
 // INT-MD of version 2; the last switch's words come first.
 void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   constexpr uint32_t kIntMd = 1, kVersion = 2, kHeaderBytes = 12;
-  constexpr uint32_t kSwitchId = 0x8000, kLatency = 0x2000, kLeft = 0x0400;
+  constexpr uint32_t kSwitchId = 0x8000, kPorts = 0x4000, kLatency = 0x2000, kQueue = 0x1000, kLeft = 0x0400;
   frame->Add8(kIntMd << 4);
   frame->Add8((kHeaderBytes + kHopBytes * static_cast<uint32_t>(hops.size())) / 4);
   frame->Add16(kIpV4Type);
@@ -39,11 +39,13 @@ void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   frame->Add8(0);
   frame->Add8(kHopBytes / 4);
   frame->Add8(8 - static_cast<uint32_t>(hops.size()));  // how many more may write
-  frame->Add16(kSwitchId | kLatency | kLeft);
+  frame->Add16(kSwitchId | kPorts | kLatency | kQueue | kLeft);
   for (int i = 0; i < 3; ++i) frame->Add16(0);
   for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
     frame->Add32(hop->switch_id);
+    frame->Add16(hop->ingress_port), frame->Add16(hop->egress_port);
     frame->Add32(static_cast<uint32_t>(hop->left_ns - hop->entered_ns));
+    frame->Add32(uint32_t{hop->queue_id} << 24 | hop->queue_packets);
     frame->Add64(kEpochNs + hop->left_ns);
   }
 }

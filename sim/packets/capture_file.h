@@ -1,5 +1,6 @@
 // A capture of the packets that one host receives, with the telemetry of the switches in front of the IP header: the
-// tag of docs/reference/in-band-telemetry.md, with switch ID, latency and egress time of each hop.
+// tag of docs/reference/in-band-telemetry.md, with switch ID, ports, latency, queue ID, packets in the queue and egress
+// time of each hop.
 //
 // Headers only: frames are cut behind the TCP header.
 #pragma once

@@ -8,7 +8,9 @@
 #include <ns3/ipv4-queue-disc-item.h>
 #include <ns3/point-to-point-helper.h>
 #include <ns3/ppp-header.h>
+#include <ns3/socket.h>
 #include <ns3/traffic-control-helper.h>
+#include <ns3/traffic-control-layer.h>
 
 #include "sim/packets/telemetry_tag.h"
 
@@ -19,12 +21,34 @@ constexpr uint32_t kHostQueuePackets = 10'000;
 
 uint64_t NowNs() { return static_cast<uint64_t>(ns3::Simulator::Now().GetNanoSeconds()); }
 
-// Adds the switch's record, or the time at which it sends the packet on.
-void Enter(ns3::Ptr<const ns3::Packet> packet, uint32_t switch_id) {
+void Receive(ns3::Ptr<const ns3::Packet> packet, uint32_t interface) {
+  TelemetryTag tag;
+  const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
+  if (!mutable_packet->RemovePacketTag(tag)) return;
+  tag.ingress_port = static_cast<uint16_t>(interface);
+  mutable_packet->AddPacketTag(tag);
+}
+
+// The class of service in which PrioQueueDisc queues the packet.
+uint8_t ClassOf(const ns3::Ipv4Header& header) {
+  constexpr uint8_t kOfPriority[16] = {1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+  return kOfPriority[ns3::Socket::IpTos2Priority(header.GetTos()) & 15];
+}
+
+uint32_t PacketsAt(ns3::Ptr<ns3::NetDevice> device) {
+  const auto port = ns3::DynamicCast<ns3::PointToPointNetDevice>(device);
+  const auto control = device->GetNode()->GetObject<ns3::TrafficControlLayer>();
+  const auto disc = control == nullptr ? nullptr : control->GetRootQueueDiscOnDevice(device);
+  return port->GetQueue()->GetNPackets() + (disc == nullptr ? 0 : disc->GetNPackets());
+}
+
+// Adds the switch's record; Leave() sets the time at which it sends the packet on.
+void Enter(ns3::Ptr<const ns3::Packet> packet, HopRecord record) {
   TelemetryTag tag;
   const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
   mutable_packet->RemovePacketTag(tag);
-  tag.hops.push_back({switch_id, NowNs(), 0});
+  record.ingress_port = tag.ingress_port;
+  tag.hops.push_back(record);
   mutable_packet->AddPacketTag(tag);
 }
 
@@ -111,6 +135,11 @@ std::pair<uint32_t, uint32_t> FatTree::link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns
                                             ns3::Ipv4Address low_address) {
   ns3::PointToPointHelper helper;
   helper.SetDeviceAttribute("DataRate", ns3::DataRateValue(ns3::DataRate(options_.link_bits_per_second)));
+  if (options_.ethernet_framing) {
+    // PPP's header of 2 bytes is 12 bytes shorter than Ethernet's.
+    const uint64_t gap_ns = 12ull * 8 * 1'000'000'000 / options_.link_bits_per_second;
+    helper.SetDeviceAttribute("InterframeGap", ns3::TimeValue(ns3::NanoSeconds(gap_ns)));
+  }
   const bool is_host = low_address.IsInitialized();
   const double more_ns = is_host ? random_->GetValue(0, static_cast<double>(options_.host_jitter_ns)) : 0;
   helper.SetChannelAttribute("Delay",
@@ -165,11 +194,24 @@ void FatTree::limit_port(Switch* at, uint32_t interface) {
 }
 
 void FatTree::note(Switch* at) {
-  const uint32_t id = at->id;
-  at->node->GetObject<ns3::Ipv4L3Protocol>()->TraceConnectWithoutContext(
-      "UnicastForward",
-      ns3::Callback<void, const ns3::Ipv4Header&, ns3::Ptr<const ns3::Packet>, uint32_t>(
-          [id](const ns3::Ipv4Header&, ns3::Ptr<const ns3::Packet> packet, uint32_t) { Enter(packet, id); }));
+  const auto ipv4 = at->node->GetObject<ns3::Ipv4L3Protocol>();
+  ipv4->TraceConnectWithoutContext("Rx",
+                                   ns3::Callback<void, ns3::Ptr<const ns3::Packet>, ns3::Ptr<ns3::Ipv4>, uint32_t>(
+                                       [](ns3::Ptr<const ns3::Packet> packet, ns3::Ptr<ns3::Ipv4>, uint32_t interface) {
+                                         Receive(packet, interface);
+                                       }));
+  ipv4->TraceConnectWithoutContext(
+      "UnicastForward", ns3::Callback<void, const ns3::Ipv4Header&, ns3::Ptr<const ns3::Packet>, uint32_t>(
+                            [this, id = at->id, node = at->node](
+                                const ns3::Ipv4Header& header, ns3::Ptr<const ns3::Packet> packet, uint32_t interface) {
+                              HopRecord record;
+                              record.switch_id = id;
+                              record.egress_port = static_cast<uint16_t>(interface);
+                              record.queue_id = options_.by_priority ? ClassOf(header) : 0;
+                              record.queue_packets = PacketsAt(node->GetObject<ns3::Ipv4>()->GetNetDevice(interface));
+                              record.entered_ns = NowNs();
+                              Enter(packet, record);
+                            }));
   for (uint32_t i = 0; i < at->node->GetNDevices(); ++i) {
     at->node->GetDevice(i)->TraceConnectWithoutContext("PhyTxBegin",
                                                        ns3::Callback<void, ns3::Ptr<const ns3::Packet>>(&Leave));

@@ -34,6 +34,9 @@ struct TreeOptions {
   bool by_priority = false;
   // All packets go up by the first port, as if hashing were broken.
   bool one_way_up = false;
+  // Packets take the time of their Ethernet frame, without FCS and preamble; otherwise that of ns-3's shorter PPP
+  // frame.
+  bool ethernet_framing = false;
 };
 
 class FatTree {

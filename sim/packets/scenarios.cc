@@ -112,6 +112,18 @@ Scenario incast() {
   return scenario;
 }
 
+// Senders have less in flight than the queues' room: nothing is dropped, so each packet's telemetry arrives.
+Scenario queues() {
+  Scenario scenario{"queues",
+                    "incast without drops: 12 flows to host 0, whose telemetry shows all queues on their paths",
+                    {.link_bits_per_second = 100 * kMbps, .queue_packets = 1000, .ethernet_framing = true},
+                    {},
+                    0.3};
+  scenario.window_bytes = 64'000;
+  for (uint32_t i = 4; i < 16; ++i) scenario.flows.push_back({.from = i, .to = 0, .start_s = 0.0001 * i, .stop_s = 2});
+  return scenario;
+}
+
 // For Figure 9(b): 128 hosts; the flows of the four hosts below one edge switch, each to another host.
 Scenario competing() {
   Scenario scenario{"competing",
@@ -128,7 +140,7 @@ Scenario competing() {
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all = {
       quiet(),  equal_priority(),       unequal_priority(), periodic_bug(), many_flows(), several_switches(),
-      detour(), outcast_of_the_paper(), outcast_small(),    incast(),       competing()};
+      detour(), outcast_of_the_paper(), outcast_small(),    incast(),       queues(),     competing()};
   return all;
 }
 

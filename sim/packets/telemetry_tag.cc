@@ -12,13 +12,18 @@ ns3::TypeId TelemetryTag::GetTypeId() {
   return id;
 }
 
-uint32_t TelemetryTag::GetSerializedSize() const { return 2 + 20 * static_cast<uint32_t>(hops.size()); }
+uint32_t TelemetryTag::GetSerializedSize() const { return 4 + 29 * static_cast<uint32_t>(hops.size()); }
 
 void TelemetryTag::Serialize(ns3::TagBuffer buffer) const {
   buffer.WriteU8(again);
+  buffer.WriteU16(ingress_port);
   buffer.WriteU8(static_cast<uint8_t>(hops.size()));
   for (const HopRecord& hop : hops) {
     buffer.WriteU32(hop.switch_id);
+    buffer.WriteU16(hop.ingress_port);
+    buffer.WriteU16(hop.egress_port);
+    buffer.WriteU8(hop.queue_id);
+    buffer.WriteU32(hop.queue_packets);
     buffer.WriteU64(hop.entered_ns);
     buffer.WriteU64(hop.left_ns);
   }
@@ -26,9 +31,14 @@ void TelemetryTag::Serialize(ns3::TagBuffer buffer) const {
 
 void TelemetryTag::Deserialize(ns3::TagBuffer buffer) {
   again = buffer.ReadU8() != 0;
+  ingress_port = buffer.ReadU16();
   hops.resize(buffer.ReadU8());
   for (HopRecord& hop : hops) {
     hop.switch_id = buffer.ReadU32();
+    hop.ingress_port = buffer.ReadU16();
+    hop.egress_port = buffer.ReadU16();
+    hop.queue_id = buffer.ReadU8();
+    hop.queue_packets = buffer.ReadU32();
     hop.entered_ns = buffer.ReadU64();
     hop.left_ns = buffer.ReadU64();
   }

@@ -65,7 +65,7 @@ final class QueueQuery {
       errors.add(place, QueryError.Code.FORBIDDEN, message, expected, "");
     } else if (measuresQueues && !query.has(ClauseKind.AT)) {
       errors.warning(
-          "%s measures all queues that have taps, so the monitor inspects every packet, and in a network every edge switch would mirror; AT names queues"
+          "%s measures all queues that have taps or that packets report (INT), so the monitor inspects every packet, and in a network every edge switch would mirror; AT names queues"
               .formatted(parsers.get(0).name()));
     }
     if (measuresQueues && selects(written)) {

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -17,6 +18,10 @@ import java.util.stream.StreamSupport;
  */
 public final class QueueBursts {
   private static final String PARSER = "queue_burst";
+
+  /** A queue that packets report (INT): SWITCH-ID:PORT[.QUEUE-ID]. */
+  private static final Pattern REPORTED = Pattern.compile("[0-9]+:[0-9]+([.][0-9]+)?");
+
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private final QueryService queries;
@@ -26,11 +31,12 @@ public final class QueueBursts {
   }
 
   /**
-   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT by the inventory's network.
+   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT by the inventory's network. A switch ID, as packets
+   * report it, need not be in the network.
    *
-   * @return the queue as AT names it
-   * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or
-   *     the port; the message lists what exists
+   * @return the queue as AT or its tuples name it
+   * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or the
+   *     port; the message lists what exists
    */
   public String resolve(String written) {
     String[] parts = written.split(":", -1);
@@ -41,6 +47,9 @@ public final class QueueBursts {
     }
     PortNames.Result result = ports().resolve(parts[0], parts[1]);
     if (result instanceof PortNames.Problem problem) {
+      if (REPORTED.matcher(written).matches() && ports().checkSwitch(parts[0]).isPresent()) {
+        return written;
+      }
       throw new IllegalArgumentException(problem.message() + "; expected " + problem.expected());
     }
     PortNames.Port port = (PortNames.Port) result;
@@ -60,7 +69,8 @@ public final class QueueBursts {
   /**
    * A query that reports bursts.
    *
-   * @param queues the queues that its AT names; empty if it measures every queue with two taps
+   * @param queues the queues that its AT names; empty if it measures every queue with two taps, and
+   *     every queue that packets report
    */
   public record Measuring(String query, List<String> queues) {
     public Measuring {

@@ -39,7 +39,7 @@ class QueuesTest {
     stored = new StoredQueries(null, INVENTORY, TwoTeams.options(folder, "viewer"));
     add("ops-1", "");
     log("ops-1", 1, burst("leaf1:2", 10, 3), burst("leaf1:leaf2", 20, 4));
-    log("ops-1", 2, burst("leaf2:2", 30, 5));
+    log("ops-1", 2, burst("leaf2:2", 30, 5), burst("300:1.0", 40, 6));
     add("web-1", "{\"switch_name\": \"leaf1\", \"port\": \"2\"}");
     log("web-1", 1, burst("leaf1:2", 15, 7));
     add("web-2", "{\"switch_name\": \"leaf2\", \"port\": \"1\"}");
@@ -107,6 +107,7 @@ class QueuesTest {
   void everyMeasuredQueueIsListed() throws Exception {
     assertThat(queues(ADMIN, ""))
         .containsExactly(
+            "300:1.0 () 1 bursts, 600 ns, 6 victims, 1 lost, by ops-1",
             "leaf1:2 (leaf2) 3 bursts, 700 ns, 14 victims, 3 lost, by web-1 and ops-1",
             "leaf2:1 (leaf1) 0 bursts, -1 ns, 0 victims, 0 lost, by web-2",
             "leaf2:2 (client-1) 1 bursts, 500 ns, 5 victims, 1 lost, by ops-1");
@@ -116,6 +117,7 @@ class QueuesTest {
   void burstsAreSelectedByTime() throws Exception {
     assertThat(queues(ADMIN, "?from_ns=25&to_ns=29"))
         .containsExactly(
+            "300:1.0 () 0 bursts, -1 ns, 0 victims, 0 lost, by ops-1",
             "leaf1:2 (leaf2) 1 bursts, 400 ns, 4 victims, 1 lost, by web-1 and ops-1",
             "leaf2:1 (leaf1) 0 bursts, -1 ns, 0 victims, 0 lost, by web-2",
             "leaf2:2 (client-1) 0 bursts, -1 ns, 0 victims, 0 lost, by ops-1");
@@ -139,6 +141,12 @@ class QueuesTest {
     assertThat(byPort.path("bursts").get(0).path("culprits").get(0).path("source").asText())
         .isEqualTo("10.0.2.5:1");
     Rest.problem(ask(ADMIN, QUEUES + "/leaf1/9"), 400, "drill-rejected");
+  }
+
+  @Test
+  void aQueueThatPacketsReportNeedNotBeInTheNetwork() throws Exception {
+    assertThat(Rest.json(ask(ADMIN, QUEUES + "/300/1.0")).path("bursts")).hasSize(1);
+    Rest.problem(ask(ADMIN, QUEUES + "/leaf3/1"), 400, "drill-rejected");
   }
 
   @Test

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "parsers/api/packet.h"
+#include "parsers/api/telemetry.h"
+#include "parsers/api/time.h"
+
+namespace tapline::queues {
+
+// Each hop in the packets is usable, or counted under one of the reasons.
+struct HopStatistics {
+  uint64_t hops = 0;
+  uint64_t usable = 0;
+  uint64_t incomplete = 0;     // switch ID, egress port, latency or time were not requested, or the switch lacks them
+  uint64_t untimely = 0;       // left the switch more than kMostAgeNs before the packet was captured, or after it
+  uint64_t beyond = 0;         // beyond the first Telemetry::kMostHops of a packet
+  uint64_t without_room = 0;   // queues beyond kMostQueues
+  uint64_t contradictory = 0;  // packets, not hops: their telemetry is contradictory
+};
+
+// A packet's passage through one queue on its path, with times of the switch's clock.
+struct QueueHop {
+  uint32_t queue = 0;
+  int64_t arrival_ns = 0, departure_ns = 0;
+};
+
+// The queues that switches name in packets, by number: switch ID, egress port and queue ID. Bounded. A number is reused
+// if no packet of its queue has been captured for kIdleNs. Not thread-safe.
+class HopQueues {
+ public:
+  static constexpr uint32_t kMostQueues = 256;
+  static constexpr int64_t kIdleNs = 30 * kNsPerSecond;
+  // Longest time from a departure to the packet's capture, including the difference of the two clocks.
+  static constexpr int64_t kMostAgeNs = 10 * kNsPerSecond;
+  // How far a switch's clock may be ahead of the monitor's.
+  static constexpr int64_t kMostAheadNs = kNsPerSecond;
+
+  // Calls use(const QueueHop&) for each usable hop of the packet, in path order. Before a number goes to another queue,
+  // calls reuse(number). Returns how many hops are not usable; a packet with contradictory telemetry counts as one.
+  template <typename Use, typename Reuse>
+  uint64_t read(const Packet& packet, Use&& use, Reuse&& reuse) {
+    Telemetry telemetry;
+    if (!read_telemetry(packet, &telemetry)) {
+      ++statistics_.contradictory;
+      return 1;
+    }
+    statistics_.hops += telemetry.hops;
+    const uint32_t read = telemetry.hops < Telemetry::kMostHops ? telemetry.hops : Telemetry::kMostHops;
+    statistics_.beyond += telemetry.hops - read;
+    uint64_t usable = 0;
+    for (uint32_t i = 0; i < read; ++i) {
+      const Hop& hop = telemetry.path[i];
+      QueueHop found;
+      if (!times_of(telemetry, hop, packet.time_ns, &found)) continue;
+      if (!find(hop, packet.time_ns, &found.queue, reuse)) continue;
+      ++usable;
+      use(found);
+    }
+    statistics_.usable += usable;
+    return telemetry.hops - usable;
+  }
+
+  uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
+  // "SWITCH-ID:PORT" or, if the switch reports a queue ID, "SWITCH-ID:PORT.QUEUE-ID".
+  const std::string& name(uint32_t queue) const { return queues_[queue].name; }
+  const HopStatistics& statistics() const { return statistics_; }
+
+ private:
+  struct Queue {
+    uint64_t key;
+    int64_t latest_ns;  // capture of its latest packet
+    std::string name;
+  };
+
+  bool times_of(const Telemetry& telemetry, const Hop& hop, int64_t captured_ns, QueueHop* found) {
+    const bool complete = telemetry.has_switch_id && telemetry.has_latency && telemetry.has_time &&
+                          hop.switch_id != UINT32_MAX && hop.egress_port != Hop::kNoPort &&
+                          hop.latency_ns != Hop::kNoLatency && hop.time_ns != UINT64_MAX;
+    if (!complete) {
+      ++statistics_.incomplete;
+      return false;
+    }
+    if (hop.time_ns > static_cast<uint64_t>(kLatestTimeNs)) {
+      ++statistics_.untimely;
+      return false;
+    }
+    const auto time_ns = static_cast<int64_t>(hop.time_ns);
+    found->arrival_ns = telemetry.has_departure_time ? time_ns - hop.latency_ns : time_ns;
+    found->departure_ns = found->arrival_ns + hop.latency_ns;
+    const int64_t age_ns = captured_ns - found->departure_ns;
+    if (age_ns >= -kMostAheadNs && age_ns <= kMostAgeNs) return true;
+    ++statistics_.untimely;
+    return false;
+  }
+
+  template <typename Reuse>
+  bool find(const Hop& hop, int64_t captured_ns, uint32_t* queue, Reuse&& reuse) {
+    const uint64_t key = uint64_t{hop.switch_id} << 24 | uint64_t{hop.egress_port} << 8 | hop.queue_id;
+    if (const auto known = numbers_.find(key); known != numbers_.end()) {
+      *queue = known->second;
+      if (captured_ns > queues_[*queue].latest_ns) queues_[*queue].latest_ns = captured_ns;
+      return true;
+    }
+    if (queues_.size() < kMostQueues) {
+      *queue = size();
+      queues_.push_back({});
+    } else if (idle(captured_ns, queue)) {
+      reuse(*queue);
+      numbers_.erase(queues_[*queue].key);
+    } else {
+      ++statistics_.without_room;
+      return false;
+    }
+    numbers_.emplace(key, *queue);
+    queues_[*queue] = {key, captured_ns, name_of(hop)};
+    return true;
+  }
+
+  // Finds a queue without recent packets. Searches at most once per kSearchNs, so that a flood of made-up queues is
+  // cheap.
+  bool idle(int64_t now_ns, uint32_t* queue) {
+    if (now_ns < next_search_ns_) return false;
+    for (uint32_t i = 0; i < size(); ++i) {
+      if (now_ns - queues_[i].latest_ns < kIdleNs) continue;
+      *queue = i;
+      return true;
+    }
+    next_search_ns_ = now_ns + kSearchNs;
+    return false;
+  }
+
+  static std::string name_of(const Hop& hop) {
+    std::string name = std::to_string(hop.switch_id) + ":" + std::to_string(hop.egress_port);
+    if (hop.queue_id != Hop::kNoQueue) name += "." + std::to_string(hop.queue_id);
+    return name;
+  }
+
+  static constexpr int64_t kSearchNs = kNsPerMs;
+
+  std::unordered_map<uint64_t, uint32_t> numbers_;  // by key
+  std::vector<Queue> queues_;
+  int64_t next_search_ns_ = INT64_MIN;
+  HopStatistics statistics_;
+};
+
+}  // namespace tapline::queues

@@ -1,0 +1,234 @@
+// Compares hops that are captured in any order with an evaluator that sorts them, and queues measured by telemetry
+// alone with a simulation (sim/packets).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "parsers/api/packet_digest.h"
+#include "parsers/queues/hop_queues.h"
+#include "parsers/queues/hop_sequencer.h"
+#include "parsers/queues/queue_contents.h"
+#include "parsers/testing/capture_file.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline::queues {
+namespace {
+
+constexpr int64_t kStart = 1'000'000'000'000;
+constexpr int64_t kHold = 1'000'000;
+
+class Passages final : public MatchSink {
+ public:
+  void pass(const Passage& passage) override { passed.push_back(passage); }
+  void never_left(const View&) override { FAIL() << "arrivals are not seen"; }
+  void drop(uint32_t tag) override { dropped.push_back(tag); }
+  std::vector<Passage> passed;
+  std::vector<uint32_t> dropped;
+};
+
+struct Reported {
+  int64_t arrival_ns, departure_ns, captured_ns;
+  uint64_t digest;
+};
+
+void add(const Reported& hop, uint32_t tag, HopSequencer* sequencer) {
+  sequencer->add({hop.digest, 7, hop.departure_ns, 1000, true, tag}, hop.arrival_ns, hop.captured_ns);
+}
+
+// Packets of one FIFO queue that are captured up to `latest_ns` after they left, in order of capture.
+std::vector<Reported> random_hops(int64_t latest_ns, double lost, double repeated, std::mt19937_64* random) {
+  std::vector<Reported> hops;
+  std::uniform_real_distribution<double> share;
+  std::uniform_int_distribution<int64_t> gap_ns(0, 3000), wait_ns(0, 200'000), path_ns(0, latest_ns - 1);
+  int64_t arrival_ns = 0, departure_ns = kStart;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    departure_ns += gap_ns(*random);
+    arrival_ns = std::max(arrival_ns, departure_ns - wait_ns(*random));
+    const Reported hop = {arrival_ns, departure_ns, 0, i + 1};
+    if (share(*random) < lost) continue;
+    for (int copy = 0; copy < (share(*random) < repeated ? 3 : 1); ++copy) {
+      hops.push_back(hop);
+      hops.back().captured_ns = departure_ns + path_ns(*random);
+    }
+  }
+  std::stable_sort(hops.begin(), hops.end(),
+                   [](const Reported& a, const Reported& b) { return a.captured_ns < b.captured_ns; });
+  return hops;
+}
+
+TEST(Hops, PassInOrderOfDepartureOnceEach) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<Reported> hops = random_hops(kHold, round % 3 * 0.2, round % 5 * 0.1, &random);
+    Passages passages;
+    HopSequencer sequencer({.hold_ns = kHold}, &passages);
+    for (uint32_t i = 0; i < hops.size(); ++i) add(hops[i], i, &sequencer);
+    sequencer.finish();
+    std::set<std::pair<int64_t, uint64_t>> expected;
+    for (const Reported& hop : hops) expected.insert({hop.departure_ns, hop.digest});
+    // Of packets with the same time, one may be captured after the other has passed.
+    ASSERT_EQ(sequencer.statistics().late, 0u);
+    ASSERT_EQ(passages.passed.size(), expected.size());
+    auto next = expected.begin();
+    for (const Passage& passage : passages.passed) {
+      ASSERT_EQ(passage.departure_ns, next->first);
+      const Reported& own = hops[passage.tag];
+      ASSERT_EQ(own.digest, next++->second);
+      ASSERT_EQ(passage.arrival_ns, own.arrival_ns);
+      ASSERT_TRUE(passage.is_certain());
+    }
+    ASSERT_EQ(sequencer.statistics().passed + sequencer.statistics().repeated, hops.size());
+    ASSERT_EQ(passages.dropped.size(), sequencer.statistics().repeated);
+  }
+}
+
+TEST(Hops, LateOnesAreCountedAndTheOrderStands) {
+  std::mt19937_64 random(2);
+  uint64_t late = 0;
+  for (int round = 0; round < 100; ++round) {
+    // A tenth of the time that packets take, or room for a few of them.
+    const SequencerOptions options =
+        round % 2 == 0 ? SequencerOptions{kHold / 10, 1 << 15} : SequencerOptions{kHold, 20};
+    const std::vector<Reported> hops = random_hops(kHold, 0.1, 0.1, &random);
+    Passages passages;
+    HopSequencer sequencer(options, &passages);
+    std::set<uint32_t> tags;
+    for (uint32_t i = 0; i < hops.size(); ++i) add(hops[i], i, &sequencer);
+    sequencer.finish();
+    for (const Passage& passage : passages.passed) tags.insert(passage.tag);
+    tags.insert(passages.dropped.begin(), passages.dropped.end());
+    const SequencerStatistics& all = sequencer.statistics();
+    ASSERT_EQ(tags.size(), hops.size());
+    ASSERT_EQ(all.hops, hops.size());
+    ASSERT_EQ(all.passed + all.late + all.repeated, hops.size());
+    ASSERT_TRUE(std::is_sorted(passages.passed.begin(), passages.passed.end(),
+                               [](const Passage& a, const Passage& b) { return a.departure_ns < b.departure_ns; }));
+    std::set<std::pair<int64_t, uint64_t>> once;
+    for (const Passage& passage : passages.passed)
+      ASSERT_TRUE(once.insert({passage.departure_ns, hops[passage.tag].digest}).second);
+    late += all.late;
+  }
+  EXPECT_GT(late, 1000u);
+}
+
+TEST(Hops, AreReleasedWhenTimePassesWhateverTheSwitchesClock) {
+  for (const int64_t ahead_ns : {-kNsPerSecond, int64_t{0}, kNsPerSecond / 2}) {
+    Passages passages;
+    HopSequencer sequencer({.hold_ns = kHold}, &passages);
+    add({kStart + ahead_ns, kStart + ahead_ns + 10, kStart, 1}, 0, &sequencer);
+    add({kStart + ahead_ns, kStart + ahead_ns + 5, kStart + 20, 2}, 1, &sequencer);
+    EXPECT_FALSE(sequencer.idle());
+    sequencer.advance(kStart + kHold - 1);
+    EXPECT_EQ(passages.passed.size(), 1u) << "the other left 5 ns earlier";
+    sequencer.advance(kStart + kHold);
+    EXPECT_EQ(passages.passed.size(), 2u);
+    EXPECT_TRUE(sequencer.quiet());
+  }
+}
+
+// The contents of a queue of which a part of the packets carries telemetry are a lower bound.
+TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
+  std::mt19937_64 random(3);
+  for (const double lost : {0.0, 0.5}) {
+    std::vector<Reported> hops = random_hops(kHold, lost, 0, &random);
+    class Contents final : public MatchSink {
+     public:
+      void pass(const Passage& passage) override { found[passage.tag] = contents.add(passage); }
+      void never_left(const View&) override {}
+      QueueContents contents = QueueContents({.incomplete = true}, nullptr);
+      std::map<uint32_t, Finding> found;
+    } sink;
+    HopSequencer sequencer({.hold_ns = kHold}, &sink);
+    for (uint32_t i = 0; i < hops.size(); ++i) add(hops[i], i, &sequencer);
+    sequencer.finish();
+    for (uint32_t i = 0; i < hops.size(); ++i) {
+      uint64_t packets = 0;
+      for (const Reported& other : hops) {
+        const bool before =
+            std::pair(other.departure_ns, other.digest) < std::pair(hops[i].departure_ns, hops[i].digest);
+        packets += other.departure_ns >= hops[i].arrival_ns && before;
+      }
+      ASSERT_EQ(sink.found[i].queue_packets, packets);
+      ASSERT_EQ(sink.found[i].queue_bytes, packets * 1000);
+      ASSERT_TRUE(sink.found[i].cut);
+    }
+  }
+}
+
+// One queue of a simulated switch.
+class Measured final : public MatchSink {
+ public:
+  struct Packet {
+    uint32_t depth;  // packets in the queue, as the switch reported
+    int64_t delay_ns;
+  };
+
+  void pass(const Passage& passage) override {
+    const Finding found = contents_.add(passage);
+    const Packet& packet = packets[passage.tag];
+    wrong_depth += found.queue_packets != packet.depth;
+    if (packet.delay_ns < 500'000) return;
+    ++long_waits;
+    const double sent_bytes = static_cast<double>(packet.delay_ns) * kBytesPerNs;
+    within_a_packet += std::abs(static_cast<double>(found.queue_bytes) - sent_bytes) <= 1514;
+  }
+  void never_left(const View&) override {}
+
+  HopSequencer sequencer = HopSequencer(SequencerOptions(), this);
+  std::vector<Packet> packets;
+  uint64_t wrong_depth = 0, long_waits = 0, within_a_packet = 0;
+
+ private:
+  static constexpr double kBytesPerNs = 100e6 / 8 / 1e9;
+  QueueContents contents_ = QueueContents({.incomplete = true}, nullptr);
+};
+
+// Show 7 of issue 27: `tapline-packets queues`, links of 100 Mb/s. Each packet finds the queue that its switch
+// reported, and its wait is the time in which the link sends these bytes.
+TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
+  HopQueues queues;
+  std::map<std::string, Measured> measured;
+  const FlowHasher hasher(tapline::testing::kTestKey);
+  for (const auto& frame :
+       tapline::testing::read_capture(TAPLINE_SOURCE_DIR "/sim/packets/traces/queues/h0.pcap.zst")) {
+    Packet packet;
+    ASSERT_EQ(decode(frame.raw(), hasher, &packet), DecodeOutcome::kOk);
+    Telemetry telemetry;
+    ASSERT_TRUE(read_telemetry(packet, &telemetry));
+    uint32_t number = 0;
+    const auto use = [&](const QueueHop& hop) {
+      Measured& queue = measured[queues.name(hop.queue)];
+      queue.packets.push_back({telemetry.path[number++].queue_depth, hop.departure_ns - hop.arrival_ns});
+      View view = {digest_of(packet, {1, 2}),
+                   1,
+                   hop.departure_ns,
+                   packet.wire_bytes - telemetry_wire_bytes(packet),
+                   true,
+                   static_cast<uint32_t>(queue.packets.size() - 1)};
+      queue.sequencer.add(view, hop.arrival_ns, packet.time_ns);
+    };
+    EXPECT_EQ(queues.read(packet, use, [](uint32_t) { FAIL(); }), 0u);
+  }
+  EXPECT_EQ(queues.statistics().usable, queues.statistics().hops);
+  EXPECT_EQ(measured.size(), 12u);
+  uint64_t ports = 0;
+  for (auto& [name, queue] : measured) {
+    queue.sequencer.finish();
+    EXPECT_EQ(queue.sequencer.statistics().passed, queue.packets.size()) << name;
+    EXPECT_EQ(queue.wrong_depth, 0u) << name;
+    EXPECT_GE(queue.within_a_packet * 100, queue.long_waits * 99) << name;
+    ports += queue.long_waits > 0;
+  }
+  EXPECT_EQ(ports, 10u);
+  EXPECT_GT(measured.at("300:1.0").long_waits, 2500u);
+}
+
+}  // namespace
+}  // namespace tapline::queues

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "parsers/queues/hop_sequencer.h"
+#include "parsers/queues/tap_matcher.h"
+
+namespace tapline::queues {
+
+// Where the passages of a queue come from.
+enum class QueueSource : uint8_t { kTaps, kTelemetry };
+
+// The passages of one queue in order of departure: matched from the views of its two taps, or reported by its switch in
+// the packets themselves. Not thread-safe.
+class QueueInput {
+ public:
+  QueueInput(QueueSource source, const MatchOptions& options, MatchSink* sink) {
+    if (source == QueueSource::kTaps) {
+      matcher_.emplace(options, sink);
+    } else {
+      sequencer_.emplace(SequencerOptions(), sink);
+    }
+  }
+
+  // REQUIRES: the source is kTaps.
+  void arrive(const View& view) { matcher_->arrive(view); }
+  void depart(const View& view) { matcher_->depart(view); }
+  // REQUIRES: the source is kTelemetry.
+  void hop(const View& view, int64_t arrival_ns, int64_t captured_ns) {
+    sequencer_->add(view, arrival_ns, captured_ns);
+  }
+
+  void advance(int64_t now_ns) { matcher_ ? matcher_->advance(now_ns) : sequencer_->advance(now_ns); }
+  void finish() { matcher_ ? matcher_->finish() : sequencer_->finish(); }
+  bool idle() const { return matcher_ ? matcher_->idle() : sequencer_->idle(); }
+  bool quiet() const { return matcher_ ? matcher_->quiet() : sequencer_->quiet(); }
+
+  // All zero if the source is the other one.
+  MatchStatistics matches() const { return matcher_ ? matcher_->statistics() : MatchStatistics(); }
+  SequencerStatistics hops() const { return sequencer_ ? sequencer_->statistics() : SequencerStatistics(); }
+  int64_t offset_ns() const { return matcher_ ? matcher_->offset_ns() : 0; }
+
+ private:
+  std::optional<TapMatcher> matcher_;
+  std::optional<HopSequencer> sequencer_;
+};
+
+}  // namespace tapline::queues
