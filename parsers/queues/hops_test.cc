@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -173,9 +175,11 @@ class Measured final : public MatchSink {
   void pass(const Passage& passage) override {
     const Finding found = contents_.add(passage);
     const Packet& packet = packets[passage.tag];
-    wrong_depth += found.queue_packets != packet.depth;
+    below_depth += found.queue_packets < packet.depth;
+    above_depth += found.queue_packets > packet.depth;
     if (packet.delay_ns < 500'000) return;
     ++long_waits;
+    longest_ns = std::max(longest_ns, packet.delay_ns);
     const double sent_bytes = static_cast<double>(packet.delay_ns) * kBytesPerNs;
     within_a_packet += std::abs(static_cast<double>(found.queue_bytes) - sent_bytes) <= 1514;
   }
@@ -183,51 +187,77 @@ class Measured final : public MatchSink {
 
   HopSequencer sequencer = HopSequencer(SequencerOptions(), this);
   std::vector<Packet> packets;
-  uint64_t wrong_depth = 0, long_waits = 0, within_a_packet = 0;
+  uint64_t below_depth = 0, above_depth = 0, long_waits = 0, within_a_packet = 0;
+  int64_t longest_ns = 0;
 
  private:
-  static constexpr double kBytesPerNs = 100e6 / 8 / 1e9;
+  static constexpr double kBytesPerNs = 100e6 / 8 / 1e9;  // links of 100 Mb/s
   QueueContents contents_ = QueueContents({.incomplete = true}, nullptr);
 };
 
-// Show 7 of issue 27: `tapline-packets queues`, links of 100 Mb/s. Each packet finds the queue that its switch
-// reported, and its wait is the time in which the link sends these bytes.
-TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
+// Measures the queues of all switches whose telemetry is in a capture.
+std::map<std::string, Measured> measure(const std::string& capture) {
   HopQueues queues;
   std::map<std::string, Measured> measured;
   const FlowHasher hasher(tapline::testing::kTestKey);
-  for (const auto& frame :
-       tapline::testing::read_capture(TAPLINE_SOURCE_DIR "/sim/packets/traces/queues/h0.pcap.zst")) {
+  for (const auto& frame : tapline::testing::read_capture(capture)) {
     Packet packet;
-    ASSERT_EQ(decode(frame.raw(), hasher, &packet), DecodeOutcome::kOk);
     Telemetry telemetry;
-    ASSERT_TRUE(read_telemetry(packet, &telemetry));
+    EXPECT_EQ(decode(frame.raw(), hasher, &packet), DecodeOutcome::kOk);
+    EXPECT_TRUE(read_telemetry(packet, &telemetry));
     uint32_t number = 0;
     const auto use = [&](const QueueHop& hop) {
       Measured& queue = measured[queues.name(hop.queue)];
       queue.packets.push_back({telemetry.path[number++].queue_depth, hop.departure_ns - hop.arrival_ns});
-      View view = {digest_of(packet, {1, 2}),
-                   1,
-                   hop.departure_ns,
-                   packet.wire_bytes - telemetry_wire_bytes(packet),
-                   true,
-                   static_cast<uint32_t>(queue.packets.size() - 1)};
+      const View view = {digest_of(packet, {1, 2}),
+                         1,
+                         hop.departure_ns,
+                         packet.wire_bytes - telemetry_wire_bytes(packet),
+                         true,
+                         static_cast<uint32_t>(queue.packets.size() - 1)};
       queue.sequencer.add(view, hop.arrival_ns, packet.time_ns);
     };
     EXPECT_EQ(queues.read(packet, use, [](uint32_t) { FAIL(); }), 0u);
   }
   EXPECT_EQ(queues.statistics().usable, queues.statistics().hops);
-  EXPECT_EQ(measured.size(), 12u);
-  uint64_t ports = 0;
   for (auto& [name, queue] : measured) {
     queue.sequencer.finish();
     EXPECT_EQ(queue.sequencer.statistics().passed, queue.packets.size()) << name;
-    EXPECT_EQ(queue.wrong_depth, 0u) << name;
-    EXPECT_GE(queue.within_a_packet * 100, queue.long_waits * 99) << name;
-    ports += queue.long_waits > 0;
   }
-  EXPECT_EQ(ports, 10u);
+  return measured;
+}
+
+std::string trace(const std::string& experiment) {
+  return TAPLINE_SOURCE_DIR "/sim/packets/traces/" + experiment + "/h0.pcap.zst";
+}
+
+// Show 7 of issue 27: `tapline-packets queues`. Each packet finds the queue that its switch reported, and its wait is
+// the time in which the link sends these bytes. TAPLINE_TRACE names the capture of a longer run.
+TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
+  const char* longer = std::getenv("TAPLINE_TRACE");
+  const std::map<std::string, Measured> measured = measure(longer == nullptr ? trace("queues") : longer);
+  EXPECT_EQ(measured.size(), 12u);
+  for (const auto& [name, queue] : measured) {
+    // A packet may arrive in the nanosecond in which another one leaves.
+    EXPECT_LE(queue.below_depth + queue.above_depth, queue.packets.size() / 10'000) << name;
+    EXPECT_GE(queue.within_a_packet * 100, queue.long_waits * 99) << name;
+    std::printf("%-8s %7zu packets, %7lu waits above 0.5 ms, %7lu within a packet, longest %.1f ms\n", name.c_str(),
+                queue.packets.size(), queue.long_waits, queue.within_a_packet,
+                static_cast<double>(queue.longest_ns) / 1e6);
+  }
   EXPECT_GT(measured.at("300:1.0").long_waits, 2500u);
+}
+
+// Switches drop packets behind some of the queues, and their telemetry never arrives.
+TEST(Hops, DropsOnTheWayMakeContentsALowerBound) {
+  const std::map<std::string, Measured> measured = measure(trace("incast"));
+  uint64_t below = 0;
+  for (const auto& [name, queue] : measured) {
+    EXPECT_EQ(queue.above_depth, 0u) << name;
+    below += queue.below_depth;
+  }
+  EXPECT_GT(below, 100u);
+  EXPECT_EQ(measured.at("300:1.0").below_depth, 0u) << "nothing is dropped behind it";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace tapline::queues {
 
-// Where the passages of a queue come from.
+// The origin of a queue's passages.
 enum class QueueSource : uint8_t { kTaps, kTelemetry };
 
 // The passages of one queue in order of departure: matched from the views of its two taps, or reported by its switch in

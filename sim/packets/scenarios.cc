@@ -112,15 +112,22 @@ Scenario incast() {
   return scenario;
 }
 
-// Senders have less in flight than the queues' room: nothing is dropped, so each packet's telemetry arrives.
+// Senders have less in flight than the queues' room: nothing is dropped, so each packet's telemetry arrives. Each burst
+// is drained before the next one begins.
 Scenario queues() {
+  constexpr double kEvery = 0.125, kFor = 0.03;
   Scenario scenario{"queues",
-                    "incast without drops: 12 flows to host 0, whose telemetry shows all queues on their paths",
+                    "incast in 4 bursts without drops: 12 flows each to host 0, whose packets report all queues",
                     {.link_bits_per_second = 100 * kMbps, .queue_packets = 1000, .ethernet_framing = true},
                     {},
-                    0.3};
+                    4 * kEvery};
   scenario.window_bytes = 64'000;
-  for (uint32_t i = 4; i < 16; ++i) scenario.flows.push_back({.from = i, .to = 0, .start_s = 0.0001 * i, .stop_s = 2});
+  for (int burst = 0; burst < 4; ++burst) {
+    for (uint32_t i = 4; i < 16; ++i) {
+      const double start_s = burst * kEvery + 0.00005 * i * (burst + 1);
+      scenario.flows.push_back({.from = i, .to = 0, .start_s = start_s, .stop_s = start_s + kFor});
+    }
+  }
   return scenario;
 }
 
