@@ -23,7 +23,6 @@ using testing::Tuple;
 using Lines = std::vector<std::string>;
 
 constexpr uint16_t kAll = 0xf400;
-constexpr uint32_t kWireBytes = 1000;
 const std::string kTrace = TAPLINE_SOURCE_DIR "/sim/packets/traces/queues/h0.pcap.zst";
 
 Hop hop(uint32_t switch_id, uint16_t port, int64_t arrival_ns, int64_t departure_ns, uint8_t queue = Hop::kNoQueue) {
@@ -94,6 +93,17 @@ TEST(TelemetryQueues, CopiesCountOnceAndTheOrderOfCaptureDoesNotMatter) {
   Lines expected = summary(straight);
   for (std::string& line : expected) line.replace(line.size() - 1, 1, "200");
   EXPECT_EQ(summary(shuffled), expected);
+}
+
+TEST(TelemetryQueues, TheLastPacketsAreReportedThoughNoneFollow) {
+  Harness harness = harness_of(kNsPerMs);
+  const std::vector<Frame> frames = two_switches(12);
+  harness.feed(frames);
+  EXPECT_TRUE(harness.tuples().empty()) << "hops wait for earlier ones";
+  for (int ms = 1; ms < 150; ++ms) harness.engine().advance(frames.back().time_ns + ms * kNsPerMs);
+  uint64_t packets = 0;
+  for (const Tuple& tuple : harness.tuples()) packets += std::stoull(tuple["packets"]);
+  EXPECT_EQ(packets, 24u);
 }
 
 TEST(TelemetryQueues, AllParsersMeasureThem) {
