@@ -35,8 +35,7 @@ def main():
   parser.add_argument("--out", type=pathlib.Path)
   parser.add_argument("--write-docs", action="store_true")
   options = parser.parse_args()
-  folders = [PAGE.with_name("queues")] if options.write_docs else []
-  out = options.out or (folders[0] if folders else None)
+  out = PAGE.with_name("queues") if options.write_docs else options.out
   if out:
     out.mkdir(exist_ok=True)
   results, tables, missed = {}, [], []
