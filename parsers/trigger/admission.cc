@@ -29,6 +29,15 @@ double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const Co
          channel.bits() * model.test_trigger;
 }
 
+// The share of a core for tests of the open window. Groups cost nothing until one crosses a threshold.
+double looks(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
+  if (channel.early.empty() || channel.grouped) return 0;
+  const double sets = std::min(traffic.match_sets, packets_in(channel, traffic));
+  const double look_ns =
+      sets * (model.look_set + traffic.triggers_per_set * model.look_trigger) + channel.bits() * model.test_limit;
+  return std::min(look_ns / model.look_interval, model.max_looks);
+}
+
 }  // namespace
 
 ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model) {
@@ -42,6 +51,7 @@ ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffi
   for (const Channel& channel : program.channels()) {
     if (channel.grouped) cost.groups += cores_per_ns * count_group_ns(channel, traffic, model);
     cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.every_ns);
+    cost.sweep += looks(channel, traffic, model);
   }
   return cost;
 }

@@ -33,7 +33,12 @@ struct CostModel {
   double test_trigger = 23;     // each trigger of the channel
   double sweep_group = 50;      // a group in a pane of a window: added, tested and cleared
   double find_group = 20;       // a group in an earlier pane
-  double max_busy = 0.8;        // share of a core; the rest is a reserve
+  double look_set = 30;         // a touched cell, each time its open window is tested
+  double look_trigger = 2;      // each of its triggers
+  double test_limit = 1;        // each trigger of the channel, each time
+  double look_interval = 1000000;
+  double max_looks = 0.1;  // share of a core that such tests take
+  double max_busy = 0.8;   // share of a core; the rest is a reserve
 };
 
 // The expected share of a core that a program takes, by part.

@@ -66,7 +66,19 @@ TEST(AdmissionTest, EachPaneOfAWindowIsSwept) {
   };
   EXPECT_DOUBLE_EQ(sweep(GroupBy::flow(), 1), 0.01);
   EXPECT_DOUBLE_EQ(sweep(GroupBy::flow(), 4), 0.055);
-  EXPECT_DOUBLE_EQ(sweep({}, 5) - sweep({}, 1), 4 * 0.009);
+  EXPECT_DOUBLE_EQ(sweep({}, 5) - sweep({}, 2), 3 * 0.009);
+}
+
+TEST(AdmissionTest, LooksBeforeAWindowsEndAreBounded) {
+  const auto sweep = [](double match_sets, int64_t every_ns, const GroupBy& group) {
+    const ExpectedTraffic traffic = {.packets_per_second = 1e7, .match_sets = match_sets};
+    const CostModel model = {.sweep_set = 0, .sweep_trigger = 0, .test_trigger = 0, .look_set = 100, .test_limit = 0};
+    return expected_cost(*program_of(1, every_ns, group), traffic, model).sweep;
+  };
+  EXPECT_DOUBLE_EQ(sweep(100, 10 * kMs, {}), 0.01);
+  EXPECT_DOUBLE_EQ(sweep(10'000, 10 * kMs, {}), 0.1);
+  EXPECT_DOUBLE_EQ(sweep(100, 2 * kMs, {}), 0) << "short windows are tested at their end only";
+  EXPECT_DOUBLE_EQ(sweep(100, 10 * kMs, GroupBy::flow()), 0) << "only groups that crossed a threshold are tested";
 }
 
 TEST(AdmissionTest, RefusesWithTheFigures) {

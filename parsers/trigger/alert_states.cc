@@ -15,6 +15,12 @@ bool AlertStates::was_in_force(const Key& key, int64_t end_ns) const {
   return found != states_.end() && found->second.in_force && found->second.met_until_ns == end_ns;
 }
 
+bool AlertStates::has_met(const Key& key, int64_t end_ns) const {
+  if (states_.empty()) return false;
+  const auto found = states_.find(key);
+  return found != states_.end() && found->second.met_until_ns == end_ns;
+}
+
 bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns) {
   auto found = states_.find(key);
   if (found == states_.end()) {

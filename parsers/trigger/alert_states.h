@@ -35,6 +35,10 @@ class AlertStates {
 
   // True if the alert was in force in the window that ended at this time.
   bool was_in_force(const Key& key, int64_t end_ns) const;
+  // True if meet() was called for the window that ends at this time.
+  bool has_met(const Key& key, int64_t end_ns) const;
+  // meet() can remember the key, and half of the memory stays free for triggers with states.
+  bool has_room(const Key& key) const { return states_.size() < most_ / 2 || states_.contains(key); }
   // The condition is met in this window: `when`, or `clear` for an alert that was in force in the previous one.
   // Returns true if the alert is in force in it. `last_end_ns` is the end of the previous window. REQUIRES: windows
   // come in order, each at most once.

@@ -18,7 +18,8 @@ Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOp
     : program_(program),
       hasher_(hasher),
       sets_(std::make_unique<MatchSets>(program, options.cache_lines)),
-      spare_sets_(std::make_unique<MatchSets>(program, options.cache_lines)) {
+      spare_sets_(std::make_unique<MatchSets>(program, options.cache_lines)),
+      watch_(options.watch) {
   const auto& channels = program.channels();
   for (uint32_t channel = 0; channel < channels.size(); ++channel) {
     const uint32_t panes = channels[channel].panes();
@@ -73,6 +74,7 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
   for (Open& open : open_) {
     if (open.pending > 0) count_groups(&open);
     (open.window != nullptr ? open.window->packets : open.lost_packets) += packets;
+    if (open.window != nullptr) open.window->latest_ns = clock_ns_;
   }
 }
 
@@ -118,11 +120,38 @@ void Gather::count_groups(Open* open) {
   for (uint32_t i = 0; i < open->pending; ++i) groups.prefetch_entry(open->groups[i].hash);
   for (uint32_t i = 0; i < open->pending; ++i) {
     const Pending& pending = open->groups[i];
-    uint64_t* counter = groups.find_or_add(pending.key, pending.hash, pending.cell);
-    if (counter == nullptr) counter = open->window->counter(pending.cell);
-    count_in(counter, *open->channel, pending.sample);
+    GroupTable::Entry* entry = groups.find_or_add(pending.key, pending.hash, pending.cell);
+    count_in(entry != nullptr ? entry->counter() : open->window->counter(pending.cell), *open->channel, pending.sample);
+    if (entry != nullptr && watch_) watch(*open, entry);
   }
   open->pending = 0;
+}
+
+// Lists the group if its counts have reached a limit. The word that marks counters of cells as touched is, in a group's
+// first counter, the value below which it need not be listed.
+inline void Gather::watch(const Open& open, GroupTable::Entry* entry) const {
+  if (!entry->is_first() || entry->next != 0) return watch_chain(open, entry);
+  uint64_t* counter = entry->counter();
+  for (const Channel::Limit& limit : open.channel->early) {
+    if (counter[limit.word] >= std::max(limit.least, counter[kTouched])) return open.window->list(entry);
+  }
+}
+
+// As above for a group with several counters.
+void Gather::watch_chain(const Open& open, GroupTable::Entry* entry) const {
+  if (open.channel->early.empty()) return;
+  GroupTable& groups = *open.window->groups();
+  GroupTable::Entry& first = entry->is_first() ? *entry : groups.entry(entry->older);
+  const uint64_t settled_below = first.counter()[kTouched];
+  if (settled_below == Window::kListed) return;
+  uint64_t sum[kWords] = {};
+  for (const GroupTable::Entry* each = &first;; each = &groups.entry(each->next)) {
+    merge(sum, each->counter(), open.channel->lines);
+    if (each->next == 0) break;
+  }
+  for (const Channel::Limit& limit : open.channel->early) {
+    if (sum[limit.word] >= std::max(limit.least, settled_below)) return open.window->list(&first);
+  }
 }
 
 void Gather::advance(int64_t time_ns) {

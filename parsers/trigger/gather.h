@@ -22,6 +22,8 @@ struct GatherOptions {
   // For each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps its
   // windows itself; a separate thread needs some time.
   uint32_t windows = 2;
+  // Lists groups in Window::reached, for Sweep::look().
+  bool watch = false;
 };
 
 // Counts a lane's packets: each in the cells of its match set, and there by group. No packet is looked up by flow, and
@@ -56,6 +58,8 @@ class Gather {
   // Counts these packets as lost in all open windows.
   void lose(uint64_t packets);
 
+  // The window in which the channel's packets count; null while there is none.
+  Window* open_window(uint32_t channel) const { return open_[channel].window; }
   WindowRing& ring(uint32_t channel) const { return *rings_[channel]; }
   const MatchSets& sets() const { return *sets_; }
   uint64_t cache_misses() const { return sets_->cache_misses() + spare_sets_->cache_misses(); }
@@ -92,6 +96,8 @@ class Gather {
   [[gnu::always_inline]] void prefetch_counter(uint16_t set) const;
   [[gnu::always_inline]] void count_cell(const CellRef& ref, uint32_t sample);
   void count_groups(Open* open);
+  [[gnu::always_inline]] void watch(const Open& open, GroupTable::Entry* entry) const;
+  void watch_chain(const Open& open, GroupTable::Entry* first) const;
   void count_in(uint64_t* counter, const Channel& channel, uint32_t sample);
 
   const Program& program_;
@@ -101,6 +107,7 @@ class Gather {
   enum class Spare : uint8_t { kReady, kReferred, kClearing };
   Spare spare_ = Spare::kReady;
   uint64_t renewals_ = 0;
+  bool watch_;
   std::vector<std::unique_ptr<WindowRing>> rings_;
   std::vector<Open> open_;
   int64_t border_ns_ = INT64_MIN;

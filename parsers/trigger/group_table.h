@@ -47,10 +47,10 @@ class GroupTable {
     uint32_t cell;
     uint32_t next;    // the same group's next counter; 0 = none
     uint32_t bucket;  // set in the first counter of a group; kNoBucket in the others
-    // Set after the window is closed, in the first counter of a group, if windows have several panes.
+    // In the first counter of a group, after the window is closed, if windows have several panes:
     bool has_newer : 1;       // a later pane of the lane has the group
     uint32_t panes_back : 7;  // distance to the latest earlier pane that has the group; 0 = none
-    uint32_t older : 24;      // the group's number there
+    uint32_t older : 24;      // the group's number there; in other counters of the group, the number of the first
     uint64_t* counter() { return reinterpret_cast<uint64_t*>(this + 1); }
     const uint64_t* counter() const { return reinterpret_cast<const uint64_t*>(this + 1); }
     bool is_first() const { return bucket != kNoBucket; }
@@ -78,8 +78,8 @@ class GroupTable {
     __builtin_prefetch(entry + 64, 1);
   }
 
-  // The group's counter for the cell, zero if it is new. Null if the table is full.
-  uint64_t* find_or_add(const GroupKey& key, uint64_t hash, uint32_t cell) {
+  // The group's entry for the cell; its counter is zero if it is new. Null if the table is full.
+  Entry* find_or_add(const GroupKey& key, uint64_t hash, uint32_t cell) {
     uint32_t place;
     Entry* first = find_place(key, hash, &place);
     if (first == nullptr) {
@@ -87,16 +87,18 @@ class GroupTable {
       if (made == nullptr) return nullptr;
       *(buckets() + place) = {tag_of(hash), size_};
       made->bucket = place;
-      return made->counter();
+      return made;
     }
     Entry* entry = first;
     while (entry->cell != cell && entry->next != 0) entry = &at(entry->next);
-    if (entry->cell == cell) return entry->counter();
+    if (entry->cell == cell) return entry;
     Entry* made = add(key, cell);
     if (made == nullptr) return nullptr;
     entry->next = size_;
     made->bucket = kNoBucket;
-    return made->counter();
+    made->older = (buckets() + place)->number & 0xffffff;
+    first->counter()[kTouched] = 0;  // what Window::reached knows about the group does not include this counter
+    return made;
   }
 
   // The number of the group's first entry, or 0.
@@ -105,6 +107,10 @@ class GroupTable {
     return find_place(key, hash, &place) == nullptr ? 0 : (buckets() + place)->number;
   }
 
+  uint32_t number_of(const Entry& entry) const {
+    return static_cast<uint32_t>((reinterpret_cast<const std::byte*>(&entry) - entries_.data()) /
+                                 static_cast<ptrdiff_t>(stride_));
+  }
   uint32_t size() const { return size_; }
   // REQUIRES: number from 1 to size().
   Entry& entry(uint32_t number) const { return at(number); }

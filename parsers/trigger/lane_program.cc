@@ -32,6 +32,12 @@ uint32_t LaneProgram::sweep(uint32_t steps) {
   return steps;
 }
 
+void LaneProgram::look(int64_t time_ns) {
+  for (uint32_t channel = 0; channel < sweeps_.size(); ++channel) {
+    sweeps_[channel].look(gather_.open_window(channel), time_ns);
+  }
+}
+
 uint32_t LaneProgram::hand_over(uint32_t steps, LaneProgram* next) {
   for (Sweep& each : sweeps_) {
     const bool done = each.alerts().hand_over(

@@ -33,6 +33,8 @@ class LaneProgram {
   bool ends(int64_t time_ns) const;
   // Sweeps for up to this many steps. Returns those that are left, so more than 0 if no work is left.
   uint32_t sweep(uint32_t steps);
+  // Packet time is `time_ns`: sweep() also tests open windows, as in Sweep::look().
+  void look(int64_t time_ns);
   // Moves alert states to the triggers with the same IDs, in up to `steps` steps. Returns those that are left, so more
   // than 0 when all are moved. REQUIRES: no work is left to sweep.
   uint32_t hand_over(uint32_t steps, LaneProgram* next);

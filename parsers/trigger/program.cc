@@ -82,6 +82,17 @@ std::string compile(Trigger* trigger, Program::Compiled* compiled) {
   return "";
 }
 
+void limit(const Condition::Threshold& threshold, Channel* channel) {
+  const auto word = static_cast<uint32_t>(word_of(threshold.measure));
+  const auto least = static_cast<uint64_t>(threshold.least);
+  for (Channel::Limit& known : channel->early) {
+    if (known.word != word) continue;
+    known.least = std::min(known.least, least);
+    return;
+  }
+  channel->early.push_back({word, least});
+}
+
 bool has_too_many_values(const std::vector<Trigger>& triggers) {
   size_t values[6] = {};
   for (const Trigger& trigger : triggers) {
@@ -144,11 +155,16 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
     }
     in_flight_window_ns_ = trigger.every_ns;
   }
+  const auto use = [&](Channel* used) {
+    used->lines = std::max(used->lines, compiled.lines());
+    if (used->panes() > 1 || used->every_ns <= kLongWindowNs || !compiled.fires_early()) return;
+    limit(*compiled.threshold, used);
+  };
   for (*channel = 0; *channel < channels_.size(); ++*channel) {
     Channel& each = channels_[*channel];
     if (each.by != trigger.group || each.every_ns != trigger.every_ns || each.burst_bin_ns != bin_ns) continue;
     if (each.window_ns != window_ns_of(trigger)) continue;
-    each.lines = std::max(each.lines, compiled.lines());
+    use(&each);
     return "";
   }
   if (channels_.size() == kMaxChannels) {
@@ -161,9 +177,9 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
   added.grouped = trigger.group != GroupBy{};
   added.every_ns = trigger.every_ns;
   added.window_ns = window_ns_of(trigger);
-  added.lines = compiled.lines();
   added.burst_bin_ns = bin_ns;
   added.singly = bursts;
+  use(&added);
   channels_.push_back(added);
   return "";
 }

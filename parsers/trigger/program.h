@@ -41,6 +41,13 @@ struct Channel {
   bool singly = false;
   uint32_t first_word = 0;
   uint32_t words = 0;
+  // Some trigger may fire before its window's end once a group's counts reach one of these; for each measure, the least
+  // value of all triggers.
+  struct Limit {
+    uint32_t word;
+    uint64_t least;
+  };
+  std::vector<Limit> early;
 
   uint32_t panes() const { return static_cast<uint32_t>(window_ns / every_ns); }
   uint32_t first_bit() const { return first_word * 64; }
@@ -55,6 +62,8 @@ class Program {
   // For one field, over all triggers. A field's rows take a bit for each value and trigger: 64 MiB at most.
   static constexpr size_t kMaxValues = 32'768;
   static constexpr int64_t kMinWindowNs = 1'000'000;
+  // Triggers fire before the end of windows that are longer than this.
+  static constexpr int64_t kLongWindowNs = 2'000'000;
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
   static constexpr int64_t kMaxPanes = 100;  // in a window
 
@@ -68,9 +77,13 @@ class Program {
     uint32_t after = 1;
     int64_t cooldown_ns = 0;
 
-    // Counts below this can't be an event. Without a value all counts are tested.
+    // Counts below this can't be an event, and counting more makes no condition false. Without a value all counts are
+    // tested, at the window's end.
     std::optional<Condition::Threshold> threshold;
 
+    // In long windows, it fires when a count reaches the threshold. A burst's bounds cover several packets, so it is
+    // tested at the window's end.
+    bool fires_early() const { return threshold && threshold->measure != Measure::kBurst; }
     // Its alerts depend on earlier windows.
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
     bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }

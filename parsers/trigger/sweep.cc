@@ -1,6 +1,7 @@
 #include "parsers/trigger/sweep.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "parsers/api/bits.h"
 
@@ -12,8 +13,6 @@ constexpr uint32_t kStepsPerEvent = 8;
 constexpr uint32_t kClearedPerStep = 4;
 // Cells and groups that are loaded ahead of the current one.
 constexpr uint32_t kAhead = 8;
-
-uint32_t less(uint32_t work, uint32_t steps) { return work - std::min(work, steps); }
 
 }  // namespace
 
@@ -35,10 +34,11 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
   for (uint32_t bit = channel_.first_bit(); bit < channel_.first_bit() + channel_.bits(); ++bit) {
     if (program.has_trigger(bit) && program.compiled(bit).holds_when_empty()) true_when_empty_.push_back(bit);
   }
+  if (!channel_.early.empty() && !channel_.grouped) make_limits();
 }
 
 bool Sweep::has_work() const {
-  if (phase_ != Phase::kWait) return true;
+  if (phase_ != Phase::kWait && !is_looking()) return true;
   return std::any_of(lanes_.begin(), lanes_.end(), [this](const WindowRing* lane) {
     const Window* newest = lane->newest_closed();
     return newest != nullptr && newest->end_ns > swept_until_ns_;
@@ -47,17 +47,26 @@ bool Sweep::has_work() const {
 
 uint32_t Sweep::run(uint32_t work) {
   while (work > 0) {
-    if (phase_ == Phase::kWait && !begin()) return work;
-    if (!step(&work)) continue;
-    part_ = place_ = 0;
-    if (phase_ == Phase::kForget) {
-      finish();
-    } else {
-      phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
-      if (phase_ == Phase::kForget) alerts_.begin_forgetting();
-    }
+    if (phase_ == Phase::kWait && !begin() && !begin_look()) return work;
+    const uint32_t before = work;
+    const bool looking = is_looking();
+    const bool done = step(&work);
+    if (looking) look_steps_ += before - work;
+    if (done) end_phase();
   }
   return 0;
+}
+
+void Sweep::end_phase() {
+  part_ = place_ = 0;
+  if (phase_ == Phase::kForget) return finish();
+  if (phase_ == Phase::kLookAtTriggers || phase_ == Phase::kLookAtGroups) {
+    next_look_ns_ = look_ns_ + std::exchange(look_steps_, 0) * kLookNsPerStep;
+    phase_ = Phase::kWait;
+    return;
+  }
+  phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
+  if (phase_ == Phase::kForget) alerts_.begin_forgetting();
 }
 
 // Returns true if the phase is done.
@@ -73,6 +82,12 @@ bool Sweep::step(uint32_t* work) {
       return test_triggers(work);
     case Phase::kClear:
       return clear(work);
+    case Phase::kLookAtCells:
+      return look_at_cells(work);
+    case Phase::kLookAtTriggers:
+      return look_at_triggers(work);
+    case Phase::kLookAtGroups:
+      return look_at_groups(work);
     default:
       return alerts_.forget(work, program_, end_ns());
   }
@@ -117,7 +132,12 @@ bool Sweep::find_next(int64_t passed_ns) {
 
 void Sweep::start(int64_t latest_pane_ns) {
   start_ns_ = latest_pane_ns + channel_.every_ns - channel_.window_ns;
-  report_ = {.channel = channel_number_, .start_ns = start_ns_, .end_ns = end_ns()};
+  // Events may have been reported before the window's end.
+  report_ = {.channel = channel_number_,
+             .start_ns = start_ns_,
+             .end_ns = end_ns(),
+             .events = report_.events,
+             .suppressed_events = report_.suppressed_events};
   lost_packets_ = 0;
   parts_.clear();
   for (size_t lane = 0; lane < lanes_.size(); ++lane) start_lane(lane);
@@ -276,11 +296,7 @@ void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* wo
   for (size_t i = 0; i < counted_.size(); ++i) {
     const bool repeated = i > 0 && counted_[i].cell == counted_[i - 1].cell;
     if (repeated || !counted_[i].cell->may_hold(bound)) continue;
-    for (const Program::Word& word : counted_[i].sets->words_of(*counted_[i].cell)) {
-      for (const uint32_t bit : SetBits(word.bits)) {
-        if (!is_in_earlier(i, word.index * 64 + bit)) test_group_trigger(word.index * 64 + bit, first.key);
-      }
-    }
+    visit_triggers(i, [&](uint32_t bit) { test_group_trigger(bit, first.key); });
     *work = less(*work, counted_[i].cell->trigger_count);
   }
 }
@@ -293,13 +309,19 @@ bool Sweep::is_in_earlier(size_t counted, uint32_t bit) const {
 }
 
 void Sweep::test_group_trigger(uint32_t bit, const GroupKey& key) {
-  Counts counts;
-  const auto has_trigger = [bit](const Counted& counted) { return counted.sets->contains(*counted.cell, bit); };
-  for (const Counted& counted : counted_) {
-    if (has_trigger(counted)) merge(counts.low.data(), counted.counter, channel_.lines);
-  }
-  add_rest(total(bit), has_trigger, &counts);
+  Counts counts = count_of_group(bit);
+  add_rest(
+      total(bit), [bit](const Counted& counted) { return counted.sets->contains(*counted.cell, bit); }, &counts);
   judge(bit, counts, EventScope::kGroup, key);
+}
+
+// The lower bounds of the group's counts.
+Counts Sweep::count_of_group(uint32_t bit) const {
+  Counts counts;
+  for (const Counted& counted : counted_) {
+    if (counted.sets->contains(*counted.cell, bit)) merge(counts.low.data(), counted.counter, channel_.lines);
+  }
+  return counts;
 }
 
 // Sets counts->high, which includes packets counted without their group. A cell that has a counter for the group has
@@ -355,13 +377,18 @@ void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const Gr
 bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
   const Program::Compiled& trigger = program_.compiled(bit);
   const AlertStates::Key key = {bit, event->scope, event->group};
-  const bool clears = trigger.clear && alerts_.was_in_force(key, last_end_ns());
-  const Condition& condition = clears ? *trigger.clear : trigger.condition;
+  const Condition& condition = condition_of(trigger, key);
   event->verdict = condition.test(counts, &event->value);
-  if (clears) trigger.condition.test(counts, &event->value);
+  if (&condition != &trigger.condition) trigger.condition.test(counts, &event->value);
   if (event->verdict == Verdict::kFalse || (report_.partial && !condition.rises())) return false;
+  if (!channel_.early.empty() && alerts_.has_met(key, end_ns())) return false;  // it was reported before
   if (lost_packets_ > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
   return !trigger.has_state() || alerts_.meet(key, trigger, last_end_ns(), end_ns());
+}
+
+const Condition& Sweep::condition_of(const Program::Compiled& trigger, const AlertStates::Key& key) const {
+  const bool clears = trigger.clear && alerts_.was_in_force(key, last_end_ns());
+  return clears ? *trigger.clear : trigger.condition;
 }
 
 void Sweep::report(uint32_t bit, Event* event) {
@@ -376,6 +403,7 @@ void Sweep::report(uint32_t bit, Event* event) {
   event->channel = channel_number_;
   event->window_start_ns = start_ns_;
   event->window_end_ns = end_ns();
+  event->ready_ns = is_looking() ? std::max(looked_ns_, parts_[0].window->latest_ns) : end_ns();
   event->partial = report_.partial;
   event->lost_packets = lost_packets_;
   sink_->on_event(*event);
@@ -396,6 +424,7 @@ bool Sweep::clear(uint32_t* work) {
 }
 
 void Sweep::finish() {
+  restore_limits();
   for (const uint32_t bit : reported_) events_[bit - channel_.first_bit()] = 0;
   reported_.clear();
   swept_until_ns_ = end_ns();
@@ -403,6 +432,7 @@ void Sweep::finish() {
   report_.untracked_alerts = alerts_.untracked() - untracked_;
   untracked_ = alerts_.untracked();
   sink_->on_window(report_);
+  report_ = {};
 }
 
 }  // namespace tapline::trigger

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "parsers/api/bits.h"
 #include "parsers/trigger/alert_states.h"
 #include "parsers/trigger/event.h"
 #include "parsers/trigger/gather.h"
@@ -33,6 +35,12 @@ struct SweepOptions {
 // Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
 // tables of all lanes.
 //
+// Meanwhile it can look at the open window, if it is long and no other thread counts in it. Sums and maxima only grow,
+// so a condition on them that is true fires at once, for its window:
+//
+//   wait ──▶ look at cells ──▶ at triggers ──▶ wait        without groups: all counters that were touched
+//   wait ──▶ look at groups ──▶ wait                       only groups that have reached a limit (Gather::watch())
+//
 // Windows that overlap are divided into panes, each counted once and kept until no window needs it. A window's counts
 // are the sums over its panes. Each pane's groups refer to the same groups in the lane's earlier panes:
 //
@@ -50,12 +58,28 @@ class Sweep {
   uint32_t run(uint32_t work);
   // A window is ready, or is being swept.
   bool has_work() const;
+  // Packet time is now `time_ns`: run() looks at the open window when no other one is ready, and reports the conditions
+  // that are already true. `open` may be null. REQUIRES: the lane's thread, and no other lane.
+  // Looks take about a tenth of the time at most: kLookNsPerStep of packet time passes for each step of the last one.
+  static constexpr int64_t kLookNsPerStep = 300;
+  void look(Window* open, int64_t time_ns);
 
   AlertStates& alerts() { return alerts_; }
   uint64_t unwatched_windows() const { return unwatched_windows_; }
 
  private:
-  enum class Phase : uint8_t { kWait, kLinks, kCells, kGroups, kTriggers, kClear, kForget };
+  enum class Phase : uint8_t {
+    kWait,
+    kLinks,
+    kCells,
+    kGroups,
+    kTriggers,
+    kClear,
+    kForget,
+    kLookAtCells,
+    kLookAtTriggers,
+    kLookAtGroups
+  };
   // A lane's pane of the window.
   struct Part {
     size_t lane;
@@ -70,12 +94,30 @@ class Sweep {
     const uint64_t* counter;
     const uint64_t* rest;  // the cell's, in the same lane
   };
+  // A trigger without groups whose condition is tested in the open window.
+  struct Limit {
+    uint32_t word;   // of a counter
+    uint64_t least;  // the count to look at it again; kNever: not in this window
+  };
+  static constexpr uint64_t kNever = Window::kListed;
+
+  static uint32_t less(uint32_t work, uint32_t steps) { return work - std::min(work, steps); }
 
   bool begin();
   bool find_next(int64_t passed_ns);
   void start(int64_t latest_pane_ns);
   void start_lane(size_t lane);
   bool step(uint32_t* work);
+  void end_phase();
+  bool begin_look();
+  bool is_looking() const { return phase_ >= Phase::kLookAtCells; }
+  void make_limits();
+  void restore_limits();
+  bool look_at_cells(uint32_t* work);
+  bool look_at_triggers(uint32_t* work);
+  bool look_at_groups(uint32_t* work);
+  void look_at_group(GroupTable::Entry* group, uint32_t* work);
+  uint64_t look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key);
   bool link_groups(uint32_t* work);
   uint32_t link_group(size_t part, GroupTable::Entry* group);
   bool add_cells(uint32_t* work);
@@ -86,6 +128,9 @@ class Sweep {
   bool is_in_earlier(size_t counted, uint32_t bit) const;
   template <typename IsPart>
   void add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const;
+  template <typename Visit>
+  void visit_triggers(size_t counted, Visit visit) const;
+  Counts count_of_group(uint32_t bit) const;
   void collect(size_t part, const GroupTable::Entry* first);
   void test_group_trigger(uint32_t bit, const GroupKey& key);
   bool test_triggers(uint32_t* work);
@@ -94,6 +139,7 @@ class Sweep {
   void finish();
   void judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key);
   bool is_alert(uint32_t bit, const Counts& counts, Event* event);
+  const Condition& condition_of(const Program::Compiled& trigger, const AlertStates::Key& key) const;
   void report(uint32_t bit, Event* event);
 
   uint64_t events_so_far() const { return report_.events + report_.suppressed_events; }
@@ -119,9 +165,19 @@ class Sweep {
   int64_t swept_until_ns_ = WindowRing::kNever;
   int64_t start_ns_ = 0;
   uint64_t lost_packets_ = 0;  // in the window
-  size_t part_ = 0;            // position within the phase
+  Window* open_ = nullptr;     // to be looked at
+  int64_t look_ns_ = 0;
+  int64_t looked_ns_ = 0;  // when the current look began
+  int64_t next_look_ns_ = INT64_MIN;
+  uint32_t look_steps_ = 0;  // of the current look
+  size_t look_until_ = 0;    // number of cells that were touched when the look began
+  size_t part_ = 0;          // position within the phase
   uint32_t place_ = 0;
   WindowReport report_;
+  // Without groups, if a trigger fires early, by bit; and the sums of the current look.
+  std::vector<Limit> limits_;
+  std::vector<uint64_t> sums_;
+  std::vector<uint32_t> changed_limits_;
   // Without groups: each trigger's counts. With groups: the packets counted without their group.
   std::vector<uint64_t> totals_;
   std::vector<uint32_t> touched_;  // bits of totals_
@@ -134,5 +190,15 @@ class Sweep {
   uint64_t untracked_ = 0;  // alerts_.untracked() at the end of the last window
   uint64_t unwatched_windows_ = 0;
 };
+
+// Visits the triggers of one of the group's cells that none of the earlier ones contains.
+template <typename Visit>
+void Sweep::visit_triggers(size_t counted, Visit visit) const {
+  for (const Program::Word& word : counted_[counted].sets->words_of(*counted_[counted].cell)) {
+    for (const uint32_t bit : SetBits(word.bits)) {
+      if (!is_in_earlier(counted, word.index * 64 + bit)) visit(word.index * 64 + bit);
+    }
+  }
+}
 
 }  // namespace tapline::trigger

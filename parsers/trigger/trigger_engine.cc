@@ -3,11 +3,22 @@
 #include <algorithm>
 
 namespace tapline::trigger {
+namespace {
+
+// Conditions are tested before a window's end at each multiple of this time.
+constexpr int64_t kLookNs = 1'000'000;
+
+TriggerOptions with_watch(TriggerOptions options) {
+  options.gather.watch = true;
+  return options;
+}
+
+}  // namespace
 
 TriggerEngine::TriggerEngine(std::shared_ptr<const Program> program, const TriggerOptions& options, EventSink* sink)
-    : options_(options),
+    : options_(with_watch(options)),
       sink_(sink),
-      current_(std::make_unique<LaneProgram>(std::move(program), hasher_, options.gather, options.sweep, sink)),
+      current_(std::make_unique<LaneProgram>(std::move(program), hasher_, options_.gather, options.sweep, sink)),
       steps_per_burst_(std::min(options.steps_per_burst, UINT32_MAX / 4)) {}
 
 TriggerEngine::~TriggerEngine() {
@@ -36,6 +47,7 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
       pass(samples[0].time_ns);
       continue;
     }
+    if (samples[counted - 1].time_ns >= next_look_ns_) look(samples[counted - 1].time_ns);
     sweep(steps_at(samples[0].time_ns));
     samples = samples.subspan(counted);
     if (!tcp.empty()) tcp = tcp.subspan(counted);
@@ -44,6 +56,7 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
 
 void TriggerEngine::advance(int64_t time_ns) {
   if (time_ns >= current_->gather().border_ns()) pass(time_ns);
+  if (time_ns >= next_look_ns_) look(time_ns);
   while (sweep(UINT32_MAX)) {
   }
 }
@@ -101,6 +114,11 @@ uint32_t TriggerEngine::leave(uint32_t steps) {
   leaving_->keep(std::unique_ptr<LaneProgram>(outbox_.exchange(nullptr, std::memory_order_acquire)));
   outbox_.store(leaving_.release(), std::memory_order_release);
   return steps;
+}
+
+void TriggerEngine::look(int64_t time_ns) {
+  next_look_ns_ = time_ns - time_ns % kLookNs + kLookNs;
+  current_->look(time_ns);
 }
 
 bool TriggerEngine::sweep(uint32_t steps) {

@@ -46,6 +46,8 @@ struct TriggerStats {
 // Each packet counts in exactly one program, each window is of one program, and alerts of triggers that both contain
 // continue. Switching takes no time in proportion to the programs.
 //
+// Conditions that more packets can't make false are also tested in the open window, each millisecond: Sweep::look().
+//
 // Thread safety: prepare(), offer() and pending() are for any one thread, all others for the lane. The inbox publishes
 // a program (release), and the outbox returns those that left, which the next offer() frees: that takes milliseconds,
 // too.
@@ -90,6 +92,7 @@ class TriggerEngine {
   void finish_ended(int64_t time_ns);
   void swap_at(int64_t time_ns);
   uint32_t leave(uint32_t steps);
+  void look(int64_t time_ns);
   uint32_t steps_at(int64_t time_ns) const { return time_ns < hurry_ns_ ? steps_per_burst_ : 4 * steps_per_burst_; }
   static void add(const LaneProgram& program, TriggerStats* stats);
 
@@ -102,7 +105,8 @@ class TriggerEngine {
   int64_t swapped_ns_ = 0;                // border from which on current_ counts
   uint32_t steps_per_burst_;
   int64_t hurry_ns_ = INT64_MAX;  // half of the shortest window has passed
-  TriggerStats past_;             // sums over earlier programs
+  int64_t next_look_ns_ = INT64_MIN;
+  TriggerStats past_;  // sums over earlier programs
   uint64_t packets_ = 0;
   uint64_t late_sweeps_ = 0;
   std::atomic<LaneProgram*> inbox_{nullptr};

@@ -61,6 +61,24 @@ void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
   engine->advance(input.until_ns);
 }
 
+// One packet after the other, with a clock that ticks each millisecond.
+Recorder record_steadily(const Input& input, const TriggerOptions& options) {
+  std::string error;
+  auto program = Program::make(input.triggers, &error);
+  EXPECT_NE(program, nullptr) << error;
+  Recorder recorder;
+  TriggerEngine engine(program, options, &recorder);
+  constexpr int64_t kTickNs = 1'000'000;
+  int64_t tick_ns = input.samples[0].time_ns;
+  for (size_t i = 0; i < input.samples.size(); ++i) {
+    for (; tick_ns < input.samples[i].time_ns; tick_ns += kTickNs) engine.advance(tick_ns);
+    engine.process({&input.samples[i], 1}, {&input.tcp[i], 1});
+  }
+  for (; tick_ns <= input.until_ns; tick_ns += kTickNs) engine.advance(tick_ns);
+  engine.advance(input.until_ns);
+  return recorder;
+}
+
 Recorder record(const Input& input, const TriggerOptions& options, uint32_t seed, TriggerStats* stats = nullptr) {
   std::string error;
   auto program = Program::make(input.triggers, &error);
@@ -96,12 +114,11 @@ void expect_every_packet_counted(const Recorder& recorder, const Input& input) {
 void expect_equal(const Input& input, const Recorder& recorder) {
   const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
   const auto reported = by_occasion(recorder.events, EventScope::kRest);
-  for (const auto& [occasion, value] : expected) {
+  for (const auto& [occasion, each] : expected) {
+    SCOPED_TRACE(to_string(occasion));
     const auto found = reported.find(occasion);
-    ASSERT_NE(found, reported.end()) << "missing: " << to_string(occasion) << " " << value;
-    EXPECT_EQ(found->second.value.low, value) << to_string(occasion);
-    EXPECT_EQ(found->second.value.high, value) << to_string(occasion);
-    EXPECT_EQ(found->second.verdict, Verdict::kTrue);
+    ASSERT_NE(found, reported.end()) << "missing: " << each.value;
+    expect_value(found->second, each);
   }
   for (const auto& [occasion, event] : reported) EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
 }
@@ -149,6 +166,32 @@ TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
   EXPECT_GT(overlapping, 100u) << "the test tests little";
 }
 
+// A condition that only more packets can make true is reported once in its window, at most 2 ms after the packet that
+// made it true, and never before it.
+TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
+  constexpr int64_t kMostNs = 2'000'000;
+  size_t early = 0, at_end = 0;
+  for (uint32_t seed = 0; seed < seeds(400) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 1 + seed % 60, .samples = 800, .alerts = seed % 2 == 0});
+    const Recorder recorder = record_steadily(input, small_options());
+    expect_equal(input, recorder);
+    const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
+    for (const auto& [occasion, event] : by_occasion(recorder.events, EventScope::kRest)) {
+      SCOPED_TRACE(to_string(occasion));
+      const auto found = expected.find(occasion);
+      if (found == expected.end() || found->second.risen.empty()) {
+        EXPECT_EQ(event.ready_ns, event.window_end_ns);
+        continue;
+      }
+      EXPECT_LE(event.ready_ns, found->second.risen[0].first + kMostNs);
+      ++(event.ready_ns < event.window_end_ns ? early : at_end);
+    }
+  }
+  EXPECT_GT(early, 1000u) << "the test tests little";
+  EXPECT_GT(at_end, 100u) << "the test tests little";
+}
+
 // Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
 // must be reported within its bounds.
 TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
@@ -158,11 +201,14 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
     const Input input = random_input(seed, {.triggers = 20, .bursts = true});
     const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
     const auto reported = by_occasion(record(input, small_options(), seed).events, EventScope::kRest);
-    for (const auto& [occasion, value] : expected) {
+    for (const auto& [occasion, each] : expected) {
       const auto found = reported.find(occasion);
-      ASSERT_NE(found, reported.end()) << "missing: " << to_string(occasion) << " " << value;
-      EXPECT_LE(found->second.value.low, value) << to_string(occasion);
-      EXPECT_GE(found->second.value.high, value) << to_string(occasion);
+      ASSERT_NE(found, reported.end()) << "missing: " << to_string(occasion) << " " << each.value;
+      const Event& event = found->second;
+      EXPECT_LE(event.value.low, each.value) << to_string(occasion);
+      if (event.ready_ns == event.window_end_ns) {
+        EXPECT_GE(event.value.high, each.value) << to_string(occasion);
+      }
     }
     for (const auto& [occasion, event] : reported) {
       if (event.verdict != Verdict::kTrue) continue;
@@ -190,16 +236,19 @@ TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
       EXPECT_EQ(event.verdict, Verdict::kPossible);
       rests.emplace(event.trigger, event.window_start_ns);
     }
-    for (const auto& [occasion, value] : expected) {
+    for (const auto& [occasion, each] : expected) {
       const auto found = reported.find(occasion);
       if (found == reported.end()) {
         ++in_rest;
         EXPECT_TRUE(rests.contains({std::get<0>(occasion), std::get<1>(occasion)})) << to_string(occasion);
         continue;
       }
-      if (found->second.value.presence == Presence::kUnknown) continue;  // bounds of the value if there is one
-      EXPECT_LE(found->second.value.low, value) << to_string(occasion);
-      EXPECT_GE(found->second.value.high, value) << to_string(occasion);
+      const Event& event = found->second;
+      if (event.value.presence == Presence::kUnknown) continue;  // bounds of the value if there is one
+      EXPECT_LE(event.value.low, each.value) << to_string(occasion);
+      if (event.ready_ns == event.window_end_ns) {
+        EXPECT_GE(event.value.high, each.value) << to_string(occasion);
+      }
     }
     for (const auto& [occasion, event] : reported) {
       if (event.verdict != Verdict::kTrue) continue;

@@ -29,6 +29,13 @@ Trigger bytes_above(double bytes, const GroupBy& group = GroupBy::source(32, 128
   return trigger;
 }
 
+// The same condition in a form that is tested at the window's end only.
+Trigger bytes_above_at_end(double bytes, const GroupBy& group = GroupBy::source(32, 128), int64_t every_ns = 10 * kMs) {
+  Trigger trigger = bytes_above(bytes, group, every_ns);
+  trigger.when = apply(Op::kAnd, trigger.when, above(value_of(Measure::kPackets), number(0)));
+  return trigger;
+}
+
 void set(Harness* harness, std::vector<Trigger> triggers, uint32_t query = 0) {
   std::string error;
   auto program = Program::make(std::move(triggers), &error);
@@ -68,7 +75,7 @@ std::vector<Frame> steady_with_a_burst() {
 
 TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
   Harness harness(Lines{"trigger"});
-  set(&harness, {bytes_above(50'000)});
+  set(&harness, {bytes_above_at_end(50'000)});
   harness.all(steady_with_a_burst());
   EXPECT_EQ(windows(harness), Lines{"src_ip=10.0.0.1 61000 2600-2610"});
   ASSERT_EQ(harness.tuples().size(), 1u);
@@ -79,11 +86,24 @@ TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
   EXPECT_EQ(tapline::testing::to_string(tuple.header.src_ip), "10.0.0.1");
 }
 
+// 50 kB are exceeded within 60 us of packet time, and the window lasts for 10 ms.
+TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
+  Harness harness(Lines{"trigger"});
+  set(&harness, {bytes_above(50'000), bytes_above(100'000, {}, 1'000 * kMs)});
+  harness.all(steady_with_a_burst());
+  EXPECT_EQ(windows(harness), (Lines{"src_ip=10.0.0.1 61000 2600-2610", "- 121000 2000-3000"}));
+  ASSERT_EQ(harness.tuples().size(), 2u);
+  for (const auto& tuple : harness.tuples()) {
+    EXPECT_EQ(tuple.header.time_ns, kStart + 2601 * kMs - 1);
+    EXPECT_EQ(tuple["incomplete"], "false");
+  }
+}
+
 TEST(TriggerParser, SilenceAfterABurstDoesNotMoveItsEvent) {
   Conversation conversation;
   conversation.handshake().wait_ns(20 * kMs).client(std::string(1000, 'x')).wait_ns(5'000 * kMs).client("y");
   Harness harness(Lines{"trigger"});
-  set(&harness, {bytes_above(900), bytes_above(900, {}, 1'000 * kMs)});
+  set(&harness, {bytes_above_at_end(900), bytes_above_at_end(900, {}, 1'000 * kMs)});
   harness.all(conversation.frames());
   ASSERT_EQ(harness.tuples().size(), 2u);
   const int64_t end_ns = std::stoll(harness.tuples()[0]["window_end_ns"]);
@@ -95,7 +115,7 @@ TEST(TriggerParser, AnIdleInterfaceEndsAWindow) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x'));
   Harness harness(Lines{"trigger"});
-  set(&harness, {bytes_above(900)});
+  set(&harness, {bytes_above_at_end(900)});
   harness.feed(conversation.frames());
   EXPECT_TRUE(harness.tuples().empty());
   for (int64_t ms = 4; ms <= 10; ++ms) harness.engine().advance(kStart + ms * kMs);

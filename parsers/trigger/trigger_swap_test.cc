@@ -63,9 +63,9 @@ void samples_from(int64_t since_ns, const std::vector<Sample>& samples, const st
 }
 
 // The events of each trigger, in each run of versions that contain it.
-std::map<Occasion, double> expected_events(const std::vector<Version>& versions, const std::vector<Sample>& samples,
-                                           const std::vector<TcpFacts>& tcp, int64_t until_ns) {
-  std::map<Occasion, double> expected;
+std::map<Occasion, Expected> expected_events(const std::vector<Version>& versions, const std::vector<Sample>& samples,
+                                             const std::vector<TcpFacts>& tcp, int64_t until_ns) {
+  std::map<Occasion, Expected> expected;
   for (size_t version = 0; version < versions.size(); ++version) {
     for (const Trigger& trigger : versions[version].triggers) {
       if (version > 0 && contains(versions[version - 1], trigger.id)) continue;
@@ -75,8 +75,8 @@ std::map<Occasion, double> expected_events(const std::vector<Version>& versions,
       std::vector<Sample> from = samples;
       std::vector<TcpFacts> facts = tcp;
       if (version > 0) samples_from(versions[version].since_ns, samples, tcp, &from, &facts);
-      for (const auto& [occasion, value] : testing::expected_events({&trigger, 1}, from, facts, until_ns)) {
-        if (std::get<1>(occasion) < end_ns) expected[occasion] = value;
+      for (const auto& [occasion, each] : testing::expected_events({&trigger, 1}, from, facts, until_ns)) {
+        if (std::get<1>(occasion) < end_ns) expected[occasion] = each;
       }
     }
   }
@@ -91,7 +91,7 @@ std::vector<Trigger> some_of(std::vector<Trigger> triggers, std::mt19937* random
 }
 
 TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
-  size_t events = 0, swaps = 0;
+  size_t events = 0, early = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 60 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomTraffic traffic(seed, {.triggers = 1 + seed % 60, .samples = 1200, .duration_ns = 120 * kMs, .alerts = true});
@@ -130,18 +130,20 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
       const auto& [program, since_ns] = recorder.programs[versions.size() - 1];
       versions.push_back({offered.at(program), since_ns});
     }
-    std::map<Occasion, double> reported;
+    std::map<Occasion, Event> reported;
     for (const Event& event : recorder.events) {
       const Occasion occasion = {event.trigger, event.window_start_ns, key_of(event.group)};
-      EXPECT_TRUE(reported.emplace(occasion, event.value.low).second) << "reported twice: " << to_string(occasion);
+      EXPECT_TRUE(reported.emplace(occasion, event).second) << "reported twice: " << to_string(occasion);
     }
     const auto expected = expected_events(versions, samples, tcp, until_ns);
-    for (const auto& [occasion, value] : expected) {
+    for (const auto& [occasion, each] : expected) {
       EXPECT_TRUE(reported.contains(occasion)) << "missing: " << to_string(occasion);
     }
-    for (const auto& [occasion, value] : reported) {
-      ASSERT_TRUE(expected.contains(occasion)) << to_string(occasion);
-      EXPECT_EQ(value, expected.at(occasion)) << to_string(occasion);
+    for (const auto& [occasion, event] : reported) {
+      SCOPED_TRACE(to_string(occasion));
+      ASSERT_TRUE(expected.contains(occasion));
+      expect_value(event, expected.at(occasion));
+      early += event.ready_ns < event.window_end_ns ? 1 : 0;
     }
     for (const auto& [channel, windows] : recorder.windows_of_program) {
       for (const auto& [start_ns, reports] : windows) EXPECT_EQ(reports, 1) << start_ns;
@@ -150,6 +152,7 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
     swaps += engine.stats().swaps;
   }
   EXPECT_GT(events, 1000u);
+  EXPECT_GT(early, 100u);
   EXPECT_GT(swaps, 60u);
 }
 

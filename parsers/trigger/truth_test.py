@@ -20,11 +20,13 @@ MEASURES = ("PACKETS", "BYTES", "SYN", "SYN_ACK", "FIN", "RST", "RETRANSMITTED_B
 FIELDS = ("ip.version", "frame.len", "tcp.len", "tcp.flags", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
           "tcp.analysis.keep_alive")
 FIN, SYN, RST, ACK = 1, 2, 4, 16
+# Windows of up to 2 ms are tested at their end only, so values are those of whole windows.
+EVERY = "0.002s"
 
 
 def counted(monitor, capture, folder):
     """Sum by measure, over all windows. The last window is partial, and counted as well."""
-    triggers = [{"processor": i, "parser": "packets", "every": "1s",
+    triggers = [{"processor": i, "parser": "packets", "every": EVERY,
                  "when": [{"measure": measure}, {"constant": 0}, {"operator": "GREATER"}]} for i, measure in enumerate(MEASURES)]
     plan = folder / "plan.json"
     plan.write_text(json.dumps({"format": 1, "query": "q", "epoch": 1, "parsers": ["packets", "trigger"],

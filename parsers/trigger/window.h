@@ -25,6 +25,7 @@ class Window {
         counters_(max_cells * words_ * sizeof(uint64_t)),
         touched_memory_(max_cells * sizeof(uint32_t)) {
     if (channel.grouped) groups_.emplace(max_groups, channel.lines);
+    if (channel.grouped && !channel.early.empty()) reached.reserve(kMaxReached);
   }
 
   const MatchSets* sets = nullptr;  // whose cells these are
@@ -33,6 +34,9 @@ class Window {
   bool blind = false;         // nothing was counted, as no window was free; may span several windows
   uint64_t packets = 0;       // that counted in it
   uint64_t lost_packets = 0;  // known not to be counted
+  int64_t latest_ns = 0;      // of its packets
+  // Groups with counts that reach a limit of the channel and have not been looked at since.
+  std::vector<uint32_t> reached;
 
   // Without groups: the counter of a cell's packets. With groups: that of its packets for which groups() had no room.
   uint64_t* counter(uint32_t cell) {
@@ -46,6 +50,15 @@ class Window {
   void prefetch_counter(uint32_t cell) const { __builtin_prefetch(counters() + cell * words_, 1); }
   const uint64_t* counter_of(uint32_t cell) const { return counters() + cell * words_; }
   std::span<const uint32_t> touched_cells() const { return {touched(), touched_count_}; }
+
+  // Marks the first counter of a group that is in `reached`, or that needs no other look in this window.
+  static constexpr uint64_t kListed = UINT64_MAX;
+  // Adds the group to `reached`. If there is no room, one of its next packets tries again.
+  void list(GroupTable::Entry* first) {
+    if (reached.size() == kMaxReached) return;
+    reached.push_back(groups_->number_of(*first));
+    first->counter()[kTouched] = kListed;
+  }
 
   std::optional<GroupTable>& groups() { return groups_; }
   const std::optional<GroupTable>& groups() const { return groups_; }
@@ -69,10 +82,13 @@ class Window {
     }
     if (touched_count_ > 0 || (groups_ && groups_->size() > 0)) return false;
     packets = lost_packets = 0;
+    reached.clear();
     return true;
   }
 
  private:
+  static constexpr size_t kMaxReached = 4096;
+
   uint64_t* counters() const { return reinterpret_cast<uint64_t*>(counters_.data()); }
   uint32_t* touched() const { return reinterpret_cast<uint32_t*>(touched_memory_.data()); }
 

@@ -1,10 +1,13 @@
 #include "parsers/trigger/testing/model.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "parsers/testing/frames.h"
+#include "parsers/trigger/program.h"
 
 namespace tapline::trigger::testing {
 namespace {
@@ -33,6 +36,7 @@ struct Counted {
   double sums[16] = {};
   std::optional<double> max_bytes, max_payload_bytes, max_rtt_ns, min_rtt_ns;
   std::vector<std::pair<int64_t, uint32_t>> packets;  // time, bytes
+  std::vector<size_t> samples;
 };
 
 void raise(std::optional<double>* most, double value) { *most = std::max(most->value_or(value), value); }
@@ -140,14 +144,23 @@ bool is_rising(const Expression& expression) {
   return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
 }
 
+// Once a packet makes the trigger's conditions true, they stay true until the end of the window, which is long.
+bool fires_early(const Trigger& trigger) {
+  const bool overlaps = trigger.window_ns > trigger.every_ns;
+  if (overlaps || trigger.every_ns <= Program::kLongWindowNs || !is_rising(trigger.when)) return false;
+  if (trigger.when[0].measure == Measure::kBurst) return false;
+  if (trigger.clear.empty()) return true;
+  return is_rising(trigger.clear) && trigger.clear[0].measure == trigger.when[0].measure;
+}
+
 // The alert of a group. Windows of the group come in order; those without packets may be left out.
 struct Alert {
   bool is_in_force(const Trigger& trigger, const Counted& counted, int64_t start_ns, bool partial, double* value) {
     const bool follows = last_met_ns == start_ns - trigger.every_ns;
     const bool lasts = in_force && follows;
-    const Expression& condition = lasts && !trigger.clear.empty() ? trigger.clear : trigger.when;
+    condition = lasts && !trigger.clear.empty() ? &trigger.clear : &trigger.when;
     double ignored = 0;
-    const bool met = (!partial || is_rising(condition)) && holds(condition, counted, trigger.burst_ns, &ignored);
+    const bool met = (!partial || is_rising(*condition)) && holds(*condition, counted, trigger.burst_ns, &ignored);
     holds(trigger.when, counted, trigger.burst_ns, value);
     in_a_row = !met ? 0 : follows ? in_a_row + 1 : 1;
     if (met) last_met_ns = start_ns;
@@ -158,21 +171,53 @@ struct Alert {
     return in_force;
   }
 
+  const Expression* condition = nullptr;  // in the last window
   int64_t last_met_ns = -1;
   std::optional<int64_t> began_ns;
   uint32_t in_a_row = 0;
   bool in_force = false;
 };
 
+// The values that met the condition, with their times.
+std::vector<std::pair<int64_t, double>> risen(const Trigger& trigger, const Expression& condition, const Counted& all,
+                                              std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
+  std::vector<std::pair<int64_t, double>> values;
+  Counted counted;
+  for (size_t i = 0; i < all.samples.size(); ++i) {
+    const size_t sample = all.samples[i];
+    const int64_t time_ns = all.packets[i].first;
+    add(samples[sample], tcp.empty() ? TcpFacts{} : tcp[sample], time_ns, &counted);
+    double value = 0;
+    if (holds(condition, counted, trigger.burst_ns, &value)) values.emplace_back(time_ns, value);
+  }
+  return values;
+}
+
 }  // namespace
+
+void expect_value(const Event& event, const Expected& expected) {
+  EXPECT_EQ(event.verdict, Verdict::kTrue);
+  EXPECT_EQ(event.value.low, event.value.high);
+  if (event.ready_ns == event.window_end_ns) {
+    EXPECT_EQ(event.value.low, expected.value);
+    return;
+  }
+  ASSERT_FALSE(expected.risen.empty()) << "fired before its window's end";
+  EXPECT_LT(event.ready_ns, event.window_end_ns);
+  EXPECT_GE(event.ready_ns, expected.risen[0].first) << "before the packet that made it true";
+  EXPECT_GE(event.value.low, expected.threshold);
+  double latest = 0;
+  for (const auto& [time_ns, value] : expected.risen) latest = time_ns <= event.ready_ns ? value : latest;
+  EXPECT_LE(event.value.low, latest) << "counts packets that came later";
+}
 
 ModelKey key_of(const GroupKey& key) {
   return {key.src_ip(), key.dst_ip(), key.src_port(), key.dst_port(), key.protocol(), key.vlan(), key.network_id()};
 }
 
-std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
-                                           std::span<const TcpFacts> tcp, int64_t until_ns) {
-  std::map<Occasion, double> events;
+std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
+                                             std::span<const TcpFacts> tcp, int64_t until_ns) {
+  std::map<Occasion, Expected> events;
   for (const Trigger& trigger : triggers) {
     std::map<int64_t, std::map<ModelKey, Counted>> windows;
     const int64_t every_ns = trigger.every_ns;
@@ -190,7 +235,9 @@ std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, st
       if (!trigger.filter.matches(samples[i])) continue;
       const ModelKey group = group_of(trigger.group, samples[i]);
       for (int64_t start = first_after(now_ns); start <= now_ns; start += every_ns) {
-        add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns, &windows[start][group]);
+        Counted& counted = windows[start][group];
+        add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns, &counted);
+        counted.samples.push_back(i);
       }
     }
     std::map<ModelKey, Alert> alerts;
@@ -198,9 +245,13 @@ std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, st
       if (start + window_ns > until_ns) continue;
       for (const auto& [key, counted] : groups) {
         double value = 0;
-        if (alerts[key].is_in_force(trigger, counted, start, samples[0].time_ns > start, &value)) {
-          events[{trigger.id, start, key}] = value;
-        }
+        Alert& alert = alerts[key];
+        if (!alert.is_in_force(trigger, counted, start, samples[0].time_ns > start, &value)) continue;
+        Expected& expected = events[{trigger.id, start, key}];
+        expected.value = value;
+        if (!fires_early(trigger)) continue;
+        expected.threshold = (*alert.condition)[1].constant;
+        expected.risen = risen(trigger, *alert.condition, counted, samples, tcp);
       }
     }
   }

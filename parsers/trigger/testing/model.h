@@ -22,11 +22,24 @@ ModelKey key_of(const GroupKey& key);
 // Trigger ID, start of the window, group.
 using Occasion = std::tuple<uint64_t, int64_t, ModelKey>;
 
-// The value of each condition that was true, in windows in which its alert was in force. Windows are those of the
+// The value of a condition that was true.
+struct Expected {
+  double value = 0;
+  // If counting more packets can't make it false, and the window is long: the values from the packet on that made it
+  // true, with their times. The reported value is at least `threshold` and at most that of the report's time.
+  std::vector<std::pair<int64_t, double>> risen;
+  double threshold = 0;
+};
+
+// Each condition that was true, in windows in which its alert was in force. Windows are those of the
 // samples, and all between them; the first one is partial unless the first sample is at its start. The last one counts
 // only if it ends by `until_ns`.
-std::map<Occasion, double> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
-                                           std::span<const TcpFacts> tcp, int64_t until_ns);
+std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
+                                             std::span<const TcpFacts> tcp, int64_t until_ns);
+
+// Fails the test unless the event has the value, certainly. Before a window's end, its value lies between the threshold
+// and the value of the report's time: packets that are counted during a look may be missing.
+void expect_value(const Event& event, const Expected& expected);
 
 // Records all calls.
 class Recorder : public EventSink {

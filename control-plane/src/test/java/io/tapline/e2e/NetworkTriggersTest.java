@@ -12,7 +12,9 @@ import org.junit.jupiter.api.Test;
  * packets.
  */
 class NetworkTriggersTest {
-  private static final String TRIGGER = "(trigger: when=\"sum(bytes) > 0\", every=900ms, %s)";
+  // Windows that overlap are tested at their end, so their values are those of whole windows.
+  private static final String TRIGGER =
+      "(trigger: when=\"sum(bytes) > 0\", every=450ms, w=900ms, %s)";
   private static final String QUERY =
       "PARSE tcp_pkt_size FROM * TO * LIMIT 90s SAMPLE * PROCESS "
           + TRIGGER.formatted("group=src_ip/24, only=\"dst_port = 80\"")

@@ -40,6 +40,14 @@ public final class TriggerCost {
   static final double TEST_TRIGGER = 23;
   static final double SWEEP_GROUP = 50;
   static final double FIND_GROUP = 20;
+  static final double LOOK_SET = 30;
+  static final double LOOK_TRIGGER = 2;
+  static final double TEST_LIMIT = 1;
+  static final double LOOK_INTERVAL = 1_000_000;
+  static final double MAX_LOOKS = 0.1;
+
+  /** Longer windows are also tested before their end, if they don't overlap. */
+  private static final long LONG_WINDOW_NS = 2_000_000;
 
   private static final Set<PacketStep.Measure> FROM_HEADERS =
       Set.of(
@@ -124,8 +132,20 @@ public final class TriggerCost {
       double everyNs = each.getKey().everyNs();
       double packets = traffic.packetsPerSecond() * everyNs / NS_PER_SECOND;
       share += sweepNs(each.getKey(), each.getValue(), packets, traffic.groups()) / everyNs;
+      share += looks(each.getKey(), each.getValue(), packets);
     }
     return share;
+  }
+
+  /** Returns the share of a core for tests of open windows. */
+  private double looks(Channel channel, int triggers, double packets) {
+    boolean tested = channel.panes() == 1 && channel.everyNs() > LONG_WINDOW_NS;
+    if (!tested || !channel.group().isEmpty()) {
+      return 0;
+    }
+    double sets = Math.min(matchSets(), packets);
+    double lookNs = sets * (LOOK_SET + triggers * LOOK_TRIGGER) + triggers * TEST_LIMIT;
+    return Math.min(lookNs / LOOK_INTERVAL, MAX_LOOKS);
   }
 
   /** Filters that are apart, or within each other, add at most one set each. */

@@ -46,6 +46,11 @@ class TriggerCostModelTest {
                 entry("test_trigger", TriggerCost.TEST_TRIGGER),
                 entry("sweep_group", TriggerCost.SWEEP_GROUP),
                 entry("find_group", TriggerCost.FIND_GROUP),
+                entry("look_set", TriggerCost.LOOK_SET),
+                entry("look_trigger", TriggerCost.LOOK_TRIGGER),
+                entry("test_limit", TriggerCost.TEST_LIMIT),
+                entry("look_interval", TriggerCost.LOOK_INTERVAL),
+                entry("max_looks", TriggerCost.MAX_LOOKS),
                 entry("max_busy", TriggerCost.MAX_BUSY)));
   }
 }

@@ -1,0 +1,150 @@
+// Looks at open windows: conditions that are reported before their window ends.
+#include <algorithm>
+#include <utility>
+
+#include "parsers/api/bits.h"
+#include "parsers/trigger/sweep.h"
+
+namespace tapline::trigger {
+namespace {
+
+// Only one word of a counter is added for each trigger.
+constexpr uint32_t kSumsPerStep = 8;
+constexpr uint32_t kLimitsPerStep = 32;
+
+bool is_maximum(uint32_t word) { return word >= static_cast<uint32_t>(word_of(Measure::kMaxBytes)); }
+
+}  // namespace
+
+void Sweep::look(Window* open, int64_t time_ns) {
+  if (channel_.early.empty()) return;
+  open_ = open;
+  look_ns_ = time_ns;
+}
+
+bool Sweep::begin_look() {
+  Window* window = std::exchange(open_, nullptr);
+  if (window == nullptr || window->start_ns != swept_until_ns_ || look_ns_ < next_look_ns_) return false;
+  look_until_ = channel_.grouped ? window->reached.size() : window->touched_cells().size();
+  if (look_until_ == 0) return false;
+  start_ns_ = window->start_ns;
+  report_.partial = lanes_[0]->started_ns() > start_ns_;
+  lost_packets_ = window->lost_packets;
+  looked_ns_ = look_ns_;
+  parts_.assign({{0, 0, window, window->sets}});
+  part_ = place_ = 0;
+  phase_ = channel_.grouped ? Phase::kLookAtGroups : Phase::kLookAtCells;
+  return true;
+}
+
+void Sweep::make_limits() {
+  limits_.assign(channel_.bits(), {kTouched, kNever});
+  sums_.assign(channel_.bits(), 0);
+  changed_limits_.reserve(2 * channel_.bits());
+  for (uint32_t index = 0; index < channel_.bits(); ++index) {
+    if (!program_.has_trigger(channel_.first_bit() + index)) continue;
+    const Program::Compiled& trigger = program_.compiled(channel_.first_bit() + index);
+    if (!trigger.fires_early()) continue;
+    limits_[index] = {static_cast<uint32_t>(word_of(trigger.threshold->measure)),
+                      static_cast<uint64_t>(trigger.threshold->least)};
+  }
+}
+
+void Sweep::restore_limits() {
+  for (const uint32_t index : changed_limits_) {
+    const Program::Compiled& trigger = program_.compiled(channel_.first_bit() + index);
+    limits_[index].least = static_cast<uint64_t>(trigger.threshold->least);
+  }
+  changed_limits_.clear();
+}
+
+// Packets may count in the window between two steps. Their counts may be missing from the sums, but sums never exceed
+// the counts.
+bool Sweep::look_at_cells(uint32_t* work) {
+  const Part& part = parts_[0];
+  for (; place_ < look_until_; ++place_) {
+    if (*work == 0) return false;
+    const uint32_t number = part.window->touched_cells()[place_];
+    const Cell& cell = part.sets->cell(channel_number_, number);
+    *work = less(*work, 1 + cell.trigger_count / kSumsPerStep);
+    if (cell.thresholds == 0) continue;
+    const uint64_t* counter = part.window->counter_of(number);
+    for (const Program::Word& word : part.sets->words_of(cell)) {
+      for (const uint32_t bit : SetBits(word.bits)) {
+        const uint32_t index = word.index * 64 + bit - channel_.first_bit();
+        const uint32_t counted = limits_[index].word;
+        uint64_t& sum = sums_[index];
+        sum = is_maximum(counted) ? std::max(sum, counter[counted]) : sum + counter[counted];
+      }
+    }
+  }
+  return true;
+}
+
+bool Sweep::look_at_triggers(uint32_t* work) {
+  while (place_ < limits_.size()) {
+    if (*work == 0) return false;
+    --*work;
+    const size_t until = std::min<size_t>(limits_.size(), place_ + kLimitsPerStep);
+    for (; place_ < until; ++place_) {
+      Limit& limit = limits_[place_];
+      const uint64_t sum = std::exchange(sums_[place_], 0);
+      if (sum < limit.least || limit.least == kNever) continue;
+      Counts counts;
+      counts.low[limit.word] = sum;
+      const uint64_t next = look_at_trigger(channel_.first_bit() + place_, &counts, EventScope::kAll, {});
+      if (next == std::exchange(limit.least, next)) continue;
+      changed_limits_.push_back(place_);
+      *work = less(*work, 1);
+    }
+  }
+  return true;
+}
+
+bool Sweep::look_at_groups(uint32_t* work) {
+  Window& window = *parts_[0].window;
+  for (; place_ < look_until_; ++place_) {
+    if (*work == 0) return false;
+    look_at_group(&window.groups()->entry(window.reached[place_]), work);
+  }
+  window.reached.erase(window.reached.begin(), window.reached.begin() + static_cast<ptrdiff_t>(look_until_));
+  return true;
+}
+
+void Sweep::look_at_group(GroupTable::Entry* group, uint32_t* work) {
+  counted_.clear();
+  collect(0, group);
+  uint64_t next = kNever;
+  for (size_t i = 0; i < counted_.size(); ++i) {
+    visit_triggers(i, [&](uint32_t bit) {
+      if (!program_.compiled(bit).fires_early()) return;
+      Counts counts = count_of_group(bit);
+      next = std::min(next, look_at_trigger(bit, &counts, EventScope::kGroup, group->key));
+    });
+    *work = less(*work, 1 + counted_[i].cell->trigger_count);
+  }
+  const bool listed_again = next != kNever && channel_.early.size() > 1;
+  group->counter()[kTouched] = listed_again ? 0 : next;
+}
+
+// Reports the trigger if it is true, and sets the upper bounds of its counts. Returns the value at which it must be
+// looked at again; kNever if not in this window. REQUIRES: the trigger fires early.
+uint64_t Sweep::look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key) {
+  const Program::Compiled& trigger = program_.compiled(bit);
+  const AlertStates::Key alert = {bit, scope, key};
+  if (alerts_.has_met(alert, end_ns())) return kNever;
+  const Condition& condition = condition_of(trigger, alert);
+  const auto least = static_cast<uint64_t>(condition.threshold()->least);
+  if (counts->low[static_cast<size_t>(word_of(condition.threshold()->measure))] < least) return least;
+  // Without room, it is reported at the window's end.
+  if (!alerts_.has_room(alert)) return kNever;
+  counts->high = counts->low;
+  Event event;
+  event.scope = scope;
+  event.group = key;
+  event.verdict = condition.test(*counts, &event.value);
+  if (alerts_.meet(alert, trigger, last_end_ns(), end_ns())) report(bit, &event);
+  return kNever;
+}
+
+}  // namespace tapline::trigger
