@@ -48,6 +48,7 @@ struct WindowReport {
   uint64_t events = 0;
   uint64_t suppressed_events = 0;  // beyond a trigger's limit
   uint64_t untracked_alerts = 0;   // as AlertStates::untracked()
+  uint64_t untracked_groups = 0;   // as SilentGroups::untracked()
 };
 
 // Receives the results of a sweep, on the sweeping thread. The windows of a channel come in order, each window's report

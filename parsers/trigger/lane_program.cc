@@ -39,24 +39,32 @@ void LaneProgram::look(int64_t time_ns) {
 }
 
 uint32_t LaneProgram::hand_over(uint32_t steps, LaneProgram* next) {
+  const auto next_sweep = [&](uint32_t* bit) { return next->sweep_of(program_->compiled(*bit).id, bit); };
   for (Sweep& each : sweeps_) {
-    const bool done = each.alerts().hand_over(
-        &steps, [&](AlertStates::Key* key) { return next->place_of(program_->compiled(key->bit).id, key); });
-    if (!done) return 0;
+    const bool alerts_done = each.alerts().hand_over(&steps, [&](AlertStates::Key* key) {
+      Sweep* sweep = next_sweep(&key->bit);
+      return sweep == nullptr ? nullptr : &sweep->alerts();
+    });
+    if (!alerts_done) return 0;
+    const bool groups_done = each.silent_groups().hand_over(&steps, [&](SilentGroups::Key* key) {
+      Sweep* sweep = next_sweep(&key->bit);
+      return sweep == nullptr ? nullptr : &sweep->silent_groups();
+    });
+    if (!groups_done) return 0;
   }
   return steps;
 }
 
-// Null if the program lacks the trigger.
-AlertStates* LaneProgram::place_of(uint64_t trigger, AlertStates::Key* key) {
+// Sets *bit to the trigger's. Null if the program lacks the trigger.
+Sweep* LaneProgram::sweep_of(uint64_t trigger, uint32_t* bit) {
   const auto found = bits_.find(trigger);
   if (found == bits_.end()) return nullptr;
-  key->bit = found->second;
+  *bit = found->second;
   const auto& channels = program_->channels();
-  const auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& each) {
-    return key->bit >= each.first_bit() && key->bit < each.first_bit() + each.bits();
+  const auto channel = std::find_if(channels.begin(), channels.end(), [bit](const Channel& each) {
+    return *bit >= each.first_bit() && *bit < each.first_bit() + each.bits();
   });
-  return &sweeps_[static_cast<size_t>(channel - channels.begin())].alerts();
+  return &sweeps_[static_cast<size_t>(channel - channels.begin())];
 }
 
 int64_t common_pane_ns(const Program& a, const Program& b) {

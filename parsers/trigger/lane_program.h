@@ -35,14 +35,14 @@ class LaneProgram {
   uint32_t sweep(uint32_t steps);
   // Packet time is `time_ns`: sweep() also tests open windows, as in Sweep::look().
   void look(int64_t time_ns);
-  // Moves alert states to the triggers with the same IDs, in up to `steps` steps. Returns those that are left, so more
-  // than 0 when all are moved. REQUIRES: no work is left to sweep.
+  // Moves alert states, and groups that may fall silent, to the triggers with the same IDs, in up to `steps` steps.
+  // Returns those that are left, so more than 0 when all are moved. REQUIRES: no work is left to sweep.
   uint32_t hand_over(uint32_t steps, LaneProgram* next);
   // Keeps a program that left before it until both are freed.
   void keep(std::unique_ptr<LaneProgram> earlier) { earlier_ = std::move(earlier); }
 
  private:
-  AlertStates* place_of(uint64_t trigger, AlertStates::Key* key);
+  Sweep* sweep_of(uint64_t trigger, uint32_t* bit);
 
   std::shared_ptr<const Program> program_;
   Gather gather_;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "parsers/api/bits.h"
+#include "parsers/trigger/named_groups.h"
 
 namespace tapline::trigger {
 namespace {
@@ -52,9 +53,6 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
     return "the span of a burst must be a multiple of 8 ns within the window.";
   }
   if (trigger.cooldown_ns < 0 || trigger.cooldown_ns > Program::kMaxWindowNs) return "its cooldown exceeds a day.";
-  if (by != GroupBy{} && compiled.holds_when_empty()) {
-    return "its condition is true for groups without packets, which can't be listed.";
-  }
   return "";
 }
 
@@ -78,6 +76,7 @@ std::string compile(Trigger* trigger, Program::Compiled* compiled) {
   }
   compiled->after = trigger->after;
   compiled->cooldown_ns = trigger->cooldown_ns;
+  if (compiled->holds_when_empty()) compiled->named_groups = named_groups(trigger->group, trigger->filter);
   compiled->threshold = lower_threshold(compiled->condition, compiled->clear);
   return "";
 }

@@ -81,6 +81,9 @@ class Program {
     // tested, at the window's end.
     std::optional<Condition::Threshold> threshold;
 
+    // If it is true for groups without packets: those that its filter names.
+    std::vector<GroupKey> named_groups;
+
     // In long windows, it fires when a count reaches the threshold. A burst's bounds cover several packets, so it is
     // tested at the window's end.
     bool fires_early() const { return threshold && threshold->measure != Measure::kBurst; }

@@ -27,12 +27,15 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
       words_(static_cast<size_t>(channel_.lines) * kLineWords),
       totals_(channel_.bits() * words_),
       events_(channel_.bits()),
-      alerts_(hasher, options.max_alert_states) {
+      alerts_(hasher, options.max_alert_states),
+      silent_(hasher, options.max_silent_groups) {
   for (Gather* lane : lanes) lanes_.push_back(&lane->ring(channel));
   touched_.reserve(channel_.bits());
   reported_.reserve(channel_.bits());
   for (uint32_t bit = channel_.first_bit(); bit < channel_.first_bit() + channel_.bits(); ++bit) {
-    if (program.has_trigger(bit) && program.compiled(bit).holds_when_empty()) true_when_empty_.push_back(bit);
+    if (!program.has_trigger(bit) || !program.compiled(bit).holds_when_empty()) continue;
+    if (!channel_.grouped) true_when_empty_.push_back(bit);
+    for (const GroupKey& group : program.compiled(bit).named_groups) silent_.name({bit, group});
   }
   if (!channel_.early.empty() && !channel_.grouped) make_limits();
 }
@@ -66,6 +69,7 @@ void Sweep::end_phase() {
     return;
   }
   phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
+  if (phase_ == Phase::kSilent) silent_.begin();
   if (phase_ == Phase::kForget) alerts_.begin_forgetting();
 }
 
@@ -78,6 +82,9 @@ bool Sweep::step(uint32_t* work) {
       return add_cells(work);
     case Phase::kGroups:
       return !channel_.grouped || test_groups(work);
+    case Phase::kSilent:
+      return silent_.test(work, end_ns(), channel_.every_ns,
+                          [this](const SilentGroups::Key& key) { test_silent_group(key); });
     case Phase::kTriggers:
       return test_triggers(work);
     case Phase::kClear:
@@ -105,8 +112,8 @@ bool Sweep::begin() {
   return find_next(passed_ns);
 }
 
-// Windows without packets matter only to triggers that are true for them. A closed pane that is still needed has
-// packets of the next window.
+// Windows without packets matter only to triggers, or groups of triggers, that are true for them. A closed pane that is
+// still needed has packets of the next window.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
   for (const WindowRing* lane : lanes_) {
@@ -117,8 +124,10 @@ bool Sweep::find_next(int64_t passed_ns) {
     next_ns = std::min(next_ns, std::max(from_ns, swept_until_ns_));
   }
   const int64_t empty = (next_ns - swept_until_ns_) / channel_.every_ns;
-  if (empty > 0 && !true_when_empty_.empty()) {
-    const int64_t skipped = std::max<int64_t>(0, empty - options_.max_empty_windows);
+  if (empty > 0 && tests_empty_windows()) {
+    // Groups that had packets are forgotten soon enough.
+    const bool may_skip = !silent_.remembers(swept_until_ns_ + channel_.every_ns, channel_.every_ns);
+    const int64_t skipped = may_skip ? std::max<int64_t>(0, empty - options_.max_empty_windows) : 0;
     unwatched_windows_ += static_cast<uint64_t>(skipped);
     next_ns = swept_until_ns_ + skipped * channel_.every_ns;
   }
@@ -313,6 +322,16 @@ void Sweep::test_group_trigger(uint32_t bit, const GroupKey& key) {
   add_rest(
       total(bit), [bit](const Counted& counted) { return counted.sets->contains(*counted.cell, bit); }, &counts);
   judge(bit, counts, EventScope::kGroup, key);
+  if (program_.compiled(bit).holds_when_empty()) silent_.see({bit, key}, end_ns());
+}
+
+// The group has no counter, but packets counted without their group may be its.
+void Sweep::test_silent_group(const SilentGroups::Key& key) {
+  counted_.clear();
+  Counts counts;
+  add_rest(
+      total(key.bit), [](const Counted&) { return false; }, &counts);
+  judge(key.bit, counts, EventScope::kGroup, key.group);
 }
 
 // The lower bounds of the group's counts.
@@ -431,6 +450,8 @@ void Sweep::finish() {
   phase_ = Phase::kWait;
   report_.untracked_alerts = alerts_.untracked() - untracked_;
   untracked_ = alerts_.untracked();
+  report_.untracked_groups = silent_.untracked() - untracked_groups_;
+  untracked_groups_ = silent_.untracked();
   sink_->on_window(report_);
   report_ = {};
 }

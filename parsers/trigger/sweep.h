@@ -10,6 +10,7 @@
 #include "parsers/trigger/event.h"
 #include "parsers/trigger/gather.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/silent_groups.h"
 
 namespace tapline::trigger {
 
@@ -20,6 +21,8 @@ struct SweepOptions {
   uint32_t max_empty_windows = 1000;
   // Maximum groups of a channel whose alerts depend on earlier windows (AlertStates).
   uint32_t max_alert_states = 1 << 16;
+  // Maximum groups of a channel whose silence is tested, each counted for each trigger (SilentGroups).
+  uint32_t max_silent_groups = 1 << 16;
 };
 
 // Tests the triggers of one channel on each window that all lanes have passed. It works in small steps, so that it can
@@ -27,7 +30,7 @@ struct SweepOptions {
 //
 //   wait ──▶ links: groups of the latest pane are found in earlier ones ──▶ cells: counters are added to their triggers
 //    ▲                                                                                                            │
-//    │      triggers: each is tested ◀── groups: each is tested ◀─────────────────────────────────────────────────┘
+//    │      triggers: each is tested ◀── silent: groups without packets ◀── groups: each is tested ◀──────────────┘
 //    │                 └──▶ clear: touched memory is zeroed ──▶ forget: alerts that have ended ───┐
 //    └────────────────────────────────────────────────────────────────────────────────────────────┘
 //
@@ -65,6 +68,7 @@ class Sweep {
   void look(Window* open, int64_t time_ns);
 
   AlertStates& alerts() { return alerts_; }
+  SilentGroups& silent_groups() { return silent_; }
   uint64_t unwatched_windows() const { return unwatched_windows_; }
 
  private:
@@ -73,6 +77,7 @@ class Sweep {
     kLinks,
     kCells,
     kGroups,
+    kSilent,
     kTriggers,
     kClear,
     kForget,
@@ -133,6 +138,8 @@ class Sweep {
   Counts count_of_group(uint32_t bit) const;
   void collect(size_t part, const GroupTable::Entry* first);
   void test_group_trigger(uint32_t bit, const GroupKey& key);
+  void test_silent_group(const SilentGroups::Key& key);
+  bool tests_empty_windows() const { return channel_.grouped ? !silent_.empty() : !true_when_empty_.empty(); }
   bool test_triggers(uint32_t* work);
   void test_trigger(uint32_t bit);
   bool clear(uint32_t* work);
@@ -159,7 +166,7 @@ class Sweep {
   size_t words_;  // per counter
   std::vector<WindowRing*> lanes_;
   std::vector<Part> parts_;                // the current window, by lane and time
-  std::vector<uint32_t> true_when_empty_;  // bits
+  std::vector<uint32_t> true_when_empty_;  // bits, without groups
 
   Phase phase_ = Phase::kWait;
   int64_t swept_until_ns_ = WindowRing::kNever;
@@ -187,7 +194,9 @@ class Sweep {
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
   AlertStates alerts_;
-  uint64_t untracked_ = 0;  // alerts_.untracked() at the end of the last window
+  SilentGroups silent_;
+  // alerts_.untracked() and silent_.untracked() at the end of the last window
+  uint64_t untracked_ = 0, untracked_groups_ = 0;
   uint64_t unwatched_windows_ = 0;
 };
 

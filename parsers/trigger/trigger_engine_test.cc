@@ -100,6 +100,71 @@ TEST(TriggerEngineTest, SilenceIsReportedInEachWholeWindow) {
   EXPECT_EQ(run.engine->stats().unwatched_windows, 360'000u - 5 - 5);
 }
 
+Trigger silence_of_sources(const Filter& filter = {}) {
+  Trigger trigger = trigger_of(1, below(value_of(Measure::kPackets), number(1)), GroupBy::source(32, 128));
+  trigger.filter = filter;
+  return trigger;
+}
+
+// A group that fell silent is reported for 1,000 windows, also if packet time jumps.
+TEST(TriggerEngineTest, AGroupThatFellSilentIsForgotten) {
+  for (const int64_t step_ms : {10, 1'000, 60'000}) {
+    EngineRun run({silence_of_sources()});
+    run.send(packet(kStart));
+    for (int64_t ms = step_ms; ms <= 60'000; ms += step_ms) run.engine->advance(kStart + ms * kMs);
+    ASSERT_EQ(run.recorder.events.size(), 1000u);
+    for (size_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ(run.recorder.events[i].window_start_ns, kStart + static_cast<int64_t>(i + 1) * 10 * kMs);
+      EXPECT_EQ(run.recorder.events[i].group.src_ip(), address("10.0.0.1"));
+    }
+    EXPECT_EQ(run.engine->stats().unwatched_windows, 0u);
+    EXPECT_LE(run.recorder.reports.size(), 1002u);
+  }
+}
+
+TEST(TriggerEngineTest, ANamedGroupIsSilentFromTheFirstWindowOn) {
+  Filter filter;
+  filter.src = {{address("10.0.0.1"), 128}, {address("10.0.0.9"), 128}};
+  EngineRun run({silence_of_sources(filter)});
+  run.send(packet(kStart));
+  run.engine->advance(kStart + 5'000 * 10 * kMs);
+  std::map<std::string, int> windows;
+  for (const Event& event : run.recorder.events) ++windows[tapline::testing::to_string(event.group.src_ip())];
+  // After a jump, the latest 1,000 windows are tested once those that had packets are not.
+  EXPECT_EQ(run.engine->stats().unwatched_windows, 5'000u - 1 - 1'000 - 1'000);
+  EXPECT_EQ(windows, (std::map<std::string, int>{{"10.0.0.1", 2000}, {"10.0.0.9", 2001}}));
+}
+
+TEST(TriggerEngineTest, GroupsThatMayFallSilentAreBounded) {
+  EngineRun run({silence_of_sources()}, {.sweep = {.max_silent_groups = 3}});
+  for (int i = 1; i <= 5; ++i) run.send(packet(kStart + i, 100, "10.0.0." + std::to_string(i)));
+  run.engine->advance(kStart + 20 * kMs);
+  EXPECT_EQ(run.recorder.events.size(), 3u);
+  ASSERT_EQ(run.recorder.reports.size(), 2u);
+  EXPECT_EQ(run.recorder.reports[0].untracked_groups, 2u);
+  EXPECT_EQ(run.recorder.reports[1].untracked_groups, 0u);
+}
+
+// Packets that were counted without their group, or lost, may be those of the silent one.
+TEST(TriggerEngineTest, SilenceIsUncertainIfPacketsWereNotAttributed) {
+  EngineRun run({silence_of_sources()}, {.gather = {.max_groups = 1}});
+  run.send(packet(kStart, 100, "10.0.0.1"));
+  run.send(packet(kStart + 10 * kMs, 100, "10.0.0.2"));
+  run.send(packet(kStart + 10 * kMs, 100, "10.0.0.3"));
+  run.send(packet(kStart + 20 * kMs, 100, "10.0.0.2"));
+  run.engine->lose(1);
+  run.engine->advance(kStart + 30 * kMs);
+  std::vector<Event> silent;
+  for (const Event& event : run.recorder.events) {
+    if (event.scope == EventScope::kGroup && event.group.src_ip() == address("10.0.0.1")) silent.push_back(event);
+  }
+  ASSERT_EQ(silent.size(), 2u);
+  EXPECT_EQ(silent[0].value, (Interval{0, 1}));
+  EXPECT_EQ(silent[0].verdict, Verdict::kPossible);
+  EXPECT_EQ(silent[1].value, (Interval{0, 0}));
+  EXPECT_EQ(silent[1].verdict, Verdict::kPossible);
+}
+
 // More groups cross their threshold in a millisecond than can be listed: the others are reported at the window's end.
 TEST(TriggerEngineTest, EachCrossingIsReportedOnce) {
   constexpr int kGroups = 6000;

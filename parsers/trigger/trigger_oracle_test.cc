@@ -166,6 +166,25 @@ TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
   EXPECT_GT(overlapping, 100u) << "the test tests little";
 }
 
+// Groups without packets meet conditions with `<`, as long as they are remembered or named.
+TEST(TriggerOracle, SilentGroupsAreTheModels) {
+  size_t silent = 0;
+  for (uint32_t seed = 0; seed < seeds(150) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(
+        seed, {.triggers = 1 + seed % 60, .alerts = seed % 2 == 0, .panes = seed % 3 == 0, .silence = true});
+    const Recorder recorder = record(input, small_options(), seed);
+    expect_equal(input, recorder);
+    expect_every_packet_counted(recorder, input);
+    const auto& events = recorder.events;
+    silent += static_cast<size_t>(std::count_if(events.begin(), events.end(), [](const Event& event) {
+      return event.scope == EventScope::kGroup && event.value == Interval{0, 0};
+    }));
+    for (const WindowReport& report : recorder.reports) EXPECT_EQ(report.untracked_groups, 0u);
+  }
+  EXPECT_GT(silent, 1000u) << "the test tests little";
+}
+
 // A condition that only more packets can make true is reported once in its window, at most 2 ms after the packet that
 // made it true, and never before it.
 TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {

@@ -83,7 +83,11 @@ class QueryTriggers final : public trigger::EventSink {
     flush(out);
     if (latest_ns_ == INT64_MIN) return;
     ended_ns_ = out.now_ns();
-    engine_.advance(out.now_ns() + Program::kMaxWindowNs);
+    int64_t until_ns = ended_ns_;
+    for (const trigger::Channel& channel : program().channels()) {
+      until_ns = std::max(until_ns, (ended_ns_ / channel.every_ns + 1) * channel.every_ns);
+    }
+    engine_.advance(until_ns);
   }
 
   // The next end of a window that has packets.
@@ -99,7 +103,8 @@ class QueryTriggers final : public trigger::EventSink {
   }
 
   void on_window(const trigger::WindowReport& report) override {
-    out_->lose(LossReason::kParserMemoryFull, report.suppressed_events + report.untracked_alerts, query_);
+    out_->lose(LossReason::kParserMemoryFull,
+               report.suppressed_events + report.untracked_alerts + report.untracked_groups, query_);
   }
 
   void on_event(const Event& event) override {

@@ -122,6 +122,19 @@ TEST(TriggerParser, AnIdleInterfaceEndsAWindow) {
   EXPECT_EQ(harness.tuples().size(), 1u);
 }
 
+TEST(TriggerParser, AClientThatFellSilentIsReported) {
+  Conversation conversation;
+  conversation.handshake().client(std::string(1000, 'x'));
+  Trigger trigger = bytes_above(0);
+  trigger.when = below(trigger::value_of(Measure::kBytes), number(1));
+  Harness harness(Lines{"trigger"});
+  set(&harness, {trigger});
+  harness.feed(conversation.frames());
+  for (int64_t ms = 4; ms <= 40; ++ms) harness.engine().advance(kStart + ms * kMs);
+  EXPECT_EQ(windows(harness), (Lines{"src_ip=10.0.0.1 0 10-20", "src_ip=10.0.0.1 0 20-30", "src_ip=10.0.0.1 0 30-40"}));
+  for (const auto& tuple : harness.tuples()) EXPECT_EQ(tuple["certain"], "true");
+}
+
 TEST(TriggerParser, BothDirectionsCountForTheClient) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x')).server(std::string(1000, 'y'));

@@ -94,7 +94,11 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
   size_t events = 0, early = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 60 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    RandomTraffic traffic(seed, {.triggers = 1 + seed % 60, .samples = 1200, .duration_ns = 120 * kMs, .alerts = true});
+    RandomTraffic traffic(seed, {.triggers = 1 + seed % 60,
+                                 .samples = 1200,
+                                 .duration_ns = 120 * kMs,
+                                 .alerts = true,
+                                 .silence = seed % 2 == 0});
     const std::vector<Trigger> triggers = traffic.triggers();
     const std::vector<Sample> samples = traffic.samples();
     const std::vector<TcpFacts> tcp = traffic.facts(samples);

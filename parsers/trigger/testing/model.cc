@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "parsers/testing/frames.h"
+#include "parsers/trigger/named_groups.h"
 #include "parsers/trigger/program.h"
 
 namespace tapline::trigger::testing {
@@ -144,6 +146,25 @@ bool is_rising(const Expression& expression) {
   return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
 }
 
+// Windows in which a group that is named, or had packets in one of the last 1,000 windows, has none.
+void add_silent_windows(const Trigger& trigger, int64_t first_ns, int64_t until_ns,
+                        std::map<int64_t, std::map<ModelKey, Counted>>* windows) {
+  if (trigger.group == GroupBy{}) return;
+  std::map<int64_t, std::set<ModelKey>> silent;
+  const auto add = [&](int64_t from_ns, int64_t end_ns, const ModelKey& key) {
+    for (int64_t start = from_ns; start < std::min(end_ns, until_ns); start += trigger.every_ns) {
+      silent[start].insert(key);
+    }
+  };
+  for (const GroupKey& key : named_groups(trigger.group, trigger.filter)) add(first_ns, INT64_MAX, key_of(key));
+  for (const auto& [start, groups] : *windows) {
+    for (const auto& [key, counted] : groups) add(start, start + 1001 * trigger.every_ns, key);
+  }
+  for (const auto& [start, keys] : silent) {
+    for (const ModelKey& key : keys) (*windows)[start][key];
+  }
+}
+
 // Once a packet makes the trigger's conditions true, they stay true until the end of the window, which is long.
 bool fires_early(const Trigger& trigger) {
   const bool overlaps = trigger.window_ns > trigger.every_ns;
@@ -232,7 +253,8 @@ std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, 
     int64_t now_ns = 0;
     for (size_t i = 0; i < samples.size(); ++i) {
       now_ns = std::max(now_ns, samples[i].time_ns);
-      if (!trigger.filter.matches(samples[i])) continue;
+      // A sample without an address family only begins the first window.
+      if (samples[i].ip_version == 0 || !trigger.filter.matches(samples[i])) continue;
       const ModelKey group = group_of(trigger.group, samples[i]);
       for (int64_t start = first_after(now_ns); start <= now_ns; start += every_ns) {
         Counted& counted = windows[start][group];
@@ -240,6 +262,7 @@ std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, 
         counted.samples.push_back(i);
       }
     }
+    add_silent_windows(trigger, first_after(samples[0].time_ns), until_ns, &windows);
     std::map<ModelKey, Alert> alerts;
     for (const auto& [start, groups] : windows) {
       if (start + window_ns > until_ns) continue;

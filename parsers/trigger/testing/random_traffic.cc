@@ -122,9 +122,9 @@ std::vector<Trigger> RandomTraffic::triggers() {
     trigger.every_ns = every_ns_[window];
     if (options_.panes && one_in(2)) trigger.window_ns = trigger.every_ns * panes_[window];
     trigger.burst_ns = options_.bursts ? 400'000 : 0;
-    trigger.when = condition(trigger.group == GroupBy{});
+    trigger.when = condition(trigger.group == GroupBy{} || options_.silence);
     if (options_.alerts) {
-      if (one_in(2)) trigger.clear = condition(trigger.group == GroupBy{});
+      if (one_in(2)) trigger.clear = condition(trigger.group == GroupBy{} || options_.silence);
       if (one_in(2)) trigger.after = 1 + below(4);
       if (one_in(3)) trigger.cooldown_ns = below(8) * kMs;
     }

@@ -15,8 +15,9 @@ struct RandomOptions {
   size_t samples = 400;
   int64_t duration_ns = 40'000'000;
   bool bursts = false;
-  bool alerts = false;  // with `clear`, `after` and `cooldown`
-  bool panes = false;   // half of the windows overlap
+  bool alerts = false;   // with `clear`, `after` and `cooldown`
+  bool panes = false;    // half of the windows overlap
+  bool silence = false;  // groups without packets may meet conditions
 };
 
 class RandomTraffic {

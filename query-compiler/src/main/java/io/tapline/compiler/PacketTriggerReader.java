@@ -92,21 +92,6 @@ final class PacketTriggerReader {
           "w= as long as every=, or another value");
       return false;
     }
-    if (trigger.getKeyCount() == 0) {
-      return true;
-    } else if (condition.beginsWithoutPackets()) {
-      errors.conflict(
-          arguments.span("when"),
-          "groups without packets meet it, and they are not known",
-          "a condition that is false without packets, such as \"… and count > 0\", or no group=");
-      return false;
-    } else if (condition.lastsWithoutPackets()) {
-      errors.conflict(
-          arguments.span("clear"),
-          "groups without packets would stay on alert, and they are not known",
-          "a clear= that ends alerts without packets, such as clear=\"count < 10\", or no group=");
-      return false;
-    }
     return true;
   }
 }

@@ -105,10 +105,6 @@ final class PacketTriggers {
    */
   Optional<String> obstacle(Processor trigger) {
     Map<String, PacketStep.Measure> measures = MEASURES.getOrDefault(trigger.getParser(), Map.of());
-    Condition condition = trigger.getCondition();
-    Condition.Comparison comparison = condition.getComparison();
-    boolean atLeast = comparison == Condition.Comparison.AT_LEAST;
-    double least = Math.min(condition.getThreshold(), trigger.getTrigger().getClear());
     if (measures.isEmpty()) {
       return Optional.of("%s does not count packets".formatted(trigger.getParser()));
     } else if (!trigger.getAggregate().equals("SUM")
@@ -116,10 +112,6 @@ final class PacketTriggers {
       return Optional.of(
           "it does not compare a sum of %s"
               .formatted(String.join(" or ", measures.keySet().stream().sorted().toList())));
-    } else if (!atLeast && comparison != Condition.Comparison.ABOVE) {
-      return Optional.of("the monitor does not know groups without packets");
-    } else if (least < 0 || atLeast && least == 0) {
-      return Optional.of("it is true without packets");
     }
     return obstacleToCounting(trigger);
   }

@@ -117,16 +117,6 @@ public record PacketCondition(
     return Optional.of(steps);
   }
 
-  /** Returns true if an alert of a group begins without packets. */
-  public boolean beginsWithoutPackets() {
-    return PacketExpression.isTrueWithoutPackets(when);
-  }
-
-  /** Returns true if an alert of a group lasts without packets, because of {@code clear}. */
-  public boolean lastsWithoutPackets() {
-    return !clear.isEmpty() && PacketExpression.isTrueWithoutPackets(clear);
-  }
-
   /**
    * Returns the name of a value that can't be added up over the parts of a window, if it has one.
    */

@@ -7,9 +7,7 @@ import io.tapline.compiler.text.Names;
 import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketStep.Operator;
 import java.math.BigDecimal;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -254,40 +252,5 @@ final class PacketExpression {
       throw new Fault("a %s is missing".formatted(token), EXAMPLE);
     }
     at++;
-  }
-
-  /**
-   * Returns true if windows without packets meet a condition: sums are 0, extremes are absent, and
-   * comparisons with absent values are false.
-   */
-  static boolean isTrueWithoutPackets(List<PacketStep> steps) {
-    Deque<Double> stack = new ArrayDeque<>();
-    for (PacketStep step : steps) {
-      if (step.hasMeasure()) {
-        stack.push(PacketMeasures.isExtreme(step.getMeasure()) ? Double.NaN : 0.0);
-      } else if (step.hasConstant()) {
-        stack.push(step.getConstant());
-      } else {
-        double right = stack.pop();
-        stack.push(result(step.getOperator(), stack.pop(), right));
-      }
-    }
-    return stack.pop() == 1;
-  }
-
-  private static double result(Operator operator, double left, double right) {
-    return switch (operator) {
-      case ADD -> left + right;
-      case SUBTRACT -> left - right;
-      case MULTIPLY -> left * right;
-      case DIVIDE -> right == 0 ? Double.NaN : left / right;
-      case GREATER -> left > right ? 1 : 0;
-      case GREATER_EQUAL -> left >= right ? 1 : 0;
-      case LESS -> left < right ? 1 : 0;
-      case LESS_EQUAL -> left <= right ? 1 : 0;
-      case AND -> Math.min(left, right);
-      case OR -> Math.max(left, right);
-      case UNRECOGNIZED -> throw new IllegalArgumentException("unknown operator");
-    };
   }
 }

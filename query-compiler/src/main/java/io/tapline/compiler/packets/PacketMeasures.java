@@ -60,11 +60,6 @@ final class PacketMeasures {
     return burstNs;
   }
 
-  /** Returns true if the measure is absent without packets. */
-  static boolean isExtreme(Measure measure) {
-    return MAXIMA.containsValue(measure) || MINIMA.containsValue(measure);
-  }
-
   /** Returns true if a function of the field exists. */
   static boolean hasField(String field) {
     return SUMS.containsKey(field) || FLAGS.containsKey(field) || MAXIMA.containsKey(field);

@@ -1,0 +1,91 @@
+#include "parsers/trigger/named_groups.h"
+
+#include <algorithm>
+
+namespace tapline::trigger {
+namespace {
+
+// Packets that have one of the values named so far, one of each group. Empty if the groups are not named.
+using Packets = std::vector<Sample>;
+
+// Combines each packet with each value. `set` changes a packet, and returns whether it can have the value.
+template <typename Value, typename Set>
+void combine(const std::vector<Value>& values, Set set, Packets* packets) {
+  Packets combined;
+  if (packets->size() * values.size() <= 2 * kMaxNamedGroups) {
+    for (const Sample& packet : *packets) {
+      for (const Value& value : values) {
+        Sample next = packet;
+        if (set(value, &next)) combined.push_back(next);
+      }
+    }
+  }
+  *packets = std::move(combined);
+}
+
+void name_address(IpAddress Sample::*address, const std::vector<Prefix>& prefixes, int v4_bits, int v6_bits,
+                  Packets* packets) {
+  const bool are_groups = std::all_of(prefixes.begin(), prefixes.end(), [&](const Prefix& prefix) {
+    return prefix.bits >= (prefix.address.is_v4() ? 96 + v4_bits : v6_bits);
+  });
+  if (!are_groups) return packets->clear();
+  combine(
+      prefixes,
+      [&](const Prefix& prefix, Sample* packet) {
+        packet->*address = prefix.address;
+        return packet->ip_version == (prefix.address.is_v4() ? 4 : 6);
+      },
+      packets);
+}
+
+void name_port(uint16_t Sample::*port, const std::vector<PortRange>& ranges, Packets* packets) {
+  const bool single =
+      std::all_of(ranges.begin(), ranges.end(), [](const PortRange& range) { return range.first == range.last; });
+  if (!single) return packets->clear();
+  combine(
+      ranges,
+      [port](const PortRange& range, Sample* packet) {
+        packet->*port = range.first;
+        return true;
+      },
+      packets);
+}
+
+void name_number(uint32_t Sample::*field, const std::vector<uint32_t>& values, Packets* packets) {
+  combine(
+      values,
+      [field](uint32_t value, Sample* packet) {
+        packet->*field = value;
+        return true;
+      },
+      packets);
+}
+
+}  // namespace
+
+std::vector<GroupKey> named_groups(const GroupBy& by, const Filter& filter) {
+  if (by == GroupBy{} || by.both_directions) return {};
+  Packets packets(2);
+  packets[0].ip_version = 4;
+  packets[1].ip_version = 6;
+  if (by.protocol && !filter.protocol) return {};
+  for (Sample& packet : packets) packet.protocol = filter.protocol.value_or(0);
+  if (by.src_v4_bits + by.src_v6_bits > 0) {
+    name_address(&Sample::src_ip, filter.src, by.src_v4_bits, by.src_v6_bits, &packets);
+  }
+  if (by.dst_v4_bits + by.dst_v6_bits > 0) {
+    name_address(&Sample::dst_ip, filter.dst, by.dst_v4_bits, by.dst_v6_bits, &packets);
+  }
+  if (by.src_port) name_port(&Sample::src_port, filter.src_ports, &packets);
+  if (by.dst_port) name_port(&Sample::dst_port, filter.dst_ports, &packets);
+  if (by.vlan) name_number(&Sample::vlan, filter.vlans, &packets);
+  if (by.network_id) name_number(&Sample::network_id, filter.network_ids, &packets);
+  std::vector<GroupKey> groups;
+  const GroupKeys keys(by);
+  for (const Sample& packet : packets) groups.push_back(keys.of(packet));
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups.size() <= kMaxNamedGroups ? groups : std::vector<GroupKey>{};
+}
+
+}  // namespace tapline::trigger

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+
+#include "parsers/trigger/group_table.h"
+#include "parsers/trigger/trigger.h"
+
+namespace tapline::trigger {
+
+// The groups whose silence a channel's triggers test: those that had packets in one of the last kWindows windows, and
+// those that a trigger's filter names. Only triggers with a condition that is true without packets remember groups.
+// Their number is bounded. Not thread-safe.
+class SilentGroups {
+ public:
+  // A group is forgotten after this many windows without packets.
+  static constexpr int64_t kWindows = 1000;
+
+  struct Key {
+    uint32_t bit = 0;
+    GroupKey group;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  // REQUIRES: the hasher outlives it.
+  SilentGroups(const GroupHasher& hasher, size_t most) : most_(most), groups_(0, Hash{&hasher}) {
+    next_ = groups_.end();
+  }
+
+  // Remembers a group that the filter names. It is never forgotten.
+  void name(const Key& key) {
+    if (has_room(key)) groups_[key].named = true;
+  }
+  // The group had packets in the window that ended at this time.
+  void see(const Key& key, int64_t end_ns) {
+    if (!has_room(key)) return;
+    groups_[key].seen_ns = end_ns;
+    latest_ns_ = std::max(latest_ns_, end_ns);
+  }
+
+  // Calls `test` with the key of each group that had no packets in the window that ended at this time, in up to `work`
+  // steps, and forgets those that have been silent for too long. begin() once, then test() until it returns true.
+  void begin() { next_ = groups_.begin(); }
+  template <typename Test>
+  bool test(uint32_t* work, int64_t end_ns, int64_t every_ns, Test test) {
+    while (next_ != groups_.end()) {
+      if (*work == 0) return false;
+      --*work;
+      const auto& [key, state] = *next_;
+      const bool remembered = state.named || state.seen_ns >= end_ns - kWindows * every_ns;
+      if (remembered && state.seen_ns != end_ns) test(key);
+      const bool needed = state.named || state.seen_ns > end_ns - kWindows * every_ns;
+      next_ = needed ? std::next(next_) : groups_.erase(next_);
+    }
+    return true;
+  }
+
+  // Moves groups to those of another program, in up to `work` steps. `place` changes the key to the other program's,
+  // and returns the groups to move to, or null to forget it. Returns true when all are moved.
+  template <typename Place>
+  bool hand_over(uint32_t* work, Place place) {
+    for (; !groups_.empty(); --*work) {
+      if (*work == 0) return false;
+      auto group = groups_.extract(groups_.begin());
+      SilentGroups* to = place(&group.key());
+      if (to != nullptr && group.mapped().seen_ns != kNever) to->see(group.key(), group.mapped().seen_ns);
+    }
+    next_ = groups_.end();
+    return true;
+  }
+
+  bool empty() const { return groups_.empty(); }
+  size_t size() const { return groups_.size(); }
+  // Some group that no filter names may be tested in the window that ends at this time.
+  bool remembers(int64_t end_ns, int64_t every_ns) const {
+    return latest_ns_ != kNever && end_ns - kWindows * every_ns <= latest_ns_;
+  }
+  // Windows in which a group had packets and was not remembered, as memory was full.
+  uint64_t untracked() const { return untracked_; }
+
+ private:
+  static constexpr int64_t kNever = INT64_MIN;
+  struct State {
+    int64_t seen_ns = kNever;  // end of the last window with packets
+    bool named = false;
+  };
+  struct Hash {
+    const GroupHasher* hasher;
+    size_t operator()(const Key& key) const {
+      GroupKey mixed = key.group;
+      mixed.words[0] ^= uint64_t{key.bit} << 32;
+      return (*hasher)(mixed);
+    }
+  };
+  using Groups = std::unordered_map<Key, State, Hash>;
+
+  bool has_room(const Key& key) {
+    if (groups_.size() < most_ || groups_.contains(key)) return true;
+    ++untracked_;
+    return false;
+  }
+
+  size_t most_;
+  Groups groups_;
+  Groups::iterator next_;  // to be tested
+  int64_t latest_ns_ = kNever;
+  uint64_t untracked_ = 0;
+};
+
+}  // namespace tapline::trigger
