@@ -1,4 +1,5 @@
-// Compares the exact contents with an evaluator that follows the definitions packet by packet.
+// Compares the exact contents with an evaluator that follows the definitions packet by packet. TAPLINE_RANDOM_QUEUES is
+// the number of random queues (10,000).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,14 +54,40 @@ TrafficOptions random_queue(uint32_t seed) {
           .resolution_ns = seed % 3 == 0 ? 1000 : 1};
 }
 
+const uint64_t kQueues = testing::count_of("TAPLINE_RANDOM_QUEUES", 10'000);
+
+// Packets whose flow has a share of at least alpha in the queue that they found, by the answer and by the truth.
+struct Flagged {
+  double alpha;
+  uint64_t hits = 0, false_alarms = 0, misses = 0;
+  void count(const Finding& found, const Truth& truth) {
+    const bool flagged = found.queue_bytes > 0 && found.share() >= alpha;
+    const bool contributes =
+        truth.bytes > 0 && static_cast<double>(truth.own_bytes) >= alpha * static_cast<double>(truth.bytes);
+    hits += flagged && contributes;
+    false_alarms += flagged && !contributes;
+    misses += !flagged && contributes;
+  }
+};
+
 TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
-  for (uint32_t seed = 0; seed < 10'000; ++seed) {
+  std::vector<Flagged> all = {{.alpha = 0.001}, {.alpha = 0.003}, {.alpha = 0.01},
+                              {.alpha = 0.03},  {.alpha = 0.1},   {.alpha = 0.3}};
+  for (uint32_t seed = 0; seed < kQueues; ++seed) {
     const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
     QueueContents contents({.max_flows = 64}, nullptr);
     for (size_t i = 0; i < passages.size(); ++i) {
-      expect_equal(contents.add(passages[i]), evaluate(passages, i, passages[i].arrival_ns));
+      const Finding found = contents.add(passages[i]);
+      const Truth truth = evaluate(passages, i, passages[i].arrival_ns);
+      expect_equal(found, truth);
+      for (Flagged& flagged : all) flagged.count(found, truth);
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", packet " << i;
     }
+  }
+  for (const Flagged& flagged : all) {
+    EXPECT_GT(flagged.hits, kQueues) << flagged.alpha;
+    EXPECT_EQ(flagged.false_alarms, 0u) << flagged.alpha;
+    EXPECT_EQ(flagged.misses, 0u) << flagged.alpha;
   }
 }
 
@@ -76,7 +103,7 @@ std::vector<Passage> two_classes(uint32_t seed) {
 }
 
 TEST(QueueContents, EqualTheDefinitionWherePacketsOvertake) {
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
+  for (uint32_t seed = 0; seed < kQueues; ++seed) {
     const std::vector<Passage> passages = two_classes(seed);
     ContentsOptions within = {.max_flows = 64, .reordering_ns = 100'000'000};
     ContentsOptions across = within;
@@ -131,7 +158,7 @@ void expect_waits(const std::vector<Passage>& passages) {
 }
 
 TEST(WaitLedger, EachNanosecondOfAWaitIsBlamedOnTheFlowThatWasServed) {
-  for (uint32_t seed = 0; seed < 3000; ++seed) {
+  for (uint32_t seed = 0; seed < kQueues; ++seed) {
     expect_waits(testing::passages_of(testing::simulate(random_queue(seed), seed)));
     if (HasFatalFailure()) FAIL() << "seed " << seed;
     expect_waits(two_classes(seed));
@@ -203,7 +230,7 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
 
 TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
   size_t bursts = 0;
-  for (uint32_t seed = 0; seed < 3000; ++seed) {
+  for (uint32_t seed = 0; seed < kQueues; ++seed) {
     constexpr int64_t kVictimDelayNs = 3000;
     const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
     Kept kept;

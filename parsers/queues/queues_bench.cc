@@ -1,6 +1,11 @@
 // Measures the CPU time per packet seen at both taps of a queue, next to a pass that only reads the same views: the
 // minimum of a few runs.
 //
+//   queues_bench           2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
+//   queues_bench --check   fewer packets of 1,000 flows; fails if the exact contents cost more than five times as much
+//   as
+//                          the sketch in the same run, or matching as well more than ten times
+//
 //   pass       reads each view
 //   contents   QueueContents from triples, without bursts
 //   bursts     the same with busy periods and their culprits
@@ -16,6 +21,7 @@
 #include <cstdio>
 #include <functional>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "parsers/queues/hop_sequencer.h"
@@ -26,7 +32,7 @@
 namespace tapline::queues {
 namespace {
 
-constexpr size_t kPackets = 2'000'000;
+constexpr size_t kPackets = 2'000'000, kFewPackets = 300'000;
 constexpr int kRuns = 3;
 constexpr int64_t kServiceNs = 560, kWaitNs = 1000 * kServiceNs;
 constexpr HashKey kKey = {1, 2};
@@ -44,10 +50,10 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::vector<Passage> passages_of(uint32_t flows) {
+std::vector<Passage> passages_of(uint32_t flows, size_t packets) {
   std::mt19937_64 random(flows);
   std::vector<Passage> passages;
-  for (size_t i = 0; i < kPackets; ++i) {
+  for (size_t i = 0; i < packets; ++i) {
     const auto arrival_ns = static_cast<int64_t>(i) * kServiceNs + static_cast<int64_t>(random() % kServiceNs);
     passages.push_back(
         Passage::certain(mixed(random() % flows + 1), arrival_ns, static_cast<int64_t>(i) * kServiceNs + kWaitNs, 700));
@@ -95,12 +101,12 @@ double cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-double ns_per_packet(const std::function<void()>& run) {
+double ns_per_packet(size_t packets, const std::function<void()>& run) {
   double least = 1e18;
   for (int i = 0; i < kRuns; ++i) {
     const double start_ns = cpu_ns();
     run();
-    least = std::min(least, (cpu_ns() - start_ns) / kPackets);
+    least = std::min(least, (cpu_ns() - start_ns) / static_cast<double>(packets));
   }
   return least;
 }
@@ -129,30 +135,36 @@ void match(const std::vector<Event>& events, MatchSink* sink) {
   for (const Event& event : events) event.departure ? matcher.depart(event.view) : matcher.arrive(event.view);
 }
 
-void measure(uint32_t flows) {
-  const std::vector<Passage> passages = passages_of(flows);
+struct Costs {
+  double contents_ns = 0, both_ns = 0, sketch_ns = 0;
+};
+
+Costs measure(uint32_t flows, size_t packets) {
+  const std::vector<Passage> passages = passages_of(flows, packets);
   const std::vector<Event> events = views_of(passages);
   const ContentsOptions options;
   NoBursts no_bursts;
-  const double pass = ns_per_packet([&] {
+  const double pass = ns_per_packet(packets, [&] {
     for (const Event& event : events) looked_at += event.view.digest ^ event.view.flow_key ^ event.view.bytes;
   });
   const auto report = [&](const char* name, const std::function<void()>& run) {
-    const double ns = ns_per_packet(run);
+    const double ns = ns_per_packet(packets, run);
     std::printf("%-9u %-9s %7.1f ns/packet  %6.1f passes\n", flows, name, ns, ns / pass);
+    return ns;
   };
   std::printf("%-9u %-9s %7.1f ns/packet\n", flows, "pass", pass);
   const auto add_all = [&](BurstSink* bursts) {
     QueueContents contents(options, bursts);
     for (const Passage& passage : passages) looked_at += contents.add(passage).own_bytes;
   };
-  report("contents", [&] { add_all(nullptr); });
+  Costs costs;
+  costs.contents_ns = report("contents", [&] { add_all(nullptr); });
   report("bursts", [&] { add_all(&no_bursts); });
   report("match", [&] {
     Counted counted;
     match(events, &counted);
   });
-  report("both", [&] {
+  costs.both_ns = report("both", [&] {
     Contents contents(options);
     match(events, &contents);
   });
@@ -163,7 +175,7 @@ void measure(uint32_t flows) {
     for (const ReportedHop& hop : hops) sequencer.add(hop.view, hop.arrival_ns, hop.captured_ns);
     sequencer.finish();
   });
-  report("sketch", [&] {
+  costs.sketch_ns = report("sketch", [&] {
     Snapshots snapshots({.snapshots = 4, .rows = 2, .columns = 2048, .window_shift = 18}, kKey);
     for (const Passage& passage : passages) {
       looked_at += static_cast<uint64_t>(
@@ -171,12 +183,22 @@ void measure(uint32_t flows) {
       snapshots.add(passage.flow_key, passage.departure_ns, passage.bytes);
     }
   });
+  return costs;
+}
+
+bool check() {
+  const Costs costs = measure(1000, kFewPackets);
+  const bool fast = costs.contents_ns <= 5 * costs.sketch_ns && costs.both_ns <= 10 * costs.sketch_ns;
+  if (!fast) std::printf("The exact contents cost too much compared with the sketch.\n");
+  return fast;
 }
 
 }  // namespace
 }  // namespace tapline::queues
 
-int main() {
-  for (const uint32_t flows : {1000u, 100'000u, 1'000'000u}) tapline::queues::measure(flows);
+int main(int argc, char** argv) {
+  using tapline::queues::kPackets;
+  if (argc == 2 && std::string_view(argv[1]) == "--check") return tapline::queues::check() ? 0 : 1;
+  for (const uint32_t flows : {1000u, 100'000u, 1'000'000u}) tapline::queues::measure(flows, kPackets);
   return tapline::queues::looked_at == 1 ? 1 : 0;
 }

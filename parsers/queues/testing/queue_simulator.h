@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -8,6 +9,12 @@
 #include "parsers/queues/tap_matcher.h"
 
 namespace tapline::queues::testing {
+
+// Returns the number in an environment variable, by which `make soak` runs a test longer, or the default.
+inline uint64_t count_of(const char* variable, uint64_t by_default) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? by_default : std::strtoull(text, nullptr, 10);
+}
 
 // A packet of the model, with its true times.
 struct SimPacket {
