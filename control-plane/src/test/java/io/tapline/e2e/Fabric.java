@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testbed.FatTreePlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -171,6 +172,54 @@ final class Fabric implements AutoCloseable {
             .expectSuccess()
             .stdout();
     return Long.parseLong(shown.replaceFirst("(?s).*?dropped (\\d+).*", "$1"));
+  }
+
+  /**
+   * Connects a host's mirror0 to another switch as well, at a port with this number: mirror0
+   * becomes a bridge of both cables that does not forward between them. The inventory lists the
+   * port.
+   */
+  void connectMonitor(String host, String switchName, int port) throws IOException {
+    String bridge =
+        plan().switches().stream()
+            .filter(each -> each.id().equals(switchName))
+            .findFirst()
+            .orElseThrow()
+            .bridge();
+    String script =
+        """
+        set -e
+        space=$1; cable=$2; bridge=$3; port=$4; database=$5
+        if ! ip -n $space link show copies0 >/dev/null 2>&1; then
+          ip -n $space link set mirror0 down
+          ip -n $space link set mirror0 name copies0
+          ip -n $space link add mirror0 type bridge mcast_snooping 0
+          ip -n $space link set copies0 arp off master mirror0 up
+          ip -n $space link set mirror0 arp off promisc on up
+          bridge -n $space link set dev copies0 isolated on
+        fi
+        ip link add $cable type veth peer name copies$port netns $space
+        ip link set $cable addrgenmode none up
+        ip -n $space link set copies$port arp off master mirror0 up
+        bridge -n $space link set dev copies$port isolated on
+        ovs-vsctl --db=unix:$database -- add-port $bridge $cable -- set interface $cable ofport_request=$port
+        """;
+    String cable = bridge + "m" + port;
+    run(List.of(
+            "sh",
+            "-c",
+            script,
+            "sh",
+            name + "-" + host,
+            cable,
+            bridge,
+            "" + port,
+            folder().resolve("db.sock").toString()))
+        .expectSuccess();
+  }
+
+  FatTreePlan plan() {
+    return new FatTreePlan(name, 4, 0);
   }
 
   private String mirrorPort(String host) {

@@ -121,10 +121,27 @@ final class MirroredNetwork implements AutoCloseable {
    */
   static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
       throws Exception {
+    return upWithQueues(hosts, linkMbit, queuePackets, fabric -> {});
+  }
+
+  /** Changes a testbed before its control plane starts. */
+  interface Wiring {
+    void change(Fabric fabric) throws Exception;
+  }
+
+  /** Does the same with a changed testbed. */
+  static MirroredNetwork upWithQueues(
+      Set<String> hosts, int linkMbit, int queuePackets, Wiring wiring) throws Exception {
     String[] links = {
       "--no-controller", "--link-mbit", "" + linkMbit, "--queue-packets", "" + queuePackets
     };
-    return up(Fabric.up(links), hosts, MirroredNetwork::startServer);
+    return up(
+        Fabric.up(links),
+        hosts,
+        network -> {
+          wiring.change(network.fabric);
+          network.startServer();
+        });
   }
 
   /** Starts a network with the testbed's collector, and agents in other hosts. */

@@ -1,0 +1,411 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testbed.FatTreePlan;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/**
+ * The four queues from the edge switches of a pod to its aggregation switches, filled at once by
+ * bursts of two hosts over steady flows of two others. A query with AT measures them; its events
+ * and the copies that its monitors receive are compared with the kernel's queues and with the
+ * definition, by testbed/queue_copies.py.
+ */
+final class FourQueues implements AutoCloseable {
+  private static final List<String> EDGES = List.of("edge-0-0", "edge-0-1");
+  private static final List<String> ABOVE = List.of("aggregation-0-0", "aggregation-0-1");
+  private static final List<String> MONITORS = List.of("h-0-0-0", "h-0-1-0");
+  private static final List<String> SENDERS = List.of("h-0-0-1", "h-0-1-1");
+  private static final int PAYLOAD = 1000;
+
+  /** A datagram with its UDP, IPv4 and Ethernet headers. */
+  static final int WIRE = PAYLOAD + 8 + 20 + 14;
+
+  private static final double SHARE = 0.5;
+
+  /** Number of the first additional port of an aggregation switch. */
+  private static final int MONITOR_PORT = 40;
+
+  private static final String QUERY =
+      "PARSE queue_flows(delay=%dms, share=0.5, every=10ms, events=true) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
+          + "PROCESS (trigger: when=\"max(share) > 0.5\", group=src_ip, every=10ms)";
+
+  /** Bursts at full speed, of one flow to each receiver; or steady flows, if there is a rate. */
+  private static final String SEND =
+      """
+      import socket, sys, time
+      bursts, packets, gap_ms, per_second = map(int, sys.argv[1:5])
+      receivers = sys.argv[5:]
+      out = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4 if per_second else 1)]
+      for number, each in enumerate(out):
+          each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
+          each.bind(("", 40001 + number))
+      sent = 0
+      def send(each, to):
+          global sent
+          sent += 1
+          each.sendto(sent.to_bytes(8, "big") + bytes(992), (to, 9000))
+      while per_second:
+          for each in out:
+              for to in receivers:
+                  send(each, to)
+          time.sleep(len(out) / per_second)
+      for _ in range(bursts):
+          for i in range(packets):
+              for to in receivers:
+                  send(out[0], to)
+              if i % 10 == 9:
+                  time.sleep(0.0005)
+          time.sleep(gap_ms / 1000)
+      """;
+
+  private static final String RECEIVE =
+      """
+      import socket, time
+      into = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+      into.bind(("", 9000))
+      time.sleep(100000)
+      """;
+
+  /** The load of a run: the rate and length of each queue, and the bursts that fill it. */
+  record Load(
+      int linkMbit, int queuePackets, int bursts, int burstPackets, int gapMs, int delayMs) {}
+
+  /** An event and the time at which it arrived here, since the epoch. */
+  record Arrived(JsonNode event, long timeNs) {}
+
+  /**
+   * A queue's figures.
+   *
+   * @param arrived packets of which a copy shows the arrival
+   * @param left packets of which a copy shows the departure; {@code matched} of these with both
+   * @param bytes the kernel's bytes in the queue, at each poll
+   * @param errors difference to the contents that follow from copies, at each poll, in bytes
+   * @param alertNs for each time that the condition became true, the delay from the packet until
+   *     its event arrived
+   */
+  record Queue(
+      String name,
+      int arrived,
+      int left,
+      int matched,
+      List<Long> bytes,
+      List<Long> errors,
+      List<Long> alertNs) {
+    /** Returns the magnitude of errors below which a share of them lies, in bytes. */
+    long error(double share) {
+      return quantile(errors.stream().map(Math::abs).toList(), share);
+    }
+
+    @Override
+    public String toString() {
+      return "%s: %d arrived, %d left, %d matched; %d polls, up to %d bytes, error p1 %d p10 %d p50 %d p90 %d p99 %d, magnitude p50 %d p90 %d p99 %d max %d; alerts after ms: %s"
+          .formatted(
+              name,
+              arrived,
+              left,
+              matched,
+              bytes.size(),
+              Collections.max(bytes),
+              quantile(errors, 0.01),
+              quantile(errors, 0.1),
+              quantile(errors, 0.5),
+              quantile(errors, 0.9),
+              quantile(errors, 0.99),
+              error(0.5),
+              error(0.9),
+              error(0.99),
+              error(1),
+              alertNs.stream().map(ns -> ns / 1_000_000).toList());
+    }
+  }
+
+  /** Returns the value below which a share of values lies. */
+  static long quantile(List<Long> values, double share) {
+    List<Long> sorted = values.stream().sorted().toList();
+    return sorted.get((int) Math.min(sorted.size() - 1, share * sorted.size()));
+  }
+
+  private final Load load;
+  private final Path folder;
+  private final MirroredNetwork network;
+  private final List<AutoCloseable> open = new ArrayList<>();
+
+  private FourQueues(Load load, Path folder, MirroredNetwork network) {
+    this.load = load;
+    this.folder = folder;
+    this.network = network;
+  }
+
+  /**
+   * Starts the network.
+   *
+   * @param bothEnds monitors have a port at the aggregation switches, too
+   */
+  static FourQueues up(Load load, boolean bothEnds, Path folder) throws Exception {
+    MirroredNetwork network =
+        MirroredNetwork.upWithQueues(
+            Set.copyOf(MONITORS),
+            load.linkMbit(),
+            load.queuePackets(),
+            fabric -> {
+              if (bothEnds) {
+                connectMonitors(fabric);
+              }
+            });
+    return new FourQueues(load, folder, network);
+  }
+
+  private static void connectMonitors(Fabric fabric) throws Exception {
+    StringBuilder ports = new StringBuilder();
+    int port = MONITOR_PORT;
+    for (String above : ABOVE) {
+      List<String> hosts = new ArrayList<>();
+      for (String host : MONITORS) {
+        fabric.connectMonitor(host, above, port);
+        hosts.add(host + ": " + port++);
+      }
+      ports.append("      %s: {%s}\n".formatted(above, String.join(", ", hosts)));
+    }
+    Files.writeString(Path.of(fabric.inventory()), ports.toString(), StandardOpenOption.APPEND);
+  }
+
+  /** Returns the names of the queues, in the order of their marks. */
+  static List<String> names() {
+    return EDGES.stream().flatMap(edge -> ABOVE.stream().map(above -> edge + ":" + above)).toList();
+  }
+
+  private List<String> ports() {
+    return Stream.of("e00u0", "e00u1", "e01u0", "e01u1")
+        .map(port -> network.fabric.name + "-" + port)
+        .toList();
+  }
+
+  /** Returns hosts of other pods that an edge switch reaches by either of its two queues. */
+  private List<FatTreePlan.Node> receivers(int edge) throws Exception {
+    String flows = network.fabric.switches().get("e0" + edge);
+    List<FatTreePlan.Node> receivers = new ArrayList<>();
+    for (int up = 0; up < ABOVE.size(); up++) {
+      int port =
+          network.fabric.plan().switches().stream()
+                  .filter(each -> each.id().equals(EDGES.get(edge)))
+                  .findFirst()
+                  .orElseThrow()
+                  .ports()
+                  .indexOf(ports().get(edge * ABOVE.size() + up))
+              + 1;
+      receivers.add(
+          network.fabric.plan().hosts().stream()
+              .filter(host -> !host.id().startsWith("h-0-"))
+              .filter(host -> isSentBy(flows, host.mac(), port))
+              .findFirst()
+              .orElseThrow(
+                  () -> new AssertionError("nothing leaves by port " + port + ": " + flows)));
+    }
+    return receivers;
+  }
+
+  private static boolean isSentBy(String flows, String mac, int port) {
+    return flows
+        .lines()
+        .anyMatch(line -> line.contains("dl_dst=" + mac) && line.endsWith("output:" + port));
+  }
+
+  /**
+   * Runs the query while bursts fill the queues; returns the figures of each queue.
+   *
+   * @throws AssertionError if something remains in the switches, or packets and events differ
+   */
+  List<Queue> run() throws Exception {
+    String id = network.submit(QUERY.formatted(load.delayMs(), String.join(", ", names())));
+    network.server().awaitState(id, "running");
+    List<Arrived> events = Collections.synchronizedList(new ArrayList<>());
+    CompletableFuture<Void> stream = follow(network.server().url(), id, events);
+    List<Path> captures = new ArrayList<>();
+    Path polls;
+    try {
+      List<Cli.Running> capturing = new ArrayList<>();
+      for (String host : MONITORS) {
+        captures.add(folder.resolve(host + ".pcap"));
+        capturing.add(capture(host, captures.get(captures.size() - 1)));
+      }
+      List<String> poll = new ArrayList<>(List.of(script(), "poll"));
+      poll.addAll(ports());
+      Cli.Running polling = opened(Cli.startCommand(Map.of(), poll));
+      sendBursts();
+      polls = Files.writeString(folder.resolve("polls"), ended(polling).stdout());
+      capturing.forEach(FourQueues::ended);
+    } finally {
+      closeAll();
+    }
+    network.stop(id);
+    stream.get(60, TimeUnit.SECONDS);
+    assertThat(network.server().rows(id)).as("alerts of the stream job").isNotEmpty();
+    assertThat(network.fabric.mirroring()).as("rules that remain").isEmpty();
+    return compare(polls, captures, events);
+  }
+
+  private static String script() {
+    return Cli.root().resolve("testbed/queue_copies.py").toString();
+  }
+
+  private Cli.Running opened(Cli.Running running) {
+    open.add(running);
+    return running;
+  }
+
+  private static Cli.Result ended(Cli.Running running) {
+    running.process().destroy();
+    return running.await(60);
+  }
+
+  private void closeAll() throws Exception {
+    for (int i = open.size() - 1; i >= 0; i--) {
+      open.get(i).close();
+    }
+    open.clear();
+  }
+
+  private Cli.Running capture(String host, Path file) throws Exception {
+    String[] words = {
+      "tcpdump",
+      "-i",
+      "mirror0",
+      "-w",
+      file.toString(),
+      "-s",
+      "96",
+      "-B",
+      "65536",
+      "-Z",
+      "root",
+      "--time-stamp-precision=nano",
+      "ether[0:4] = 0x027a9100"
+    };
+    Cli.Running capture = opened(network.fabric.start(host, words));
+    Fabric.await("tcpdump captures", () -> capture.stderr().contains("listening on"));
+    return capture;
+  }
+
+  private void sendBursts() throws Exception {
+    List<Cli.Running> bursts = new ArrayList<>();
+    int perSecond = load.linkMbit() * 1_000_000 / 8 / WIRE / 5;
+    for (int edge = 0; edge < EDGES.size(); edge++) {
+      List<String> to = new ArrayList<>();
+      for (FatTreePlan.Node host : receivers(edge)) {
+        opened(network.fabric.start(host.id(), "python3", "-c", RECEIVE));
+        to.add(host.address());
+      }
+      send(MONITORS.get(edge), to, 0, 0, 0, perSecond);
+    }
+    Thread.sleep(1000);
+    for (int edge = 0; edge < EDGES.size(); edge++) {
+      List<String> to = receivers(edge).stream().map(FatTreePlan.Node::address).toList();
+      bursts.add(send(SENDERS.get(edge), to, load.bursts(), load.burstPackets(), load.gapMs(), 0));
+    }
+    for (Cli.Running each : bursts) {
+      each.await(120).expectSuccess();
+    }
+    Thread.sleep(2000);
+  }
+
+  private Cli.Running send(String host, List<String> receivers, int... numbers) {
+    List<String> words = new ArrayList<>(List.of("python3", "-c", SEND));
+    for (int number : numbers) {
+      words.add("" + number);
+    }
+    words.addAll(receivers);
+    return opened(network.fabric.start(host, words.toArray(String[]::new)));
+  }
+
+  private List<Queue> compare(Path polls, List<Path> captures, List<Arrived> events) {
+    List<String> words = new ArrayList<>(List.of(script(), "compare", polls.toString()));
+    words.addAll(List.of("" + TimeUnit.MILLISECONDS.toNanos(load.delayMs()), "" + SHARE));
+    words.add(captures.get(0) + "=1,2");
+    words.add(captures.get(1) + "=3,4");
+    List<Queue> queues =
+        Fabric.run(words).expectSuccess().json().stream()
+            .map(figures -> queue(figures, events))
+            .toList();
+    long alerts = queues.stream().mapToLong(queue -> queue.alertNs().size()).sum();
+    assertThat(alerts).as("times that a condition became true").isPositive();
+    return queues;
+  }
+
+  private static Queue queue(JsonNode figures, List<Arrived> events) {
+    String name = names().get(figures.path("mark").asInt() - 1);
+    List<Long> alerts = new ArrayList<>();
+    for (JsonNode onset : figures.path("onsets")) {
+      alerts.add(firstEvent(events, name, onset) - onset.path("time_ns").asLong());
+    }
+    return new Queue(
+        name,
+        figures.path("arrived").asInt(),
+        figures.path("left").asInt(),
+        figures.path("matched").asInt(),
+        numbers(figures.path("bytes")),
+        numbers(figures.path("errors")),
+        alerts);
+  }
+
+  private static List<Long> numbers(JsonNode array) {
+    List<Long> numbers = new ArrayList<>();
+    array.forEach(each -> numbers.add(each.asLong()));
+    return numbers;
+  }
+
+  /** Returns the time of the first event of a queue and source after a packet met the condition. */
+  private static long firstEvent(List<Arrived> events, String queue, JsonNode onset) {
+    LongStream times =
+        events.stream()
+            .filter(each -> each.event().at("/fields/queue").asText().equals(queue))
+            .filter(each -> each.event().path("src_ip").equals(onset.path("source")))
+            .mapToLong(Arrived::timeNs)
+            .filter(time -> time >= onset.path("time_ns").asLong());
+    return times.min().orElseThrow(() -> new AssertionError("no event after " + onset));
+  }
+
+  /** Adds the events of the query's stream with their times, until it ends. */
+  private static CompletableFuture<Void> follow(String url, String id, List<Arrived> events) {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + id + "/events")).build();
+    return HttpClient.newHttpClient()
+        .sendAsync(request, HttpResponse.BodyHandlers.ofLines())
+        .thenAccept(response -> read(response.body(), events));
+  }
+
+  private static void read(Stream<String> lines, List<Arrived> events) {
+    lines
+        .filter(line -> line.startsWith("data:"))
+        .forEach(
+            line -> {
+              long now = ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now());
+              JsonNode data = Cli.parse(line.substring("data:".length()));
+              data.path("events").forEach(event -> events.add(new Arrived(event, now)));
+            });
+  }
+
+  @Override
+  public void close() throws Exception {
+    closeAll();
+    network.close();
+  }
+}

@@ -1,0 +1,42 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Four queues at once, at a rate that switches sustain on a busy machine, with monitors at both
+ * ends of their links. {@link FourQueuesSoak} measures errors and delays.
+ */
+@MakesNetworkDevices
+class FourQueuesTest {
+  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 80, 800, 20);
+
+  /** The limits apply to a machine whose switches wait for a processor for tens of milliseconds. */
+  @Test
+  void copiesShowTheKernelsQueuesAndEventsFollowTheirPackets(@TempDir Path folder)
+      throws Exception {
+    List<FourQueues.Queue> queues;
+    try (FourQueues four = FourQueues.up(LOAD, true, folder)) {
+      queues = four.run();
+    }
+    assertThat(queues).extracting(FourQueues.Queue::name).isEqualTo(FourQueues.names());
+    long most = (long) LOAD.queuePackets() * FourQueues.WIRE;
+    for (FourQueues.Queue queue : queues) {
+      String seen = queue.toString();
+      assertThat(queue.matched()).as(seen).isGreaterThan(LOAD.bursts() * LOAD.burstPackets());
+      assertThat(queue.matched()).as(seen).isGreaterThan(queue.arrived() * 8 / 10);
+      assertThat(queue.bytes()).as(seen).anyMatch(bytes -> bytes > most / 5);
+      assertThat(queue.error(0.5)).as(seen).isLessThan(most / 10);
+      assertThat(queue.error(0.9)).as(seen).isLessThan(most / 3);
+      assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(LOAD.bursts());
+      assertThat(FourQueues.quantile(queue.alertNs(), 0.5))
+          .as(seen)
+          .isLessThan(TimeUnit.SECONDS.toNanos(1));
+    }
+  }
+}
