@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Polls the backlog of a device's root qdisc until SIGTERM, through netlink, each millisecond.
+"""Polls the backlog of devices' root qdiscs until SIGTERM, through netlink, each millisecond.
 
-  backlog.py DEVICE KIND
+  backlog.py KIND DEVICE...
 
-Prints lines of the time in ns before and after each poll, and the backlog in bytes between these times.
+Prints lines of the time in ns before and after each poll, the backlog in bytes between these times, and the device.
 """
 import signal
 import socket
@@ -61,16 +61,17 @@ class Qdisc:
 def main():
   stopped = []
   signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
-  qdisc = Qdisc(*sys.argv[1:])
+  qdiscs = {device: Qdisc(device, sys.argv[1]) for device in sys.argv[2:]}
   polls = []
   due_ns = time.monotonic_ns()
   while not stopped:
-    before_ns = time.time_ns()
-    backlog = qdisc.backlog()
-    polls.append((before_ns, time.time_ns(), backlog))
+    for device, qdisc in qdiscs.items():
+      before_ns = time.time_ns()
+      backlog = qdisc.backlog()
+      polls.append((before_ns, time.time_ns(), backlog, device))
     due_ns = max(due_ns + PERIOD_NS, time.monotonic_ns())
     time.sleep(max(0, due_ns - time.monotonic_ns()) / 1e9)
-  sys.stdout.writelines(f"{before_ns} {after_ns} {backlog}\n" for before_ns, after_ns, backlog in polls)
+  sys.stdout.writelines("%d %d %d %s\n" % poll for poll in polls)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def captured(flows, seconds, folder):
       capture("to-target", "out", files["departures"]) as departures, open(polls, "w", encoding="utf-8") as file:
     for dump in (arrivals, departures):
       await_line(dump, "listening on")
-    with program("/usr/bin/python3", "-B", str(HERE / "backlog.py"), "to-target", "tbf", stdout=file) as poller:
+    with program("/usr/bin/python3", "-B", str(HERE / "backlog.py"), "tbf", "to-target", stdout=file) as poller:
       send(flows, seconds)
     if poller.returncode != 0:
       raise Wrong(f"the queue can't be polled: {poller.printed}")
@@ -96,7 +96,7 @@ def captured(flows, seconds, folder):
     if not re.search(r"^0 packets dropped by kernel", dump.printed, re.MULTILINE):
       raise Wrong(f"tcpdump lost packets: {dump.printed}")
   counters = {key: value - before[key] for key, value in qdisc().items()}
-  return files, [tuple(map(int, line.split())) for line in polls.read_text().splitlines()], counters
+  return files, [tuple(map(int, line.split()[:3])) for line in polls.read_text().splitlines()], counters
 
 
 def passages(files):

@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  * The four queues from the edge switches of a pod to its aggregation switches, filled at once by
  * bursts of two hosts over steady flows of two others. A query with AT measures them; its events
  * and the copies that its monitors receive are compared with the kernel's queues and with the
- * definition, by testbed/queue_copies.py.
+ * definition, by testbed/queues/copies.py.
  */
 final class FourQueues implements AutoCloseable {
   private static final List<String> EDGES = List.of("edge-0-0", "edge-0-1");
@@ -45,8 +45,8 @@ final class FourQueues implements AutoCloseable {
   private static final int MONITOR_PORT = 40;
 
   private static final String QUERY =
-      "PARSE queue_flows(delay=%dms, share=0.5, every=10ms, events=true) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
-          + "PROCESS (trigger: when=\"max(share) > 0.5\", group=src_ip, every=10ms)";
+      "PARSE queue_flows(delay=%dms, share=0.5, every=1ms) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
+          + "PROCESS (trigger: when=\"max(share) > 0.5\", group=(queue, src_ip), every=10ms)";
 
   /** Bursts at full speed, of one flow to each receiver; or steady flows, if there is a rate. */
   private static final String SEND =
@@ -247,7 +247,7 @@ final class FourQueues implements AutoCloseable {
         captures.add(folder.resolve(host + ".pcap"));
         capturing.add(capture(host, captures.get(captures.size() - 1)));
       }
-      List<String> poll = new ArrayList<>(List.of(script(), "poll"));
+      List<String> poll = new ArrayList<>(List.of(script("backlog.py"), "htb"));
       poll.addAll(ports());
       Cli.Running polling = opened(Cli.startCommand(Map.of(), poll));
       sendBursts();
@@ -263,8 +263,8 @@ final class FourQueues implements AutoCloseable {
     return compare(polls, captures, events);
   }
 
-  private static String script() {
-    return Cli.root().resolve("testbed/queue_copies.py").toString();
+  private static String script(String name) {
+    return Cli.root().resolve("testbed/queues").resolve(name).toString();
   }
 
   private Cli.Running opened(Cli.Running running) {
@@ -337,7 +337,7 @@ final class FourQueues implements AutoCloseable {
   }
 
   private List<Queue> compare(Path polls, List<Path> captures, List<Arrived> events) {
-    List<String> words = new ArrayList<>(List.of(script(), "compare", polls.toString()));
+    List<String> words = new ArrayList<>(List.of(script("copies.py"), polls.toString()));
     words.addAll(List.of("" + TimeUnit.MILLISECONDS.toNanos(load.delayMs()), "" + SHARE));
     words.add(captures.get(0) + "=1,2");
     words.add(captures.get(1) + "=3,4");
@@ -374,10 +374,10 @@ final class FourQueues implements AutoCloseable {
 
   /** Returns the time of the first event of a queue and source after a packet met the condition. */
   private static long firstEvent(List<Arrived> events, String queue, JsonNode onset) {
+    String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =
         events.stream()
-            .filter(each -> each.event().at("/fields/queue").asText().equals(queue))
-            .filter(each -> each.event().path("src_ip").equals(onset.path("source")))
+            .filter(each -> each.event().at("/fields/group").asText().equals(group))
             .mapToLong(Arrived::timeNs)
             .filter(time -> time >= onset.path("time_ns").asLong());
     return times.min().orElseThrow(() -> new AssertionError("no event after " + onset));

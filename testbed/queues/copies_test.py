@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Tests copies.py with packets whose times are known."""
+import unittest
+
+from copies import EPISODE_NS, Copy, errors, matched, onsets
+
+SIZE = 1000
+SERVICE_NS = 1_000_000
+LATE_NS = 50_000  # constant difference of the taps
+
+
+def crossing(arrivals, flow=b"f"):
+  """Packets that arrive at these times, and leave one after another."""
+  before, after, free_ns = [], [], 0
+  for number, time_ns in enumerate(arrivals):
+    free_ns = max(free_ns, time_ns) + SERVICE_NS
+    key = number.to_bytes(4, "big") + flow
+    before.append(Copy(time_ns, SIZE, key, flow, "10.0.0.1"))
+    after.append(Copy(free_ns - SERVICE_NS + LATE_NS, SIZE, key, flow, "10.0.0.1"))
+  return before, after
+
+
+class QueueCopiesTest(unittest.TestCase):
+  def test_packets_without_a_departure_are_not_in_the_queue(self):
+    before, after = crossing([0] * 10)
+    pairs, offset_ns = matched(before, after[:4] + after[5:])
+    self.assertEqual(len(pairs), 9)
+    self.assertEqual(offset_ns, LATE_NS)
+
+  def test_errors_are_differences_to_the_polls(self):
+    pairs, offset_ns = matched(*crossing([0] * 10))
+    polls = [(-1, 0), (500_000, 9 * SIZE), (1_500_000, 7 * SIZE), (20_000_000, 0)]
+    self.assertEqual(errors(pairs, offset_ns, polls), [(9 * SIZE, 0), (7 * SIZE, SIZE)])
+
+  def test_a_condition_begins_once_in_an_episode(self):
+    again_ns = 10 * EPISODE_NS
+    pairs, offset_ns = matched(*crossing([0] * 30 + [again_ns] * 30))
+    found = onsets(pairs, offset_ns, 3 * SERVICE_NS, 0.5)
+    self.assertEqual([each["time_ns"] for each in found], [3 * SERVICE_NS + LATE_NS, again_ns + 3 * SERVICE_NS + LATE_NS])
+    self.assertEqual(onsets(pairs, offset_ns, 20 * SERVICE_NS, 0.5), [], "true for ten packets only")
+
+  def test_the_share_is_that_of_the_flow(self):
+    before, after = crossing([0] * 30)
+    flows = [b"a", b"b", b"c"]
+    before, after = ([copy._replace(flow=flows[i % 3]) for i, copy in enumerate(side)] for side in (before, after))
+    self.assertEqual(onsets(*matched(before, after), 0, 0.6), [])
+    self.assertEqual(len(onsets(*matched(before, after), 0, 0.3)), 1)
+
+
+if __name__ == "__main__":
+  unittest.main()
