@@ -109,7 +109,7 @@ class LiveTest(unittest.TestCase):
             ip("-n", namespace, "link", "set", device, "arp", "off", "up")
         with tempfile.TemporaryFile() as out, Monitor(
                 "--tap", "sw1:2:arrivals=vb", "--tap", "sw1:2:departures=vd", "--view-horizon-ms", "600000", "--plugin", MARKER,
-                "--parser", "tcp_conn_time,tcp_pkt_size,marker_views", "--hugepages", "never", "--memory-mib", "256",
+                "--parser", "tcp_conn_time,tcp_pkt_size,queue_depth,marker_views", "--hugepages", "never", "--memory-mib", "256",
                 prefix=inside(MONITORED), stdout=out) as monitor:
             monitor.await_event("ready")
             sent = 0
@@ -126,6 +126,8 @@ class LiveTest(unittest.TestCase):
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(frames))
+        self.assertEqual(accounting["queries"]["local"]["packets_polled"], 0, "the kernel stamps packets of interfaces")
+        self.assertFalse([event for event in monitor.events if event["event"] == "warning" and "polled" in event["message"]])
         arrivals, departures = accounting["taps"]
         self.assertEqual((arrivals["tap"], arrivals["received"], arrivals["passed"]), ("sw1:2:arrivals", len(frames), len(frames)))
         self.assertEqual((departures["source"], departures["received"], departures["repeated"]), ("vd", left, left))

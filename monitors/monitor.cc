@@ -19,6 +19,7 @@
 #include "monitors/metrics/monitor_collector.h"
 #include "monitors/metrics/statistics_cache.h"
 #include "monitors/plan/monitor_taps.h"
+#include "monitors/plan/polled_times.h"
 #include "monitors/plan/queries.h"
 #include "monitors/progress_thread.h"
 #include "monitors/startup.h"
@@ -81,6 +82,7 @@ class Monitor {
         if (page_ == nullptr || (page_->lanes[i].done >> place & 1) == 0) lanes_[i]->add(place);
       }
     }
+    warn_of_polled_times();
     tell_ready();
     Status status = run_lanes();
     // Stop the port last: the other queues hold packets of its pool.
@@ -173,6 +175,13 @@ class Monitor {
     credits_.reset(place, granted, std::min(granted, taken));
   }
 
+  void warn_of_polled_times() {
+    for (uint32_t place : SetBits(queries_.taken)) {
+      const auto warning = polled_times_warning(queries_.specs[place], sources_[0]->polled_times());
+      if (warning) reporter_->warning(*warning);
+    }
+  }
+
   void tell_ready() {
     if (page_ == nullptr || !page_->restarted()) {
       reporter_->ready();
@@ -223,7 +232,7 @@ class Monitor {
     EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
                           [this](const v1::EventBatch& batch) { return reporter_->events(batch); });
     LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &taps_, &queries_, &credits_, lanes_, units_,
-                             page_, &events, reporter_);
+                             sources_[0]->polled_times(), page_, &events, reporter_);
     if (config_.control) {
       control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
     }

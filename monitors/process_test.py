@@ -2,6 +2,7 @@
 """tapline-monitor as users run it: capture files, invalid input, signals. TAPLINE_MONITOR names the program."""
 import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import tempfile
 import time
 import unittest
 
+from testing.captures import nanosecond_pcap, packets_of
 from testing.monitor_process import MONITOR, Monitor, balanced, pcap, run, tcp_frame
 
+QUEUE = pathlib.Path(__file__).resolve().parents[1] / "parsers" / "queue_flows" / "captures"
 HUGEPAGES_FREE = "HugePages_Free:        0" not in open("/proc/meminfo").read()
 
 
@@ -276,6 +279,25 @@ class PortsTest(MonitorTest):
     def test_a_limit_on_an_idle_link_ends(self):
         with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--plan", self.plan("q", limit={"duration": "0.3s"})) as monitor:
             self.assertEqual(monitor.finish()[0], 0)
+
+    def test_a_query_of_queues_warns_if_packets_are_stamped_when_polled(self):
+        """A device without arrival times: the log says it, and the query's accounting counts the packets."""
+        mark, frames = 7, []
+        for side, name in enumerate(("arrivals", "departures")):
+            address = bytes.fromhex("027a91") + (2 * mark + side).to_bytes(3, "big")
+            frames += [(time_ns, address + frame[6:]) for time_ns, frame in packets_of(QUEUE / f"queue-{name}.pcap.zst")]
+        path = self.write("marked.pcap", nanosecond_pcap(sorted(frames)))
+        at = [{"switch_name": "sw1", "port": "2", "mark": mark}]
+        plans = [self.plan("q1", parsers=["queue_depth"], queues=at, limit={"duration": "1s"}), self.plan("q2", limit={"duration": "1s"})]
+        with Monitor("--vdev", f"net_pcap0,rx_pcap={path}", "--hugepages", "never", "--marked-copies", "--monitor-id", "local-0",
+                     "--plan", plans[0], "--plan", plans[1]) as monitor:
+            self.assertEqual(monitor.finish()[0], 0, monitor.events)
+        warnings = [event["message"] for event in monitor.events if event["event"] == "warning"]
+        self.assertEqual(len(warnings), 1, warnings)
+        self.assertIn("query 'q1' measures queues, and this port stamps packets when they are polled", warnings[0])
+        accounts = monitor.event("end")["accounting"]["queries"]
+        self.assertEqual((accounts["q1"]["packets_in"], accounts["q1"]["packets_polled"]), (152, 152))
+        self.assertEqual(accounts["q2"]["packets_polled"], 0)
 
     def test_idle_uses_almost_no_cpu(self):
         used = {}

@@ -5,7 +5,7 @@ import type { Totals } from "./types";
 
 export function isComplete(of: Totals): boolean {
   return (
-    (of.sampling_rate ?? 1) >= 1 && dropped(of) === 0 && !of.late && !of.reused && !of.clock_steps && (of.silent ?? []).length === 0
+    (of.sampling_rate ?? 1) >= 1 && dropped(of) === 0 && !of.late && !of.reused && !of.clock_steps && !of.packets_polled && (of.silent ?? []).length === 0
   );
 }
 
@@ -31,6 +31,7 @@ export function completenessLine(of: Totals, partial = false): HTMLElement {
   if (of.half_seen) line.append(fact("half seen", number(of.half_seen)));
   if (of.duplicates) line.append(fact("repeated batches, counted once", number(of.duplicates)));
   if (of.clock_steps) line.append(fact("batches after a clock was set back", number(of.clock_steps), true));
+  if (of.packets_polled) line.append(fact("packets stamped when polled: waits are off by up to about 1 ms", number(of.packets_polled), true));
   if (of.silent?.length) line.append(fact("silent monitors", of.silent.join(", "), true));
   return line;
 }

@@ -29,6 +29,7 @@ export interface Completeness {
   reused?: number;
   duplicates?: number;
   clock_steps?: number;
+  packets_polled?: number;
   unanswered?: number;
   half_seen?: number;
   silent?: string[];

@@ -43,6 +43,7 @@ void add_input(const InputConfig& input, v1::AgentHello* hello) {
     reported->set_interface(tap.source);
   }
   hello->set_interface(names);
+  hello->set_polled_times(interfaces_of(input).empty());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "monitors/lane/report.h"
 #include "monitors/plan/plan.h"
+#include "monitors/plan/polled_times.h"
 #include "monitors/plan/trigger_reader.h"
 #include "parsers/api/bits.h"
 
@@ -21,8 +22,8 @@ constexpr useconds_t kAnswerPauseUs = 200;
 
 LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
                          Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
-                         std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
-                         MessageReporter* reporter)
+                         std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,
+                         EventForwarder* events, MessageReporter* reporter)
     : monitor_id_(std::move(monitor_id)),
       incarnation_(incarnation),
       layout_(layout),
@@ -31,6 +32,7 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
       credits_(credits),
       lanes_(lanes),
       units_(units),
+      polled_times_(polled_times),
       page_(page),
       events_(events),
       reporter_(reporter) {
@@ -99,6 +101,7 @@ Status LiveQueries::add_query(const v1::Plan& plan) {
   if (Status status = read_plan(plan, monitor_id_, &spec); !status.ok()) return status;
   if (Status status = check(spec); !status.ok()) return status;
   if (Status status = taps_->bind(&spec); !status.ok()) return status;
+  if (const auto warning = polled_times_warning(spec, polled_times_)) reporter_->warning(*warning);
   const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
   queries_->specs[place] = std::move(spec);
   if (Status status = prepare(place); !status.ok()) return status;

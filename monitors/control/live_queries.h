@@ -22,12 +22,12 @@ namespace tapline {
 
 class LiveQueries final : public QueryControl {
  public:
-  // All arguments outlive it; the lanes run, with the queries that are `taken`. Plans are recorded in `page`, if there
-  // is one: a process that takes over from this one begins with them.
+  // All arguments outlive it; the lanes run, with the queries that are `taken`. `polled_times`: those of their sources.
+  // Plans are recorded in `page`, if there is one: a process that takes over from this one begins with them.
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
               Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
-              std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, EventForwarder* events,
-              MessageReporter* reporter);
+              std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,
+              EventForwarder* events, MessageReporter* reporter);
 
   Status add_query(const v1::Plan& plan) override;
   Status end_query(const std::string& name) override;
@@ -57,6 +57,7 @@ class LiveQueries final : public QueryControl {
   PacketCredits* credits_;
   std::span<const std::unique_ptr<Lane>> lanes_;
   std::span<const std::unique_ptr<ParserUnit>> units_;
+  bool polled_times_;
   MonitorPage* page_;
   EventForwarder* events_;
   MessageReporter* reporter_;

@@ -55,6 +55,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   void retain(void* buffer, uint16_t times) override { source_->retain(buffer, times); }
   void release(std::span<void* const> buffers) override { source_->release(buffers); }
   bool live() const override { return source_->live(); }
+  bool polled_times() const override { return source_->polled_times(); }
   std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
   std::optional<double> fraction() const override { return source_->fraction(); }
 

@@ -103,6 +103,7 @@ void DispatchStage::drop(const Packet& packet) {
       continue;
     }
     --account.packets_out;
+    account.packets_polled -= queries_[query].measures_queues && packet.polled_time;
     ++account.dropped[index_of(Drop::kWorkerRingFull)];
   }
 }

@@ -41,7 +41,12 @@ class TestSource final : public PacketSource {
       if (!retaining_) burst_.push_back(std::make_unique<Bytes>(packet.frame));
       Bytes& bytes = retaining_ ? packet.frame : *burst_.back();
       auto size = static_cast<uint32_t>(bytes.size());
-      out[count] = {bytes.data(), size, size, packet.time_ns, LinkType::kEthernet, packet.tap, &packet};
+      out[count] = {.data = bytes.data(),
+                    .captured_bytes = size,
+                    .wire_bytes = size,
+                    .time_ns = packet.time_ns,
+                    .tap = packet.tap,
+                    .buffer = &packet};
     }
     if (count == 0 && stop_at_end != nullptr) *stop_at_end = true;
     return {count, count == 0 && !stay_live};

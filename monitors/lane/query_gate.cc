@@ -123,6 +123,7 @@ void QueryGate::admit_to(uint32_t index, Packet* packet) {
     return;
   }
   ++account.packets_out;
+  account.packets_polled += specs_[index].measures_queues && packet->polled_time;
   packet->queries |= bit;
 }
 

@@ -72,6 +72,21 @@ TEST(QueryGateTest, QueriesOfQueuesCountArrivals) {
   EXPECT_EQ(gate.satisfied(), 0b01u);
 }
 
+TEST(QueryGateTest, PolledTimesCountForQueriesOfQueues) {
+  std::vector<QuerySpec> queries = {{.measures_queues = true}, {}};
+  QueryAccounts accounts(2);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  add_all(queries, &gate, &credits);
+  Packet arrived = packet_to(80), polled = packet_to(80);
+  polled.polled_time = true;
+  EXPECT_TRUE(gate.admit(&arrived));
+  EXPECT_TRUE(gate.admit(&polled));
+  EXPECT_EQ(accounts[0].packets_polled, 1u);
+  EXPECT_EQ(accounts[1].packets_polled, 0u);
+  EXPECT_EQ(accounts[1].packets_out, 2u);
+}
+
 TEST(QueryGateTest, ALowerRateKeepsASubset) {
   std::vector<QuerySpec> queries = {{}};
   QueryAccounts accounts(1);

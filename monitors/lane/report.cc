@@ -120,6 +120,7 @@ v1::QueryAccounting query_accounting_of(const QuerySpec& query, const Accounting
   all.set_bytes_in(account.bytes_in);
   all.set_tuples_in(account.tuples_in);
   all.set_tuples_out(account.tuples_out);
+  all.set_packets_polled(account.packets_polled);
   all.set_sampling_rate(query.sampling_rate);
   for (int i = 0; i < kDropReasons; ++i) {
     if (account.dropped[i] == 0) continue;

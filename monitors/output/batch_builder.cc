@@ -105,6 +105,7 @@ void BatchBuilder::encode_accounting(const Accounting& accounting) {
   out->set_packets_out(accounting.packets_out);
   out->set_bytes_in(accounting.bytes_in);
   out->set_tuples_in(accounting.tuples_in);
+  out->set_packets_polled(accounting.packets_polled);
   for (int i = 0; i < kDropReasons; ++i) {
     if (accounting.dropped[i] == 0) continue;
     v1::Dropped* dropped = out->add_dropped();

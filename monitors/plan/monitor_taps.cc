@@ -94,9 +94,10 @@ Status MonitorTaps::sides_of(const QueueName& queue, QueueSides* sides) {
 
 Status MonitorTaps::bind(QuerySpec* spec) {
   const auto parser = std::find_if(spec->parsers.begin(), spec->parsers.end(), measures_queues);
+  spec->measures_queues = parser != spec->parsers.end();
   if (spec->queues.empty()) {
     if (marks() != nullptr) spec->match.ignore_taps(~uint64_t{0} << configured_);
-    return parser == spec->parsers.end() ? Status() : check_any_queue(*parser, configured());
+    return spec->measures_queues ? check_any_queue(*parser, configured()) : Status();
   }
   QueueSides all;
   for (const QueueName& queue : spec->queues) {

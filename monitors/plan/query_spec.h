@@ -59,6 +59,8 @@ struct QuerySpec {
   // One entry for each parser that has arguments.
   std::vector<ParserArguments> arguments = {};
   ConnectionMatch match = {};
+  // One of its parsers measures queues. MonitorTaps::bind sets it.
+  bool measures_queues = false;
   // The queues to measure; empty: all that have taps on both sides.
   std::vector<QueueName> queues = {};
   // The flows that parsers of queues report, by their ends alone; nullopt: all.

@@ -77,6 +77,7 @@ Accounting& Accounting::operator+=(const Accounting& other) {
   bytes_in += other.bytes_in;
   tuples_in += other.tuples_in;
   tuples_out += other.tuples_out;
+  packets_polled += other.packets_polled;
   for (int i = 0; i < kDropReasons; ++i) dropped[i] += other.dropped[i];
   return *this;
 }
@@ -88,6 +89,7 @@ Accounting operator-(const Accounting& now, const Accounting& before) {
   delta.bytes_in -= before.bytes_in;
   delta.tuples_in -= before.tuples_in;
   delta.tuples_out -= before.tuples_out;
+  delta.packets_polled -= before.packets_polled;
   for (int i = 0; i < kDropReasons; ++i) delta.dropped[i] -= before.dropped[i];
   return delta;
 }

@@ -62,6 +62,8 @@ struct Accounting {
   uint64_t bytes_in = 0;
   uint64_t tuples_in = 0;
   uint64_t tuples_out = 0;
+  // Packets of packets_out whose time is when they were polled. Counted for queries that measure queues.
+  uint64_t packets_polled = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 
   // Counts packets that were lost before the query could be matched.

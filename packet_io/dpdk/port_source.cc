@@ -48,10 +48,15 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   const int64_t now_ns = wall_ns();
   for (uint16_t i = 0; i < held_; ++i) {
     rte_mbuf* mbuf = mbufs_[i];
-    const int64_t time_ns = no_earlier(times_ ? times_->of(i, mbuf->pkt_len).value_or(now_ns) : now_ns);
+    const std::optional<int64_t> arrived_ns = times_ ? times_->of(i, mbuf->pkt_len) : std::nullopt;
+    const int64_t time_ns = no_earlier(arrived_ns.value_or(now_ns));
     rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void*));
-    packets[i] = {
-        rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns, LinkType::kEthernet, 0, mbuf};
+    packets[i] = {.data = rte_pktmbuf_mtod(mbuf, const uint8_t*),
+                  .captured_bytes = mbuf->data_len,
+                  .wire_bytes = mbuf->pkt_len,
+                  .time_ns = time_ns,
+                  .polled_time = !arrived_ns,
+                  .buffer = mbuf};
   }
   if (times_) times_->took(held_);
   return {held_, false};

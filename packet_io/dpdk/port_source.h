@@ -31,6 +31,7 @@ class PortSource final : public PacketSource {
   uint64_t late_packets(uint8_t /*tap*/) const override { return late_; }
   Losses read_losses() override { return queue_ == 0 ? port_->read_losses() : Losses(); }
   bool live() const override { return true; }
+  bool polled_times() const override { return !port_->times(queue_); }
   std::optional<int64_t> idle_time_ns() const override;
   bool retains() const override { return true; }
   void retain(void* buffer, uint16_t times) override;

@@ -17,7 +17,7 @@ class Frames final : public PacketSource {
   Status start() override { return {}; }
   Burst poll(std::span<RawPacket> packets) override {
     for (size_t i = 0; i < frames_.size(); ++i)
-      packets[i] = {frames_[i].data(), 14, 14, 0, LinkType::kEthernet, 1, nullptr};
+      packets[i] = {.data = frames_[i].data(), .captured_bytes = 14, .wire_bytes = 14, .tap = 1};
     return {frames_.size(), true};
   }
   Status status() const override { return {}; }

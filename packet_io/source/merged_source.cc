@@ -20,6 +20,10 @@ void MergedSource::stop() {
   for (auto input = inputs_.rbegin(); input != inputs_.rend(); ++input) input->source->stop();
 }
 
+bool MergedSource::polled_times() const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [](const Input& input) { return input.source->polled_times(); });
+}
+
 int64_t MergedSource::Input::reached_ns() const {
   if (has_packet()) return packets[next].time_ns;
   return ended ? INT64_MAX : source->idle_time_ns().value_or(INT64_MIN);

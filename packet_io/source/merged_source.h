@@ -31,6 +31,7 @@ class MergedSource final : public PacketSource {
   void retain(void* buffer, uint16_t times) override { inputs_[0].source->retain(buffer, times); }
   void release(std::span<void* const> buffers) override { inputs_[0].source->release(buffers); }
   bool live() const override { return inputs_[0].source->live(); }
+  bool polled_times() const override;
   std::optional<int64_t> idle_time_ns() const override;
 
  private:

@@ -67,6 +67,9 @@ class PacketSource {
 
   // True for ports: packet time is wall clock, and waiting loses packets.
   virtual bool live() const = 0;
+  // True if the time of packets is when they were polled, up to about a millisecond after they came. Valid once
+  // started.
+  virtual bool polled_times() const { return false; }
   // A packet time that all later packets will reach, even if none has come: it lets time pass on an idle link. Nothing
   // for files that are read at full speed.
   virtual std::optional<int64_t> idle_time_ns() const { return std::nullopt; }

@@ -43,7 +43,9 @@ struct RawPacket {
   uint32_t wire_bytes = 0;  // length on the wire, >= captured_bytes
   int64_t time_ns = 0;      // time since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
-  uint8_t tap = 0;         // index among the source's taps
+  uint8_t tap = 0;  // index among the source's taps
+  // True if the time is when the packet was polled, since the port has no arrival times.
+  bool polled_time = false;
   void* buffer = nullptr;  // handle of the bytes' storage, private to the source
 
   // Returns the addresses of the outermost header; nullopt if the link or a short capture has none.
@@ -106,8 +108,9 @@ struct Packet {
   uint16_t tcp_window = 0;    // as sent, unscaled
   uint8_t tap = 0;            // as in RawPacket; that of the fragment that completed a reassembled datagram
   // An earlier tap has shown this packet: only parsers with Needs::all_views receive it. Set by the monitor.
-  bool repeated_view = false;
-  uint32_t network_id = 0;  // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
+  bool repeated_view : 1 = false;
+  bool polled_time : 1 = false;  // as in RawPacket
+  uint32_t network_id = 0;       // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
   uint32_t tcp_seq = 0;
   uint32_t tcp_ack = 0;
 

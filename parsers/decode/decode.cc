@@ -26,6 +26,7 @@ void start(const RawPacket& raw, Packet* packet) {
   packet->captured_bytes = raw.captured_bytes;
   packet->wire_bytes = raw.wire_bytes;
   packet->tap = raw.tap;
+  packet->polled_time = raw.polled_time;
 }
 
 [[gnu::noinline]] DecodeOutcome decode_any(const RawPacket& raw, Packet* packet) {
@@ -63,6 +64,7 @@ struct PlainHeaders {
   packet->vlan[1] = 0;
   packet->tcp_window = is_tcp ? big_endian_16(headers.transport + 14) : 0;
   packet->tap = raw.tap;
+  packet->polled_time = raw.polled_time;
   packet->repeated_view = false;
   packet->reassembled = false;
   packet->network_id = 0;

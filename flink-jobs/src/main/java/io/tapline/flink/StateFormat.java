@@ -14,7 +14,7 @@ import java.io.IOException;
  */
 public final class StateFormat {
   /** "TAP" and the version of the layout; no checkpoint without versions begins with it. */
-  private static final int VERSION = 0x54415002;
+  private static final int VERSION = 0x54415003;
 
   private StateFormat() {}
 

@@ -40,6 +40,27 @@ class CompletenessTest {
   }
 
   @Test
+  void packetsThatWereStampedWhenPolledAreCounted() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
+      feed(pipeline, polled(monitor.batch(11 * SECOND, List.of(get(10 * SECOND, "/a"))), 4));
+      pipeline.restart(2);
+      feed(pipeline, polled(monitor.batch(12 * SECOND, List.of(get(11 * SECOND, "/a"))), 3));
+      feed(pipeline, monitor.end(13 * SECOND));
+      assertThat(each(pipeline, c -> c.path("packets_polled").asLong(-1)))
+          .as("left out if there are none")
+          .containsExactly(-1L, 4L, 3L);
+    }
+  }
+
+  private static TupleBatch polled(TupleBatch batch, long packets) {
+    TupleBatch.Builder builder = batch.toBuilder();
+    builder.getAccountingBuilder().setPacketsPolled(packets);
+    return builder.build();
+  }
+
+  @Test
   void theRateOfAWindowIsTheLowestInIt() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);

@@ -5,6 +5,7 @@ import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.compiler.network.Traffic;
@@ -120,13 +121,15 @@ public final class QueryPlanner {
             : withMonitors(plan, source, outcome.plan());
     Plan complete = source.isPresent() ? withStream(placed) : placed;
     return new Preview(
-        new CompileResult(Optional.of(complete), notes(local, outcome, source), List.of()),
+        new CompileResult(
+            Optional.of(complete), notes(local, outcome, complete, source), List.of()),
         outcome.plan().map(place -> StreamLayout.of(place, complete.getStream())));
   }
 
-  private static List<Note> notes(
-      CompileResult local, QueryPlacements.Outcome outcome, Optional<Source> source) {
+  private List<Note> notes(
+      CompileResult local, QueryPlacements.Outcome outcome, Plan plan, Optional<Source> source) {
     List<Note> notes = notes(local, outcome);
+    source.flatMap(from -> polledTimes(plan, from)).ifPresent(notes::add);
     source
         .map(Source::unavailable)
         .filter(reason -> !reason.isEmpty())
@@ -140,7 +143,8 @@ public final class QueryPlanner {
     QueryPlacements.Outcome outcome =
         new QueryPlacements.Outcome(Optional.empty(), copied.refusal());
     return new Preview(
-        new CompileResult(Optional.of(complete), notes(local, outcome, source), List.of()),
+        new CompileResult(
+            Optional.of(complete), notes(local, outcome, complete, source), List.of()),
         Optional.empty());
   }
 
@@ -379,14 +383,26 @@ public final class QueryPlanner {
         : PartPlans.everywhere(plan, hosts);
   }
 
-  private static List<String> messages(
+  private List<String> messages(
       CompileResult compiled, QueryPlacements.Outcome outcome, Plan plan, Source source) {
     List<Note> notes = notes(compiled, outcome);
     source
         .hosts()
         .flatMap(hosts -> Clocks.note(plan, hosts.states()))
         .ifPresent(note -> notes.add(Note.warning(note)));
+    polledTimes(plan, source).ifPresent(notes::add);
     return notes.stream().map(Note::message).toList();
+  }
+
+  private Optional<Note> polledTimes(Plan plan, Source source) {
+    boolean queues =
+        plan.getParsersList().stream()
+            .anyMatch(name -> catalogue.parser(name).filter(ParserInfo::queues).isPresent());
+    return source
+        .hosts()
+        .filter(hosts -> queues)
+        .flatMap(hosts -> PolledTimes.note(plan, hosts.states()))
+        .map(Note::warning);
   }
 
   private static List<Note> notes(CompileResult compiled, QueryPlacements.Outcome outcome) {

@@ -460,6 +460,7 @@ final class Agent {
         hello.getVersion(),
         hello.getInterface(),
         hello.getTapsList().stream().map(AgentTap::of).toList(),
+        hello.getPolledTimes(),
         hello.getCapacityMbps(),
         hello.getParsersList(),
         hello.getMultilog(),

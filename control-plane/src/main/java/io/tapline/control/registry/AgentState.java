@@ -8,6 +8,7 @@ import java.util.List;
  * @param up true if it has a lease
  * @param sinceNs time at which it came up or was lost, in nanoseconds since the epoch
  * @param taps taps of switches that its monitor listens on
+ * @param polledTimes true if its monitor's port stamps packets when they are polled
  * @param capacityMbps maximum mirrored traffic
  * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none
  * @param load load of the host, averaged over a minute
@@ -23,6 +24,7 @@ public record AgentState(
     String version,
     String networkInterface,
     List<AgentTap> taps,
+    boolean polledTimes,
     int capacityMbps,
     List<String> parsers,
     String multilog,

@@ -41,7 +41,8 @@ class TrafficCollectorsTest {
             .map(each -> (each + ":").split(":", -1))
             .map(each -> new AgentTap(each[0], each[1], "", "mon0"))
             .toList();
-    return new AgentState(name, up, 0, "1", "", all, 1, List.of(), "", 0, 1, 0, null, List.of());
+    return new AgentState(
+        name, up, 0, "1", "", all, false, 1, List.of(), "", 0, 1, 0, null, List.of());
   }
 
   private static Map<String, String> find(AgentState... agents) {

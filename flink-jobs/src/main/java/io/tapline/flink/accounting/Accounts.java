@@ -72,6 +72,7 @@ public final class Accounts {
   private long packetsOut;
   private long bytesIn;
   private long tuplesIn;
+  private long packetsPolled;
   private long tuples;
   private long records;
   private long duplicates;
@@ -103,6 +104,7 @@ public final class Accounts {
     packetsOut += monitor.getPacketsOut();
     bytesIn += monitor.getBytesIn();
     tuplesIn += monitor.getTuplesIn();
+    packetsPolled += monitor.getPacketsPolled();
   }
 
   /** Adds share {@code part} of {@code parts} of the losses; all shares add up to the total. */
@@ -161,6 +163,7 @@ public final class Accounts {
     packetsOut += other.packetsOut;
     bytesIn += other.bytesIn;
     tuplesIn += other.tuplesIn;
+    packetsPolled += other.packetsPolled;
     tuples += other.tuples;
     records += other.records;
     duplicates += other.duplicates;
@@ -185,6 +188,7 @@ public final class Accounts {
     packetsOut -= other.packetsOut;
     bytesIn -= other.bytesIn;
     tuplesIn -= other.tuplesIn;
+    packetsPolled -= other.packetsPolled;
     tuples -= other.tuples;
     records -= other.records;
     duplicates -= other.duplicates;
@@ -233,6 +237,11 @@ public final class Accounts {
     return bytesIn;
   }
 
+  /** Returns the number of packets of a queue whose time is when a monitor polled them. */
+  public long packetsPolled() {
+    return packetsPolled;
+  }
+
   /** Returns the number of tuples that parsers emitted. */
   public long tuplesIn() {
     return tuplesIn;
@@ -273,7 +282,15 @@ public final class Accounts {
   public void write(DataOutput out) throws IOException {
     for (long count :
         new long[] {
-          packetsIn, packetsOut, bytesIn, tuplesIn, tuples, records, duplicates, clockSteps
+          packetsIn,
+          packetsOut,
+          bytesIn,
+          tuplesIn,
+          tuples,
+          records,
+          duplicates,
+          clockSteps,
+          packetsPolled
         }) {
       Wire.writeUnsigned(out, count);
     }
@@ -298,6 +315,7 @@ public final class Accounts {
     accounts.records = Wire.readUnsigned(in);
     accounts.duplicates = Wire.readUnsigned(in);
     accounts.clockSteps = Wire.readUnsigned(in);
+    accounts.packetsPolled = Wire.readUnsigned(in);
     accounts.samplingRate = in.readDouble();
     accounts.dropped.read(in);
     for (OfProcessor processor : accounts.processors) {

@@ -234,6 +234,9 @@ final class Json {
       if (accounts.clockSteps() > 0) {
         json.writeNumberField("clock_steps", accounts.clockSteps());
       }
+      if (accounts.packetsPolled() > 0) {
+        json.writeNumberField("packets_polled", accounts.packetsPolled());
+      }
       if (!silent.isEmpty()) {
         json.writeArrayFieldStart("silent");
         for (String monitor : silent) {

@@ -130,6 +130,8 @@ public final class RedisCalls {
       Long.toString(accounts.duplicates()),
       "clock_steps",
       Long.toString(accounts.clockSteps()),
+      "packets_polled",
+      Long.toString(accounts.packetsPolled()),
       "sampling_rate",
       Double.toString(accounts.samplingRate()),
       "dropped",

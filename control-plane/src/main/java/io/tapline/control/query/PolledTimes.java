@@ -1,0 +1,36 @@
+package io.tapline.control.query;
+
+import io.tapline.control.registry.AgentState;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Checks that the hosts of a query that measures queues know when packets came. */
+final class PolledTimes {
+  private PolledTimes() {}
+
+  /**
+   * Returns a note for the query's author; empty if the kernel stamps the packets on every host of
+   * the plan. REQUIRES: the query measures queues.
+   */
+  static Optional<String> note(Plan plan, List<AgentState> hosts) {
+    Set<String> used =
+        plan.getMonitorsList().stream().map(Monitor::getHost).collect(Collectors.toSet());
+    List<String> polled =
+        hosts.stream()
+            .filter(host -> host.up() && host.polledTimes())
+            .map(AgentState::name)
+            .filter(name -> used.isEmpty() || used.contains(name))
+            .sorted()
+            .toList();
+    if (polled.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "packets are stamped when they are polled on %s: waits are off by up to about a millisecond; use agents with network interfaces (--interface or --tap), whose packets the kernel stamps"
+            .formatted(String.join(", ", polled)));
+  }
+}
