@@ -25,7 +25,7 @@ public final class QueueDiagnosis {
   private final long toNs;
   private final Set<String> queries = new LinkedHashSet<>();
   private final TreeMap<Long, Map<String, List<JsonNode>>> bursts = new TreeMap<>();
-  private boolean incomplete;
+  private long completeSinceNs;
 
   /**
    * Creates a diagnosis without events.
@@ -51,7 +51,7 @@ public final class QueueDiagnosis {
   public void add(String query, JsonNode event) {
     JsonNode fields = event.path("fields");
     long begin = fields.path("begin_ns").asLong();
-    long end = begin + fields.path("duration_ns").asLong();
+    long end = endNs(event);
     if (end < fromNs || begin > toNs) {
       return;
     }
@@ -60,9 +60,23 @@ public final class QueueDiagnosis {
         .computeIfAbsent(query, any -> new ArrayList<>())
         .add(event);
     if (bursts.size() > MOST_BURSTS) {
-      bursts.pollFirstEntry();
-      incomplete = true;
+      long evictedNs =
+          bursts.pollFirstEntry().getValue().values().stream()
+              .mapToLong(events -> endNs(events.get(0)))
+              .max()
+              .orElseThrow();
+      completeSince(evictedNs + 1);
     }
+  }
+
+  private static long endNs(JsonNode event) {
+    JsonNode fields = event.path("fields");
+    return fields.path("begin_ns").asLong() + fields.path("duration_ns").asLong();
+  }
+
+  /** States that bursts that ended before a time may be missing. */
+  public void completeSince(long timeNs) {
+    completeSinceNs = Math.max(completeSinceNs, timeNs);
   }
 
   /** Returns the bursts so far. */
@@ -75,7 +89,14 @@ public final class QueueDiagnosis {
               .max(Comparator.comparingLong(QueueReport.Burst::victims))
               .orElseThrow());
     }
-    return new QueueReport(queue, List.copyOf(queries), found, incomplete, verdict(found));
+    boolean incomplete = completeSinceNs > fromNs;
+    return new QueueReport(
+        queue,
+        List.copyOf(queries),
+        found,
+        incomplete,
+        incomplete ? completeSinceNs : 0,
+        verdict(found));
   }
 
   private List<String> verdict(List<QueueReport.Burst> found) {

@@ -8,7 +8,8 @@ import java.util.List;
  * @param queue SWITCH:PORT, as its taps name it
  * @param queries the queries that measured it
  * @param bursts the latest bursts, in order of time
- * @param incomplete true if there were more bursts than are reported
+ * @param incomplete true if there may have been more bursts than are reported
+ * @param completeSinceNs if incomplete, bursts that ended before this time may be missing; else 0
  * @param verdict the finding in words
  */
 public record QueueReport(
@@ -16,6 +17,7 @@ public record QueueReport(
     List<String> queries,
     List<Burst> bursts,
     boolean incomplete,
+    long completeSinceNs,
     List<String> verdict) {
 
   /**

@@ -3,28 +3,26 @@ package io.tapline.control.query;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.compiler.taps.PortNames;
-import io.tapline.control.query.events.EventEntry;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads the bursts of queues from the logs of queries' events. Every call may throw a {@link
- * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Reads the bursts of queues from the logs of queries' events. Thread-safe. Every call may throw a
+ * {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueueBursts {
-  private static final String PARSER = "queue_burst";
-
   /** A queue that packets report (INT): SWITCH-ID:PORT[.QUEUE-ID]. */
   private static final Pattern REPORTED = Pattern.compile("[0-9]+:[0-9]+([.][0-9]+)?");
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private final QueryService queries;
+  private final Map<String, BurstLog> logs = new ConcurrentHashMap<>();
 
   public QueueBursts(QueryService queries) {
     this.queries = queries;
@@ -85,14 +83,17 @@ public final class QueueBursts {
 
   /** Returns the kept queries that report bursts, the latest first. */
   public List<Measuring> measuring() {
-    return queries.list().stream().map(QueryInfo::id).flatMap(this::measuring).toList();
+    List<Measuring> found =
+        queries.list().stream().map(QueryInfo::id).flatMap(this::measuring).toList();
+    logs.keySet().retainAll(found.stream().map(Measuring::query).toList());
+    return found;
   }
 
   private Stream<Measuring> measuring(String query) {
     JsonNode plan = queries.plan(query).orElseGet(MAPPER::createObjectNode);
     boolean parses =
         StreamSupport.stream(plan.path("parsers").spliterator(), false)
-            .anyMatch(parser -> parser.asText().equals(PARSER));
+            .anyMatch(parser -> parser.asText().equals(BurstLog.PARSER));
     List<String> queues =
         StreamSupport.stream(plan.path("queues").spliterator(), false)
             .map(at -> at.path("switch_name").asText() + ":" + at.path("port").asText())
@@ -100,29 +101,20 @@ public final class QueueBursts {
     return parses ? Stream.of(new Measuring(query, queues)) : Stream.empty();
   }
 
-  /** Passes the events of a query's bursts with their queue, in the order of its log. */
-  public void read(String query, BiConsumer<String, JsonNode> sink) {
+  /**
+   * Passes the events of a query's latest bursts with their queue, in the order of its log. It may
+   * pass others of the log as well.
+   *
+   * @param toNs 0 for no end
+   * @return the time from which the bursts between the two times are complete: those that ended
+   *     earlier may be missing; 0 if none is
+   */
+  public long read(String query, long fromNs, long toNs, BiConsumer<String, JsonNode> sink) {
     PortNames ports = ports();
-    long number = 0;
-    for (List<EventEntry> page = queries.events().store().after(query, number);
-        !page.isEmpty();
-        page = queries.events().store().after(query, number)) {
-      for (EventEntry entry : page) {
-        for (JsonNode event : parsed(entry).path("events")) {
-          if (event.path("parser").asText().equals(PARSER)) {
-            sink.accept(ports.place(event.path("fields").path("queue").asText()), event);
-          }
-        }
-      }
-      number = page.get(page.size() - 1).number();
-    }
-  }
-
-  private static JsonNode parsed(EventEntry entry) {
-    try {
-      return MAPPER.readTree(entry.json());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return logs.computeIfAbsent(query, id -> new BurstLog(id, queries.events().store()))
+        .read(
+            fromNs,
+            toNs == 0 ? Long.MAX_VALUE : toNs,
+            event -> sink.accept(ports.place(event.path("fields").path("queue").asText()), event));
   }
 }

@@ -7,8 +7,10 @@ import io.tapline.control.drill.DrillException;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueueBursts;
 import io.tapline.control.query.QueueBursts.Measuring;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 
@@ -36,13 +38,16 @@ final class QueueReporter implements QueueReports {
     QueueDiagnosis diagnosis = new QueueDiagnosis(queue, fromNs, toNs);
     for (Measuring one : queries) {
       diagnosis.addQuery(one.query());
-      bursts.read(
-          one.query(),
-          (found, event) -> {
-            if (found.equals(queue)) {
-              diagnosis.add(one.query(), event);
-            }
-          });
+      diagnosis.completeSince(
+          bursts.read(
+              one.query(),
+              fromNs,
+              toNs,
+              (found, event) -> {
+                if (found.equals(queue)) {
+                  diagnosis.add(one.query(), event);
+                }
+              }));
     }
     return diagnosis.report();
   }
@@ -53,13 +58,19 @@ final class QueueReporter implements QueueReports {
     for (Measuring one : bursts.measuring()) {
       if (allowed.test(one.query())) {
         one.queues().forEach(queue -> of(found, queue, fromNs, toNs).addQuery(one.query()));
-        bursts.read(
-            one.query(),
-            (queue, event) -> {
-              QueueDiagnosis diagnosis = of(found, queue, fromNs, toNs);
-              diagnosis.addQuery(one.query());
-              diagnosis.add(one.query(), event);
-            });
+        Set<String> measured = new HashSet<>(one.queues());
+        long sinceNs =
+            bursts.read(
+                one.query(),
+                fromNs,
+                toNs,
+                (queue, event) -> {
+                  measured.add(queue);
+                  QueueDiagnosis diagnosis = of(found, queue, fromNs, toNs);
+                  diagnosis.addQuery(one.query());
+                  diagnosis.add(one.query(), event);
+                });
+        measured.forEach(queue -> of(found, queue, fromNs, toNs).completeSince(sinceNs));
       }
     }
     return found.values().stream().map(QueueDiagnosis::report).toList();

@@ -162,7 +162,9 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     }
     DiagnoseCommand.verdict(console, report);
     if (report.path("incomplete").asBoolean()) {
-      console.hint("there were more bursts: narrow the time with --from and --to");
+      console.hint(
+          "bursts that ended before %s UTC may be missing: select the time with --from and --to"
+              .formatted(time(report.path("complete_since_ns").asLong())));
     }
   }
 

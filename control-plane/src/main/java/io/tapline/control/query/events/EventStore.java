@@ -19,7 +19,8 @@ import redis.clients.jedis.resps.StreamEntry;
  * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class EventStore {
-  private static final int PAGE = 64;
+  /** Maximum number of entries that a call returns. */
+  public static final int PAGE = 64;
 
   private final JedisPool pool;
 

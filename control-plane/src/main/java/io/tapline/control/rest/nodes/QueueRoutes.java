@@ -77,6 +77,9 @@ public final class QueueRoutes {
     List<QueueReport.Burst> bursts = report.bursts();
     json.set("queries", Json.strings(report.queries()));
     json.put("bursts", bursts.size()).put("incomplete", report.incomplete());
+    if (report.incomplete()) {
+      json.put("complete_since_ns", report.completeSinceNs());
+    }
     if (!bursts.isEmpty()) {
       json.put("latest_ns", bursts.get(bursts.size() - 1).endNs());
       json.put("delay_ns", bursts.stream().mapToLong(QueueReport.Burst::delayNs).max().getAsLong());
