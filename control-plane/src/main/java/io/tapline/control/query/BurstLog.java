@@ -13,8 +13,9 @@ import java.util.stream.StreamSupport;
 
 /**
  * Finds bursts of queues in the log of a query's events by time. It reads each entry once to index
- * it; a search then reads a limited number of pages, however long the log is. Thread-safe. Calls
- * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * it; a search then reads a limited number of pages, regardless of the log's length. Thread-safe.
+ * Calls may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be
+ * reached.
  */
 final class BurstLog {
   static final String PARSER = "queue_burst";

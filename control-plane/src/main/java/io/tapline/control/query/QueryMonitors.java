@@ -14,6 +14,7 @@ import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Sampling;
 import java.io.IOException;
 import java.util.List;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -167,6 +169,19 @@ final class QueryMonitors implements PartPlacement {
         .networkHosts()
         .ifPresent(hosts -> environment.placements().close(host, PartPlans.up(hosts)));
     return current();
+  }
+
+  @Override
+  public Optional<List<Queue>> moveQueues(List<Queue> queues, Set<String> used) {
+    return start
+        .source()
+        .networkHosts()
+        .flatMap(
+            hosts -> {
+              Set<String> free = new TreeSet<>(PartPlans.up(hosts));
+              free.removeAll(used);
+              return environment.placements().moveCopies(query.id(), queues, free);
+            });
   }
 
   @Override

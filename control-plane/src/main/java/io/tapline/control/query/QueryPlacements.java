@@ -16,6 +16,7 @@ import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -133,6 +134,53 @@ final class QueryPlacements {
       return new Copies(found, state.rules(query), "");
     } catch (PlacementException | TooManyRules e) {
       return new Copies(List.of(), List.of(), e.getMessage());
+    }
+  }
+
+  /**
+   * Lets switches copy queues of a query to another host. {@link #mirror} updates the switches.
+   *
+   * @param queues queues that they copy to one host
+   * @param free the hosts that may be used
+   * @return the queues with their new host and marks; empty if nothing changed since no host sees
+   *     both sides of all of them, or switches do not copy all of them
+   */
+  synchronized Optional<List<Queue>> moveCopies(
+      String query, List<Queue> queues, Set<String> free) {
+    if (!copiesFor(query) || queues.stream().anyMatch(queue -> queue.getMark() == 0)) {
+      return Optional.empty();
+    }
+    List<Queue> others = new ArrayList<>(state.copied(query));
+    others.removeAll(queues);
+    List<Queue> unplaced =
+        queues.stream().map(queue -> queue.toBuilder().clearHost().clearMark().build()).toList();
+    Set<String> left = new TreeSet<>(free);
+    try {
+      while (true) {
+        String host = state.place(unplaced.subList(0, 1), left).get(0).getHost();
+        Optional<List<Queue>> moved = moveTo(host, query, unplaced, others);
+        if (moved.isPresent()) {
+          return moved;
+        }
+        left.remove(host);
+      }
+    } catch (PlacementException | TooManyRules e) {
+      LOG.warn("no host can measure the queues of {}: {}", query, e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private Optional<List<Queue>> moveTo(
+      String host, String query, List<Queue> unplaced, List<Queue> others) {
+    try {
+      List<Queue> placed = state.place(unplaced, Set.of(host));
+      List<Queue> all = new ArrayList<>(others);
+      all.addAll(placed);
+      state = state.copy(query, all).after();
+      return Optional.of(placed);
+    } catch (PlacementException | TooManyRules e) {
+      LOG.warn("{} can't measure the queues of {}: {}", host, query, e.getMessage());
+      return Optional.empty();
     }
   }
 

@@ -163,7 +163,10 @@ public final class QueryService implements AutoCloseable {
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
       List<Queue> copied =
-          record.plan().getQueuesList().stream().filter(each -> each.getMark() != 0).toList();
+          record.parts().stream()
+              .flatMap(part -> part.getQueuesList().stream())
+              .filter(each -> each.getMark() != 0)
+              .toList();
       if (!copied.isEmpty()) {
         if (!record.hasEnded()) {
           restoreCopies(record, copied);

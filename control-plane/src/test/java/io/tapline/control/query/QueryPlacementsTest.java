@@ -104,6 +104,35 @@ class QueryPlacementsTest {
   }
 
   @Test
+  void queuesOfALostHostAreCopiedToAnotherOne() {
+    String yaml =
+        """
+        hosts: {web: 10.0.1.1, app: 10.0.1.2, db: 10.0.2.1}
+        network:
+          switches: {leaf1: [web, app], leaf2: [db], spine: []}
+          links: [[leaf1, spine], [leaf2, spine]]
+          ports: {leaf1: {spine: 3, web: 1, app: 2}, leaf2: {spine: 2, db: 1}, spine: {leaf1: 1, leaf2: 2}}
+        """;
+    Inventory inventory = Inventory.fromYaml(yaml);
+    QueryPlacements placements =
+        new QueryPlacements(NetworkSection.fromYaml(yaml, inventory), inventory.ports());
+    List<Queue> queues = List.of(Queue.newBuilder().setSwitchName("leaf1").setPort("3").build());
+    List<Queue> placed = placements.reserveCopies("q", queues, Set.of("web")).queues();
+    assertThat(placed).extracting(Queue::getHost).containsExactly("web");
+    assertThat(placements.moveCopies("q", placed, Set.of("db")))
+        .as("copies of arrivals would cross the queue")
+        .isEmpty();
+    List<Queue> moved = placements.moveCopies("q", placed, Set.of("app", "db")).orElseThrow();
+    assertThat(moved).extracting(Queue::getHost).containsExactly("app");
+    assertThat(moved.get(0).getMark()).as("copies of both hosts differ").isEqualTo(2);
+    assertThat(placements.moveCopies("q", moved, Set.of())).isEmpty();
+    assertThat(placements.moveCopies("q", queues, Set.of("web"))).as("not copied").isEmpty();
+    assertThat(placements.moveCopies("p", moved, Set.of("web"))).as("unknown").isEmpty();
+    placements.release("q");
+    assertThat(placements.copiesFor("q")).isFalse();
+  }
+
+  @Test
   void withoutANetworkThereIsNoNote() {
     QueryPlacements placements = new QueryPlacements(Optional.empty());
     assertThat(placements.reserve("q", to("10.0.1.1/32"), Optional.empty()))

@@ -126,6 +126,11 @@ public final class NetworkState {
     return copies.has(query);
   }
 
+  /** Returns the queues that switches copy for a query, with their hosts and marks. */
+  public List<Queue> copied(String query) {
+    return copies.queues().of(query);
+  }
+
   /**
    * Returns queues with the host that measures each, and the marks of its copies.
    *

@@ -48,6 +48,11 @@ final class QueueCopies {
     return queries.containsKey(query);
   }
 
+  /** Returns the queues of a query, with their marks and hosts. */
+  List<Queue> of(String query) {
+    return queries.getOrDefault(query, List.of());
+  }
+
   /** Adds a query whose queues have marks and hosts: see {@link #place}. */
   QueueCopies with(String query, List<Queue> queues) {
     Map<String, List<Queue>> changed = new LinkedHashMap<>(queries);

@@ -2,6 +2,7 @@ package io.tapline.control.query.monitors;
 
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Queue;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +17,15 @@ public interface PartPlacement {
 
   /** Takes a host out of use and returns the new placement; changes nothing if no other is free. */
   Optional<Map<String, Match>> without(String host);
+
+  /**
+   * Lets another host measure the queues of a part whose host is gone.
+   *
+   * @param used the hosts of all parts of the query, which are not chosen
+   * @return the queues with the new host, the same for all of them; empty if nothing changed since
+   *     no other host can see both sides of all of them
+   */
+  Optional<List<Queue>> moveQueues(List<Queue> queues, Set<String> used);
 
   /**
    * Narrows the mirroring to far ports with this number of zero bits. Returns false and changes

@@ -8,6 +8,7 @@ import io.tapline.control.registry.AssignmentEvents;
 import io.tapline.control.registry.Assignments;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.QueryAccounting;
 import java.io.IOException;
@@ -267,6 +268,10 @@ public final class RemoteMonitors implements QueryMonitor {
   }
 
   private void moveAway(RemotePart part, int epoch) {
+    if (part.plan().getQueuesCount() > 0) {
+      moveQueues(part, epoch);
+      return;
+    }
     Optional<Map<String, Match>> now = placement.without(part.host());
     if (now.isEmpty() || now.get().containsKey(part.host())) {
       LOG.warn("{}: no other host can take over from {}; waiting for it", query, part.host());
@@ -275,12 +280,25 @@ public final class RemoteMonitors implements QueryMonitor {
     }
   }
 
+  /** Moves a part that measures queues to a host to which switches can copy both of their sides. */
+  private void moveQueues(RemotePart part, int epoch) {
+    Optional<List<Queue>> moved =
+        placement.moveQueues(part.plan().getQueuesList(), Set.copyOf(hosts()));
+    if (moved.isEmpty()) {
+      LOG.warn("{}: no other host can measure its queues; waiting for {}", query, part.host());
+      return;
+    }
+    String to = moved.get().get(0).getHost();
+    LOG.warn("{} resumes on {} in place of {}, which is gone", query, to, part.host());
+    reassign(part, epoch, to, part.plan().getMatch(), moved.get());
+  }
+
   /**
    * Resumes a part where its packets are now: on its own host, else on a host without another part.
    */
   private void resume(RemotePart part, int epoch, Optional<Map<String, Match>> now) {
     if (now.isEmpty()) {
-      reassign(part, epoch, part.host(), part.plan().getMatch());
+      reassign(part, epoch, part.host(), part.plan().getMatch(), part.plan().getQueuesList());
       return;
     }
     String to = part.host();
@@ -293,14 +311,14 @@ public final class RemoteMonitors implements QueryMonitor {
       to = free.iterator().next();
       LOG.warn("{} resumes on {} in place of {}, which is gone", query, to, part.host());
     }
-    reassign(part, epoch, to, now.get().get(to));
+    reassign(part, epoch, to, now.get().get(to), part.plan().getQueuesList());
   }
 
   /** Assigns a part again, with the next epoch. */
-  private void reassign(RemotePart part, int epoch, String host, Match match) {
+  private void reassign(RemotePart part, int epoch, String host, Match match, List<Queue> queues) {
     synchronized (moving) {
       String from = part.host();
-      Plan next = part.next(host, match);
+      Plan next = part.next(host, match).toBuilder().clearQueues().addAllQueues(queues).build();
       synchronized (parts) {
         if (part.epoch() != epoch || stopping || end.isDone()) {
           return;

@@ -9,6 +9,7 @@ import io.tapline.control.registry.Assignments;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Queue;
 import io.tapline.schema.rpc.QueryAccounting;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -30,7 +31,8 @@ class RemoteMonitorsTest {
   private static final Match MATCH = Match.getDefaultInstance();
 
   /** One assignment, and the receiver of its host's reports. */
-  private record Told(String how, String host, int epoch, AssignmentEvents events) {}
+  private record Told(
+      String how, String host, int epoch, List<Queue> queues, AssignmentEvents events) {}
 
   /** Records what hosts are sent. */
   private static final class Hosts implements Assignments {
@@ -46,7 +48,7 @@ class RemoteMonitorsTest {
     private boolean add(String how, String host, int epoch, Plan plan, AssignmentEvents events) {
       assertThat(plan.getEpoch()).isEqualTo(epoch);
       assertThat(plan.getMonitors(0).getHost()).isEqualTo(host);
-      return told.add(new Told(how, host, epoch, events));
+      return told.add(new Told(how, host, epoch, plan.getQueuesList(), events));
     }
 
     @Override
@@ -106,6 +108,15 @@ class RemoteMonitorsTest {
     @Override
     public Optional<Map<String, Match>> without(String host) {
       return current();
+    }
+
+    @Override
+    public Optional<List<Queue>> moveQueues(List<Queue> queues, Set<String> used) {
+      assertThat(used).containsExactly("h1");
+      return present.stream()
+          .filter(host -> !used.contains(host))
+          .findFirst()
+          .map(host -> List.of(queues.get(0).toBuilder().setHost(host).setMark(9).build()));
     }
 
     @Override
@@ -232,6 +243,31 @@ class RemoteMonitorsTest {
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
     assertThat(monitors.limit(0.5)).isEqualTo(0.5);
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
+  }
+
+  /** A queue is measured by one monitor, which sees both of its sides. */
+  @Test
+  void theQueuesOfALostHostMoveTogether() throws Exception {
+    Queue queue =
+        Queue.newBuilder().setSwitchName("s1").setPort("2").setHost("h1").setMark(1).build();
+    network.present = List.of("h1", "h3");
+    monitors =
+        RemoteMonitors.start(
+            hosts,
+            "q",
+            List.of(part("h1", 0).toBuilder().addQueues(queue).build()),
+            false,
+            new RemoteMonitors.Bounds(OptionalLong.empty(), 0),
+            network,
+            () -> ready.add("ready"));
+    hosts.next().events().away();
+    Told again = hosts.next();
+    assertThat(again.how()).isEqualTo("move from h1");
+    assertThat(again.host()).isEqualTo("h3");
+    assertThat(again.queues()).containsExactly(queue.toBuilder().setHost("h3").setMark(9).build());
+    assertThat(network.moved.poll()).containsExactly("h3 epoch 2");
+    again.events().running();
+    assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
   }
 
   /** An assignment that can't be recorded is not sent; the next loss starts with the same epoch. */
