@@ -51,7 +51,16 @@ export class DrillDialog {
       results,
     );
     if (!this.element.open) this.element.showModal();
-    if (detail.exemplars.length > 0) void this.ask(detail.exemplars, results);
+    if (detail.exemplars.length > 0) void this.ask(questionOf(detail.exemplars), results);
+  }
+
+  /** Shows the packets that a filter selects in a span of time. */
+  openQuestion(name: string, question: DrillQuestion, returnFocus: () => void): void {
+    this.returnFocus = returnFocus;
+    const results = h("div", { "aria-live": "polite" });
+    fill(this.content, h("h2", { id: "drill-title" }, "Behind ", h("code", {}, name)), h("p", { class: "quiet" }, `${clock(question.from_ns, true)} – ${clock(question.to_ns, true)} UTC`), results);
+    if (!this.element.open) this.element.showModal();
+    void this.ask(question, results);
   }
 
   private exemplars(exemplars: Exemplar[], results: HTMLElement): HTMLElement {
@@ -63,15 +72,14 @@ export class DrillDialog {
         h("td", {}, `${exemplar.src_ip}:${exemplar.src_port}`),
         h("td", {}, `${exemplar.dst_ip}:${exemplar.dst_port}`),
         h("td", { class: "wide" }, exemplar.monitor),
-        h("td", {}, h("button", { type: "button", onclick: () => void this.ask([exemplar], results) }, "only this connection")),
+        h("td", {}, h("button", { type: "button", onclick: () => void this.ask(questionOf([exemplar]), results) }, "only this connection")),
       ),
     );
     const head = ["From (UTC)", "Client", "Server", "Seen by", ""].map((name, at) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: at === 3 ? "wide" : undefined }, name)));
     return h("section", {}, h("h3", {}, "Example connections"), scrolled("Connections", h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
   }
 
-  private async ask(exemplars: Exemplar[], results: HTMLElement): Promise<void> {
-    const question = questionOf(exemplars);
+  private async ask(question: DrillQuestion, results: HTMLElement): Promise<void> {
     fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "progress" }, "Querying all nodes at one snapshot…"));
     try {
       const answer = await this.api.exact<DrillAnswer>("/api/v1/drilldown", { ...question, limit: MOST_ROWS });

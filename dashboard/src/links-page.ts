@@ -9,7 +9,6 @@ import { table } from "./table";
 import type { LinkLoad, MeasuredLink, MeasuredQueue } from "./types";
 
 const LINKS_MS = 1_000;
-// The server reads the logs of all bursts.
 const QUEUES_MS = 10_000;
 const LINKS_EXAMPLE = "PARSE link_load(link=10000000000) FROM * TO * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 const QUEUES_EXAMPLE = "PARSE queue_burst(delay=1ms) FROM * TO * AT leaf1:spine2 PROCESS (top-k)";
@@ -162,6 +161,11 @@ function queryCell(id: string, ended: boolean): HTMLElement {
   return h("td", { class: "wide" }, h("a", { href: `#/queries/${id}` }, id), ended && " (ended)");
 }
 
+/** Returns the address of a queue's page. */
+export function queueHash(queue: string): string {
+  return `#/queues/${queue.replace(":", "/")}`;
+}
+
 function queuesView(queues: MeasuredQueue[]): Child {
   if (queues.length === 0) {
     return h("p", {}, "No query measures queues. An example: ", h("code", {}, QUEUES_EXAMPLE));
@@ -170,7 +174,7 @@ function queuesView(queues: MeasuredQueue[]): Child {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, queue.queue),
+      h("th", { scope: "row" }, h("a", { href: queueHash(queue.queue) }, queue.queue)),
       h("td", { class: "wide" }, queue.neighbour ?? "-"),
       h("td", { class: "number" }, `${number(queue.bursts)}${queue.incomplete ? "+" : ""}`),
       h("td", { class: "number" }, queue.delay_ns === undefined ? "-" : duration(queue.delay_ns)),

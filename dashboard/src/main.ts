@@ -7,6 +7,7 @@ import { NodesPage } from "./nodes-page";
 import type { Page } from "./page";
 import { QueriesPage } from "./queries-page";
 import { QueryPage } from "./query-page";
+import { QueuePage } from "./queue-page";
 import { WatchesPage } from "./watches-page";
 
 const THEME = "tapline.theme";
@@ -21,6 +22,8 @@ const bar = new LinkBar(api, () => page?.recovered?.());
 function open(hash: string): Page {
   const query = /^#\/queries\/([a-z0-9-]+)$/.exec(hash);
   if (query) return new QueryPage(api, query[1]);
+  const queue = /^#\/queues\/([\w.-]+)\/([\w.-]+)$/.exec(hash);
+  if (queue) return new QueuePage(api, `${queue[1]}:${queue[2]}`);
   if (hash === "#/links") return new LinksPage(api);
   if (hash === "#/nodes") return new NodesPage(api);
   if (hash === "#/watches") return new WatchesPage(api);
@@ -33,7 +36,7 @@ function navigate(): void {
   page = open(location.hash);
   document.title = `${page.title} · Tapline`;
   for (const link of links) {
-    const here = link.hash === location.hash || (link.hash === "#/queries" && page.element && !PAGES.some(([hash]) => hash === location.hash));
+    const here = link.hash === location.hash || (link.hash === "#/links" && page instanceof QueuePage) || (link.hash === "#/queries" && !(page instanceof QueuePage) && !PAGES.some(([hash]) => hash === location.hash));
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

@@ -210,10 +210,33 @@ export interface MeasuredQueue {
   queries: string[];
   bursts: number;
   incomplete: boolean;
+  complete_since_ns?: number;
   latest_ns?: number;
   delay_ns?: number;
   victims: number;
   lost: number;
+  verdict: string[];
+}
+
+export interface Burst {
+  begin_ns: number;
+  end_ns: number;
+  delay_ns: number;
+  peak_bytes: number;
+  victims: number;
+  lost: number;
+  culprits: { source: string; destination: string; share: number }[];
+  victim_flows: { source: string; destination: string; packets: number; delay_ns: number; waited_ns: number }[];
+  /** Selects the packets of the main culprits and victims in drill-down. */
+  filter: string;
+}
+
+export interface QueueDiagnosis {
+  queue: string;
+  queries: string[];
+  bursts: Burst[];
+  incomplete: boolean;
+  complete_since_ns: number;
   verdict: string[];
 }
 
