@@ -50,7 +50,7 @@ test("without the depth, only the flows are stacked", () => {
   expect([column!.depth, column!.other, column!.layers[0].height]).toEqual([null, null, 500]);
 });
 
-test("only the latest windows are kept, however long a gap is", () => {
+test("only the latest windows are kept, regardless of the length of a gap", () => {
   const { slots } = contentsOf("s1:2", 100 * MS, [flow(1e9, 1, 1), flow(1e15, 1, 2)], null);
   expect(slots.map((slot) => slot?.endNs)).toEqual([1e15]);
 });

@@ -44,7 +44,7 @@ export interface WindowRow extends Row {
 export interface Layer {
   flow: string;
   key: Row["key"];
-  /** Most bytes that a packet of the flow found of its own flow. */
+  /** Maximum number of bytes of the flow that one of its packets found in the queue. */
   bytes: number;
   /** The same, scaled down if the flows' maxima exceed the depth: they are of different packets. */
   height: number;

@@ -128,7 +128,7 @@ class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
         Value::u64(event.processor),
         Value::string(event.grouped ? "group" : "all"),
         event.grouped ? Value::string(event.group) : Value::absent(FieldType::kString),
-        event.at_least ? Value::absent(FieldType::kF64) : Value::f64(event.value),
+        Value::f64(event.value),
         Value::f64(event.value),
         event.at_least ? Value::absent(FieldType::kF64) : Value::f64(event.value),
         Value::i64(event.window_start_ns),

@@ -113,6 +113,7 @@ class QueryTriggers final : public trigger::EventSink {
     const GroupText group(channel.by, event.group);
     const bool told_apart = event.scope == EventScope::kGroup;
     const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
+    const bool may_grow = event.ready_ns < event.window_end_ns;
     TupleHeader header;
     header.time_ns = out_->now_ns();
     header.src_ip = event.group.src_ip();
@@ -120,12 +121,13 @@ class QueryTriggers final : public trigger::EventSink {
     header.dst_ip = event.group.dst_ip();
     header.dst_port = event.group.dst_port();
     header.queries = query_;
-    out_->emit_event(header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
-                              told_apart ? Value::string(group.view()) : Value::absent(FieldType::kString),
-                              known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64),
-                              bound(event.value.low), bound(event.value.high), Value::i64(event.window_start_ns),
-                              Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
-                              Value::boolean(event.partial || event.window_end_ns > ended_ns_)});
+    out_->emit_event(
+        header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
+                 told_apart ? Value::string(group.view()) : Value::absent(FieldType::kString),
+                 known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
+                 may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
+                 Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
+                 Value::boolean(event.partial || event.window_end_ns > ended_ns_)});
   }
 
  private:
@@ -238,7 +240,7 @@ class TriggerParser final : public Parser {
 const Schema& TriggerParser::schema() const {
   static const Schema schema = {
       .name = "trigger",
-      .description = "Windows that meet the condition of a trigger that the monitor tests on packets",
+      .description = "Windows that meet the condition of a trigger that the monitor tests",
       .layer = Layer::kTransport,
       .fields = {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
                  {"scope", FieldType::kString, "",
@@ -246,7 +248,7 @@ const Schema& TriggerParser::schema() const {
                  optional({"group", FieldType::kString, "", "Names and values of its fields"}),
                  optional({"value", FieldType::kF64, "", "The compared value; absent if only its bounds are known"}),
                  optional({"low", FieldType::kF64, "", "The value is at least this"}),
-                 optional({"high", FieldType::kF64, "", "The value is at most this"}),
+                 optional({"high", FieldType::kF64, "", "The value is at most this; absent if it may still grow"}),
                  {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, since the epoch"},
                  {"window_end_ns", FieldType::kI64, "ns", "Its end: the first nanosecond after it"},
                  {"certain", FieldType::kBool, "",

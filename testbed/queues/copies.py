@@ -17,7 +17,7 @@ import truth
 
 MARK = bytes.fromhex("027a9100")
 ETHERNET, UDP = 14, 17
-EPISODE_NS = 300_000_000  # a condition that was false for so long begins anew
+EPISODE_NS = 300_000_000  # a condition that was false for so long begins again
 LASTING_NS = 20_000_000  # two intervals of the query: a tuple reports the packet that waited longest, not each packet
 
 
@@ -66,7 +66,7 @@ def errors(pairs, offset_ns, polls):
 def onsets(pairs, offset_ns, delay_ns, share):
   """Returns the source and time of each departure by which the condition began to be true, if it was true for LASTING_NS.
 
-  Evaluates definition 3.1 anew.
+  Evaluates definition 3.1 independently of the parsers.
   """
   own, all_bytes, first, episodes = collections.Counter(), 0, 0, collections.defaultdict(list)
   for number, (before, after) in enumerate(pairs):
