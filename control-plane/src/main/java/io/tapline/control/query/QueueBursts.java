@@ -33,8 +33,8 @@ public final class QueueBursts {
    * report it, need not be in the network.
    *
    * @return the queue as AT or its tuples name it
-   * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or the
-   *     port; the message lists what exists
+   * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or
+   *     the port; the message lists what exists
    */
   public String resolve(String written) {
     String[] parts = written.split(":", -1);
