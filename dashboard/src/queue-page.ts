@@ -13,6 +13,8 @@ import type { Burst, Query, QueryBrief, QueueDiagnosis } from "./types";
 const REFRESH_MS = 2_000;
 const MOST_ROWS = 2_000;
 const MOST_BURSTS = 20;
+// The times of bursts lack the constant difference of the taps, and hosts stamp their copies themselves.
+const AROUND_NS = 1e6;
 
 export class QueuePage implements Page {
   readonly title: string;
@@ -187,8 +189,7 @@ export class QueuePage implements Page {
     const latest = bursts.slice(-MOST_BURSTS).reverse();
     const rows = latest.map((burst) => {
       const open = h("button", { type: "button" }, "Packets");
-      // Numbers of this size are exact to 256 ns.
-      const question = { filter: burst.filter, from_ns: burst.begin_ns - 1000, to_ns: burst.end_ns + 1000 };
+      const question = { filter: burst.filter, from_ns: burst.begin_ns - AROUND_NS, to_ns: burst.end_ns + AROUND_NS };
       open.addEventListener("click", () => this.drill.openQuestion(`the burst at ${clock(burst.begin_ns, true)}`, question, () => open.focus()));
       return h(
         "tr",
@@ -205,7 +206,7 @@ export class QueuePage implements Page {
     return h(
       "div",
       { class: "stack" },
-      table("Bursts", ["Begin (UTC)", "Longest wait", "Peak", "Culprits", "Victims", "Packets"], [1, 2], [2], rows),
+      table("Bursts of the queue", ["Begin (UTC)", "Longest wait", "Peak", "Culprits", "Victims", "Packets"], [1, 2], [2], rows),
       left && h("p", { class: "quiet" }, `The latest ${number(latest.length)} of ${number(bursts.length)} bursts${incomplete ? `; those before ${clock(complete_since_ns, true)} may be missing` : ""}.`),
     );
   }
