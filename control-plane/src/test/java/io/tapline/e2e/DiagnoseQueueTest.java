@@ -4,8 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests the diagnosis of a burst that fills a queue between two taps of interfaces, while its query
@@ -14,6 +21,14 @@ import org.junit.jupiter.api.Test;
 @MakesNetworkDevices
 class DiagnoseQueueTest {
   private static final long PATIENCE_MS = 60_000;
+
+  /** Type of a packet's block in a pcapng file, and the offset of its frame. */
+  private static final int ENHANCED_PACKET = 6;
+
+  private static final int FRAME = 28;
+
+  /** Offset of the source port in a frame without a tag and with a short IP header. */
+  private static final int SOURCE_PORT = 14 + 20;
 
   /**
    * Sends 40 datagrams into the first interface at once, three of four from port 40003, and into
@@ -46,6 +61,8 @@ class DiagnoseQueueTest {
       for i in range(20): crosses(2000 + i)
       """;
 
+  @TempDir Path folder;
+
   private final String name = "tq" + ProcessHandle.current().pid() % 1_000_000;
 
   private static boolean run(String... command) throws Exception {
@@ -70,9 +87,16 @@ class DiagnoseQueueTest {
     assumeTrue(System.getProperty("user.name").equals("root"), "SKIPPED: links need root");
     String arrivals = link("a");
     String departures = link("d");
+    String address = "127.0.0.1:" + Server.freePort();
+    Process node = node(arrivals, address);
     try (Server server =
         Server.start(
-            "--tap", "s1:2:arrivals=" + arrivals, "--tap", "s1:2:departures=" + departures)) {
+            "--tap",
+            "s1:2:arrivals=" + arrivals,
+            "--tap",
+            "s1:2:departures=" + departures,
+            "--multilog",
+            "queue=" + address)) {
       Cli.Result unmeasured = diagnose(server, "s1:2");
       assertThat(unmeasured.exitCode()).isEqualTo(1);
       assertThat(unmeasured.stderr()).contains("no query has measured bursts at s1:2");
@@ -93,6 +117,7 @@ class DiagnoseQueueTest {
       assertThat(report.path("bursts").get(0).path("victims").asLong()).isBetween(20L, 40L);
       assertThat(Cli.run("diagnose", "queue", "s1:2", "--server", server.url()).stdout())
           .contains("one flow filled the queue: 10.99.1.2:40003 > 10.99.2.2:7000");
+      assertThat(packets(server)).isEqualTo(Map.of(40002, 10L, 40003, 30L));
       Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
       server.awaitState(id, "stopped");
       assertThat(diagnose(server, "s1:2").expectSuccess().json().get(0).path("bursts"))
@@ -106,9 +131,44 @@ class DiagnoseQueueTest {
       assertThat(Cli.run("diagnose", "queue", "--server", server.url()).expectSuccess().stdout())
           .contains("longest wait ms", "s1:2");
     } finally {
+      node.destroy();
+      node.waitFor();
       run("ip", "link", "delete", arrivals);
       run("ip", "link", "delete", departures);
     }
+  }
+
+  /** Starts a MultiLog node that keeps the packets that arrive at the queue. */
+  private Process node(String networkInterface, String address) throws Exception {
+    return new ProcessBuilder(
+            Cli.root().resolve("build/bin/tapline-multilog").toString(),
+            "--node",
+            "queue",
+            "--listen",
+            address,
+            "--memory-mib",
+            "64",
+            "--interface",
+            networkInterface)
+        .redirectError(folder.resolve("node.log").toFile())
+        .start();
+  }
+
+  /** Returns the number of packets by source port in the file of the burst's packets. */
+  private Map<Integer, Long> packets(Server server) throws Exception {
+    Path file = folder.resolve("burst.pcapng");
+    Cli.run("diagnose", "queue", "s1:2", "--pcapng", file.toString(), "--server", server.url())
+        .expectSuccess();
+    ByteBuffer blocks = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
+    Map<Integer, Long> packets = new TreeMap<>();
+    for (int at = 0; at < blocks.limit(); at += blocks.getInt(at + 4)) {
+      if (blocks.getInt(at) == ENHANCED_PACKET) {
+        int high = blocks.get(at + FRAME + SOURCE_PORT) & 0xff;
+        int low = blocks.get(at + FRAME + SOURCE_PORT + 1) & 0xff;
+        packets.merge(high << 8 | low, 1L, Long::sum);
+      }
+    }
+    return packets;
   }
 
   private static Cli.Result diagnose(Server server, String queue) throws Exception {

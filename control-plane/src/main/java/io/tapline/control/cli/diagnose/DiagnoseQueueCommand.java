@@ -41,6 +41,12 @@ import picocli.CommandLine.Parameters;
       "--pcapng needs MultiLog nodes that keep the packets of hosts."
     })
 final class DiagnoseQueueCommand implements Callable<Integer> {
+  /**
+   * The burst's times lack the constant difference of the taps, and a host stamps its copy of a
+   * packet itself.
+   */
+  private static final long AROUND_NS = 1_000_000;
+
   private final Console console;
 
   @Parameters(
@@ -147,8 +153,8 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
   private static ObjectNode packets(JsonNode burst) {
     ObjectNode request = ApiClient.MAPPER.createObjectNode();
     request.set("filter", burst.path("filter"));
-    request.set("from_ns", burst.path("begin_ns"));
-    request.set("to_ns", burst.path("end_ns"));
+    request.put("from_ns", burst.path("begin_ns").asLong() - AROUND_NS);
+    request.put("to_ns", burst.path("end_ns").asLong() + AROUND_NS);
     return request;
   }
 
