@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHROMIUM, ROOT, run, until } from "./programs";
+import { QueueLink } from "./queue-link";
 import { openBrowser, openTab, Tapline } from "./tapline";
 import { gateway, obstacle } from "./web-link";
 
@@ -402,6 +403,44 @@ describe.skipIf(why !== "")("dashboard", () => {
       expect(look.errors).toEqual([]);
     } finally {
       await look.page.close();
+    }
+  });
+
+  test("a queue shows its contents by flow, its bursts, and the packets of a flow", async () => {
+    await tapline.killServer();
+    const link = new QueueLink();
+    link.open();
+    const node = await tapline.startNode("queue", link.arrivals);
+    await tapline.startServer("--tap", `s1:2:arrivals=${link.arrivals}`, "--tap", `s1:2:departures=${link.departures}`, ...node.options);
+    const look = await openTab(context);
+    try {
+      await look.page.goto(`${tapline.url}/#/queues/s1/2`);
+      await look.page.getByText("No query reports the bursts of this queue").waitFor();
+      await look.page.getByRole("button", { name: "Submit this query" }).click();
+      await look.page.getByText("No packet has left the queue yet.").waitFor();
+      const { queries } = await tapline.json("/api/v1/queries");
+      await until("it runs", async () => (await tapline.json(`/api/v1/queries/${queries[0].id}`)).state === "running");
+      link.send();
+      const columns = look.page.locator(".queue-chart .column");
+      await until("all intervals are shown", async () => (await columns.count()) >= 20 && (await look.page.locator(".queue-chart .gap").count()) >= 2);
+      const victims = look.page.getByRole("region", { name: "Bursts of the queue" }).locator("tbody tr").first();
+      expect(await victims.textContent()).toContain("10.99.1.2:40003 > 10.99.2.2:7000: 1 packet");
+      const { rows } = await tapline.json(`/api/v1/queries/${queries[0].id}/results?processor=1`);
+      const depths = rows.map(({ value }: any) => value).filter((value: any) => value !== null);
+      const heights = await columns.evaluateAll((all) => all.map((column) => [...column.children].reduce((sum, part) => sum + parseFloat((part as HTMLElement).style.height), 0)));
+      const most = Math.max(...depths);
+      heights.forEach((height, at) => expect(height, `column ${at}`).toBeCloseTo((100 * depths.at(at - heights.length)!) / most, 3));
+      expect(await violations(look.page)).toEqual([]);
+      await look.page.locator(".queue-chart .selected .flow-2").click();
+      const headers = look.page.getByRole("region", { name: "Headers" }).locator("tbody tr");
+      await headers.first().waitFor();
+      const flow = (await look.page.locator("#drill-title code").textContent())!.split(" > ");
+      for (const header of await headers.allTextContents()) for (const end of flow) expect(header).toContain(end);
+      expect(look.errors).toEqual([]);
+    } finally {
+      await look.page.close();
+      await node.end();
+      link.close();
     }
   });
 

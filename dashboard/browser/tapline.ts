@@ -44,6 +44,13 @@ export class Tapline {
     });
   }
 
+  /** Starts another MultiLog node. Returns the options with which a server reads it. */
+  async startNode(name: string, networkInterface: string): Promise<{ options: string[]; end: () => Promise<void> }> {
+    const address = `127.0.0.1:${await freePort()}`;
+    const node = new Program(this.folder.path, name, join(ROOT, "build/bin/tapline-multilog"), "--node", name, "--listen", address, "--interface", networkInterface);
+    return { options: ["--multilog", `${name}=${address}`], end: () => node.end() };
+  }
+
   private get tokens(): string {
     return join(this.folder.path, "tokens.yaml");
   }
