@@ -1,14 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "parsers/api/parser.h"
 #include "parsers/queues/departure_headers.h"
-#include "parsers/queues/queue_contents.h"
+#include "parsers/queues/flow_intervals.h"
 #include "parsers/queues/queue_input.h"
 #include "parsers/queues/queue_settings.h"
 
@@ -31,43 +29,28 @@ class FlowMeter final : private queues::MatchSink {
   };
 
   FlowMeter(const Settings& settings, queues::QueueSource source)
-      : settings_(settings), contents_(settings.contents(source), nullptr), input_(source, settings.match(), this) {}
+      : settings_(settings), flows_(settings.contents(source)), input_(source, settings.match(), this) {}
 
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);
   void hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out);
-  void miss(int64_t time_ns) { contents_.miss(time_ns + settings_.max_delay_ns); }
+  void miss(int64_t time_ns) { flows_.miss(time_ns + settings_.max_delay_ns); }
   void finish() { input_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
   bool pending() const { return !input_.idle(); }
 
  private:
-  struct Flow {
-    queues::DepartureHeader latest;
-    queues::Finding finding;  // the contents found by the packet that waited longest
-    int64_t delay_ns = 0;
-    uint64_t packets = 0, bytes = 0;
-    uint64_t lost = 0;  // packets that never left
-    uint64_t error_bytes = 0;
-    bool cut = false;
-    bool active = false;  // in this interval
-    // Sums since the flow received its number: subtracts the part that earlier intervals reported.
-    uint64_t waited_before_ns = 0, blamed_before_ns = 0;
-  };
-
-  void pass(const queues::Passage& passage) override;
-  void never_left(const queues::View& arrival) override;
+  void pass(const queues::Passage& passage) override { flows_.add(passage, headers_.take(passage.tag)); }
+  // An arrival identifies its flow by the key alone. If no packet of a flow leaves, only its losses are known, which
+  // queue_depth counts.
+  void never_left(const queues::View& arrival) override { flows_.lose(arrival.flow_key); }
   void drop(uint32_t tag) override { headers_.take(tag); }
-  Flow& active_flow(const queues::Finding& found);
-  void emit(const std::string& queue, uint64_t queries, uint32_t number, Flow& flow, Emitter& out);
+  void emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow, Emitter& out) const;
 
   Settings settings_;
-  queues::QueueContents contents_;
+  queues::FlowIntervals flows_;
   queues::QueueInput input_;
   queues::DepartureHeaders headers_;
-  std::vector<Flow> flows_;
-  std::vector<uint32_t> active_;
-  uint64_t without_room_ = 0;  // packets of flows without a separate entry
 };
 
 }  // namespace tapline

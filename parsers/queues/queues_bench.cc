@@ -3,12 +3,12 @@
 //
 //   queues_bench           2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
 //   queues_bench --check   fewer packets of 1,000 flows; fails if the exact contents cost more than five times as much
-//   as
-//                          the sketch in the same run, or matching as well more than ten times
+//                          as the sketch in the same run, or with matching more than ten times as much
 //
 //   pass       reads each view
 //   contents   QueueContents from triples, without bursts
-//   bursts     the same with busy periods and their culprits
+//   flows      the same, summed by flow in intervals of 1 ms, as queue_flows does
+//   bursts     contents with busy periods and their culprits
 //   match      TapMatcher from views
 //   both       matching, then contents
 //   hops       HopSequencer from hops as telemetry reports them, captured up to 1 ms out of order, then contents
@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parsers/queues/flow_intervals.h"
 #include "parsers/queues/hop_sequencer.h"
 #include "parsers/queues/queue_contents.h"
 #include "parsers/queues/snapshots.h"
@@ -159,6 +160,19 @@ Costs measure(uint32_t flows, size_t packets) {
   };
   Costs costs;
   costs.contents_ns = report("contents", [&] { add_all(nullptr); });
+  // As queue_flows does, with intervals of a millisecond.
+  report("flows", [&] {
+    FlowIntervals intervals(options);
+    const DepartureHeader header = {};
+    int64_t end_ns = 0;
+    for (const Passage& passage : passages) {
+      if (passage.departure_ns >= end_ns) {
+        intervals.close([](const FlowIntervals::Flow& flow) { looked_at += flow.finding.own_bytes; });
+        end_ns = passage.departure_ns + 1'000'000;
+      }
+      intervals.add(passage, header);
+    }
+  });
   report("bursts", [&] { add_all(&no_bursts); });
   report("match", [&] {
     Counted counted;
