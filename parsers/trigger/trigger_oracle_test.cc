@@ -190,7 +190,7 @@ TEST(TriggerOracle, SilentGroupsAreTheModels) {
 TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
   constexpr int64_t kMostNs = 2'000'000;
   size_t early = 0, at_end = 0;
-  for (uint32_t seed = 0; seed < seeds(400) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < seeds(150) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Input input = random_input(seed, {.triggers = 1 + seed % 60, .samples = 800, .alerts = seed % 2 == 0});
     const Recorder recorder = record_steadily(input, small_options());
@@ -207,8 +207,8 @@ TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
       ++(event.ready_ns < event.window_end_ns ? early : at_end);
     }
   }
-  EXPECT_GT(early, 1000u) << "the test tests little";
-  EXPECT_GT(at_end, 100u) << "the test tests little";
+  EXPECT_GT(early, 300u) << "the test tests little";
+  EXPECT_GT(at_end, 30u) << "the test tests little";
 }
 
 // Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
