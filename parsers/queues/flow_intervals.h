@@ -39,7 +39,7 @@ class FlowIntervals {
       ++without_room_;
       return;
     }
-    Flow& flow = active_flow(found);
+    Flow& flow = active_flow(found, passage.arrival_known);
     flow.latest = header;
     ++flow.packets;
     flow.bytes += passage.bytes;
@@ -60,7 +60,8 @@ class FlowIntervals {
   // Ends the interval: calls report(const Flow&) for each of its flows.
   template <typename Report>
   void close(Report report) {
-    for (Flow& flow : active_) {
+    for (size_t i = 0; i < count_; ++i) {
+      Flow& flow = active_[i];
       Sums& before = before_[flow.number];
       const Sums now = {contents_.waits().waited_ns(flow.number), contents_.waits().blamed_ns(flow.number)};
       flow.waited_ns = now.waited_ns - before.waited_ns;
@@ -70,7 +71,7 @@ class FlowIntervals {
       slots_[flow.number] = 0;
       contents_.release(flow.number);
     }
-    active_.clear();
+    count_ = 0;
   }
 
   // Packets of flows without a separate entry, since the last call.
@@ -81,7 +82,7 @@ class FlowIntervals {
     uint64_t waited_ns = 0, blamed_ns = 0;
   };
 
-  Flow& active_flow(const Finding& found) {
+  Flow& active_flow(const Finding& found, bool arrival_known) {
     if (found.flow >= slots_.size()) {
       slots_.resize(found.flow + found.flow / 2 + 1);
       before_.resize(slots_.size());
@@ -90,16 +91,23 @@ class FlowIntervals {
     uint32_t& slot = slots_[found.flow];
     if (slot != 0) return active_[slot - 1];
     contents_.hold(found.flow);
-    Flow& flow = active_.emplace_back();
+    if (count_ == active_.size()) active_.emplace_back();
+    Flow& flow = active_[count_];
+    slot = static_cast<uint32_t>(++count_);
+    // The first packet sets the header, and the finding if its arrival is known.
     flow.number = found.flow;
-    slot = static_cast<uint32_t>(active_.size());
+    flow.delay_ns = 0;
+    flow.packets = flow.bytes = flow.lost = flow.error_bytes = 0;
+    flow.cut = false;
+    if (!arrival_known) flow.finding = {};
     return flow;
   }
 
   QueueContents contents_;
   std::vector<uint32_t> slots_;  // by number: the place in active_ plus 1; 0: no packet in this interval
   std::vector<Sums> before_;     // by number: the sums that earlier intervals reported
-  std::vector<Flow> active_;
+  std::vector<Flow> active_;     // the first count_ are the interval's; the others keep their memory
+  size_t count_ = 0;
   uint64_t without_room_ = 0;
 };
 
