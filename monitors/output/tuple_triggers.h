@@ -56,7 +56,7 @@ class TupleTriggers {
   // Tests the windows that end by `time_ns`: no earlier tuple follows. All of the query's packets are seen since
   // `watched_since_ns`.
   void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
-  // As above; then tests the open windows, which are partial.
+  // Does the same, then tests the open windows, which are partial.
   void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
 
  private:
@@ -79,9 +79,9 @@ class TupleTriggers {
     const Schema* schema = nullptr;
     uint32_t parser = 0;
     size_t most_groups = 0;
-    int64_t end_ns = INT64_MIN;  // of the open pane
+    int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
-    std::map<int64_t, uint64_t> losses = {};  // when the panes of a window began, by their start
+    std::map<int64_t, uint64_t> losses = {};  // losses when each pane of the window began, by the pane's start
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
@@ -95,8 +95,7 @@ class TupleTriggers {
   static bool cooled(const Watch& watch, const Group& group);
 
   std::vector<Watch> watches_;
-  std::string key_;   // of the current tuple
-  std::string text_;  // of the current event's group
+  std::string key_;  // group of the current tuple
 };
 
 }  // namespace tapline

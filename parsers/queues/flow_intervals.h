@@ -13,22 +13,22 @@ namespace tapline::queues {
 // The flows of one queue in the current interval, from its passages in order of departure. Not thread-safe.
 //
 // The sums of an interval lie one after another, in the order of the flows' first packets, so that a packet's sums stay
-// in the cache however many flows the queue knows:
+// in the cache regardless of the number of flows that the queue knows:
 //
 //   number of the flow ─▶ slots_ (4 bytes each) ─▶ active_
 class FlowIntervals {
  public:
   struct Flow {
-    uint32_t number = 0;              // in the queue's contents
-    DepartureHeader latest;           // of the flow's latest packet
+    uint32_t number = 0;              // its number in the queue's contents
+    DepartureHeader latest;           // header of the flow's latest packet
     Finding finding;                  // the contents found by the packet that waited longest
-    int64_t delay_ns = 0;             // of that packet
-    uint64_t packets = 0, bytes = 0;  // that left
+    int64_t delay_ns = 0;             // wait of that packet
+    uint64_t packets = 0, bytes = 0;  // packets that left
     uint64_t lost = 0;                // packets that never left
     uint64_t error_bytes = 0;         // the maximum of all findings
     bool cut = false;                 // true if some finding is
-    uint64_t waited_ns = 0;           // in sum, by the flow's packets
-    uint64_t blamed_ns = 0;           // in sum, by all packets while one of the flow's was sent
+    uint64_t waited_ns = 0;           // total wait of the flow's packets
+    uint64_t blamed_ns = 0;           // total wait of all packets while one of the flow's was sent
   };
 
   explicit FlowIntervals(const ContentsOptions& options) : contents_(options, nullptr) {}
@@ -104,8 +104,8 @@ class FlowIntervals {
   }
 
   QueueContents contents_;
-  std::vector<uint32_t> slots_;  // by number: the place in active_ plus 1; 0: no packet in this interval
-  std::vector<Sums> before_;     // by number: the sums that earlier intervals reported
+  std::vector<uint32_t> slots_;  // index in active_ plus 1, by flow number; 0: no packet in this interval
+  std::vector<Sums> before_;     // sums that earlier intervals reported, by flow number
   std::vector<Flow> active_;     // the first count_ are the interval's; the others keep their memory
   size_t count_ = 0;
   uint64_t without_room_ = 0;

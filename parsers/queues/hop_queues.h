@@ -36,7 +36,7 @@ class HopQueues {
   static constexpr int64_t kIdleNs = 30 * kNsPerSecond;
   // Longest time from a departure to the packet's capture, including the difference of the two clocks.
   static constexpr int64_t kMostAgeNs = 10 * kNsPerSecond;
-  // How far a switch's clock may be ahead of the monitor's.
+  // Longest time by which a switch's clock may be ahead of the monitor's.
   static constexpr int64_t kMostAheadNs = kNsPerSecond;
 
   // Calls use(const QueueHop&) for each usable hop of the packet, in path order. Before a number goes to another queue,
@@ -141,7 +141,7 @@ class HopQueues {
 
   static constexpr int64_t kSearchNs = kNsPerMs;
 
-  std::unordered_map<uint64_t, uint32_t> numbers_;  // by key
+  std::unordered_map<uint64_t, uint32_t> numbers_;  // a queue's number, by its key
   std::vector<Queue> queues_;
   int64_t next_search_ns_ = INT64_MIN;
   HopStatistics statistics_;

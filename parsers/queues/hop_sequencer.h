@@ -10,10 +10,10 @@
 namespace tapline::queues {
 
 struct SequencerOptions {
-  // How much later than others of its queue a hop may be captured, because its packet took a longer path or waited in
+  // A hop may be captured this much later than others of its queue, because its packet took a longer path or waited in
   // later queues.
   int64_t hold_ns = 100'000'000;
-  uint32_t max_hops = 1 << 15;  // that wait, 40 bytes each
+  uint32_t max_hops = 1 << 15;  // hops that wait at a time, 40 bytes each
 };
 
 // Each hop is passed on, late, repeated, or still waiting.

@@ -75,7 +75,7 @@ TEST(Hops, PassInOrderOfDepartureOnceEach) {
     sequencer.finish();
     std::set<std::pair<int64_t, uint64_t>> expected;
     for (const Reported& hop : hops) expected.insert({hop.departure_ns, hop.digest});
-    // Of packets with the same time, one may be captured after the other has passed.
+    // Two packets may have the same time, and one is captured after the other has passed.
     ASSERT_EQ(sequencer.statistics().late, 0u);
     ASSERT_EQ(passages.passed.size(), expected.size());
     auto next = expected.begin();

@@ -81,7 +81,7 @@ struct ReportedHop {
   int64_t arrival_ns, captured_ns;
 };
 
-// In order of capture.
+// Returns the hops in order of capture.
 std::vector<ReportedHop> hops_of(const std::vector<Passage>& passages) {
   std::mt19937_64 random(1);
   std::vector<ReportedHop> hops;
@@ -160,7 +160,7 @@ Costs measure(uint32_t flows, size_t packets) {
   };
   Costs costs;
   costs.contents_ns = report("contents", [&] { add_all(nullptr); });
-  // As queue_flows does, with intervals of a millisecond.
+  // Does what queue_flows does, with intervals of a millisecond.
   report("flows", [&] {
     FlowIntervals intervals(options);
     const DepartureHeader header = {};

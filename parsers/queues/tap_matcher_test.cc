@@ -230,7 +230,7 @@ TEST(TapMatcher, ALateStampLosesNoPacket) {
   EXPECT_EQ(matcher.statistics().matched, kPackets);
   EXPECT_EQ(matcher.statistics().never_left, 0u);
   EXPECT_EQ(matcher.statistics().never_came, 0u);
-  // Those behind the late one contradict the order of the queue.
+  // The packets after the late one contradict the order of the queue.
   EXPECT_EQ(matcher.statistics().ambiguous, 6u);
   ASSERT_EQ(kept.passages.size(), static_cast<size_t>(kPackets));
   for (const Passage& passage : kept.passages) EXPECT_TRUE(passage.arrival_known);

@@ -131,7 +131,7 @@ class Kept final : public MatchSink {
   void never_left(const View&) override { ++left_behind; }
   std::vector<Passage> passages;
   uint64_t left_behind = 0;
-  uint64_t in_queue = 0;  // in the end
+  uint64_t in_queue = 0;  // packets in the queue at the end
 };
 
 MatchStatistics match(const Traffic& traffic, bool fifo, Kept* kept) {

@@ -101,7 +101,7 @@ class Sweep {
   };
   // A trigger without groups whose condition is tested in the open window.
   struct Limit {
-    uint32_t word;   // of a counter
+    uint32_t word;   // index of a counter's word
     uint64_t least;  // the count to look at it again; kNever: not in this window
   };
   static constexpr uint64_t kNever = Window::kListed;
@@ -174,9 +174,9 @@ class Sweep {
   uint64_t lost_packets_ = 0;  // in the window
   Window* open_ = nullptr;     // to be looked at
   int64_t look_ns_ = 0;
-  int64_t looked_ns_ = 0;  // when the current look began
+  int64_t looked_ns_ = 0;  // start of the current look
   int64_t next_look_ns_ = INT64_MIN;
-  uint32_t look_steps_ = 0;  // of the current look
+  uint32_t look_steps_ = 0;  // steps of the current look
   size_t look_until_ = 0;    // number of cells that were touched when the look began
   size_t part_ = 0;          // position within the phase
   uint32_t place_ = 0;

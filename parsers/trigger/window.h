@@ -34,7 +34,7 @@ class Window {
   bool blind = false;         // nothing was counted, as no window was free; may span several windows
   uint64_t packets = 0;       // that counted in it
   uint64_t lost_packets = 0;  // known not to be counted
-  int64_t latest_ns = 0;      // of its packets
+  int64_t latest_ns = 0;      // time of its latest packet
   // Groups with counts that reach a limit of the channel and have not been looked at since.
   std::vector<uint32_t> reached;
 

@@ -13,7 +13,7 @@ struct HopRecord {
   uint32_t switch_id = 0;
   uint16_t ingress_port = 0, egress_port = 0;  // ns-3's numbers of the node's interfaces
   uint8_t queue_id = 0;                        // class of service
-  uint32_t queue_packets = 0;                  // that the packet found in the port's queues
+  uint32_t queue_packets = 0;                  // packets that this one found in the port's queues
   uint64_t entered_ns = 0, left_ns = 0;
 };
 
@@ -28,7 +28,7 @@ class TelemetryTag final : public ns3::Tag {
 
   // Known only to the simulation: the sender had sent these bytes before.
   bool again = false;
-  uint16_t ingress_port = 0;    // of the switch that processes the packet now
+  uint16_t ingress_port = 0;    // ingress port of the switch that processes the packet now
   std::vector<HopRecord> hops;  // in path order
 };
 

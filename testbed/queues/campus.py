@@ -11,7 +11,7 @@ QUERY = f"PARSE queue_burst(delay=5ms) FROM * TO * AT {QUEUE} LIMIT 1h SAMPLE * 
 INPUTS = ("--tap", f"{QUEUE}:arrivals=to-source", "--tap", f"{QUEUE}:departures=to-target")
 TESTS, FIRST_TEST, FIRST_OTHER = 5, 6001, 5001
 OTHERS, OTHER_MBIT = 20, 0.1
-TEST_MBIT = 1.6  # of each test, on average
+TEST_MBIT = 1.6  # mean rate of each test
 OUT_OF_ORDER = 2  # packets that may count as lost, since several cores stamped them out of order
 PATIENCE_S = 10
 MAIN_SHARE = 0.05  # smallest share of a main culprit

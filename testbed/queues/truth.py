@@ -3,7 +3,7 @@ import collections
 import struct
 from dataclasses import dataclass
 
-REORDERING_NS = 1_000_000  # by which Tapline permits that taps differ from the order of the queue
+REORDERING_NS = 1_000_000  # maximum difference of a tap from the order of the queue that Tapline permits
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ struct Alert {
     return in_force;
   }
 
-  const Expression* condition = nullptr;  // in the last window
+  const Expression* condition = nullptr;  // condition of the last window
   int64_t last_met_ns = -1;
   std::optional<int64_t> began_ns;
   uint32_t in_a_row = 0;
