@@ -48,6 +48,8 @@ class CollectorTest {
       to, rate, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
       out = socket.create_connection((to, 9000))
       out.setsockopt(socket.SOL_SOCKET, 47, rate)  # SO_MAX_PACING_RATE
+      # A port's first interval begins with its first packet: here, with those that open the connection.
+      time.sleep(1.5)
       end = time.monotonic() + seconds
       while time.monotonic() < end:
           out.send(bytes(20_000))
