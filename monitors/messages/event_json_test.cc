@@ -40,7 +40,7 @@ TEST(EventJsonTest, MapsAreObjects) {
   EXPECT_EQ(event_json(status),
             R"({"event":"query_ended","query":"q","accounting":{"packets_in":3,"packets_out":0,"bytes_in":0,)"
             R"("tuples_in":0,"tuples_out":0,"sampling_rate":0.0,"dropped":{"packets":{"unsampled":3},"tuples":{},)"
-            R"("stream_bytes":{},"flows":{}}},"lost":false})");
+            R"("stream_bytes":{},"flows":{}},"packets_polled":0},"lost":false})");
 }
 
 TEST(EventJsonTest, ListsAreArrays) {

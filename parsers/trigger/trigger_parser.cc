@@ -257,8 +257,8 @@ const Schema& TriggerParser::schema() const {
       .main_fields = {"trigger"},
       .value_field = "value",
       .events = true,
-      .example = {"0", "group", "src_ip=127.0.0.1", "11311.000000", "11311.000000", "11311.000000",
-                  "1795304162000000000", "1795304163000000000", "true", "true"},
+      .example = {"0", "group", "src_ip=10.1.0.12", "1001.000000", "1001.000000", "-", "1795204791000000000",
+                  "1795204792000000000", "true", "false"},
   };
   return schema;
 }
