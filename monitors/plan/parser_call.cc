@@ -18,7 +18,7 @@ struct Unit {
   int64_t size;
 };
 
-// In ns, and in bytes.
+// Durations are in nanoseconds, sizes in bytes.
 constexpr std::array<Unit, 5> kDurations = {
     {{"h", 3600 * kNsPerSecond}, {"m", 60 * kNsPerSecond}, {"s", kNsPerSecond}, {"ms", kNsPerMs}, {"us", kNsPerUs}}};
 constexpr std::array<Unit, 5> kSizes = {

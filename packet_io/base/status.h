@@ -52,7 +52,7 @@ class [[nodiscard]] Status {
   const std::string& message() const { return message_; }
   std::optional<size_t> position() const { return position_; }
   int exit_code() const { return ok() ? 0 : code_ == Code::kUsage ? 2 : 1; }
-  // As in the error event of a program: "user", "resources" or "internal".
+  // Returns the kind that error events contain: "user", "resources" or "internal".
   const char* kind() const {
     switch (code_) {
       case Code::kResources:

@@ -60,7 +60,10 @@ public interface MergeableAggregate {
     return true;
   }
 
-  /** Returns true if PROCESS may name it; else it is only part of other processors. */
+  /**
+   * Returns true if a query may name this aggregate in PROCESS. Otherwise only other processors use
+   * it.
+   */
   default boolean isProcessor() {
     return true;
   }

@@ -219,7 +219,7 @@ public final class DrillService implements AutoCloseable {
   /**
    * Returns the aggregate of the headers that match; the request's limit applies to its groups.
    *
-   * @throws DrillException if the question is invalid, or no node answers
+   * @throws DrillException if the request is invalid, or no node answers
    */
   public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
     return numbers(snapshot(request), request, aggregate);

@@ -70,7 +70,7 @@ public final class HostTable {
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**
-   * A table.
+   * Creates a table.
    *
    * @param switchOfAddress datapath by IPv4 address, for the inventory's addresses
    */
