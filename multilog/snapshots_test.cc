@@ -175,8 +175,8 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   EXPECT_FALSE(*log->unfreeze(kept.id));
   EXPECT_EQ(visible(), 2u);
 
-  // Only unfreeze() detects the end of the first freeze; a reader detects that of the second, and another freeze() that
-  // of the third.
+  // unfreeze() detects the end of the first freeze, a reader that of the second, and another freeze() that of the
+  // third.
   const FreezeToken unnoticed = *log->freeze(1);
   wait();
   EXPECT_FALSE(*log->unfreeze(unnoticed.id));

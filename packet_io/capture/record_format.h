@@ -1,7 +1,7 @@
 // Parses records of pcap and pcapng captures from bytes. Does no I/O.
 //
 // The caller asks a format for the next record, passing the available bytes; the format returns what it found in them.
-// It keeps only what a file's headers declared (byte order, interfaces), and never the position of the bytes.
+// Its state is what a file's headers declare (byte order, interfaces); the caller tracks the position in the file.
 #pragma once
 
 #include <cstddef>

@@ -93,7 +93,7 @@ enum class LossReason : uint8_t {
   kParserMemoryFull,     // flows: a parser's own state is full
   kInvalidTuple,         // tuples: a plug-in's tuples that violate its schema
   kPluginLeftOut,        // flows: not passed to a plug-in that is disabled
-  kTelemetryUnusable,    // flows: hops of packets, whose telemetry lacks or contradicts what a parser needs
+  kTelemetryUnusable,    // flows: hops in packets whose telemetry is incomplete or contradictory
 };
 inline constexpr int kLossReasons = 10;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };

@@ -12,8 +12,8 @@ namespace tapline::queues {
 
 struct MatchOptions {
   int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; then an arrival is given up
-  // A departure waits this long for an arrival that is delivered or stamped later. Also how much later than the order
-  // of the queue a packet may be stamped without others being counted as lost.
+  // A departure waits this long for an arrival that is delivered or stamped later. If a packet is stamped out of the
+  // queue's order by at most this time, no other packet counts as lost.
   int64_t settle_ns = 1'000'000;
   // The maximum delay of a tap's delivery, and the maximum difference between the order of departures and of arrivals.
   int64_t reordering_ns = 100'000;

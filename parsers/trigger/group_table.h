@@ -97,7 +97,7 @@ class GroupTable {
     entry->next = size_;
     made->bucket = kNoBucket;
     made->older = (buckets() + place)->number & 0xffffff;
-    first->counter()[kTouched] = 0;  // what Window::reached knows about the group does not include this counter
+    first->counter()[kTouched] = 0;  // Window::reached has not seen this counter yet
     return made;
   }
 

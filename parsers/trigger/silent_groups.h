@@ -11,8 +11,8 @@
 
 namespace tapline::trigger {
 
-// The groups whose silence a channel's triggers test: those that had packets in one of the last kWindows windows, and
-// those that a trigger's filter names. Only triggers with a condition that is true without packets remember groups.
+// The groups whose silence a channel's triggers test: groups with packets in one of the last kWindows windows, and
+// groups named by a trigger's filter. Only triggers with a condition that is true without packets remember groups.
 // Their number is bounded. Not thread-safe.
 class SilentGroups {
  public:
