@@ -47,8 +47,8 @@ final class TrafficCollectors {
 
   /**
    * Returns the traffic that switches can copy for a query; without collectors if no agent has taps
-   * of switches. If several agents have a tap of a switch, the agent whose name sorts first receives
-   * the copies.
+   * of switches. If several agents have a tap of a switch, the agent whose name sorts first
+   * receives the copies.
    *
    * @param monitorsAt hosts with a separate port for copies at a switch
    */
