@@ -15,10 +15,10 @@ void BurstMeter::hop(queues::View view, int64_t arrival_ns, const Packet& packet
 }
 
 void BurstMeter::pass(const queues::Passage& passage) {
-  const queues::DepartureHeader& header = headers_.take(passage.tag);
   const uint32_t flow = contents_.add(passage).flow;
   if (flow >= latest_.size()) latest_.resize(flow + flow / 2 + 1);
-  latest_[flow] = header;
+  latest_[flow] = headers_[passage.tag];
+  headers_.free(passage.tag);
 }
 
 // Flows without a separate entry have no names.

@@ -58,7 +58,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
 
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }
-  void drop(uint32_t tag) override { headers_.take(tag); }
+  void drop(uint32_t tag) override { headers_.free(tag); }
   void burst(const queues::Burst& burst) override;
   static void emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out);
 

@@ -14,7 +14,10 @@ void FlowMeter::hop(queues::View view, int64_t arrival_ns, const Packet& packet,
 
 void FlowMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
   input_.advance(out.now_ns());
-  flows_.close([&](const queues::FlowIntervals::Flow& flow) { emit(queue, queries, flow, out); });
+  flows_.close([&](const queues::FlowIntervals::Flow& flow) {
+    emit(queue, queries, flow, out);
+    headers_.free(flow.tag);
+  });
   const uint64_t without_room = flows_.take_without_room();
   if (without_room != 0) out.lose(LossReason::kParserMemoryFull, without_room, queries);
 }
@@ -23,15 +26,16 @@ void FlowMeter::emit(const std::string& queue, uint64_t queries, const queues::F
                      Emitter& out) const {
   const queues::Finding& found = flow.finding;
   if (flow.delay_ns < settings_.delay_ns || found.share() < settings_.share) return;
-  TupleHeader header = flow.latest.header;
+  const queues::DepartureHeader& first = headers_[flow.tag];
+  TupleHeader header = first.header;
   header.time_ns = out.now_ns();
   header.queries = queries;
-  out.emit(header, {Value::string(queue), Value::boolean(flow.latest.from_client),
-                    Value::u64(static_cast<uint64_t>(flow.delay_ns)), Value::u64(found.own_bytes),
-                    Value::u64(found.own_packets), Value::u64(found.queue_bytes), Value::u64(found.flows),
-                    Value::f64(found.share()), Value::u64(flow.packets), Value::u64(flow.bytes),
-                    Value::u64(flow.waited_ns), Value::u64(flow.blamed_ns), Value::u64(flow.lost),
-                    flow.cut ? Value::absent(FieldType::kU64) : Value::u64(flow.error_bytes)});
+  out.emit(header,
+           {Value::string(queue), Value::boolean(first.from_client), Value::u64(static_cast<uint64_t>(flow.delay_ns)),
+            Value::u64(found.own_bytes), Value::u64(found.own_packets), Value::u64(found.queue_bytes),
+            Value::u64(found.flows), Value::f64(found.share()), Value::u64(flow.packets), Value::u64(flow.bytes),
+            Value::u64(flow.waited_ns), Value::u64(flow.blamed_ns), Value::u64(flow.lost),
+            flow.cut ? Value::absent(FieldType::kU64) : Value::u64(flow.error_bytes)});
 }
 
 }  // namespace tapline

@@ -40,11 +40,13 @@ class FlowMeter final : private queues::MatchSink {
   bool pending() const { return !input_.idle(); }
 
  private:
-  void pass(const queues::Passage& passage) override { flows_.add(passage, headers_.take(passage.tag)); }
+  void pass(const queues::Passage& passage) override {
+    if (!flows_.add(passage)) headers_.free(passage.tag);
+  }
   // An arrival identifies its flow by the key alone. If no packet of a flow leaves, only its losses are known, which
   // queue_depth counts.
   void never_left(const queues::View& arrival) override { flows_.lose(arrival.flow_key); }
-  void drop(uint32_t tag) override { headers_.take(tag); }
+  void drop(uint32_t tag) override { headers_.free(tag); }
   void emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow, Emitter& out) const;
 
   Settings settings_;

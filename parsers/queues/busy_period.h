@@ -37,11 +37,6 @@ class BusyPeriod {
     int64_t max_ns = 0, sum_ns = 0;
   };
 
-  // Makes room for a flow whose number is new to the period.
-  void admit(uint32_t flow) {
-    if (flow >= of_flow_.size()) of_flow_.resize(flow + flow / 2 + 1);
-  }
-
   // Starts a new period after `bytes_before` bytes left: all sums are 0. REQUIRES: the window is empty.
   void restart(uint64_t bytes_before) {
     ++period_;
@@ -112,6 +107,7 @@ class BusyPeriod {
   };
 
   OfFlow& of(uint32_t flow) {
+    if (flow >= of_flow_.size()) of_flow_.resize(flow + flow / 2 + 1);
     OfFlow& own = of_flow_[flow];
     if (own.period != period_) {
       own = {};

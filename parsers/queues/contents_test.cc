@@ -148,10 +148,10 @@ void expect_waits(const std::vector<Passage>& passages) {
   uint64_t unknown_ns = 0, all_waited_ns = 0, all_blamed_ns = 0;
   std::map<uint64_t, uint64_t> blamed_ns = blame_of(passages, &unknown_ns);
   for (const auto& [key, flow] : flows) {
-    ASSERT_EQ(contents.waits().waited_ns(flow), waited_ns[key]);
-    ASSERT_EQ(contents.waits().blamed_ns(flow), blamed_ns[key]);
+    ASSERT_EQ(contents.flows()[flow].waited_ns, waited_ns[key]);
+    ASSERT_EQ(contents.waits().blamed_ns(contents.flows()[flow]), blamed_ns[key]);
     all_waited_ns += waited_ns[key];
-    all_blamed_ns += contents.waits().blamed_ns(flow);
+    all_blamed_ns += contents.waits().blamed_ns(contents.flows()[flow]);
   }
   ASSERT_EQ(contents.waits().unknown_ns(), unknown_ns);
   ASSERT_EQ(all_waited_ns, all_blamed_ns + unknown_ns);

@@ -13,7 +13,7 @@ struct DepartureHeader {
   bool from_client = false;
 };
 
-// Keeps the headers of unsettled departures, by tag (View::tag). The matcher bounds their number.
+// Keeps the headers of departures that are needed later, by tag (View::tag).
 class DepartureHeaders {
  public:
   // Returns the tag.
@@ -30,11 +30,8 @@ class DepartureHeaders {
     return tag;
   }
 
-  // Frees the tag. The header is valid until the next call.
-  const DepartureHeader& take(uint32_t tag) {
-    free_.push_back(tag);
-    return kept_[tag];
-  }
+  const DepartureHeader& operator[](uint32_t tag) const { return kept_[tag]; }
+  void free(uint32_t tag) { free_.push_back(tag); }
 
  private:
   std::vector<DepartureHeader> kept_;

@@ -6,8 +6,8 @@
 
 namespace tapline::queues {
 
-// The latest departures of a queue in order, by number: 24 bytes each. The ring grows up to its bound, then drops the
-// oldest ones. Not thread-safe.
+// The latest departures of a queue in order, by number: 24 bytes each, and the one before them. The ring grows up to
+// its bound. Not thread-safe.
 class DepartureLog {
  public:
   struct Departure {
@@ -22,21 +22,20 @@ class DepartureLog {
   uint64_t first() const { return first_; }
   uint64_t end() const { return end_; }
   bool empty() const { return first_ == end_; }
-  bool full() const { return end_ - first_ >= max_packets_; }
+  bool full() const { return end_ - first_ + 1 >= max_packets_; }
   const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
-  // The link was free for this packet at that time, when the previous packet departed. `first_start_ns` is the start of
-  // the first one.
-  int64_t start_ns(uint64_t number) const { return number == first_ ? first_start_ns_ : (*this)[number - 1].time_ns; }
+  // The link was free for this packet at that time, when the previous packet departed. `first_start_ns` of push() is
+  // the start of the first one.
+  int64_t start_ns(uint64_t number) const { return (*this)[number - 1].time_ns; }
 
   // REQUIRES: !full(); time_ns is not below that of the previous departure.
   void push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
-    if (end_ - first_ == ring_.size()) grow();
-    if (end_ == 0) first_start_ns_ = first_start_ns;
+    if (end_ - first_ >= mask_) grow(first_start_ns);
     ring_[end_++ & mask_] = {time_ns, bytes_, flow, bytes};
     bytes_ += bytes;
   }
-  void pop_front() { first_start_ns_ = (*this)[first_++].time_ns; }
+  void pop_front() { ++first_; }
 
   // Number of the first departure at that time or later.
   uint64_t at_or_after(int64_t time_ns) const {
@@ -51,6 +50,8 @@ class DepartureLog {
     }
     return low;
   }
+  int64_t service_ns(uint64_t number) const { return (*this)[number].time_ns - start_ns(number); }
+
   // Bytes that left between two times, as far as the log reaches back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
     return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
@@ -63,9 +64,14 @@ class DepartureLog {
 
   uint64_t bytes_before(uint64_t number) const { return number == end_ ? bytes_ : (*this)[number].bytes_before; }
 
-  void grow() {
+  void grow(int64_t first_start_ns) {
     std::vector<Departure> larger(std::max<size_t>(ring_.size() * 2, kFirstPackets));
-    for (uint64_t number = first_; number < end_; ++number) larger[number & (larger.size() - 1)] = (*this)[number];
+    if (ring_.empty()) {
+      larger.back().time_ns = first_start_ns;
+    } else {
+      for (uint64_t number = first_ - 1; number != end_; ++number)
+        larger[number & (larger.size() - 1)] = (*this)[number];
+    }
     ring_ = std::move(larger);
     mask_ = ring_.size() - 1;
   }
@@ -75,7 +81,6 @@ class DepartureLog {
   uint64_t mask_ = 0;  // ring size - 1; ring_.size() would take a division by 24
   uint64_t first_ = 0, end_ = 0;
   uint64_t bytes_ = 0;
-  int64_t first_start_ns_ = 0;
 };
 
 }  // namespace tapline::queues

@@ -2,9 +2,24 @@
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tapline::queues {
+
+// A flow of a queue: its entry in the FlowTable, its traffic in the QueueWindow, its account in the WaitLedger, and its
+// place in the current interval of FlowIntervals. One cache line, since each packet needs most of it.
+struct alignas(64) QueueFlow {
+  uint64_t key = 0;
+  uint32_t references = 0;
+  uint32_t next_free = 0;
+  uint64_t window_bytes = 0;
+  uint32_t window_packets = 0;
+  uint32_t interval_place = 0;  // 0: no packet in this interval
+  uint64_t waited_ns = 0;
+  uint64_t settled_ns = 0;
+  uint64_t service_ns = 0;
+};
 
 // Gives each flow a small number, an index for the arrays of per-flow counts. A number stays with its flow while
 // references to it exist, and is then reused. Not thread-safe.
@@ -14,82 +29,109 @@ class FlowTable {
  public:
   static constexpr uint32_t kOthers = 0;
 
-  explicit FlowTable(uint32_t max_flows) : max_flows_(max_flows), buckets_(std::bit_ceil(uint64_t{max_flows} + 1)) {
-    slots_.emplace_back();
+  explicit FlowTable(uint32_t max_flows)
+      : max_flows_(max_flows), max_entries_(2 * std::bit_ceil(uint64_t{max_flows})), entries_(kFirstEntries) {
+    flows_.emplace_back();
   }
 
-  // Adds a reference to the flow, which it may create: then *is_new is set, and array elements of its number are stale.
-  // `key` is a keyed hash: its low bits select the bucket.
-  uint32_t hold(uint64_t key, bool* is_new) {
+  // Adds a reference to the flow, which it may create. `key` is a keyed hash: its low bits select the entry.
+  uint32_t hold(uint64_t key) {
     const uint32_t found = find(key);
-    *is_new = false;
-    if (found != kOthers) {
-      ++slots_[found].holds;
-      return found;
-    }
-    const uint32_t flow = take();
-    if (flow == kOthers) {
-      ++without_room_;
-      return kOthers;
-    }
-    uint32_t& first = bucket(key);
-    slots_[flow] = {key, 1, first};
-    first = flow;
-    *is_new = true;
-    ++size_;
-    return flow;
+    if (found == kOthers) return create(key);
+    ++flows_[found].references;
+    return found;
   }
 
   // REQUIRES: the flow has a reference.
-  void hold_again(uint32_t flow) { slots_[flow].holds += flow != kOthers; }
+  void hold_again(uint32_t flow) { flows_[flow].references += flow != kOthers; }
 
   void release(uint32_t flow) {
-    if (flow == kOthers || --slots_[flow].holds != 0) return;
-    uint32_t* link = &bucket(slots_[flow].key);
-    while (*link != flow) link = &slots_[*link].next;
-    *link = slots_[flow].next;
-    slots_[flow].next = free_;
+    if (flow == kOthers || --flows_[flow].references != 0) return;
+    uint64_t i = flows_[flow].key & mask();
+    while (entries_[i].flow != flow) i = (i + 1) & mask();
+    remove(i);
+    flows_[flow].next_free = free_;
     free_ = flow;
     --size_;
   }
 
   // kOthers if the flow has no number.
   uint32_t find(uint64_t key) const {
-    uint32_t flow = buckets_[key & (buckets_.size() - 1)];
-    while (flow != kOthers && slots_[flow].key != key) flow = slots_[flow].next;
-    return flow;
+    uint64_t i = key & mask();
+    while (entries_[i].flow != kOthers && !is(entries_[i], key)) i = (i + 1) & mask();
+    return entries_[i].flow;
   }
 
-  void prefetch(uint64_t key) const { __builtin_prefetch(&buckets_[key & (buckets_.size() - 1)]); }
+  void prefetch(uint64_t key) const { __builtin_prefetch(&entries_[key & mask()]); }
 
-  uint64_t key_of(uint32_t flow) const { return slots_[flow].key; }
+  QueueFlow& operator[](uint32_t flow) { return flows_[flow]; }
+  const QueueFlow& operator[](uint32_t flow) const { return flows_[flow]; }
   uint32_t size() const { return size_; }
-  uint32_t max_flows() const { return max_flows_; }
+  bool full() const { return size_ == max_flows_; }
   uint64_t without_room() const { return without_room_; }  // references for which kOthers was returned
 
  private:
-  struct Slot {
-    uint64_t key = 0;
-    uint32_t holds = 0;
-    uint32_t next = kOthers;  // in the bucket, or in the free list
+  // An entry repeats a part of its flow's key, so that a search seldom reads other flows.
+  struct Entry {
+    uint32_t key_low = 0;
+    uint32_t flow = kOthers;
   };
+  // At least two entries for each flow, and more while there are few flows: a search or removal then seldom reads a
+  // second one, which is hard to predict.
+  static constexpr uint64_t kEntriesPerFlow = 16;
+  static constexpr uint64_t kFirstEntries = 1024;
 
-  uint32_t& bucket(uint64_t key) { return buckets_[key & (buckets_.size() - 1)]; }
+  uint64_t mask() const { return entries_.size() - 1; }
+  bool is(const Entry& entry, uint64_t key) const {
+    return entry.key_low == static_cast<uint32_t>(key) && flows_[entry.flow].key == key;
+  }
 
-  uint32_t take() {
-    if (free_ != kOthers) {
-      const uint32_t flow = free_;
-      free_ = slots_[flow].next;
-      return flow;
+  uint32_t create(uint64_t key) {
+    uint32_t flow = free_;
+    if (flow != kOthers) {
+      free_ = flows_[flow].next_free;
+    } else if (flows_.size() <= max_flows_) {
+      flow = static_cast<uint32_t>(flows_.size());
+      flows_.emplace_back();
+      if (flows_.size() * kEntriesPerFlow > entries_.size() && entries_.size() < max_entries_) grow();
+    } else {
+      ++without_room_;
+      return kOthers;
     }
-    if (slots_.size() > max_flows_) return kOthers;
-    slots_.emplace_back();
-    return static_cast<uint32_t>(slots_.size() - 1);
+    flows_[flow] = {.key = key, .references = 1};
+    insert({static_cast<uint32_t>(key), flow});
+    ++size_;
+    return flow;
+  }
+
+  void insert(Entry entry) {
+    uint64_t i = entry.key_low & mask();
+    while (entries_[i].flow != kOthers) i = (i + 1) & mask();
+    entries_[i] = entry;
+  }
+
+  // Moves later entries back, so that none is separated from its place by an empty one.
+  void remove(uint64_t empty) {
+    for (uint64_t i = (empty + 1) & mask(); entries_[i].flow != kOthers; i = (i + 1) & mask()) {
+      const uint64_t distance = (i - entries_[i].key_low) & mask();
+      if (distance < ((i - empty) & mask())) continue;
+      entries_[empty] = entries_[i];
+      empty = i;
+    }
+    entries_[empty] = {};
+  }
+
+  void grow() {
+    const std::vector<Entry> before = std::exchange(entries_, std::vector<Entry>(entries_.size() * 2));
+    for (const Entry& entry : before) {
+      if (entry.flow != kOthers) insert(entry);
+    }
   }
 
   uint32_t max_flows_;
-  std::vector<uint32_t> buckets_;
-  std::vector<Slot> slots_;  // by flow; the first one is kOthers
+  uint64_t max_entries_;
+  std::vector<Entry> entries_;    // open addressing; the size is a power of two
+  std::vector<QueueFlow> flows_;  // by number; the first one is kOthers
   uint32_t free_ = kOthers;
   uint32_t size_ = 0;
   uint64_t without_room_ = 0;

@@ -6,6 +6,10 @@
 namespace tapline::queues {
 namespace {
 
+// Trimming many departures at once costs less than one after each packet. For the same reason, add() has what it calls
+// for each packet inlined.
+constexpr uint64_t kTrimEvery = 32;
+
 using Flows = std::vector<Burst::Flow>;
 
 Flows::iterator at_most(Flows& flows, size_t count) {
@@ -39,71 +43,55 @@ QueueContents::QueueContents(const ContentsOptions& options, BurstSink* bursts)
       max_delay_(std::max<int64_t>(options.across_classes_decay_ns, 1)),
       cut_until_ns_(options.incomplete ? INT64_MAX : INT64_MIN) {}
 
-Finding QueueContents::add(const Passage& passage) {
-  bool is_new = false;
-  const uint32_t flow = flows_.hold(passage.flow_key, &is_new);
-  if (is_new) admit(flow);
-  if (log_.full()) make_room();
-  const int64_t earliest_ns = passage.arrival_known ? passage.arrival_ns : passage.earliest_ns;
-  log_.push(passage.departure_ns, earliest_ns, flow, passage.bytes);
-  const uint64_t number = log_.end() - 1;
-
-  int64_t from_ns = earliest_ns;
-  if (options_.across_classes_decay_ns > 0) {
-    if (passage.arrival_known) max_delay_.observe(passage.departure_ns, passage.delay_ns());
-    from_ns = passage.departure_ns - max_delay_.delay_ns();
-  }
-  move(from_ns, number);
-  if (passage.arrival_known) {
-    waits_.settle(log_, number, passage.arrival_ns);
-  } else {
-    waits_.add(log_, number, passage.earliest_ns);
-  }
-  Finding found = finding(passage, flow, from_ns);
-  found.is_new = is_new;
-  if (bursts_ != nullptr) follow_period(passage, found);
-  trim(std::min(from_ns, passage.earliest_ns));
-  return found;
-}
-
-void QueueContents::admit(uint32_t flow) {
-  window_.admit(flow);
-  waits_.admit(flow);
-  if (bursts_ != nullptr) period_.admit(flow);
-}
-
 void QueueContents::finish() {
   if (bursts_ == nullptr) return;
   close_period();
 }
 
 void QueueContents::make_room() {
-  window_.give_up_first(log_, [this](const auto& departure) {
-    if (bursts_ != nullptr) period_.left(departure);
-  });
-  waits_.give_up_first(log_);
+  window_.evict_first(log_, flows_, [this](QueueFlow& flow, uint64_t number) { left(flow, number); });
+  if (separate_waits())
+    waits_range_.evict_first(
+        log_, [this](uint64_t number) { waits_.left(flows_[log_[number].flow], log_.service_ns(number)); });
   const auto& oldest = log_[log_.first()];
   miss(oldest.time_ns);
-  ++given_up_;
+  ++evicted_;
   hold_period_flows();
   flows_.release(oldest.flow);
   log_.pop_front();
 }
 
-void QueueContents::move(int64_t from_ns, uint64_t end) {
-  if (bursts_ == nullptr) return window_.move(log_, from_ns, end);
+// Moves the window to the departures from from_ns on, and the ledger's to those from the packet's arrival on.
+[[gnu::always_inline]] inline void QueueContents::move(int64_t from_ns, int64_t arrival_ns, uint64_t end) {
   window_.move(
-      log_, from_ns, end, [this](const auto& departure) { period_.entered(departure); },
-      [this](const auto& departure) { period_.left(departure); });
+      log_, flows_, from_ns, end, [this](QueueFlow& flow, uint64_t number) { entered(flow, number); },
+      [this](QueueFlow& flow, uint64_t number) { left(flow, number); });
+  if (!separate_waits()) return;
+  waits_range_.move(
+      log_, arrival_ns, end,
+      [this](uint64_t number) { waits_.entered(flows_[log_[number].flow], log_.service_ns(number)); },
+      [this](uint64_t number) { waits_.left(flows_[log_[number].flow], log_.service_ns(number)); });
 }
 
-Finding QueueContents::finding(const Passage& passage, uint32_t flow, int64_t from_ns) const {
+[[gnu::always_inline]] inline void QueueContents::entered(QueueFlow& flow, uint64_t number) {
+  if (!separate_waits()) waits_.entered(flow, log_.service_ns(number));
+  if (bursts_ != nullptr) period_.entered(log_[number]);
+}
+
+[[gnu::always_inline]] inline void QueueContents::left(QueueFlow& flow, uint64_t number) {
+  if (!separate_waits()) waits_.left(flow, log_.service_ns(number));
+  if (bursts_ != nullptr) period_.left(log_[number]);
+}
+
+[[gnu::always_inline]] inline Finding QueueContents::finding(const Passage& passage, uint32_t flow,
+                                                             int64_t from_ns) const {
+  const QueueFlow& own = flows_[flow];
   Finding found;
   found.flow = flow;
-  found.queue_bytes = window_.all().bytes;
-  found.queue_packets = window_.all().packets;
-  found.own_bytes = window_.of(flow).bytes;
-  found.own_packets = window_.of(flow).packets;
+  found.queue_bytes = window_.bytes(log_);
+  found.queue_packets = window_.packets();
+  found.own_bytes = own.window_bytes;
+  found.own_packets = own.window_packets;
   found.flows = window_.flows();
   found.arrival_known = passage.arrival_known;
   found.cut = from_ns <= cut_until_ns_;
@@ -137,7 +125,7 @@ void QueueContents::close_period() {
     burst_.flows = static_cast<uint32_t>(period_.flows().size());
     for (const uint32_t flow : period_.flows()) {
       const BusyPeriod::Culprit bytes = period_.culprit(flow);
-      burst_.reported.push_back({flows_.key_of(flow), flow, bytes, period_.waits(flow), false});
+      burst_.reported.push_back({flows_[flow].key, flow, bytes, period_.waits(flow), false});
       burst_.all.direct += bytes.direct;
       burst_.all.indirect += bytes.indirect;
       burst_.all.original += bytes.original;
@@ -157,12 +145,36 @@ void QueueContents::hold_period_flows() {
 }
 
 // Drops departures for which no later packet can have waited.
-void QueueContents::trim(int64_t from_ns) {
-  const uint64_t needed = std::min(window_.begin(), waits_.begin());
+[[gnu::always_inline]] inline void QueueContents::trim(int64_t from_ns) {
+  const uint64_t needed =
+      separate_waits() ? std::min(window_.range().begin(), waits_range_.begin()) : window_.range().begin();
   while (log_.first() < needed && log_[log_.first()].time_ns < from_ns - options_.reordering_ns) {
     flows_.release(log_[log_.first()].flow);
     log_.pop_front();
   }
+}
+
+Finding QueueContents::add(const Passage& passage) {
+  const uint32_t flow = flows_.hold(passage.flow_key);
+  if (log_.full()) make_room();
+  const int64_t earliest_ns = passage.arrival_known ? passage.arrival_ns : passage.earliest_ns;
+  log_.push(passage.departure_ns, earliest_ns, flow, passage.bytes);
+  const uint64_t number = log_.end() - 1;
+
+  int64_t from_ns = earliest_ns;
+  if (options_.across_classes_decay_ns > 0) {
+    if (passage.arrival_known) max_delay_.observe(passage.departure_ns, passage.delay_ns());
+    from_ns = passage.departure_ns - max_delay_.delay_ns();
+  }
+  move(from_ns, earliest_ns, number);
+  if (passage.arrival_known) {
+    const uint64_t first = separate_waits() ? waits_range_.begin() : window_.range().begin();
+    waits_.settle(passage, flows_[flow], log_.start_ns(number), flows_[log_[first].flow], log_.start_ns(first));
+  }
+  const Finding found = finding(passage, flow, from_ns);
+  if (bursts_ != nullptr) follow_period(passage, found);
+  if (number % kTrimEvery == 0 || flows_.full() || log_.full()) trim(std::min(from_ns, passage.earliest_ns));
+  return found;
 }
 
 }  // namespace tapline::queues

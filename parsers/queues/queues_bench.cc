@@ -163,14 +163,13 @@ Costs measure(uint32_t flows, size_t packets) {
   // Does what queue_flows does, with intervals of a millisecond.
   report("flows", [&] {
     FlowIntervals intervals(options);
-    const DepartureHeader header = {};
     int64_t end_ns = 0;
     for (const Passage& passage : passages) {
       if (passage.departure_ns >= end_ns) {
         intervals.close([](const FlowIntervals::Flow& flow) { looked_at += flow.finding.own_bytes; });
         end_ns = passage.departure_ns + 1'000'000;
       }
-      intervals.add(passage, header);
+      looked_at += intervals.add(passage);
     }
   });
   report("bursts", [&] { add_all(&no_bursts); });

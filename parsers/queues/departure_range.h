@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "parsers/queues/departure_log.h"
+
+namespace tapline::queues {
+
+// Consecutive departures of a log: those before a number but not before a time. Both ends move with the packets: in a
+// FIFO queue only forward, so a packet costs amortised constant time, whatever its delay. If packets overtake each
+// other, the beginning may move back. Not thread-safe.
+class DepartureRange {
+ public:
+  // Calls entered(number) and left(number) for each departure that the range gains or loses. REQUIRES: `end` does not
+  // decrease.
+  template <typename Entered, typename Left>
+  [[gnu::always_inline]] void move(const DepartureLog& log, int64_t from_ns, uint64_t end, Entered&& entered,
+                                   Left&& left) {
+    for (; end_ < end; ++end_) entered(end_);
+    for (; begin_ < end_ && log[begin_].time_ns < from_ns; ++begin_) left(begin_);
+    while (begin_ > log.first() && log[begin_ - 1].time_ns >= from_ns) entered(--begin_);
+  }
+
+  // Removes the first departure, for which the log has no room. REQUIRES: the log still keeps it.
+  template <typename Left>
+  void evict_first(const DepartureLog& log, Left&& left) {
+    if (begin_ != log.first()) return;
+    if (begin_ == end_) {
+      ++begin_;
+      ++end_;
+      return;
+    }
+    left(begin_++);
+  }
+
+  // The log must keep these departures.
+  uint64_t begin() const { return begin_; }
+  uint64_t end() const { return end_; }
+
+ private:
+  uint64_t begin_ = 0, end_ = 0;
+};
+
+}  // namespace tapline::queues

@@ -1,0 +1,91 @@
+// Compares FlowTable with a map of references by key.
+#include "parsers/queues/flow_table.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+namespace tapline::queues {
+namespace {
+
+struct Reference {
+  uint32_t flow = 0;
+  uint32_t count = 0;
+};
+
+// Keys with equal low bits share entries, also after the table has grown; those with equal low halves can only be told
+// apart by the whole key.
+uint64_t colliding_key(std::mt19937& random) {
+  return uint64_t{random() % 4} << 32 | (random() % 8) << 20 | random() % 50;
+}
+
+void expect_equal(const FlowTable& table, const std::map<uint64_t, Reference>& references) {
+  std::set<uint32_t> numbers;
+  for (const auto& [key, reference] : references) {
+    ASSERT_EQ(table.find(key), reference.flow) << key;
+    ASSERT_EQ(table[reference.flow].key, key);
+    ASSERT_TRUE(numbers.insert(reference.flow).second) << "a number of two flows: " << reference.flow;
+  }
+  ASSERT_EQ(table.size(), references.size());
+}
+
+void follow_a_map(uint32_t max_flows, uint32_t seed) {
+  std::mt19937 random(seed);
+  FlowTable table(max_flows);
+  std::map<uint64_t, Reference> references;
+  uint64_t without_room = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    // More flows come than leave for a while, then fewer.
+    const bool grows = (step / 4000) % 2 == 0;
+    if (random() % 10 < (grows ? 7u : 3u)) {
+      const uint64_t key = colliding_key(random);
+      const uint32_t flow = table.hold(key);
+      if (!references.contains(key) && references.size() == max_flows) {
+        ASSERT_EQ(flow, FlowTable::kOthers);
+        ++without_room;
+        continue;
+      }
+      Reference& reference = references[key];
+      if (reference.count++ == 0) reference.flow = flow;
+      ASSERT_EQ(flow, reference.flow);
+      ASSERT_NE(flow, FlowTable::kOthers);
+    } else if (!references.empty()) {
+      const auto any = std::next(references.begin(), random() % references.size());
+      table.release(any->second.flow);
+      if (--any->second.count == 0) references.erase(any);
+    }
+    if (step % 500 == 0) expect_equal(table, references);
+  }
+  expect_equal(table, references);
+  ASSERT_EQ(table.without_room(), without_room);
+  while (!references.empty()) {
+    const auto first = references.begin();
+    table.release(first->second.flow);
+    if (--first->second.count == 0) references.erase(first);
+  }
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(table.find(colliding_key(random)), FlowTable::kOthers);
+}
+
+TEST(QueueFlowTable, GivesEachFlowOneNumberWhileItHasReferences) {
+  for (const uint32_t max_flows : {1u, 7u, 64u, 300u, 1u << 16}) {
+    for (uint32_t seed = 0; seed < 5; ++seed) {
+      follow_a_map(max_flows, seed);
+      if (::testing::Test::HasFatalFailure()) FAIL() << "at most " << max_flows << " flows, seed " << seed;
+    }
+  }
+}
+
+TEST(QueueFlowTable, ANewFlowHasNoCountsOfTheOneThatHadItsNumber) {
+  FlowTable table(4);
+  const uint32_t flow = table.hold(1);
+  table[flow].waited_ns = 5;
+  table.release(flow);
+  ASSERT_EQ(table.hold(2), flow);
+  EXPECT_EQ(table[flow].waited_ns, 0u);
+}
+
+}  // namespace
+}  // namespace tapline::queues
