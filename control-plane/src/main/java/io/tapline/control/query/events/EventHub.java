@@ -94,6 +94,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   }
 
   private void write() {
+    EventRehearsal.run(store);
     List<Work> work = new ArrayList<>();
     try {
       while (true) {

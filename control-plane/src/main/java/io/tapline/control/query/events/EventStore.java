@@ -74,6 +74,15 @@ public final class EventStore {
    * log's last entry, which prevents two control planes from both writing a log.
    */
   void append(List<Write> writes) {
+    append(writes, true);
+  }
+
+  /** Sends entries as {@link #append}, but Redis ignores those of queries that have no log. */
+  void appendToExistingLogs(List<Write> writes) {
+    append(writes, false);
+  }
+
+  private void append(List<Write> writes, boolean createLog) {
     try (Jedis redis = pool.getResource();
         Pipeline pipeline = redis.pipelined()) {
       List<Response<byte[]>> answers = new ArrayList<>();
@@ -83,6 +92,9 @@ public final class EventStore {
                 .id(new StreamEntryID(write.entry().number(), 0))
                 .minId(write.oldest() + "-0")
                 .approximateTrimming();
+        if (!createLog) {
+          number.noMkStream();
+        }
         answers.add(pipeline.xadd(bytes(key(write.batch().getQuery())), number, write.fields()));
       }
       pipeline.sync();
