@@ -85,6 +85,9 @@ final class FourQueues implements AutoCloseable {
       time.sleep(100000)
       """;
 
+  /** Rate of a host's link, relative to that of the queues. */
+  private static final int HOST_RATE = 10;
+
   /** The load of a run: the rate and length of each queue, and the bursts that fill it. */
   record Load(
       int linkMbit, int queuePackets, int bursts, int burstPackets, int gapMs, int delayMs) {}
@@ -171,7 +174,26 @@ final class FourQueues implements AutoCloseable {
                 connectMonitors(fabric);
               }
             });
-    return new FourQueues(load, folder, network);
+    FourQueues queues = new FourQueues(load, folder, network);
+    for (String host : Stream.concat(MONITORS.stream(), SENDERS.stream()).toList()) {
+      queues.limitRate(host);
+    }
+    return queues;
+  }
+
+  /**
+   * Gives a host's link a rate. Without one, a burst reaches the switch at the speed of memory, and
+   * the switch forwards up to 32 packets at a time: it then queues all of them at one port before
+   * it copies the first of them.
+   */
+  private void limitRate(String host) {
+    String rate = load.linkMbit() * HOST_RATE + "mbit";
+    String burst = "" + (WIRE + 1);
+    String[] words = {
+      "tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", rate, "burst", burst, "limit",
+      "4mb"
+    };
+    network.fabric.start(host, words).await(10).expectSuccess();
   }
 
   private static void connectMonitors(Fabric fabric) throws Exception {
