@@ -61,7 +61,7 @@ void QueueContents::make_room() {
   log_.pop_front();
 }
 
-// Moves the window to the departures from from_ns on, and the ledger's to those from the packet's arrival on.
+// Moves the window to the departures since from_ns, and that of the ledger to those since the packet arrived.
 [[gnu::always_inline]] inline void QueueContents::move(int64_t from_ns, int64_t arrival_ns, uint64_t end) {
   window_.move(
       log_, flows_, from_ns, end, [this](QueueFlow& flow, uint64_t number) { entered(flow, number); },

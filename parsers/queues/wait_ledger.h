@@ -11,8 +11,8 @@ namespace tapline::queues {
 // then, including the waiting packet itself. So the waits of all flows together equal the blame of all flows together
 // plus the service before the log begins. Not thread-safe.
 //
-// A departure is blamed by each packet that waits while it is served: by itself, and by those that leave later until
-// one arrives after it. With g = the number of packets settled so far, a flow's blame is
+// A departure is blamed by each packet that waits while it is served: the packet itself, and those that leave later
+// until one arrives after it. With g = the number of packets settled so far, a flow's blame is
 //
 //   Σ own service time + (g when it left the window - g when it entered) × service time
 //     =   settled + g × Σ service time in the window
