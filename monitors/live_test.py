@@ -399,6 +399,36 @@ class LiveTest(unittest.TestCase):
                 self.assertEqual(query["tuples_in"], 3 * count)
                 self.assertTrue(balanced(accounting), accounting)
 
+    def test_the_packets_of_all_lanes_count_in_a_trigger(self):
+        """Only the sum over both lanes exceeds the threshold, in the window in which the query ends."""
+        count = 4000
+
+        def trigger(processor, threshold, group):
+            when = [{"measure": "PACKETS"}, {"constant": threshold}, {"operator": "GREATER"}]
+            return {"processor": processor, "parser": "packets", "when": when, "every": "86400s", "group": group}
+
+        triggers = [trigger(0, count - 1, []), trigger(1, count - 1, ["dst_ip"]), trigger(2, count, [])]
+        plan = {"format": 1, "query": "q", "parsers": ["packets", "trigger"], "triggers": triggers,
+                "monitors": [{"id": "local-0", "lanes": 2}]}
+        with self.monitor("--control", "--output", "null", "--lanes", "2", stdin=subprocess.PIPE) as monitor:
+            def command(**fields):
+                monitor.process.stdin.write(json.dumps(fields).encode() + b"\n")
+                monitor.process.stdin.flush()
+
+            monitor.await_event("ready")
+            command(assign={"plan": plan})
+            monitor.await_event("query_added")
+            for first in range(0, count, 500):
+                self.send(tcp_frame(10000 + i) for i in range(first, first + 500))
+                monitor.await_event("progress", lambda event: event["packets"] >= first + 500)
+            command(end={"query": "q"})
+            ended = monitor.await_event("query_ended")["accounting"]
+            code, _ = monitor.terminate()
+        self.assertEqual(code, 0)
+        self.assertEqual(ended["packets_out"], count)
+        self.assertEqual(ended["tuples_in"], 2, "an event of each of the first two triggers")
+        self.assertEqual(ended["dropped"]["tuples"], {})
+
     def test_packets_without_a_query_are_counted(self):
         """A plug-in crashes; packets come before the monitor listens again."""
         plugin = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")

@@ -21,6 +21,7 @@
 #include "monitors/plan/monitor_taps.h"
 #include "monitors/plan/polled_times.h"
 #include "monitors/plan/queries.h"
+#include "monitors/plan/trigger_reader.h"
 #include "monitors/progress_thread.h"
 #include "monitors/startup.h"
 #include "packet_io/base/clock.h"
@@ -65,6 +66,7 @@ class Monitor {
       reset_credits(place);
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->serves(place);
+      share_triggers(layout_.lanes, &spec);
     }
     metrics_ = std::make_unique<MonitorMetrics>(&queries_, taps_.all(), lanes_, units_, dispatch_.get());
     statistics_.renew(*metrics_);

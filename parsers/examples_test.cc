@@ -81,7 +81,7 @@ std::map<std::string, Lines> tuples_of_committed_captures() {
     for (const auto& parser : parsers) {
       parser->set_taps(taps);
       parser->set_statistics(&figure);
-      parser->set_triggers(0, a_trigger());
+      parser->set_triggers(0, a_trigger(), nullptr);
     }
     testing::Harness run(std::move(parsers), {.max_connections = 1024});
     run.all(frames_of(capture));

@@ -66,6 +66,7 @@ Status LiveQueries::prepare(uint32_t place) {
   spec.lanes = 0;
   queries_->abandoned &= ~(uint64_t{1} << place);
   for (const auto& unit : units_) spec.lanes += unit->serves(place);
+  share_triggers(layout_.lanes, &spec);
   credits_->reset(place, spec.limit_packets.value_or(0), spec.limit_spent);
   leases_[place] = {.lent = credits_->left(place)};
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);

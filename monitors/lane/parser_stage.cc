@@ -42,7 +42,7 @@ void ParserStage::add_query(uint32_t query) {
   output_->add_query(query);
   set_arguments(query);
   for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
-    engine_->set_triggers(parser, query, queries_[query].triggers);
+    engine_->set_triggers(parser, query, queries_[query].triggers, queries_[query].shared_triggers);
   }
   active_ |= uint64_t{1} << query;
   choose_parsers();

@@ -19,7 +19,8 @@ namespace tapline {
 
 namespace trigger {
 class Program;
-}
+class SharedTriggers;
+}  // namespace trigger
 
 // A monitor process numbers its queries; packets and tuples carry them as the bits of a 64-bit word.
 inline constexpr size_t kMostQueries = 64;
@@ -69,6 +70,8 @@ struct QuerySpec {
   std::vector<ParserFilter> filters = {};
   // Triggers that are tested on packets; null: none.
   std::shared_ptr<const trigger::Program> triggers = {};
+  // Their counts, if several lanes count the query's packets.
+  std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits them all; otherwise the stream job alone tests them.
   std::vector<TupleTrigger> tuple_triggers = {};
   // Strings that must not leave the monitor unchanged.

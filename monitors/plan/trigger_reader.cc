@@ -11,6 +11,7 @@
 #include "parsers/api/time.h"
 #include "parsers/trigger/filter_reader.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/shared_triggers.h"
 
 namespace tapline {
 namespace {
@@ -163,10 +164,16 @@ Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout) {
   const bool shared = std::any_of(layout.workers.begin(), layout.workers.end(), [](const WorkerLayout& group) {
     return group.threads > 1 && std::find(group.parsers.begin(), group.parsers.end(), kParser) != group.parsers.end();
   });
-  if (layout.lanes == 1 && !shared) return {};
+  if (!shared) return {};
   return Status::invalid("query '" + spec.name +
-                         "' has triggers that count all packets in one thread; run its monitor with one lane, or one "
-                         "worker for the parser 'trigger'");
+                         "' has triggers, whose packets several workers would share; run its monitor with --lanes, or "
+                         "with one worker for the parser 'trigger'");
+}
+
+void share_triggers(uint32_t lanes, QuerySpec* spec) {
+  spec->shared_triggers = nullptr;
+  if (spec->triggers == nullptr || lanes == 1) return;
+  spec->shared_triggers = std::make_shared<trigger::SharedTriggers>(spec->triggers, lanes);
 }
 
 }  // namespace tapline

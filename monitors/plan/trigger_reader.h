@@ -10,7 +10,12 @@ namespace tapline {
 // Sets spec->triggers. Errors are kInvalid and name the trigger. REQUIRES: spec->parsers is set.
 Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 
-// Fails if the query has triggers and several threads would share its packets: each would know only its own counts.
+// Fails if the query has triggers and several workers would share its packets. They may be any time apart, as in
+// capture files that are read as fast as possible, while lanes are at most milliseconds apart.
 Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout);
+
+// Sets spec->shared_triggers if the query has triggers and there are several lanes. REQUIRES: before the lanes take the
+// query.
+void share_triggers(uint32_t lanes, QuerySpec* spec);
 
 }  // namespace tapline

@@ -144,14 +144,18 @@ TEST(TriggerReader, GroupsMayFallSilent) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
-TEST(TriggerReader, OneThreadCountsThePackets) {
+TEST(TriggerReader, LanesShareTriggersAndWorkersDoNot) {
   QuerySpec spec;
   ASSERT_TRUE(read(plan_with(kTrigger), &spec).ok());
   EXPECT_TRUE(check_triggers(spec, {}).ok());
   EXPECT_TRUE(check_triggers(spec, {.workers = {{{"trigger"}, 1}, {{"tcp_pkt_size"}, 2}}}).ok());
-  EXPECT_FALSE(check_triggers(spec, {.lanes = 2, .workers = {}}).ok());
+  EXPECT_TRUE(check_triggers(spec, {.lanes = 2, .workers = {}}).ok());
   EXPECT_FALSE(check_triggers(spec, {.workers = {{{"trigger"}, 2}}}).ok());
-  EXPECT_TRUE(check_triggers({}, {.lanes = 2, .workers = {}}).ok());
+  EXPECT_TRUE(check_triggers({}, {.workers = {{{"trigger"}, 2}}}).ok());
+  share_triggers(2, &spec);
+  EXPECT_NE(spec.shared_triggers, nullptr);
+  share_triggers(1, &spec);
+  EXPECT_EQ(spec.shared_triggers, nullptr);
 }
 
 }  // namespace

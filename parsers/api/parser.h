@@ -21,7 +21,8 @@ namespace tapline {
 
 namespace trigger {
 class Program;
-}
+class SharedTriggers;
+}  // namespace trigger
 
 // The requirements of a parser. The engine does no look-up and no reassembly that no parser requires.
 struct Needs {
@@ -159,7 +160,9 @@ class Parser {
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
   // The triggers of query `query`, for the one parser that evaluates them; null: none. Called when set_arguments() is.
-  virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/) {}
+  // `shared`: counts them together with the parsers of other lanes; null: no other lane has packets of the query.
+  virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/,
+                            std::shared_ptr<trigger::SharedTriggers> /*shared*/) {}
 
   // The connection's entry is about to be reused: free the memory its state owns. Always follows on_end() for all its
   // queries.

@@ -377,8 +377,9 @@ void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_
 void Engine::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
   impl_->set_arguments(parser, query, arguments);
 }
-void Engine::set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers) {
-  impl_->set_triggers(parser, query, std::move(triggers));
+void Engine::set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers,
+                          std::shared_ptr<trigger::SharedTriggers> shared) {
+  impl_->set_triggers(parser, query, std::move(triggers), std::move(shared));
 }
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
 Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,

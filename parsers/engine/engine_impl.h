@@ -41,8 +41,9 @@ class Engine::Impl final : public StreamReceiver {
   }
 
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
-  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers) {
-    loaded_.at(parser).parser->set_triggers(query, std::move(triggers));
+  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers,
+                    std::shared_ptr<trigger::SharedTriggers> shared) {
+    loaded_.at(parser).parser->set_triggers(query, std::move(triggers), std::move(shared));
   }
 
   void begin_end(uint64_t queries);

@@ -9,6 +9,7 @@
 #include "parsers/api/bits.h"
 #include "parsers/api/parser.h"
 #include "parsers/trigger/client_samples.h"
+#include "parsers/trigger/shared_triggers.h"
 #include "parsers/trigger/trigger_engine.h"
 
 namespace tapline {
@@ -19,6 +20,7 @@ using trigger::Event;
 using trigger::EventScope;
 using trigger::GroupBy;
 using trigger::Program;
+using trigger::SharedTriggers;
 using trigger::TriggerEngine;
 
 // An infinite bound is none.
@@ -57,13 +59,20 @@ class GroupText {
   std::string text_;
 };
 
-// The triggers of one query, and their counts.
+// The triggers of one query, and this lane's counts.
 class QueryTriggers final : public trigger::EventSink {
  public:
-  QueryTriggers(uint32_t query, const std::shared_ptr<const Program>& program)
-      : query_(uint64_t{1} << query), engine_(program, {}, this) {}
+  // `shared`: null if no other lane counts the query's packets.
+  QueryTriggers(uint32_t query, const std::shared_ptr<const Program>& program, std::shared_ptr<SharedTriggers> shared)
+      : query_(uint64_t{1} << query), shared_(std::move(shared)) {
+    if (shared_ == nullptr) {
+      engine_ = std::make_unique<TriggerEngine>(program, trigger::TriggerOptions(), this);
+    } else {
+      lane_ = shared_->join();
+    }
+  }
 
-  const Program& program() const { return engine_.program(); }
+  const Program& program() const { return shared_ == nullptr ? engine_->program() : shared_->program(); }
 
   void add(const Sample& sample, const TcpFacts& tcp, Emitter& out) {
     samples_[count_] = sample;
@@ -74,42 +83,48 @@ class QueryTriggers final : public trigger::EventSink {
   // Reports the windows that end by then.
   void advance(int64_t time_ns, Emitter& out) {
     flush(out);
-    engine_.advance(time_ns);
+    pass(time_ns);
     passed_ns_ = time_ns;
   }
 
   // Reports the windows that have begun to count their latest packets; those that have not ended are partial.
   void end(Emitter& out) {
     flush(out);
-    if (latest_ns_ == INT64_MIN) return;
+    if (latest_ns_ == INT64_MIN && shared_ == nullptr) return;
+    if (out.now_ns() == INT64_MIN) return;  // the lane has counted nothing
     ended_ns_ = out.now_ns();
+    if (shared_ != nullptr) shared_->end(ended_ns_);
     int64_t until_ns = ended_ns_;
     for (const trigger::Channel& channel : program().channels()) {
       until_ns = std::max(until_ns, (ended_ns_ / channel.every_ns + 1) * channel.every_ns);
     }
-    engine_.advance(until_ns);
+    pass(until_ns);
   }
 
-  // The next end of a window that has packets.
+  // The next end of a window that has packets, or may have some of another lane.
   int64_t due_ns() const {
     int64_t due_ns = INT64_MAX;
-    if (latest_ns_ == INT64_MIN) return due_ns;
+    if (latest_ns_ == INT64_MIN && shared_ == nullptr) return due_ns;
     for (const trigger::Channel& channel : program().channels()) {
       const int64_t every_ns = channel.every_ns;
       const int64_t end_ns = (std::max(latest_ns_, passed_ns_) / every_ns + 1) * every_ns;
-      if (end_ns - channel.window_ns <= latest_ns_) due_ns = std::min(due_ns, end_ns);
+      if (end_ns - channel.window_ns <= latest_ns_ || shared_ != nullptr) due_ns = std::min(due_ns, end_ns);
     }
     return due_ns;
   }
 
+  // The lane that sweeps loses packets only if another one is too far behind.
   void on_window(const trigger::WindowReport& report) override {
     out_->lose(LossReason::kParserMemoryFull,
-               report.suppressed_events + report.untracked_alerts + report.untracked_groups, query_);
+               report.suppressed_events + report.untracked_alerts + report.untracked_groups +
+                   (shared_ == nullptr ? 0 : report.lost_packets),
+               query_);
   }
 
   void on_event(const Event& event) override {
     const trigger::Channel& channel = program().channels()[event.channel];
-    if (event.window_end_ns - channel.every_ns > ended_ns_) return;
+    const int64_t ended_ns = shared_ == nullptr ? ended_ns_ : shared_->ended_ns();
+    if (event.window_end_ns - channel.every_ns > ended_ns) return;
     const GroupText group(channel.by, event.group);
     const bool told_apart = event.scope == EventScope::kGroup;
     const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
@@ -127,19 +142,35 @@ class QueryTriggers final : public trigger::EventSink {
                  known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
                  may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
                  Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
-                 Value::boolean(event.partial || event.window_end_ns > ended_ns_)});
+                 Value::boolean(event.partial || event.window_end_ns > ended_ns)});
   }
 
  private:
   void flush(Emitter& out) {
     out_ = &out;
     if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
-    engine_.process({samples_.data(), count_}, {tcp_.data(), program().needs_tcp() ? count_ : 0});
+    const std::span<const Sample> samples(samples_.data(), count_);
+    const std::span<const TcpFacts> tcp(tcp_.data(), program().needs_tcp() ? count_ : 0);
+    if (shared_ == nullptr) {
+      engine_->process(samples, tcp);
+    } else {
+      shared_->process(lane_, samples, tcp);
+    }
     count_ = 0;
   }
 
+  void pass(int64_t time_ns) {
+    if (shared_ == nullptr) {
+      engine_->advance(time_ns);
+    } else {
+      shared_->advance(lane_, time_ns, this);
+    }
+  }
+
   uint64_t query_;
-  TriggerEngine engine_;
+  std::shared_ptr<SharedTriggers> shared_;  // null: the engine counts
+  uint32_t lane_ = 0;                       // in `shared_`
+  std::unique_ptr<TriggerEngine> engine_;
   Emitter* out_ = nullptr;  // of the current call
   std::array<Sample, trigger::Gather::kBurst> samples_;
   std::array<TcpFacts, trigger::Gather::kBurst> tcp_;
@@ -158,7 +189,8 @@ class TriggerParser final : public Parser {
     return {.connections = true, .datagrams = true, .interval_ns = Program::kMinWindowNs};
   }
 
-  void set_triggers(uint32_t query, std::shared_ptr<const Program> program) override {
+  void set_triggers(uint32_t query, std::shared_ptr<const Program> program,
+                    std::shared_ptr<SharedTriggers> shared) override {
     const uint64_t bit = uint64_t{1} << query;
     queries_ &= ~bit;
     of_query_[query] = nullptr;
@@ -166,7 +198,7 @@ class TriggerParser final : public Parser {
     std::erase_if(tcp_, [](const Tcp& tcp) { return tcp.queries == 0; });
     if (program == nullptr) return;
     queries_ |= bit;
-    of_query_[query] = std::make_unique<QueryTriggers>(query, program);
+    of_query_[query] = std::make_unique<QueryTriggers>(query, program, std::move(shared));
     if (program->needs_tcp()) tcp_of(program->in_flight_window_ns())->queries |= bit;
   }
 
@@ -204,7 +236,7 @@ class TriggerParser final : public Parser {
   void on_queries_end(uint64_t queries, Emitter& out) override {
     for (const uint32_t query : SetBits(queries & queries_)) {
       of_query_[query]->end(out);
-      set_triggers(query, nullptr);
+      set_triggers(query, nullptr, nullptr);
     }
   }
 
