@@ -1,0 +1,246 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testing.Await;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Triggers of two tenants in one monitor. The events of a tenant do not depend on the number of
+ * groups that the other one's packets form.
+ */
+@MakesNetworkDevices
+class TriggerTenancyTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** Longer than two windows and the delay of events. */
+  private static final long SETTLE_MS = 3_000;
+
+  private static final int GROUPS = 100_000;
+  private static final int PORTS = 20;
+  private static final int PACKETS_PER_PORT = 50;
+  private static final String QUIET = "192.0.2.2";
+  private static final String FLOODED = "10.255.0.1";
+
+  /** A machine with other work may lose packets before the monitor has them. */
+  private static final int MOST_ATTEMPTS = 5;
+
+  /**
+   * Sends frames of 100 bytes: the flood's from a new address each, the other tenant's to its ports
+   * in turn, evenly between them.
+   */
+  private static final String SENDER =
+      """
+      import socket, struct, sys, time
+      groups, ports, each = (int(number) for number in sys.argv[2:5])
+      link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+      link.bind((sys.argv[1], 0))
+      def frame(source, destination, port):
+          ip = struct.pack("!BBHHHBBHII", 0x45, 0, 86, 0, 0, 64, 17, 0, source, destination)
+          return bytes(12) + b"\\x08\\x00" + ip + struct.pack("!HHHH", 4000, port, 66, 0) + bytes(58)
+      quiet = [frame(0xc0000201, 0xc0000202, 7000 + number % ports) for number in range(ports * each)]
+      gap = max(1, groups // len(quiet))
+      for number in range(max(groups, len(quiet) * gap)):
+          if number % gap == 0 and number // gap < len(quiet):
+              link.send(quiet[number // gap])
+          if number < groups:
+              link.send(frame(0x0a000000 + number, 0x0aff0001, 9))
+          if number % 50 == 0:
+              time.sleep(0.001)
+      """;
+
+  /** The second comparison makes each event have its window's final value. */
+  private static final String CONDITION = "sum(bytes) > 0 and count > 0";
+
+  private static final String QUERY =
+      "PARSE packets FROM * TO %1$s LIMIT 1h SAMPLE * PROCESS "
+          + "(trigger: when=\"%2$s\", group=%3$s, every=900ms), "
+          + "(trigger: when=\"%2$s\", group=dst_ip, every=900ms)";
+
+  @TempDir Path folder;
+  private WebLink link;
+  private Server server;
+  private String quiet;
+  private String flood;
+
+  @BeforeEach
+  void start() throws Exception {
+    link = WebLink.open();
+    quiet = token("quiet", "192.0.2.0/24");
+    flood = token("flood", "10.0.0.0/8");
+    server =
+        Server.start(
+            "--interface",
+            link.networkInterface(),
+            "--tokens",
+            folder.resolve("tokens").toString());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    if (server != null) {
+      server.close();
+    }
+    if (link != null) {
+      link.close();
+    }
+  }
+
+  private String token(String tenant, String subnet) {
+    String file = folder.resolve("tokens").toString();
+    return Cli.run(
+            "token", "--tokens", file, "--tenant", tenant, "--role", "analyst", "--subnet", subnet)
+        .expectSuccess()
+        .stdout()
+        .strip();
+  }
+
+  private Cli.Result run(String token, String... arguments) {
+    return Cli.run(Map.of("TAPLINE_TOKEN", token, "TAPLINE_SERVER", server.url()), arguments);
+  }
+
+  /** A running query and its events. */
+  private final class Running {
+    private final List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
+    private final String token;
+    private final String id;
+
+    Running(String token, String to, String group) throws Exception {
+      this.token = token;
+      id =
+          run(token, "query", "submit", QUERY.formatted(to, CONDITION, group), "--json")
+              .expectSuccess()
+              .json()
+              .get(0)
+              .path("id")
+              .asText();
+      Await.until(
+          id + " runs",
+          PATIENCE,
+          () ->
+              run(token, "query", "show", id, "--json")
+                  .expectSuccess()
+                  .json()
+                  .get(0)
+                  .path("state")
+                  .asText()
+                  .equals("running"));
+      HttpRequest request =
+          HttpRequest.newBuilder(URI.create(server.url() + "/api/v1/queries/" + id + "/events"))
+              .header("Authorization", "Bearer " + token)
+              .build();
+      HttpClient.newHttpClient()
+          .sendAsync(request, HttpResponse.BodyHandlers.ofLines())
+          .thenAccept(answer -> answer.body().forEach(this::take));
+    }
+
+    void stop() {
+      run(token, "query", "stop", id).expectSuccess();
+    }
+
+    private void take(String line) {
+      if (line.startsWith("data:") && line.contains("\"events\"")) {
+        Cli.parse(line.substring("data:".length())).path("events").forEach(events::add);
+      }
+    }
+
+    /** Returns the sums of the values of events by group, over all windows. */
+    Map<String, Long> sums(Predicate<String> wanted) {
+      Map<String, Long> sums = new TreeMap<>();
+      for (JsonNode event : List.copyOf(events)) {
+        JsonNode fields = event.path("fields");
+        String group = fields.path("group").asText();
+        if (wanted.test(group)) {
+          sums.merge(group, fields.path("value").asLong(), Long::sum);
+        }
+      }
+      return sums;
+    }
+
+    long total(String address) {
+      return sums(group -> group.equals("dst_ip=" + address)).values().stream()
+          .mapToLong(Long::longValue)
+          .sum();
+    }
+  }
+
+  private void send(int groups) throws Exception {
+    List<String> command = List.of("python3", "-c", SENDER, link.networkInterface());
+    List<String> all = new ArrayList<>(command);
+    for (int number : new int[] {groups, PORTS, PACKETS_PER_PORT}) {
+      all.add(Integer.toString(number));
+    }
+    assertThat(new ProcessBuilder(all).inheritIO().start().waitFor()).as("sent").isZero();
+  }
+
+  /** Waits until a query has events and gets no more. */
+  private static void settle(Running query) throws Exception {
+    Await.until("events come", PATIENCE, () -> !query.events.isEmpty());
+    int before;
+    do {
+      before = query.events.size();
+      Thread.sleep(SETTLE_MS);
+    } while (query.events.size() != before);
+  }
+
+  @Test
+  void groupsOfOneTenantChangeNoEventOfAnother() throws Exception {
+    Running alone = new Running(quiet, QUIET, "dst_port");
+    send(0);
+    settle(alone);
+    Map<String, Long> expected = alone.sums(TriggerTenancyTest::isPort);
+    assertThat(expected).hasSize(PORTS);
+    assertThat(new TreeSet<>(expected.values())).as("each port has the same").hasSize(1);
+    long bytes = expected.values().iterator().next() / PACKETS_PER_PORT;
+    List<Long> counted = new ArrayList<>();
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      Running other = new Running(flood, FLOODED, "src_ip");
+      Running watched = new Running(quiet, QUIET, "dst_port");
+      send(GROUPS);
+      settle(other);
+      settle(watched);
+      if (other.total(FLOODED) == GROUPS * bytes) {
+        assertThat(watched.sums(TriggerTenancyTest::isPort)).isEqualTo(expected);
+        assertThat(watched.total(QUIET)).isEqualTo(bytes * PORTS * PACKETS_PER_PORT);
+        assertThat(other.sums(group -> group.startsWith("src_ip="))).hasSizeGreaterThan(1_000);
+        return;
+      }
+      counted.add(other.total(FLOODED) / bytes);
+      other.stop();
+      watched.stop();
+    }
+    throw new AssertionError(
+        "packets were lost before the monitor in each attempt; counted of %d: %s"
+            .formatted(GROUPS, counted));
+  }
+
+  private static boolean isPort(String group) {
+    return group.startsWith("dst_port=");
+  }
+
+  @Test
+  void otherSubnetsAreRefused() {
+    for (String to : List.of(QUIET, "192.0.2.0/24", "10.0.0.0/7")) {
+      Cli.Result refused = run(flood, "query", "submit", QUERY.formatted(to, CONDITION, "src_ip"));
+      assertThat(refused.exitCode()).as(to).isNotZero();
+      assertThat(refused.stderr()).as(to).contains("10.0.0.0/8");
+    }
+  }
+}
