@@ -126,7 +126,8 @@ test-sanitized: sanitized
 	@$(call results,sanitized)
 
 # Tests of data that threads share without locks, under ThreadSanitizer.
-THREAD_TESTS = dispatch_test doorbell_test event_ring_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
+THREAD_TESTS = dispatch_test doorbell_test event_ring_test host_triggers_test lane_inbox_test \
+  multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test trigger_swap_test
 .PHONY: threads
 threads: deps
 	@cmake -S . -B $(BUILD)/threads $(CMAKE_FLAGS) $(CLANG) -DTAPLINE_SANITIZE=thread >/dev/null

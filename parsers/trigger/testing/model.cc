@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -17,8 +18,9 @@ namespace {
 IpAddress masked(const IpAddress& address, int v4_bits, int v6_bits) {
   const int bits = !address.is_v4() ? v6_bits : v4_bits == 0 ? 0 : 96 + v4_bits;
   std::array<uint8_t, 16> bytes = address.mapped();
-  for (int bit = bits; bit < 128; ++bit)
-    bytes[static_cast<size_t>(bit) / 8] &= static_cast<uint8_t>(~(0x80 >> bit % 8));
+  for (int byte = 0; byte < 16; ++byte) {
+    bytes[static_cast<size_t>(byte)] &= static_cast<uint8_t>(0xff00 >> std::clamp(bits - 8 * byte, 0, 8));
+  }
   return IpAddress::v6(bytes.data());
 }
 
@@ -112,20 +114,20 @@ bool compared(Op op, std::optional<double> a, std::optional<double> b) {
 
 // Sets *value to the left side of the first comparison.
 bool holds(const Expression& expression, const Counted& counted, int64_t burst_ns, double* value) {
-  std::vector<std::optional<double>> stack;
+  std::array<std::optional<double>, Condition::kMaxDepth> stack;
+  size_t size = 0;
   bool first = true;
   for (const Instruction& instruction : expression) {
     if (instruction.op == Op::kMeasure) {
-      stack.push_back(value_of_measure(instruction.measure, counted, burst_ns));
+      stack.at(size++) = value_of_measure(instruction.measure, counted, burst_ns);
       continue;
     }
     if (instruction.op == Op::kConstant) {
-      stack.push_back(instruction.constant);
+      stack.at(size++) = instruction.constant;
       continue;
     }
-    const auto b = stack.back();
-    stack.pop_back();
-    auto& a = stack.back();
+    const auto& b = stack.at(--size);
+    auto& a = stack.at(size - 1);
     if (instruction.op <= Op::kDivide) {
       a = calculated(instruction.op, a, b);
     } else if (instruction.op == Op::kAnd || instruction.op == Op::kOr) {
@@ -136,7 +138,7 @@ bool holds(const Expression& expression, const Counted& counted, int64_t burst_n
       a = compared(instruction.op, a, b);
     }
   }
-  return *stack.back() != 0;
+  return *stack[0] != 0;
 }
 
 // More packets can't make it false. Excludes minima, and bytes that ACKs subtract, as both fall.
@@ -144,25 +146,6 @@ bool is_rising(const Expression& expression) {
   const Measure measure = expression[0].measure;
   if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes) return false;
   return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
-}
-
-// Windows in which a group that is named, or had packets in one of the last 1,000 windows, has none.
-void add_silent_windows(const Trigger& trigger, int64_t first_ns, int64_t until_ns,
-                        std::map<int64_t, std::map<ModelKey, Counted>>* windows) {
-  if (trigger.group == GroupBy{}) return;
-  std::map<int64_t, std::set<ModelKey>> silent;
-  const auto add = [&](int64_t from_ns, int64_t end_ns, const ModelKey& key) {
-    for (int64_t start = from_ns; start < std::min(end_ns, until_ns); start += trigger.every_ns) {
-      silent[start].insert(key);
-    }
-  };
-  for (const GroupKey& key : named_groups(trigger.group, trigger.filter)) add(first_ns, INT64_MAX, key_of(key));
-  for (const auto& [start, groups] : *windows) {
-    for (const auto& [key, counted] : groups) add(start, start + 1001 * trigger.every_ns, key);
-  }
-  for (const auto& [start, keys] : silent) {
-    for (const ModelKey& key : keys) (*windows)[start][key];
-  }
 }
 
 // Once a packet makes the trigger's conditions true, they stay true until the end of the window, which is long.
@@ -214,6 +197,61 @@ std::vector<std::pair<int64_t, double>> risen(const Trigger& trigger, const Expr
   return values;
 }
 
+// A group's windows with packets, by their start.
+using Windows = std::map<int64_t, Counted>;
+
+int64_t window_of(const Trigger& trigger) { return trigger.window_ns == 0 ? trigger.every_ns : trigger.window_ns; }
+
+// The start of the first window that ends after a time.
+int64_t first_after(const Trigger& trigger, int64_t time_ns) {
+  return (time_ns / trigger.every_ns + 1) * trigger.every_ns - window_of(trigger);
+}
+
+std::map<ModelKey, Windows> count(const Trigger& trigger, std::span<const Sample> samples,
+                                  std::span<const TcpFacts> tcp) {
+  std::map<ModelKey, Windows> groups;
+  int64_t now_ns = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    now_ns = std::max(now_ns, samples[i].time_ns);
+    // A sample without an address family only begins the first window.
+    if (samples[i].ip_version == 0 || !trigger.filter.matches(samples[i])) continue;
+    Windows& windows = groups[group_of(trigger.group, samples[i])];
+    for (int64_t start = first_after(trigger, now_ns); start <= now_ns; start += trigger.every_ns) {
+      Counted& counted = windows[start];
+      add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns, &counted);
+      counted.samples.push_back(i);
+    }
+  }
+  return groups;
+}
+
+// Calls test(start, counted) for the windows of a group in which its conditions may be true, in order. A group without
+// packets in a window has the counts 0 there, if it is named (or the trigger has no groups), or if it had packets in
+// one of the last 1,000 windows.
+template <typename Test>
+void visit_windows(const Trigger& trigger, const Windows& windows, bool named, int64_t first_ns, int64_t until_ns,
+                   Test test) {
+  static const Counted kNothing;
+  double ignored = 0;
+  const bool may_be_silent = holds(trigger.when, kNothing, trigger.burst_ns, &ignored) ||
+                             (!trigger.clear.empty() && holds(trigger.clear, kNothing, trigger.burst_ns, &ignored));
+  int64_t next_ns = first_ns;
+  int64_t silent_until_ns = named ? INT64_MAX : INT64_MIN;
+  const auto visit_silence = [&](int64_t end_ns) {
+    if (!may_be_silent) return;
+    for (; next_ns < std::min(end_ns, silent_until_ns); next_ns += trigger.every_ns) test(next_ns, kNothing);
+  };
+  const int64_t last_ns = until_ns - window_of(trigger);
+  for (const auto& [start_ns, counted] : windows) {
+    if (start_ns > last_ns) break;
+    visit_silence(start_ns);
+    test(start_ns, counted);
+    next_ns = start_ns + trigger.every_ns;
+    if (!named) silent_until_ns = start_ns + 1001 * trigger.every_ns;
+  }
+  visit_silence(last_ns + 1);
+}
+
 }  // namespace
 
 void expect_value(const Event& event, const Expected& expected) {
@@ -240,42 +278,25 @@ std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, 
                                              std::span<const TcpFacts> tcp, int64_t until_ns) {
   std::map<Occasion, Expected> events;
   for (const Trigger& trigger : triggers) {
-    std::map<int64_t, std::map<ModelKey, Counted>> windows;
-    const int64_t every_ns = trigger.every_ns;
-    const int64_t window_ns = trigger.window_ns == 0 ? every_ns : trigger.window_ns;
-    // The first window that ends after a time.
-    const auto first_after = [&](int64_t time_ns) { return (time_ns / every_ns + 1) * every_ns - window_ns; };
-    if (trigger.group == GroupBy{}) {
-      for (int64_t start = first_after(samples[0].time_ns); start + window_ns <= until_ns; start += every_ns) {
-        windows[start][ModelKey{}];
-      }
-    }
-    int64_t now_ns = 0;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      now_ns = std::max(now_ns, samples[i].time_ns);
-      // A sample without an address family only begins the first window.
-      if (samples[i].ip_version == 0 || !trigger.filter.matches(samples[i])) continue;
-      const ModelKey group = group_of(trigger.group, samples[i]);
-      for (int64_t start = first_after(now_ns); start <= now_ns; start += every_ns) {
-        Counted& counted = windows[start][group];
-        add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], now_ns, &counted);
-        counted.samples.push_back(i);
-      }
-    }
-    add_silent_windows(trigger, first_after(samples[0].time_ns), until_ns, &windows);
-    std::map<ModelKey, Alert> alerts;
-    for (const auto& [start, groups] : windows) {
-      if (start + window_ns > until_ns) continue;
-      for (const auto& [key, counted] : groups) {
-        double value = 0;
-        Alert& alert = alerts[key];
-        if (!alert.is_in_force(trigger, counted, start, samples[0].time_ns > start, &value)) continue;
-        Expected& expected = events[{trigger.id, start, key}];
-        expected.value = value;
-        if (!fires_early(trigger)) continue;
-        expected.threshold = (*alert.condition)[1].constant;
-        expected.risen = risen(trigger, *alert.condition, counted, samples, tcp);
-      }
+    std::map<ModelKey, Windows> groups = count(trigger, samples, tcp);
+    std::set<ModelKey> named;
+    if (trigger.group == GroupBy{}) named.insert(ModelKey{});
+    for (const GroupKey& key : named_groups(trigger.group, trigger.filter)) named.insert(key_of(key));
+    for (const ModelKey& key : named) groups[key];
+    const int64_t first_ns = first_after(trigger, samples[0].time_ns);
+    for (const auto& [key, windows] : groups) {
+      Alert alert;
+      visit_windows(trigger, windows, named.contains(key), first_ns, until_ns,
+                    [&](int64_t start_ns, const Counted& counted) {
+                      double value = 0;
+                      const bool partial = samples[0].time_ns > start_ns;
+                      if (!alert.is_in_force(trigger, counted, start_ns, partial, &value)) return;
+                      Expected& expected = events[{trigger.id, start_ns, key}];
+                      expected.value = value;
+                      if (!fires_early(trigger)) return;
+                      expected.threshold = (*alert.condition)[1].constant;
+                      expected.risen = risen(trigger, *alert.condition, counted, samples, tcp);
+                    });
     }
   }
   return events;
