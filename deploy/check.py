@@ -27,7 +27,7 @@ PER_ROUND = {"a": 6, "b": 3, "c": 1}
 LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}:8480/api/v1/nodes || true"
 # Sends bytes without TLS and prints the answer of the next 2 s in hexadecimal. The server may close the connection
 # early.
-SAY = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
+TCP_EXCHANGE = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
 # Prints a TLS handshake without a client certificate, including the server's certificate.
 SHAKE = "timeout 20 openssl s_client -ign_eof -connect {} -servername {} </dev/null 2>&1 || true"
 FLINK_INTERNAL = ("jobmanager-1:6123", "jobmanager-1:6124", "taskmanager-1:6121", "taskmanager-1:6122")
@@ -38,9 +38,9 @@ HTTP2 = r"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 10m SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
 
 
-def compose(*words, given=""):
+def compose(*words, stdin=""):
     """Runs a `docker compose` command and returns its output."""
-    done = subprocess.run([CLUSTER, "compose", *words], input=given, capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([CLUSTER, "compose", *words], input=stdin, capture_output=True, text=True, timeout=PATIENCE_S)
     require(done.returncode == 0, f"compose {' '.join(words)}: {done.stderr}")
     return done.stdout
 
@@ -50,11 +50,11 @@ def require(condition, message):
         sys.exit(f"error: {message}")
 
 
-def await_that(what, condition):
+def await_condition(awaited, condition):
     """Waits until condition() is true and returns its value."""
     deadline = time.monotonic() + PATIENCE_S
     while not (found := condition()):
-        require(time.monotonic() < deadline, f"{what}: not within {PATIENCE_S} s")
+        require(time.monotonic() < deadline, f"{awaited}: not within {PATIENCE_S} s")
         time.sleep(0.5)
     return found
 
@@ -73,7 +73,7 @@ class Front:
         """Returns one of the operator's secret files."""
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
-    def ask(self, method, path, body=None, token=None, patience_s=PATIENCE_S):
+    def call(self, method, path, body=None, token=None, patience_s=PATIENCE_S):
         """Returns the status and the JSON answer ({} if empty). Default is the operator's token; "" sends none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
@@ -89,7 +89,7 @@ class Front:
             return refused.code, {}
 
     def get(self, path):
-        status, answer = self.ask("GET", path)
+        status, answer = self.call("GET", path)
         require(status == 200, f"GET {path}: {status}")
         return answer
 
@@ -97,14 +97,14 @@ class Front:
         """Returns the service name of the leading control plane, or "" if none leads."""
         header = f"Authorization: Bearer {self.operator}"
         for control in ("control-1", "control-2"):
-            status = compose("exec", "-T", "front", "bash", "-c", LEADS.format(control), given=header)
+            status = compose("exec", "-T", "front", "bash", "-c", LEADS.format(control), stdin=header)
             if status == "200":
                 return control
         return ""
 
     def awaited_leader(self):
         """Waits for a leader and returns its service name."""
-        return await_that("a control plane leads", self.leader)
+        return await_condition("a control plane leads", self.leader)
 
     def answers_plain(self):
         try:
@@ -142,19 +142,19 @@ def state(front, query):
 
 
 def check_doors(front):
-    require(front.ask("GET", "/api/v1/queries", token="")[0] == 401, "a caller without a token is answered")
+    require(front.call("GET", "/api/v1/queries", token="")[0] == 401, "a caller without a token is answered")
     require(not front.answers_plain(), "a caller without TLS is answered")
 
 
 def check_plain(front):
     """Checks that reachable ports answer plaintext with nothing, a TLS alert (7 bytes) or a redirect to https."""
     leader = front.awaited_leader()
-    for port, said in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
+    for port, request_text in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
                        "web-1/7401": r"GET /metrics HTTP/1.1\r\nHost: web-1\r\n\r\n",
                        f"{leader}/6653": r"\x04\x00\x00\x08\x00\x00\x00\x01", "redis/6379": r"PING\r\n",
                        "kafka-1/9092": r"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x01\x00\x00", "zookeeper-1/2281": "srvr",
                        "jobmanager-1/8081": r"GET /overview HTTP/1.1\r\nHost: localhost\r\n\r\n"}.items():
-        answer = bytes.fromhex("".join(compose("exec", "-T", "front", "bash", "-c", SAY.format(port, said)).split()))
+        answer = bytes.fromhex("".join(compose("exec", "-T", "front", "bash", "-c", TCP_EXCHANGE.format(port, request_text)).split()))
         alert = len(answer) == 7 and answer[0] == 0x15
         elsewhere = answer.startswith(b"HTTP/1.1 30") and b"location: https://" in answer
         require(not answer or alert or elsewhere, f"{port} answers unencrypted: {answer}")
@@ -163,20 +163,20 @@ def check_plain(front):
 def check_flink():
     """Checks that Flink's managers use TLS with their shared key among themselves, and refuse other clients."""
     for port in FLINK_INTERNAL:
-        said = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
-        require("CN = flink-internal" in said, f"{port} does not present Flink's certificate: {said}")
-        require("alert bad certificate" in said or "alert certificate required" in said, f"{port} accepts a client without one: {said}")
+        request_text = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
+        require("CN = flink-internal" in request_text, f"{port} does not present Flink's certificate: {request_text}")
+        require("alert bad certificate" in request_text or "alert certificate required" in request_text, f"{port} accepts a client without one: {request_text}")
 
 
 def check_team(front, query):
     """Checks that the web servers' team sees only its hosts' traffic and its queries."""
     text = "PARSE http_get FROM * TO {}:80 LIMIT 10s SAMPLE * PROCESS (top-k)"
     for host, wanted in {"10.0.0.11": 200, "10.0.0.21": 400, "*": 400}.items():
-        status, _ = front.ask("POST", "/api/v1/explain", {"query": text.format(host)}, token=front.web)
+        status, _ = front.call("POST", "/api/v1/explain", {"query": text.format(host)}, token=front.web)
         require(status == wanted, f"a team explains a query of {host}: {status}")
     for path in ("/api/v1/nodes", "/metrics"):
-        require(front.ask("GET", path, token=front.web)[0] == 403, f"a team reads {path}")
-    require(front.ask("GET", f"/api/v1/queries/{query}", token=front.web)[0] == 404, "a team sees the operator's query")
+        require(front.call("GET", path, token=front.web)[0] == 403, f"a team reads {path}")
+    require(front.call("GET", f"/api/v1/queries/{query}", token=front.web)[0] == 404, "a team sees the operator's query")
 
 
 def check_new_token(front):
@@ -184,8 +184,8 @@ def check_new_token(front):
     done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=PATIENCE_S)
     require(done.returncode == 0, f"no token: {done.stderr}")
     secret = done.stdout.split()[-1]
-    require(front.ask("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "a caller with a guessed token is answered")
-    status, _ = front.ask("GET", "/api/v1/queries", token=secret)
+    require(front.call("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "a caller with a guessed token is answered")
+    status, _ = front.call("GET", "/api/v1/queries", token=secret)
     require(status == 200, f"a new token is not accepted: {status}")
 
 
@@ -195,7 +195,7 @@ def send_counted(front, query, before, name):
     answered = compose("exec", "-T", "client-1-shopper", "requests", "http://10.0.0.11", str(ROUNDS), name)
     require(int(answered) == sum(sent.values()), f"only {answered.strip()} requests were answered")
     wanted = before | sent
-    await_that(f"{wanted} are counted", lambda: counted(front, query, wanted) == wanted)
+    await_condition(f"{wanted} are counted", lambda: counted(front, query, wanted) == wanted)
     return wanted
 
 
@@ -204,21 +204,21 @@ def kill_leader(front):
     killed = front.awaited_leader()
     compose("kill", killed)
     began = time.monotonic()
-    await_that("another leads", lambda: front.leader() not in ("", killed))
+    await_condition("another leads", lambda: front.leader() not in ("", killed))
     return killed, time.monotonic() - began
 
 
 def results_after_restart(front, query, wanted):
     """Returns the counts, or None while Redis is unavailable."""
-    status, _ = front.ask("GET", f"/api/v1/queries/{query}/results")
+    status, _ = front.call("GET", f"/api/v1/queries/{query}/results")
     return counted(front, query, wanted) if status == 200 else None
 
 
 def check_query(front):
-    status, submitted = front.ask("POST", "/api/v1/queries", {"query": QUERY})
+    status, submitted = front.call("POST", "/api/v1/queries", {"query": QUERY})
     require(status == 201, f"the query is not accepted: {status}")
     query = submitted["id"]
-    await_that("the query runs", lambda: state(front, query) == "running")
+    await_condition("the query runs", lambda: state(front, query) == "running")
     require(mirror_rules(), "the query runs, but the switch mirrors nothing")
 
     check_team(front, query)
@@ -227,12 +227,12 @@ def check_query(front):
     wanted = send_counted(front, query, wanted, "after-" + query)
     compose("start", killed)
 
-    front.ask("DELETE", "/api/v1/queries/" + query)
-    await_that("the query stops", lambda: state(front, query) == "stopped")
+    front.call("DELETE", "/api/v1/queries/" + query)
+    await_condition("the query stops", lambda: state(front, query) == "stopped")
     require(counted(front, query, wanted) == wanted, "the counts changed at the end")
     compose("restart", "redis")
-    await_that("Redis has the same results as before its restart", lambda: results_after_restart(front, query, wanted) == wanted)
-    await_that("its mirror rules disappear", lambda: not mirror_rules())
+    await_condition("Redis has the same results as before its restart", lambda: results_after_restart(front, query, wanted) == wanted)
+    await_condition("its mirror rules disappear", lambda: not mirror_rules())
     return sum(wanted.values()), seconds
 
 
@@ -250,18 +250,18 @@ def check_access(front):
     queries = []
     for token, topic in alerts.items():
         text = f'PARSE http_get FROM * TO 10.0.0.11:80 LIMIT 10m SAMPLE * PROCESS (trigger: when="count > 1000000", topic={topic})'
-        status, submitted = front.ask("POST", "/api/v1/queries", {"query": text}, token=token or None)
+        status, submitted = front.call("POST", "/api/v1/queries", {"query": text}, token=token or None)
         require(status == 201, f"a query with alerts to {topic} is not accepted: {status} {submitted}")
         queries.append(submitted["id"])
     for query in queries:
-        await_that(f"{query} runs", lambda: state(front, query) == "running")
+        await_condition(f"{query} runs", lambda: state(front, query) == "running")
     before = {service: refusals(service, words) for service, words in REFUSALS.items()}
     access(front.awaited_leader(), *queries, *where)
     for service, words in REFUSALS.items():
         require(refusals(service, words) > before[service], f"{service} has not logged its refusals ({', '.join(words)})")
     for query in queries:
-        front.ask("DELETE", "/api/v1/queries/" + query)
-        await_that(f"{query} stops", lambda: state(front, query) == "stopped")
+        front.call("DELETE", "/api/v1/queries/" + query)
+        await_condition(f"{query} stops", lambda: state(front, query) == "stopped")
 
 
 def access(*words):
@@ -270,7 +270,7 @@ def access(*words):
 
 
 def check_drilldown(front):
-    status, found = front.ask("POST", "/api/v1/drilldown", {"filter": "dst_port == 80", "limit": 10})
+    status, found = front.call("POST", "/api/v1/drilldown", {"filter": "dst_port == 80", "limit": 10})
     require(status == 200 and len(found["rows"]) == 10, f"no headers: {status} {found}")
     require("web-1" in found["nodes"], f"not from web-1: {found['nodes']}")
 

@@ -16,8 +16,8 @@ import { gateway, obstacle } from "./web-link";
 const SCREENSHOTS = join(ROOT, process.env.TAPLINE_SCREENSHOTS ?? "build/dashboard-screenshots");
 const WANTED: Record<string, number> = { "/page/start": 12, "/page/search?q=<b>shoes</b>": 7, "/page/basket": 3 };
 
-const why = existsSync(CHROMIUM) ? obstacle() : `no ${CHROMIUM}`;
-if (why !== "") console.warn(`SKIPPED: the dashboard's browser tests: ${why}`);
+const reason = existsSync(CHROMIUM) ? obstacle() : `no ${CHROMIUM}`;
+if (reason !== "") console.warn(`SKIPPED: the dashboard's browser tests: ${reason}`);
 
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
@@ -25,7 +25,7 @@ async function violations(page: Page): Promise<string[]> {
   return found.violations.map((each: any) => `${each.id}: ${each.nodes.map((node: any) => `${node.html} ${node.failureSummary}`).join("; ")}`);
 }
 
-describe.skipIf(why !== "")("dashboard", () => {
+describe.skipIf(reason !== "")("dashboard", () => {
   const tapline = new Tapline();
   let browser: Browser;
   let context: BrowserContext;
@@ -126,7 +126,7 @@ describe.skipIf(why !== "")("dashboard", () => {
   test("a live ranking equals what the web server logged, and the server's result", async () => {
     id = await runQuery();
     await page.locator("[data-state=running]").waitFor();
-    await tapline.link.askTimes(WANTED);
+    await tapline.link.requestRepeatedly(WANTED);
     const expected = Object.entries(WANTED).map(([path, count]) => [path, String(count)]);
     expect([...tapline.link.logged("/page/")].map(([path, count]) => [path, String(count)])).toEqual(expected);
     await until("the page shows all requests", async () => JSON.stringify(await ranking()) === JSON.stringify(expected));
@@ -166,7 +166,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       const card = look.page.locator("[data-processor='0']");
       const complete = card.locator(".completeness");
       await until("a complete window is shown", async () => {
-        await tapline.link.askTimes({ "/again": 1 });
+        await tapline.link.requestRepeatedly({ "/again": 1 });
         const text = (await complete.count()) > 0 ? ((await complete.textContent()) ?? "") : "";
         const hollow = await card.locator(".bar.hollow").count();
         return text.startsWith("Complete") && hollow === 0 && (await card.locator(".bar").count()) > 0;
@@ -236,7 +236,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.getByRole("button", { name: /^Remove/ }).waitFor();
     const alert = page.getByRole("region", { name: "List of alerts" }).locator("tbody tr").first();
     await until("an alert", async () => {
-      await tapline.link.askTimes({ "/watched": 5 });
+      await tapline.link.requestRepeatedly({ "/watched": 5 });
       return (await alert.count()) > 0;
     });
     expect(await alert.textContent()).toContain(tapline.link.address.replace(/\.2$/, ".1"));
@@ -260,7 +260,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     await runQuery();
     await page.locator("[data-state=running]").waitFor();
     await until("it has its packets", async () => {
-      await tapline.link.askTimes({ "/ended": 3 });
+      await tapline.link.requestRepeatedly({ "/ended": 3 });
       return (await page.locator("[data-state=finished]").count()) > 0;
     });
     await page.locator("[data-processor='0'] .key", { hasText: "/ended" }).waitFor();
@@ -284,9 +284,9 @@ describe.skipIf(why !== "")("dashboard", () => {
       expect(await look.page.evaluate(() => document.body.textContent!.includes("\u202e"))).toBe(false);
       await look.page.getByRole("button", { name: "Edit as new" }).click();
       await look.page.locator(".cm-specialChar", { hasText: "\\u{202e}" }).waitFor();
-      const again = await runQuery(look.page);
-      expect((await tapline.json(`/api/v1/queries/${again}`)).text).toBe(hostile);
-      await fetch(`${tapline.url}/api/v1/queries/${again}`, { method: "DELETE" });
+      const second = await runQuery(look.page);
+      expect((await tapline.json(`/api/v1/queries/${second}`)).text).toBe(hostile);
+      await fetch(`${tapline.url}/api/v1/queries/${second}`, { method: "DELETE" });
       expect(look.errors).toEqual([]);
     } finally {
       await look.page.close();
@@ -302,7 +302,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       await write(query("http_get"));
       await runQuery();
       await page.locator("[data-state=running]").waitFor();
-      await tapline.link.askTimes({ "/kept": 3 });
+      await tapline.link.requestRepeatedly({ "/kept": 3 });
       await until("the page shows its requests", async () => JSON.stringify(await ranking()) === '[["/kept","3"]]');
       await behind.page.goto(`${gate.url}/#/queries`);
       await behind.page.locator(".queries [data-state=running]").first().waitFor();
@@ -369,7 +369,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     const running = await runQuery(page, "operators");
     await page.locator("[data-state=running]").waitFor();
     expect(await page.locator(".tree .branch", { hasText: /^monitor/ }).textContent()).toMatch(/^monitor client \(/);
-    await tapline.link.askTimes({ "/planned": 4, "/also": 2 });
+    await tapline.link.requestRepeatedly({ "/planned": 4, "/also": 2 });
     await until("the page shows the results of that agent", async () => JSON.stringify(await ranking()) === '[["/planned","4"],["/also","2"]]');
     const { agents } = await tapline.json("/api/v1/nodes");
     expect(agents.map(({ agent, queries }: any) => [agent, queries])).toEqual([["client", [running]]]);
@@ -430,8 +430,8 @@ describe.skipIf(why !== "")("dashboard", () => {
         const { rows } = await tapline.json(`/api/v1/queries/${queries[0].id}/results?processor=1`);
         const depths = rows.map(({ value }: any) => value).filter((value: any) => value !== null);
         const heights = await columns.evaluateAll((all) => all.map((column) => [...column.children].reduce((sum, part) => sum + parseFloat((part as HTMLElement).style.height), 0)));
-        const most = Math.max(...depths);
-        return heights.every((height, at) => Math.abs(height - (100 * depths.at(at - heights.length)!) / most) < 0.001);
+        const max = Math.max(...depths);
+        return heights.every((height, at) => Math.abs(height - (100 * depths.at(at - heights.length)!) / max) < 0.001);
       });
       expect(await violations(look.page)).toEqual([]);
       await look.page.locator(".queue-chart .selected .flow-2").click();

@@ -67,17 +67,17 @@ export function freePort(): Promise<number> {
 }
 
 /** Waits until a condition is true; an exception counts as false. */
-export async function until<T>(what: string, holds: () => Promise<T | false | undefined>): Promise<T> {
+export async function until<T>(awaited: string, condition: () => Promise<T | false | undefined>): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
-  let why: unknown = "it never became true";
+  let lastError: unknown = "it never became true";
   while (Date.now() < end) {
     try {
-      const value = await holds();
+      const value = await condition();
       if (value !== false && value !== undefined) return value;
     } catch (error) {
-      why = error;
+      lastError = error;
     }
     await new Promise((done) => setTimeout(done, 100));
   }
-  throw new Error(`waited ${PATIENCE_MS / 1000} s for: ${what} (${String(why)})`);
+  throw new Error(`waited ${PATIENCE_MS / 1000} s for: ${awaited} (${String(lastError)})`);
 }

@@ -76,12 +76,12 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
     await until("the intervals are shown", async () => (await page.locator(".queue-chart .column").count()) > 10);
     const { rows } = await json(`/api/v1/queries/${id}/results?processor=1`);
     const depths: number[] = rows.map(({ value }: any) => value).filter((value: any) => value !== null);
-    const most = Math.max(...depths);
+    const max = Math.max(...depths);
     const heights = await page.locator(".queue-chart .column").evaluateAll((all) =>
       all.map((column) => [...column.children].reduce((sum, part) => sum + parseFloat((part as HTMLElement).style.height), 0)),
     );
     expect(heights).toHaveLength(depths.length);
-    heights.forEach((height, at) => expect(height, `column ${at}`).toBeCloseTo((100 * depths[at]) / most, 3));
+    heights.forEach((height, at) => expect(height, `column ${at}`).toBeCloseTo((100 * depths[at]) / max, 3));
     const shown = await page.locator(".queue-chart .columns > div").count();
     expect(await page.locator(".queue-chart .gap").count(), "gaps").toBe(shown - depths.length);
     expect(await violations()).toEqual([]);

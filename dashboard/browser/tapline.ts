@@ -35,8 +35,8 @@ export class Tapline {
 
   /** Starts a server that monitors the link, unless options name another source. */
   async startServer(...source: string[]): Promise<void> {
-    const what = source.length > 0 ? source : ["--interface", this.link.networkInterface];
-    const server = new Program(this.folder.path, "server", join(ROOT, "bin/tapline"), "server", "--port", String(this.port), "--multilog", `web=127.0.0.1:${this.nodePort}`, ...what);
+    const sourceOptions = source.length > 0 ? source : ["--interface", this.link.networkInterface];
+    const server = new Program(this.folder.path, "server", join(ROOT, "bin/tapline"), "server", "--port", String(this.port), "--multilog", `web=127.0.0.1:${this.nodePort}`, ...sourceOptions);
     this.server = server;
     await until("the server is ready", async () => {
       if (!server.runs) throw new Error(server.log);
@@ -58,9 +58,9 @@ export class Tapline {
   /** Creates a token and makes it the only valid one, as if all earlier tokens had expired. */
   replaceToken(): string {
     const file = join(this.folder.path, "new-tokens.yaml");
-    const said = run(join(ROOT, "bin/tapline"), "token", "--tokens", file, "--tenant", "operators", "--role", "admin");
+    const output = run(join(ROOT, "bin/tapline"), "token", "--tokens", file, "--tenant", "operators", "--role", "admin");
     renameSync(file, this.tokens);
-    this.token = said.trim().split("\n").at(-1)!.trim();
+    this.token = output.trim().split("\n").at(-1)!.trim();
     return this.token;
   }
 

@@ -35,12 +35,12 @@ export async function tasksDuring(browser: Browser, page: Page, done: () => Prom
 }
 
 /** Returns the maximum processor time of a task. */
-export function mostCpuMs(tasks: Task[]): number {
+export function maxCpuMs(tasks: Task[]): number {
   return Math.max(...tasks.map(({ cpuMs }) => cpuMs));
 }
 
 export function longest(tasks: Task[]): string {
   const wallMs = Math.max(...tasks.map((task) => task.wallMs));
   const over = tasks.filter((task) => task.wallMs >= 50).length;
-  return `${tasks.length} tasks, the longest ${Math.round(mostCpuMs(tasks))} ms of processor time, ${Math.round(wallMs)} ms of wall-clock time; ${over} of at least 50 ms of wall-clock time`;
+  return `${tasks.length} tasks, the longest ${Math.round(maxCpuMs(tasks))} ms of processor time, ${Math.round(wallMs)} ms of wall-clock time; ${over} of at least 50 ms of wall-clock time`;
 }

@@ -55,20 +55,20 @@ network:
     ip(`-n ${this.name} addr add ${this.address}/24 dev web`);
     ip(`-n ${this.name} link set web up`);
     this.web = new Program(folder, "web", "ip", "netns", "exec", this.name, "python3", "-u", "-m", "http.server", String(PORT), "--bind", this.address, "--directory", "/proc/self/task");
-    await until("the web server answers", async () => (await this.ask("/ready"), true));
+    await until("the web server answers", async () => (await this.load("/ready"), true));
   }
 
   /** Sends one request on a new connection; resolves once it is answered and closed. */
-  ask(path: string): Promise<void> {
+  load(path: string): Promise<void> {
     return new Promise((done, failed) => {
       get({ host: this.address, port: PORT, path, agent: false }, (answer) => answer.resume().once("close", () => done())).once("error", failed);
     });
   }
 
-  async askTimes(wanted: Record<string, number>): Promise<void> {
+  async requestRepeatedly(wanted: Record<string, number>): Promise<void> {
     const left = Object.entries(wanted);
     for (let turn = 0; left.some(([, count]) => turn < count); turn++) {
-      for (const [path, count] of left) if (turn < count) await this.ask(path);
+      for (const [path, count] of left) if (turn < count) await this.load(path);
     }
   }
 

@@ -96,7 +96,7 @@ export class SeriesChart extends Chart<Series> {
       tzDate: UTC,
       legend: { show: false },
       cursor: { points: { size: 6 }, drag: { setScale: false } },
-      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
       axes: [
         axis({ ...BELOW, incrs: fine ? undefined : SECONDS, values: [[60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"], [0.001, ":{ss}.{fff}"]] }),
         axis({ size: 74, values: (_, ticks) => ticks.map((tick) => quantity(tick, this.unit)) }),
@@ -145,7 +145,7 @@ export class DistributionChart extends Chart<Spread> {
     const options: Omit<uPlot.Options, "width" | "height"> = {
       legend: { show: false },
       cursor: { drag: { setScale: false } },
-      scales: { x: { time: false, range: [this.cumulative ? -0.1 : -1, Math.max(1, bounds.length - 1) + 0.1] }, y: { range: (_, __, most) => [0, this.cumulative ? 1 : Math.max(1, most * 1.08)] } },
+      scales: { x: { time: false, range: [this.cumulative ? -0.1 : -1, Math.max(1, bounds.length - 1) + 0.1] }, y: { range: (_, __, max) => [0, this.cumulative ? 1 : Math.max(1, max * 1.08)] } },
       axes: [
         axis({ ...BELOW, space: 74, incrs: [1, 2, 4, 8, 16, 32], values: (_, ticks) => ticks.map(bound) }),
         axis({ size: 60, incrs: this.cumulative ? [0.25, 0.5] : WHOLE, values: (_, ticks) => ticks.map((tick) => (this.cumulative ? `${Math.round(tick * 100)} %` : number(tick))) }),
@@ -178,12 +178,12 @@ export function allBounds(histogram: Distribution["histogram"]): number[] {
   const [zero, ...others] = histogram.map(({ le }) => le);
   // A logarithmic axis has no zero, so zero is drawn next to the smallest value.
   if (zero === 0) return others.length === 0 ? [0] : [0, ...allBounds(histogram.slice(1)).filter((bound) => bound > 0)];
-  const least = zero ?? 0;
-  const most = histogram.at(-1)?.le ?? 0;
+  const min = zero ?? 0;
+  const max = histogram.at(-1)?.le ?? 0;
   const bounds = [0, 1];
-  for (let power = 2; bounds[bounds.length - 1] < most; power *= 2) bounds.push(power, power * 1.5);
-  const first = Math.max(0, bounds.indexOf(least) - 1);
-  return bounds.slice(first).filter((bound) => bound <= most);
+  for (let power = 2; bounds[bounds.length - 1] < max; power *= 2) bounds.push(power, power * 1.5);
+  const first = Math.max(0, bounds.indexOf(min) - 1);
+  return bounds.slice(first).filter((bound) => bound <= max);
 }
 
 /** Returns the cumulative share of each count; null if there are no values. */

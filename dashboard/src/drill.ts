@@ -6,7 +6,7 @@ import type { DrillAnswer, Exemplar, Header } from "./types";
 import type { Detail } from "./windows";
 
 const PCAPNG = "application/x-pcapng";
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 /** The search extends beyond the exemplars' times, because a flow has packets before and after the counted ones. */
 const AROUND_NS = 60e9;
@@ -51,7 +51,7 @@ export class DrillDialog {
       results,
     );
     if (!this.element.open) this.element.showModal();
-    if (detail.exemplars.length > 0) void this.ask(questionOf(detail.exemplars), results);
+    if (detail.exemplars.length > 0) void this.search(questionOf(detail.exemplars), results);
   }
 
   /** Shows the packets that a filter selects in a span of time. */
@@ -60,7 +60,7 @@ export class DrillDialog {
     const results = h("div", { "aria-live": "polite" });
     fill(this.content, h("h2", { id: "drill-title" }, "Behind ", h("code", {}, name)), h("p", { class: "quiet" }, `${clock(question.from_ns, true)} – ${clock(question.to_ns, true)} UTC`), results);
     if (!this.element.open) this.element.showModal();
-    void this.ask(question, results);
+    void this.search(question, results);
   }
 
   private exemplars(exemplars: Exemplar[], results: HTMLElement): HTMLElement {
@@ -72,17 +72,17 @@ export class DrillDialog {
         h("td", {}, `${exemplar.src_ip}:${exemplar.src_port}`),
         h("td", {}, `${exemplar.dst_ip}:${exemplar.dst_port}`),
         h("td", { class: "wide" }, exemplar.monitor),
-        h("td", {}, h("button", { type: "button", onclick: () => void this.ask(questionOf([exemplar]), results) }, "only this connection")),
+        h("td", {}, h("button", { type: "button", onclick: () => void this.search(questionOf([exemplar]), results) }, "only this connection")),
       ),
     );
     const head = ["From (UTC)", "Client", "Server", "Seen by", ""].map((name, at) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: at === 3 ? "wide" : undefined }, name)));
     return h("section", {}, h("h3", {}, "Example connections"), scrolled("Connections", h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
   }
 
-  private async ask(question: DrillQuestion, results: HTMLElement): Promise<void> {
+  private async search(question: DrillQuestion, results: HTMLElement): Promise<void> {
     fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "progress" }, "Querying all nodes at one snapshot…"));
     try {
-      const answer = await this.api.exact<DrillAnswer>("/api/v1/drilldown", { ...question, limit: MOST_ROWS });
+      const answer = await this.api.exact<DrillAnswer>("/api/v1/drilldown", { ...question, limit: MAX_ROWS });
       fill(results, h("h3", {}, "Headers on the hosts"), ...this.answer(answer, question));
     } catch (error) {
       fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "message bad" }, explained(error)));
@@ -92,29 +92,29 @@ export class DrillDialog {
   private answer(answer: DrillAnswer, question: DrillQuestion): HTMLElement[] {
     const rows = answer.rows ?? [];
     const missing = Object.entries({ ...answer.missing, ...answer.left_out });
-    const said = h("span", { hidden: true });
-    const download = h("button", { type: "button", class: "primary", onclick: () => void this.download(question, said) }, "Download pcapng");
+    const status = h("span", { hidden: true });
+    const download = h("button", { type: "button", class: "primary", onclick: () => void this.download(question, status) }, "Download pcapng");
     return [
       h("p", {}, `${number(rows.length)}${answer.truncated ? " (and more)" : ""} packets of ${counted(answer.nodes.length, "node")}: ${answer.nodes.join(", ")}.`),
-      ...missing.map(([node, why]) => h("p", { class: "message fair" }, `${node}: ${why}`)),
-      h("p", { class: "row" }, download, said),
+      ...missing.map(([node, reason]) => h("p", { class: "message fair" }, `${node}: ${reason}`)),
+      h("p", { class: "row" }, download, status),
       headerTable(rows),
     ];
   }
 
-  private async download(question: DrillQuestion, said: HTMLElement): Promise<void> {
-    said.hidden = false;
-    said.className = "progress";
-    fill(said, "Collecting packets…");
+  private async download(question: DrillQuestion, status: HTMLElement): Promise<void> {
+    status.hidden = false;
+    status.className = "progress";
+    fill(status, "Collecting packets…");
     try {
       const file = await this.api.file("/api/v1/drilldown", question, PCAPNG);
       const url = URL.createObjectURL(file);
       h("a", { href: url, download: "tapline.pcapng" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
-      said.hidden = true;
+      status.hidden = true;
     } catch (error) {
-      said.className = "message bad";
-      fill(said, explained(error));
+      status.className = "message bad";
+      fill(status, explained(error));
     }
   }
 }

@@ -9,7 +9,7 @@ export interface Follower {
 }
 
 const FIRST_RETRY_MS = 500;
-const MOST_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 5_000;
 
 /** Resolves once the query has ended, is unknown, or `signal` is aborted. */
 export async function follow(url: string, token: () => string, follower: Follower, signal: AbortSignal): Promise<void> {
@@ -28,7 +28,7 @@ export async function follow(url: string, token: () => string, follower: Followe
     follower.link(outcome, retryMs);
     if (outcome === "unknown") return;
     await pause(retryMs, signal);
-    retryMs = Math.min(retryMs * 2, MOST_RETRY_MS);
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
 }
 

@@ -6,7 +6,7 @@ const PROBE_MS = 2_000;
 
 export class LinkBar {
   readonly element = h("div", { class: "link-bar", role: "status" });
-  private wasGone = false;
+  private wasDisconnected = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Calls `recovered` when requests are answered again. */
@@ -18,15 +18,15 @@ export class LinkBar {
     this.element.dataset.link = link;
     if (link === "gone") {
       fill(this.element, h("p", {}, h("strong", {}, "The server does not respond."), " This page shows earlier data and retries until the server responds."));
-      this.wasGone = true;
+      this.wasDisconnected = true;
       this.probe();
     } else if (link === "unauthorized") {
-      this.askForToken();
-      this.wasGone = true;
+      this.requestToken();
+      this.wasDisconnected = true;
     } else if (link === "up") {
       fill(this.element);
-      if (this.wasGone) this.recovered();
-      this.wasGone = false;
+      if (this.wasDisconnected) this.recovered();
+      this.wasDisconnected = false;
     }
   }
 
@@ -38,13 +38,13 @@ export class LinkBar {
     }, PROBE_MS);
   }
 
-  private askForToken(): void {
+  private requestToken(): void {
     const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
-    const said = this.api.token === "" ? "The server requires a token." : "The server does not accept your token: it has expired or belongs to another server.";
+    const message = this.api.token === "" ? "The server requires a token." : "The server does not accept your token: it has expired or belongs to another server.";
     const form = h(
       "form",
       { onsubmit: (event) => (event.preventDefault(), void this.tryToken(input.value.trim())) },
-      h("strong", {}, said),
+      h("strong", {}, message),
       h("label", { for: "token" }, "Token"),
       input,
       h("button", { type: "submit", class: "primary" }, "Use token"),

@@ -36,8 +36,8 @@ function navigate(): void {
   page = open(location.hash);
   document.title = `${page.title} · Tapline`;
   for (const link of links) {
-    const here = link.hash === location.hash || (link.hash === "#/links" && page instanceof QueuePage) || (link.hash === "#/queries" && !(page instanceof QueuePage) && !PAGES.some(([hash]) => hash === location.hash));
-    if (here) link.setAttribute("aria-current", "page");
+    const isCurrent = link.hash === location.hash || (link.hash === "#/links" && page instanceof QueuePage) || (link.hash === "#/queries" && !(page instanceof QueuePage) && !PAGES.some(([hash]) => hash === location.hash));
+    if (isCurrent) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   fill(content, page.element);

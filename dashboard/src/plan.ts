@@ -15,9 +15,9 @@ export function planView({ plan, notes, placement, text }: Explanation): HTMLEle
   );
 }
 
-function branch(title: string, what: Child, ...children: (HTMLElement | null)[]): HTMLElement {
+function branch(title: string, content: Child, ...children: (HTMLElement | null)[]): HTMLElement {
   const below = children.filter((child) => child !== null);
-  return h("li", {}, h("span", { class: "branch" }, h("b", {}, title), " ", what), below.length > 0 && h("ul", {}, ...below));
+  return h("li", {}, h("span", { class: "branch" }, h("b", {}, title), " ", content), below.length > 0 && h("ul", {}, ...below));
 }
 
 function tree(plan: Plan, placement?: Placement): HTMLElement {
@@ -97,8 +97,8 @@ function windowText(window: PlanProcessor["window"]): string {
 
 function rules(plan: Plan, placement?: Placement): HTMLElement {
   if (!plan.rules?.length) {
-    const why = placement ? "No new rules are needed: rules of other queries already mirror all of this traffic." : "No mirror rules: the monitor captures from the interface or tap that the server was started with.";
-    return h("p", { class: "quiet" }, why);
+    const reason = placement ? "No new rules are needed: rules of other queries already mirror all of this traffic." : "No mirror rules: the monitor captures from the interface or tap that the server was started with.";
+    return h("p", { class: "quiet" }, reason);
   }
   const rows = plan.rules.map((rule) =>
     h("tr", {}, h("th", { scope: "row" }, rule.switch_id), h("td", { class: "number" }, rule.priority), h("td", { class: "code" }, ...atCommas(rule.match)), h("td", { class: "code" }, ...atCommas(rule.actions.join(",")))),

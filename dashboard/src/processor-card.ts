@@ -69,7 +69,7 @@ export class ProcessorCard {
   }
 
   /** Sends the visible range to a new worker. */
-  lookAgain(): void {
+  refresh(): void {
     this.handlers.view(this.view);
   }
 

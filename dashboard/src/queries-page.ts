@@ -26,7 +26,7 @@ export class QueriesPage implements Page {
   private readonly table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of queries", hidden: true });
   private readonly empty = h("p", { class: "quiet", hidden: true }, "No queries yet. Write one above and run it.");
   private readonly run = h("button", { type: "button", class: "primary", onclick: () => void this.submit() }, "Run");
-  private readonly said = h("span", { class: "quiet", role: "status" });
+  private readonly statusLine = h("span", { class: "quiet", role: "status" });
   private readonly stopRefresh: () => void;
   private asking: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,7 +48,7 @@ export class QueriesPage implements Page {
 
   private writing(): HTMLElement {
     const hint = h("p", { class: "quiet" }, "Ctrl-Enter runs the query. Ctrl-Space completes. Escape, then Tab leaves the editor.");
-    return h("section", { class: "card", "aria-label": "New query" }, h("h1", {}, "New query"), this.editor.element, this.errors, h("div", { class: "row" }, this.run, this.said), hint);
+    return h("section", { class: "card", "aria-label": "New query" }, h("h1", {}, "New query"), this.editor.element, this.errors, h("div", { class: "row" }, this.run, this.statusLine), hint);
   }
 
   private listing(): HTMLElement {
@@ -73,7 +73,7 @@ export class QueriesPage implements Page {
 
   private changed(text: string): void {
     sessionStorage.setItem(DRAFT, text);
-    setText(this.said, "");
+    setText(this.statusLine, "");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.explain(), EXPLAIN_AFTER_MS);
   }
@@ -120,12 +120,12 @@ export class QueriesPage implements Page {
   private async submit(): Promise<void> {
     if (this.run.disabled) return;
     this.run.disabled = true;
-    setText(this.said, "Starting…");
+    setText(this.statusLine, "Starting…");
     try {
       const query = await this.api.post<QueryBrief>("/api/v1/queries", { query: this.editor.text });
       location.hash = `#/queries/${query.id}`;
     } catch (error) {
-      setText(this.said, "Not started.");
+      setText(this.statusLine, "Not started.");
       this.failed(error);
     } finally {
       this.run.disabled = false;

@@ -21,7 +21,7 @@ export class QueryPage implements Page {
   private readonly stop = h("button", { type: "button", class: "danger", hidden: true, onclick: () => void this.stopQuery() }, "Stop");
   private source = "";
   private readonly text = h("pre", { class: "query", tabindex: "0", "aria-label": "Query" });
-  private readonly said = h("div", { role: "status" });
+  private readonly statusLine = h("div", { role: "status" });
   private readonly link = h("p", { class: "message fair", role: "status", hidden: true });
   private readonly totals = h("div");
   private readonly results = h("div", { class: "results" });
@@ -37,10 +37,10 @@ export class QueryPage implements Page {
     this.title = id;
     this.drill = new DrillDialog(api);
     const back = h("a", { href: "#/queries" }, "← All queries");
-    const again = h("button", { type: "button", onclick: () => this.edit() }, "Edit as new");
-    const head = h("section", { class: "card", "aria-label": "Query" }, back, h("header", { class: "row" }, h("h1", {}, id), this.state, h("div", { class: "right" }, again, this.stop)), this.text, this.said, this.link, this.totals);
+    const editButton = h("button", { type: "button", onclick: () => this.edit() }, "Edit as new");
+    const head = h("section", { class: "card", "aria-label": "Query" }, back, h("header", { class: "row" }, h("h1", {}, id), this.state, h("div", { class: "right" }, editButton, this.stop)), this.text, this.statusLine, this.link, this.totals);
     this.element = h("div", { class: "page" }, head, this.results, this.plan, this.drill.element);
-    fill(this.said, h("p", { class: "progress" }, "Loading the query…"));
+    fill(this.statusLine, h("p", { class: "progress" }, "Loading the query…"));
     void this.load();
   }
 
@@ -50,7 +50,7 @@ export class QueryPage implements Page {
       if (!this.closed) this.begin(query);
     } catch (error) {
       if (error instanceof ProblemError && error.problem.status === 404) this.unknown();
-      else fill(this.said, h("p", { class: "message bad" }, explained(error)));
+      else fill(this.statusLine, h("p", { class: "message bad" }, explained(error)));
     }
   }
 
@@ -64,11 +64,11 @@ export class QueryPage implements Page {
     this.worker?.terminate();
     this.worker = null;
     this.stopTotals();
-    fill(this.said, h("p", { class: "message fair" }, "The server does not have this query (any more): it keeps running queries and the 100 that ended last. Without a separate Redis it keeps none across a restart. This page shows the data that it received before."));
+    fill(this.statusLine, h("p", { class: "message fair" }, "The server does not have this query (any more): it keeps running queries and the 100 that ended last. Without a separate Redis it keeps none across a restart. This page shows the data that it received before."));
   }
 
   private begin(query: Query): void {
-    fill(this.said, ...query.notes.map((note) => h("p", { class: "message info" }, note)));
+    fill(this.statusLine, ...query.notes.map((note) => h("p", { class: "message info" }, note)));
     this.source = query.text;
     setText(this.text, query.text);
     if (this.cards.length === 0) {
@@ -87,16 +87,16 @@ export class QueryPage implements Page {
 
   private follow(): void {
     this.worker = streamWorker();
-    this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.heard(data);
+    this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.onMessage(data);
     this.post({ type: "follow", url: new URL(`${this.path()}/events`, location.href).href, token: this.api.token });
-    for (const card of this.cards) card.lookAgain();
+    for (const card of this.cards) card.refresh();
   }
 
   private post(message: ToWorker): void {
     this.worker?.postMessage(message);
   }
 
-  private heard(message: FromWorker): void {
+  private onMessage(message: FromWorker): void {
     if (message.type === "snapshot") this.cards[message.snapshot.processor]?.show(message.snapshot);
     else if (message.type === "state") {
       this.showState(message.state, message.error);
@@ -124,7 +124,7 @@ export class QueryPage implements Page {
     this.current = state;
     fill(this.state, statePill(state));
     this.stop.hidden = hasEnded(state);
-    if (error !== "") fill(this.said, h("p", { class: "message bad" }, error));
+    if (error !== "") fill(this.statusLine, h("p", { class: "message bad" }, error));
     if (hasEnded(state)) void this.refreshTotals().catch(() => undefined);
   }
 
@@ -141,7 +141,7 @@ export class QueryPage implements Page {
     try {
       await this.api.delete(this.path());
     } catch (error) {
-      fill(this.said, h("p", { class: "message bad" }, explained(error)));
+      fill(this.statusLine, h("p", { class: "message bad" }, explained(error)));
     } finally {
       this.stop.disabled = false;
     }

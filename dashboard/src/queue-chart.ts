@@ -9,7 +9,7 @@ type Chosen = (column: Column, layer: Layer | null) => void;
 /** Draws one column for each window. A gap has no column. */
 export function queueChart(contents: Contents, selected: Column | null, chosen: Chosen): HTMLElement {
   const columns = contents.slots.filter((slot): slot is Column => slot !== null);
-  const top = columns.reduce((most, column) => Math.max(most, heightOf(column)), 0);
+  const top = columns.reduce((max, column) => Math.max(max, heightOf(column)), 0);
   const bars = contents.slots.map((slot) =>
     slot === null
       ? h("div", { class: "gap", title: "unknown: no packet left or arrived, or the queue was not measured" })

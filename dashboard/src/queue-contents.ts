@@ -3,8 +3,8 @@ import { keyText } from "./format";
 import type { Exemplar, PlanProcessor, Query, Row } from "./types";
 
 /** Number of flows with a colour; the others are shown together. */
-const MOST_FLOWS = 6;
-const MOST_SLOTS = 120;
+const MAX_FLOWS = 6;
+const MAX_SLOTS = 120;
 
 /** A query whose results contain the bytes of flows in a queue. */
 export interface Source {
@@ -102,19 +102,19 @@ function columnOf(columns: Map<number, Column>, row: WindowRow): Column {
 /** Returns the ends of the latest windows, with null for each missing one between two others. */
 function spread(ends: number[], stepNs: number): (number | null)[] {
   const all: (number | null)[] = [];
-  for (let at = ends.length - 1; at >= 0 && all.length < MOST_SLOTS; at--) {
+  for (let at = ends.length - 1; at >= 0 && all.length < MAX_SLOTS; at--) {
     all.unshift(ends[at]);
     const missing = at === 0 || stepNs <= 0 ? 0 : Math.round((ends[at] - ends[at - 1]) / stepNs) - 1;
-    for (let gap = 0; gap < missing && all.length < MOST_SLOTS; gap++) all.unshift(null);
+    for (let gap = 0; gap < missing && all.length < MAX_SLOTS; gap++) all.unshift(null);
   }
   while (all.length > 0 && all[0] === null) all.shift();
   return all;
 }
 
 function leadingFlows(slots: Slot[]): string[] {
-  const most = new Map<string, number>();
-  for (const column of slots) for (const { flow, bytes } of column?.layers ?? []) most.set(flow, Math.max(most.get(flow) ?? 0, bytes));
-  return [...most].sort((a, b) => b[1] - a[1]).slice(0, MOST_FLOWS).map(([flow]) => flow);
+  const max = new Map<string, number>();
+  for (const column of slots) for (const { flow, bytes } of column?.layers ?? []) max.set(flow, Math.max(max.get(flow) ?? 0, bytes));
+  return [...max].sort((a, b) => b[1] - a[1]).slice(0, MAX_FLOWS).map(([flow]) => flow);
 }
 
 function stack(column: Column, leading: string[]): void {

@@ -11,8 +11,8 @@ import { table } from "./table";
 import type { Burst, Query, QueryBrief, QueueDiagnosis } from "./types";
 
 const REFRESH_MS = 2_000;
-const MOST_ROWS = 2_000;
-const MOST_BURSTS = 20;
+const MAX_ROWS = 2_000;
+const MAX_BURSTS = 20;
 // The times of bursts lack the constant difference of the taps, and hosts stamp their copies themselves.
 const AROUND_NS = 1e6;
 
@@ -52,7 +52,7 @@ export class QueuePage implements Page {
       const source = sources.find(({ query }) => query.id === this.wanted) ?? sources.at(0);
       if (source === undefined) return this.showNone();
       const rows = (processor: number) =>
-        this.api.get<{ rows: WindowRow[] }>(`/api/v1/queries/${source.query.id}/results?processor=${processor}&limit=${MOST_ROWS}`).then((answer) => answer.rows);
+        this.api.get<{ rows: WindowRow[] }>(`/api/v1/queries/${source.query.id}/results?processor=${processor}&limit=${MAX_ROWS}`).then((answer) => answer.rows);
       const [flows, depths] = await Promise.all([rows(source.flows), source.depth === null ? null : rows(source.depth)]);
       this.show(sources, source, contentsOf(this.queue, source.stepNs, flows, depths));
     } catch (error) {
@@ -84,7 +84,7 @@ export class QueuePage implements Page {
   /** Offers to submit the query that fills this page. */
   private offer(): HTMLElement {
     const text = queryFor(this.queue);
-    const said = h("p", { role: "status" });
+    const statusLine = h("p", { role: "status" });
     const submit = h("button", { type: "button", class: "primary" }, "Submit this query");
     submit.addEventListener("click", () => {
       submit.disabled = true;
@@ -92,11 +92,11 @@ export class QueuePage implements Page {
         () => void this.refreshContents(),
         (error: unknown) => {
           submit.disabled = false;
-          fill(said, h("span", { class: "message bad" }, explained(error)));
+          fill(statusLine, h("span", { class: "message bad" }, explained(error)));
         },
       );
     });
-    return h("div", { class: "stack" }, h("pre", { class: "query", tabindex: "0", "aria-label": "Query" }, text), h("p", { class: "row" }, submit), said);
+    return h("div", { class: "stack" }, h("pre", { class: "query", tabindex: "0", "aria-label": "Query" }, text), h("p", { class: "row" }, submit), statusLine);
   }
 
   private show(sources: Source[], source: Source, contents: Contents): void {
@@ -110,8 +110,8 @@ export class QueuePage implements Page {
     const keep = document.activeElement?.id ?? "";
     const from = h("p", { class: "row" }, "From ", this.choice(sources, source));
     if (selected === null) {
-      const why = hasEnded(source.query.state) ? "It found no packets in the queue." : "No packet has left the queue yet.";
-      return fill(this.chart, from, h("p", {}, why));
+      const reason = hasEnded(source.query.state) ? "It found no packets in the queue." : "No packet has left the queue yet.";
+      return fill(this.chart, from, h("p", {}, reason));
     }
     const choose = (column: Column, layer: Layer | null) => {
       this.selectedNs = column.endNs;
@@ -186,7 +186,7 @@ export class QueuePage implements Page {
 
   private burstTable({ bursts, incomplete, complete_since_ns }: QueueDiagnosis): HTMLElement | null {
     if (bursts.length === 0) return null;
-    const latest = bursts.slice(-MOST_BURSTS).reverse();
+    const latest = bursts.slice(-MAX_BURSTS).reverse();
     const rows = latest.map((burst) => {
       const open = h("button", { type: "button" }, "Packets");
       const question = { filter: burst.filter, from_ns: burst.begin_ns - AROUND_NS, to_ns: burst.end_ns + AROUND_NS };
@@ -226,7 +226,7 @@ function wholeMs(ns: number): string {
 }
 
 function deepest(columns: Column[]): Column | null {
-  return columns.reduce<Column | null>((most, column) => (most === null || heightOf(column) > heightOf(most) ? column : most), null);
+  return columns.reduce<Column | null>((tallest, column) => (tallest === null || heightOf(column) > heightOf(tallest) ? column : tallest), null);
 }
 
 function culprits(burst: Burst): HTMLElement {

@@ -5,7 +5,7 @@
 import { fill, h } from "./dom";
 
 export const ROW_PX = 34;
-const MOST_PX = 476;
+const MAX_PX = 476;
 const AHEAD = 12;
 
 export interface Column {
@@ -29,7 +29,7 @@ export class VirtualTable {
   private readonly below = spacer();
   private total = 0;
   private sorting: Sorting = { column: "", descending: false };
-  private asked = { from: 0, to: 0 };
+  private requested = { from: 0, to: 0 };
 
   constructor(
     label: string,
@@ -39,7 +39,7 @@ export class VirtualTable {
   ) {
     this.table = h("table", { class: "virtual" }, h("thead", {}, this.head), this.body);
     this.element = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label, onscroll: () => this.ask() }, this.table);
-    this.element.style.maxHeight = `${MOST_PX}px`;
+    this.element.style.maxHeight = `${MAX_PX}px`;
     this.setSorting({ column: "", descending: false });
   }
 
@@ -66,14 +66,14 @@ export class VirtualTable {
   /** Returns the range of visible rows, with some rows of margin. */
   range(): { from: number; to: number } {
     const from = Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - AHEAD);
-    return { from, to: from + Math.ceil(MOST_PX / ROW_PX) + 2 * AHEAD };
+    return { from, to: from + Math.ceil(MAX_PX / ROW_PX) + 2 * AHEAD };
   }
 
   private ask(): void {
     const { from, to } = this.range();
-    if (this.total <= to - from && this.asked.from === from) return;
-    if (Math.abs(from - this.asked.from) < AHEAD / 2 && from !== 0) return;
-    this.asked = { from, to };
+    if (this.total <= to - from && this.requested.from === from) return;
+    if (Math.abs(from - this.requested.from) < AHEAD / 2 && from !== 0) return;
+    this.requested = { from, to };
     this.look(from, to);
   }
 
@@ -88,7 +88,7 @@ export class VirtualTable {
 
   scrollToTop(): void {
     this.element.scrollTop = 0;
-    this.asked = this.range();
+    this.requested = this.range();
   }
 }
 

@@ -7,7 +7,7 @@ import { every, type Page } from "./page";
 import type { Alert, Watch } from "./types";
 
 const REFRESH_MS = 1_500;
-const MOST_ALERTS = 200;
+const MAX_ALERTS = 200;
 
 export class WatchesPage implements Page {
   readonly title = "Watches";
@@ -16,7 +16,7 @@ export class WatchesPage implements Page {
   private readonly alerts = h("tbody");
   private readonly noWatches = h("p", { class: "quiet" }, "No watches yet.");
   private readonly noAlerts = h("p", { class: "quiet" }, "No alert.");
-  private readonly said = h("p", { class: "message bad", role: "status", hidden: true });
+  private readonly statusLine = h("p", { class: "message bad", role: "status", hidden: true });
   private readonly fields = {
     filter: field("Filter", "tcp_flags == 2", "MultiLog expression; empty for all headers"),
     aggregate: field("Aggregate", "COUNT", "COUNT, SUM(bytes), DISTINCT(dst_port)…"),
@@ -38,7 +38,7 @@ export class WatchesPage implements Page {
     this.element = h(
       "div",
       { class: "page" },
-      h("section", { class: "card", "aria-label": "Watches" }, h("h1", {}, "Watches"), form, this.said, this.noWatches, listing("List of watches", ["Filter", "Aggregate", "By", "When", "Every", "Hosts", "State", "Action"], this.watches)),
+      h("section", { class: "card", "aria-label": "Watches" }, h("h1", {}, "Watches"), form, this.statusLine, this.noWatches, listing("List of watches", ["Filter", "Aggregate", "By", "When", "Every", "Hosts", "State", "Action"], this.watches)),
       h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), this.noAlerts, listing("List of alerts", ["Found (UTC)", "Severity", "Host", "Group", "Value", "Watch"], this.alerts)),
     );
     this.stop = every(REFRESH_MS, () => this.refresh());
@@ -56,7 +56,7 @@ export class WatchesPage implements Page {
     if (alerts.length > 0) {
       // A restarted server reports the alerts that nodes keep again, with the same IDs.
       const ids = new Set(this.known.map((alert) => alert.id));
-      this.known = [...this.known, ...alerts.filter((alert) => !ids.has(alert.id))].slice(-MOST_ALERTS);
+      this.known = [...this.known, ...alerts.filter((alert) => !ids.has(alert.id))].slice(-MAX_ALERTS);
       this.last = alerts.at(-1)!.number;
       fill(this.alerts, ...[...this.known].reverse().map(alertRow));
     }
@@ -77,13 +77,13 @@ export class WatchesPage implements Page {
   }
 
   private async act(action: () => Promise<unknown>): Promise<void> {
-    this.said.hidden = true;
+    this.statusLine.hidden = true;
     try {
       await action();
       await this.refresh();
     } catch (error) {
-      this.said.hidden = false;
-      setText(this.said, explained(error));
+      this.statusLine.hidden = false;
+      setText(this.statusLine, explained(error));
     }
   }
 

@@ -131,7 +131,7 @@ export class ProcessorWindows {
       matching: sorted.length,
       from,
       visible: sorted.slice(from, this.view.to).map(summary),
-      largest: this.entries.reduce((most, { row }) => Math.max(most, row.value ?? 0), 0),
+      largest: this.entries.reduce((max, { row }) => Math.max(max, row.value ?? 0), 0),
       series: this.series(),
       detail: this.detail(sorted),
     };

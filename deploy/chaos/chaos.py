@@ -37,7 +37,7 @@ class Judgement:
         self.clients, self.episodes = clients, episodes
         self.answered = {url: each for client in clients for url, each in client.answered.items()}
         self.read = []
-        self.totals = {"requests": len(self.answered), "windows": 0, "whole": 0, "told": 0, "untold": 0, "more": 0}
+        self.totals = {"requests": len(self.answered), "windows": 0, "whole": 0, "reported": 0, "unreported": 0, "more": 0}
 
     def sent(self, url):
         return any(client.sent(url) for client in self.clients)
@@ -61,19 +61,19 @@ class Judgement:
         self.add_missing(windows, within(self.answered, begin, end))
 
     def add_missing(self, windows, asked):
-        less, untold = set(), {}
+        less, unreported = set(), {}
         for request in asked.values():
             self.at(request.began).asked += 1
-        for request, told in missing(windows, asked):
+        for request, reported in missing(windows, asked):
             episode = self.at(request.began)
             less.add(int(request.ended))
-            self.totals["told" if told else "untold"] += 1
-            episode.named += 1 if told else 0
-            for reason, count in told.items():
-                episode.told[reason] = max(count, episode.told.get(reason, 0))
-            if not told:
-                untold.setdefault(episode, []).append(request.began - episode.struck)
-        for episode, after in untold.items():
+            self.totals["reported" if reported else "unreported"] += 1
+            episode.named += 1 if reported else 0
+            for reason, count in reported.items():
+                episode.reported[reason] = max(count, episode.reported.get(reason, 0))
+            if not reported:
+                unreported.setdefault(episode, []).append(request.began - episode.struck)
+        for episode, after in unreported.items():
             episode.wrong.append(f"{len(after)} requests, {after[0]:.1f} to {after[-1]:.1f} s after the fault, are missing without any report")
         self.totals["windows"] += len(windows)
         self.totals["whole"] += sum(1 for window in windows if window.start // SECOND_NS not in less and not losses(window.completeness))

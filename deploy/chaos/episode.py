@@ -36,7 +36,7 @@ class Episode:
         self.healthy_after = self.fresh_after = self.drilled_after = None
         self.oldest_s = 0.0
         self.asked = self.named = 0
-        self.told = {}
+        self.reported = {}
         # Containers that exited and were restarted, for example because they lost a service they depend on.
         self.ended = []
         self.wrong = []
@@ -84,9 +84,9 @@ class Episode:
         for each in others:
             each.join()
         time.sleep(CALM_S)
-        for what, seconds in {"new requests are not counted": self.counted_after, "containers are not healthy": self.healthy_after,
+        for symptom, seconds in {"new requests are not counted": self.counted_after, "containers are not healthy": self.healthy_after,
                               "results are not fresh": self.fresh_after, "hosts do not return headers": self.drilled_after}.items():
-            self.wrong += [] if seconds is not None else [f"{what} again in time"]
+            self.wrong += [] if seconds is not None else [f"{symptom} again in time"]
 
     def await_headers(self, watch, mended):
         self.drilled_after = within_s(PATIENCE_S, lambda: watch.drilled_since(mended))

@@ -41,7 +41,7 @@ def docker(*words, check=True):
     return done.stdout
 
 
-def docker_again(patience_s, passing, *words):
+def retry_docker(patience_s, passing, *words):
     """Runs `docker`, and retries errors that contain one of the strings in `passing`."""
     deadline = time.monotonic() + patience_s
     while True:
@@ -54,15 +54,15 @@ def docker_again(patience_s, passing, *words):
 
 
 def freeze(container):
-    return docker_again(FREEZE_S, ["unable to freeze", "is not running"], "pause", container)
+    return retry_docker(FREEZE_S, ["unable to freeze", "is not running"], "pause", container)
 
 
 def kill(container):
-    return docker_again(DOCKER_S, ["is not running"], "kill", container)
+    return retry_docker(DOCKER_S, ["is not running"], "kill", container)
 
 
 def start(container):
-    return docker_again(DOCKER_S, ["already exists"], "start", container)
+    return retry_docker(DOCKER_S, ["already exists"], "start", container)
 
 
 def default_list(size):

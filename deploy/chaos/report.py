@@ -13,7 +13,7 @@ def seconds(value):
 def missing_words(episode):
     if not episode.named:
         return "0"
-    return f"{episode.named}, reported: " + ", ".join(f"`{reason}` {count}" for reason, count in sorted(episode.told.items()))
+    return f"{episode.named}, reported: " + ", ".join(f"`{reason}` {count}" for reason, count in sorted(episode.reported.items()))
 
 
 def wrong_words(episode):
@@ -45,8 +45,8 @@ def machine():
 
 def heading(size, totals):
     return (f"{time.strftime('%-d %B %Y', time.gmtime())}, the {size} cluster on {machine()}: {totals['requests']} requests answered, "
-            f"{totals['windows']} windows, of which {totals['whole']} have all of their requests; {totals['told']} requests are missing and reported as lost, "
-            f"{totals['untold']} are missing without a report, {totals['more']} are counted wrongly.")
+            f"{totals['windows']} windows, of which {totals['whole']} have all of their requests; {totals['reported']} requests are missing and reported as lost, "
+            f"{totals['unreported']} are missing without a report, {totals['more']} are counted wrongly.")
 
 
 def write(folder, size, episodes, totals):

@@ -21,7 +21,7 @@ WHOLE_WINDOW = {"monitor_replaced"}
 LATE = "mirror_lost"
 LATE_S = 40
 # Requests pages sequentially; prints the number, start, end and status of each.
-ASK = """for ((i = {first}; ; i++)); do
+POLL_SCRIPT = """for ((i = {first}; ; i++)); do
   [[ ! -e /tmp/{name}.stop ]] || exit 0
   began=$EPOCHREALTIME
   echo "$i begins"
@@ -44,7 +44,7 @@ class Client:
         self.answered = {}
         self.begun = -1
         self.stopping = False
-        self.thread = threading.Thread(target=self.ask, daemon=True)
+        self.thread = threading.Thread(target=self.poll, daemon=True)
         self.thread.start()
 
     def url(self, number):
@@ -54,9 +54,9 @@ class Client:
         return subprocess.Popen([self.cluster, "compose", "exec", "-T", "client-1-shopper", "bash", "-c", script],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
-    def ask(self):
+    def poll(self):
         while not self.stopping:
-            script = ASK.format(first=self.begun + 2 if self.begun >= 0 else 0, name=self.name, url=f"http://{self.address}/{self.name}")
+            script = POLL_SCRIPT.format(first=self.begun + 2 if self.begun >= 0 else 0, name=self.name, url=f"http://{self.address}/{self.name}")
             process = self.execute(script)
             for line in process.stdout:
                 self.note(line.split())
@@ -83,10 +83,10 @@ class Client:
 
 def losses(completeness):
     """Returns the losses in a window's completeness by reason; "silent" counts monitors that it did not wait for."""
-    told = {reason: count for reason, count in completeness.get("dropped", {}).items() if count > 0}
+    reported = {reason: count for reason, count in completeness.get("dropped", {}).items() if count > 0}
     if completeness.get("silent"):
-        told["silent"] = len(completeness["silent"])
-    return told
+        reported["silent"] = len(completeness["silent"])
+    return reported
 
 
 def touches(window, request):
@@ -125,26 +125,26 @@ def missing(windows, answered):
     room = {window.start: sum(losses(window.completeness).values()) for window in windows}
     found = []
     for request in sorted((each for each in answered.values() if each.url not in counted), key=lambda each: each.began):
-        told = {}
+        reported = {}
         for window in windows:
-            if not told and touches(window, request):
-                told = explain(losses(window.completeness), room, window.start)
-            elif not told and 0 <= window.start / SECOND_NS - request.ended <= LATE_S:
+            if not reported and touches(window, request):
+                reported = explain(losses(window.completeness), room, window.start)
+            elif not reported and 0 <= window.start / SECOND_NS - request.ended <= LATE_S:
                 late = {reason: count for reason, count in losses(window.completeness).items() if reason == LATE}
-                told = explain(late, room, window.start)
-        found.append((request, told))
+                reported = explain(late, room, window.start)
+        found.append((request, reported))
     return found
 
 
-def explain(told, room, start):
+def explain(reported, room, start):
     """Returns the losses if they can explain one more missing request, else {}."""
     whole = WHOLE_WINDOW | {"silent"}
-    if whole & told.keys():
-        return told
-    if not told or room[start] <= 0:
+    if whole & reported.keys():
+        return reported
+    if not reported or room[start] <= 0:
         return {}
     room[start] -= 1
-    return told
+    return reported
 
 
 def within(answered, begin, end):

@@ -45,15 +45,15 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.what([window(9, ["/a"])._replace(partial=["/a"])]), [("/a", "counted in a window in which it was not in progress")])
         self.assertEqual(self.what([window(10, ["/a"]), late]), [("/a", "counted 2 times")])
         answered = requests(a=(10.1, 10.2))
-        self.assertEqual([told for _, told in missing([window(10, []), late], answered)], [{}])
-        self.assertEqual([told for _, told in missing([window(10, [], dropped={"kernel_missed": 5}), late], answered)], [{"kernel_missed": 5}])
+        self.assertEqual([reported for _, reported in missing([window(10, []), late], answered)], [{}])
+        self.assertEqual([reported for _, reported in missing([window(10, [], dropped={"kernel_missed": 5}), late], answered)], [{"kernel_missed": 5}])
 
-    def test_half_a_transaction_and_requests_of_shoppers_have_no_number(self):
+    def test_one_sided_transactions_and_shopper_requests_have_no_number(self):
         self.assertEqual(self.what([window(10, {"": 3, "/shop/a": 7})]), [])
 
     def test_missing_requests_must_be_reported_by_their_window(self):
         found = missing([window(10, ["/a"]), window(11, ["/b"])], self.ANSWERED)
-        self.assertEqual([(request.url, told) for request, told in found], [("/c", {})])
+        self.assertEqual([(request.url, reported) for request, reported in found], [("/c", {})])
         found = missing([window(10, ["/a"], dropped={"monitor_replaced": 1}), window(11, ["/b"])], self.ANSWERED)
         self.assertEqual(found[0][1], {})
         found = missing([window(10, ["/a"]), window(11, ["/b"]), window(12, [], dropped={"monitor_replaced": 1})], self.ANSWERED)
@@ -64,14 +64,14 @@ class TruthTest(unittest.TestCase):
     def test_losses_explain_no_more_than_their_number(self):
         answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(10.5, 10.6))
         found = missing([window(10, [], dropped={"queue_full": 2})], answered)
-        self.assertEqual([bool(told) for _, told in found], [True, True, False])
+        self.assertEqual([bool(reported) for _, reported in found], [True, True, False])
 
     def test_copies_that_a_switch_never_sent_are_reported_once_known(self):
         answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(60.5, 60.6))
         found = missing([window(10, []), window(15, [], dropped={"mirror_lost": 9}), window(60, [])], answered)
-        self.assertEqual([told for _, told in found], [{"mirror_lost": 9}, {"mirror_lost": 9}, {}])
+        self.assertEqual([reported for _, reported in found], [{"mirror_lost": 9}, {"mirror_lost": 9}, {}])
         found = missing([window(15, [], dropped={"queue_full": 9})], answered)
-        self.assertEqual([told for _, told in found], [{}, {}, {}])
+        self.assertEqual([reported for _, reported in found], [{}, {}, {}])
 
     def test_losses(self):
         self.assertEqual(losses({"dropped": {"late": 0}, "silent": []}), {})

@@ -9,17 +9,17 @@ import urllib.request
 
 from truth import Window
 
-ASK_S = 6
+REQUEST_TIMEOUT_S = 6
 READ_ALL_S = 60
 # The state of the query is polled once in this many rounds.
 STATE_EACH = 8
 ENDED = ("failed", "stopped", "finished")
 
 
-def ask(front, method, path, body=None):
+def call(front, method, path, body=None):
     """Sends a request; returns status 0 if the front does not answer."""
     try:
-        return front.ask(method, path, body, patience_s=ASK_S)
+        return front.call(method, path, body, patience_s=REQUEST_TIMEOUT_S)
     except (OSError, http.client.HTTPException, ValueError):
         return 0, {}
 
@@ -33,17 +33,17 @@ class Query:
         self.after = ""
         self.counted = set()
 
-    def ask(self, method, path, body=None):
-        return ask(self.front, method, path, body)
+    def call(self, method, path, body=None):
+        return call(self.front, method, path, body)
 
     def submit(self):
-        status, answer = self.ask("POST", "/api/v1/queries", {"query": self.text})
+        status, answer = self.call("POST", "/api/v1/queries", {"query": self.text})
         self.id, self.began = answer.get("id"), time.time()
         return status == 201
 
     def state(self):
         """Returns the query's state, "unknown" if the server does not answer."""
-        status, known = self.ask("GET", f"/api/v1/queries/{self.id}")
+        status, known = self.call("GET", f"/api/v1/queries/{self.id}")
         if status == 404:
             self.error = "the server no longer has it"
             return "failed"
@@ -54,7 +54,7 @@ class Query:
     def read(self):
         """Reads the rows added since the last call."""
         while True:
-            _, page = self.ask("GET", f"/api/v1/queries/{self.id}/results{self.after}")
+            _, page = self.call("GET", f"/api/v1/queries/{self.id}/results{self.after}")
             rows = page.get("rows", [])
             self.counted |= {row["key"]["url"] for row in rows}
             self.after = "?after=" + page["last_entry"] if rows else self.after
@@ -73,7 +73,7 @@ class Query:
 
     def stop(self):
         """Requests the end of the query; returns True once it has ended."""
-        self.ask("DELETE", f"/api/v1/queries/{self.id}")
+        self.call("DELETE", f"/api/v1/queries/{self.id}")
         return self.state() in ENDED
 
 
@@ -117,17 +117,17 @@ class Watch:
             turn += 1
             time.sleep(0.25)
 
-    def why(self):
+    def failure_reason(self):
         """Describes the state of queries and clients, to explain why nothing is counted."""
         failed = [query.error or "ended" for query in self.ended]
-        asked = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
+        progress = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
         now = f"the query is {self.query.state()}" if self.query else "no query is accepted"
-        return f"{now}; earlier ones: {failed}; {asked}; {self.seen_of_it()}"
+        return f"{now}; earlier ones: {failed}; {progress}; {self.seen_of_it()}"
 
     def seen_of_it(self):
         """Returns the server's state of the query and of the nodes."""
-        of_query = ask(self.front, "GET", f"/api/v1/queries/{self.query.id}") if self.query else None
-        return f"query: {of_query}; nodes: {ask(self.front, 'GET', '/api/v1/nodes')}"
+        of_query = call(self.front, "GET", f"/api/v1/queries/{self.query.id}") if self.query else None
+        return f"query: {of_query}; nodes: {call(self.front, 'GET', '/api/v1/nodes')}"
 
     def begin(self):
         query = Query(self.front, self.text)
@@ -150,7 +150,7 @@ class Watch:
     def drilled_since(self, moment):
         """Returns True if each web server's host returns headers of packets after the moment."""
         body = {"filter": "dst_port == 80", "from_ns": int(moment * 1e9), "limit": 1}
-        answers = [ask(self.front, "POST", "/api/v1/drilldown", body | {"nodes": [client.web]}) for client in self.clients]
+        answers = [call(self.front, "POST", "/api/v1/drilldown", body | {"nodes": [client.web]}) for client in self.clients]
         return all(status == 200 and answer["rows"] and not answer["missing"] for status, answer in answers)
 
     def stop(self, patience_s):

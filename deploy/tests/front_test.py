@@ -76,8 +76,8 @@ class ControlPlane:
         elif path == "/api/v1/refused":
             self.say(writer, 400, "application/problem+json", b'{"type":"own"}')
         else:
-            said = {"name": self.name, "bytes": len(body), "from": headers.get("x-forwarded-for")}
-            self.say(writer, 200, "application/json", json.dumps(said).encode())
+            reply = {"name": self.name, "bytes": len(body), "from": headers.get("x-forwarded-for")}
+            self.say(writer, 200, "application/json", json.dumps(reply).encode())
 
     @staticmethod
     def say(writer, status, kind, body, more=""):
@@ -138,14 +138,14 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
         return reader, Answer(head.decode(), b"")
 
-    async def ask(self, request, **how):
+    async def call(self, request, **how):
         reader, answer = await self.head(request, **how)
         if "content-length" in answer.headers:
             answer.body = await reader.readexactly(int(answer.headers["content-length"]))
         return answer
 
     async def get(self, path, more="", **how):
-        return await self.ask(f"GET {path} HTTP/1.1\r\nHost: front\r\n{more}\r\n", **how)
+        return await self.call(f"GET {path} HTTP/1.1\r\nHost: front\r\n{more}\r\n", **how)
 
     def assert_problem(self, answer, status, kind, instance=None):
         self.assertEqual((answer.status, answer.headers["content-type"]), (status, "application/problem+json"), answer.body)
@@ -164,7 +164,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         return [status for start in range(0, count, AT_ONCE)
                 for status in await asyncio.gather(*(one() for _ in range(min(AT_ONCE, count - start))))]
 
-    async def ask_slowly(self, *addresses):
+    async def request_slowly(self, *addresses):
         """Starts the maximum number of concurrent requests from each address; they end when the control planes are
         released."""
         sources = [address for address in addresses for _ in range(REQUESTS_PER_ADDRESS)]
@@ -200,7 +200,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         print(f"{STREAMS} streams: nginx has {self.front.resident_mib()} MiB", file=sys.stderr)
 
     async def test_stays_healthy_with_all_requests_and_connections_taken(self):
-        waiting = await self.ask_slowly("127.0.0.1", "127.0.0.4")
+        waiting = await self.request_slowly("127.0.0.1", "127.0.0.4")
         self.assert_problem(await self.get("/api/v1/queries", address="127.0.0.5"), 429, "too-many-requests")
         await self.assert_health()
         idle = [await asyncio.open_connection("127.0.0.1", self.front.port) for _ in range(8500)]
@@ -212,7 +212,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
             writer.transport.abort()
 
     async def test_one_address_has_its_share_of_requests(self):
-        waiting = await self.ask_slowly("127.0.0.1")
+        waiting = await self.request_slowly("127.0.0.1")
         self.assert_problem(await self.get("/api/v1/queries"), 429, "too-many-requests")
         self.assertEqual((await self.get("/api/v1/queries", address="127.0.0.4")).status, 200)
         self.release()
@@ -227,15 +227,15 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_own_errors_are_problem_documents(self):
         long = "a" * 9000
-        self.assert_problem(await self.ask("nonsense\r\n\r\n"), 400, "bad-request", "/")
-        self.assert_problem(await self.ask("GET / HTTP/1.1\r\n\r\n"), 400, "bad-request", "/")
-        self.assert_problem(await self.ask("GET / HTTP/1.1\r\nHost: front\r\n\r\n", tls=False), 400, "bad-request", "/")
-        self.assert_problem(await self.ask("TRACE /x HTTP/1.1\r\nHost: front\r\n\r\n"), 405, "method-not-allowed", "/x")
+        self.assert_problem(await self.call("nonsense\r\n\r\n"), 400, "bad-request", "/")
+        self.assert_problem(await self.call("GET / HTTP/1.1\r\n\r\n"), 400, "bad-request", "/")
+        self.assert_problem(await self.call("GET / HTTP/1.1\r\nHost: front\r\n\r\n", tls=False), 400, "bad-request", "/")
+        self.assert_problem(await self.call("TRACE /x HTTP/1.1\r\nHost: front\r\n\r\n"), 405, "method-not-allowed", "/x")
         self.assert_problem(await self.get("/" + long), 414, "uri-too-long")
         self.assert_problem(await self.get("/x", f"X-Long: {long}\r\n"), 431, "header-too-large", "/x")
         self.assert_problem(await self.get("/x", "Transfer-Encoding: gzip\r\n"), 501, "not-implemented", "/x")
-        self.assert_problem(await self.ask("GET /x HTTP/9.9\r\nHost: front\r\n\r\n"), 505, "http-version")
-        self.assert_problem(await self.ask("POST /x HTTP/1.1\r\nHost: front\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n"), 400,
+        self.assert_problem(await self.call("GET /x HTTP/9.9\r\nHost: front\r\n\r\n"), 505, "http-version")
+        self.assert_problem(await self.call("POST /x HTTP/1.1\r\nHost: front\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n"), 400,
                             "bad-request", "/x")
         for plane in (self.first, self.second):
             plane.server.close()
@@ -249,23 +249,23 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_bounds_bodies_as_the_server_does(self):
         source = (ROOT / "control-plane/src/main/java/io/tapline/control/rest/http/RequestBody.java").read_text()
-        most = 1024 * int(re.search(r"MOST_BYTES = (\d+) \* 1024;", source)[1])
+        max_bytes = 1024 * int(re.search(r"MAX_BYTES = (\d+) \* 1024;", source)[1])
         post = "POST /api/v1/queries HTTP/1.1\r\nHost: front\r\n"
-        for size in (1, most):
-            answer = await self.ask(f"{post}Content-Length: {size}\r\n\r\n{'x' * size}")
+        for size in (1, max_bytes):
+            answer = await self.call(f"{post}Content-Length: {size}\r\n\r\n{'x' * size}")
             self.assertEqual((answer.status, json.loads(answer.body)["bytes"]), (200, size))
-        self.assert_problem(await self.ask(f"{post}Content-Length: {most + 1}\r\n\r\n"), 413, "content-too-large", "/api/v1/queries")
-        chunked = f"{post}Transfer-Encoding: chunked\r\n\r\n{most + 1:x}\r\n{'x' * (most + 1)}\r\n0\r\n\r\n"
-        self.assert_problem(await self.ask(chunked), 413, "content-too-large", "/api/v1/queries")
+        self.assert_problem(await self.call(f"{post}Content-Length: {max_bytes + 1}\r\n\r\n"), 413, "content-too-large", "/api/v1/queries")
+        chunked = f"{post}Transfer-Encoding: chunked\r\n\r\n{max_bytes + 1:x}\r\n{'x' * (max_bytes + 1)}\r\n0\r\n\r\n"
+        self.assert_problem(await self.call(chunked), 413, "content-too-large", "/api/v1/queries")
 
     async def test_forwards_to_the_leader_with_the_client_address(self):
         read = json.loads((await self.get("/api/v1/queries", "X-Forwarded-For: 1.2.3.4\r\n", address="127.0.0.4")).body)
         self.assertEqual((read["name"], read["from"]), ("control-1", "127.0.0.4"))
         request = "POST /api/v1/queries HTTP/1.1\r\nHost: front\r\nX-Forwarded-For: 1.2.3.4\r\nContent-Length: 2\r\n\r\n{}"
-        written = json.loads((await self.ask(request, address="127.0.0.4")).body)
+        written = json.loads((await self.call(request, address="127.0.0.4")).body)
         self.assertEqual(written, {"name": "control-2", "bytes": 2, "from": "127.0.0.4"})
         self.first.leads, self.second.leads = True, False
-        self.assertEqual(json.loads((await self.ask(request)).body)["name"], "control-1")
+        self.assertEqual(json.loads((await self.call(request)).body)["name"], "control-1")
 
     async def test_follows_control_planes_that_move(self):
         self.front.move(["127.0.0.3", "127.0.0.2"])

@@ -98,20 +98,20 @@ def main():
 
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     version = subprocess.run([ROOT / "deploy/version"], check=True, capture_output=True, text=True).stdout.strip()
-    beside = {"zookeeper": "zookeeper-1", "kafka": "kafka-1", "jobmanager": "jobmanager-1", "taskmanager": "taskmanager-1", "redis": "redis",
+    expected_service = {"zookeeper": "zookeeper-1", "kafka": "kafka-1", "jobmanager": "jobmanager-1", "taskmanager": "taskmanager-1", "redis": "redis",
               "control": "control-1", "front": "front", "agent": "monitor-1", "multilog": "web-1-multilog"}
     seen, made = set(), set()
     for file, document in everything:
         if document["kind"] in ("Deployment", "StatefulSet", "DaemonSet"):
             for container in pod(document)["containers"]:
-                service = services[beside[container["name"]]]
+                service = services[expected_service[container["name"]]]
                 compare(container["name"], container, service, version)
                 given = secrets_of(document, container)
                 wanted = {HOSTS.get(volume, volume).removesuffix(":ro") for volume in service.get("volumes", []) if volume.startswith("secrets-")}
                 require(given == wanted, f"{container['name']}: secrets {given}, not {wanted}")
                 made.update(secret.split(":")[0].removeprefix("secrets-") for secret in given)
                 seen.add(container["name"])
-    require(seen == set(beside), f"these are missing: {set(beside) - seen}")
+    require(seen == set(expected_service), f"these are missing: {set(expected_service) - seen}")
     script = (ROOT / "deploy/kubernetes/secrets").read_text()
     folders = set(re.search(r"for folder in (.*); do put", script)[1].split()) | set(re.search(r"for kind in (.*); do", script)[1].split())
     require(made <= folders, f"deploy/kubernetes/secrets does not make {made - folders}")

@@ -60,8 +60,8 @@ public record HashKeys(HashKey flows, HashKey texts) {
     }
   }
 
-  private static IOException wrong(Path file, String why) {
-    return new IOException(file + ": a key is 32 hexadecimal digits; " + why);
+  private static IOException wrong(Path file, String reason) {
+    return new IOException(file + ": a key is 32 hexadecimal digits; " + reason);
   }
 
   /** Returns true if users other than the file's owner and group can read it. */

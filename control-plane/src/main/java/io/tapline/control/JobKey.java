@@ -16,7 +16,7 @@ import javax.crypto.spec.SecretKeySpec;
  */
 public final class JobKey {
   private static final String ALGORITHM = "HmacSHA256";
-  private static final int LEAST_CHARACTERS = 16;
+  private static final int MIN_CHARACTERS = 16;
   private static final int RANDOM_BYTES = 32;
 
   private final String secret;
@@ -49,10 +49,10 @@ public final class JobKey {
     } catch (IOException e) {
       throw new IOException(file + ": can't be read; does it exist?", e);
     }
-    if (line.length() < LEAST_CHARACTERS) {
+    if (line.length() < MIN_CHARACTERS) {
       throw new IOException(
           "%s: its first line must be a secret of at least %d characters; openssl rand -hex 32 prints one"
-              .formatted(file, LEAST_CHARACTERS));
+              .formatted(file, MIN_CHARACTERS));
     }
     return new JobKey(line);
   }

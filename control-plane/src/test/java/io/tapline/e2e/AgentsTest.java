@@ -141,10 +141,10 @@ class AgentsTest {
     return agent;
   }
 
-  private static void await(String what, Callable<Boolean> true_) throws Exception {
+  private static void await(String awaited, Callable<Boolean> true_) throws Exception {
     long deadline = System.nanoTime() + SECONDS * 1_000_000_000L;
     while (!true_.call()) {
-      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+      assertThat(System.nanoTime()).as(awaited).isLessThan(deadline);
       Thread.sleep(200);
     }
   }
@@ -290,10 +290,10 @@ class AgentsTest {
     agent("busy", link.networkInterface(), "--multilog", multilog);
     await("the node again", () -> "up".equals(nodeOf("busy").path("state").asText()));
     assertThat(drill().expectSuccess().stdout().lines()).hasSize(1 + 5);
-    String again = submit();
-    server.awaitState(again, "running");
-    awaitResult(again, link.awaitMore(SOME) - 1);
-    Cli.run("query", "stop", again, "--server", server.url()).expectSuccess();
+    String resubmitted = submit();
+    server.awaitState(resubmitted, "running");
+    awaitResult(resubmitted, link.awaitMore(SOME) - 1);
+    Cli.run("query", "stop", resubmitted, "--server", server.url()).expectSuccess();
   }
 
   /** Waits until some request from this one on is counted. */

@@ -27,7 +27,7 @@ class AggregateTutorialTest {
   private static final Pattern QUERY = Pattern.compile("run \"(.*?)\" --pcap (\\S+)");
   private static final String BUILT_IN =
       ", (group-max: group=status, by=response_time_ns), (group-min: group=status, by=response_time_ns)";
-  private static final int MOST_LINES = 40;
+  private static final int MAX_LINES = 40;
 
   @TempDir Path folder;
 
@@ -57,11 +57,11 @@ class AggregateTutorialTest {
     List<JsonNode> ranges = of("range", rows);
     assertThat(ranges).hasSizeGreaterThan(1);
     for (JsonNode row : ranges) {
-      JsonNode most = sameGroup(row, of("group-max", rows)).get("value");
-      JsonNode least = sameGroup(row, of("group-min", rows)).get("value");
-      assertThat(row.at("/details/most")).isEqualTo(most);
-      assertThat(row.at("/details/least")).isEqualTo(least);
-      assertThat(row.get("value").asLong()).isEqualTo(most.asLong() - least.asLong());
+      JsonNode max = sameGroup(row, of("group-max", rows)).get("value");
+      JsonNode min = sameGroup(row, of("group-min", rows)).get("value");
+      assertThat(row.at("/details/most")).isEqualTo(max);
+      assertThat(row.at("/details/least")).isEqualTo(min);
+      assertThat(row.get("value").asLong()).isEqualTo(max.asLong() - min.asLong());
     }
   }
 
@@ -98,7 +98,7 @@ class AggregateTutorialTest {
             .lines()
             .filter(line -> !line.isBlank() && !line.matches("(package|import) .*"))
             .toList();
-    assertThat(own).hasSizeLessThanOrEqualTo(MOST_LINES);
+    assertThat(own).hasSizeLessThanOrEqualTo(MAX_LINES);
     Path source = folder.resolve(file.group(1));
     Files.createDirectories(source.getParent());
     Files.writeString(source, file.group(2));

@@ -15,9 +15,9 @@ final class Captures {
 
   /** Returns the path of a capture or log; skips the test, with the reason, if it is absent. */
   static Path path(String name) {
-    String given = System.getenv("TAPLINE_CAPTURES");
+    String configured = System.getenv("TAPLINE_CAPTURES");
     Path folder =
-        given != null ? Path.of(given) : Cli.root().resolve("../shared/traces").normalize();
+        configured != null ? Path.of(configured) : Cli.root().resolve("../shared/traces").normalize();
     Path file = folder.resolve(name);
     assumeTrue(
         Files.isRegularFile(file),

@@ -46,9 +46,9 @@ final class Cli {
 
   /** The repository's root, given by the build or found above the working directory. */
   static Path root() {
-    String given = System.getProperty("tapline.root");
-    if (given != null) {
-      return Path.of(given);
+    String property = System.getProperty("tapline.root");
+    if (property != null) {
+      return Path.of(property);
     }
     Path folder = Path.of("").toAbsolutePath();
     while (!Files.exists(folder.resolve("bin/tapline"))) {

@@ -34,7 +34,7 @@ class CollectorTest {
   private static final long FLOW_BYTES_PER_SECOND = 1_000_000;
 
   /** Ports that carry less than this have no load worth comparing: ARP, and the controller's. */
-  private static final double LEAST_BYTES = 500_000;
+  private static final double MIN_BYTES = 500_000;
 
   private static final String LOAD =
       "PARSE link_load(link=50000000, mirror=10000000, mirror_queue=8ms, vantage=%s) FROM * TO * "
@@ -156,7 +156,7 @@ class CollectorTest {
     int same = 0;
     for (int second = 0; second < 90 && same < 6; second++) {
       double now = bytes(query).values().stream().mapToDouble(Double::doubleValue).sum();
-      same = Math.abs(now - seen) < LEAST_BYTES / 10 ? same + 1 : 0;
+      same = Math.abs(now - seen) < MIN_BYTES / 10 ? same + 1 : 0;
       seen = now;
       Thread.sleep(1000);
     }
@@ -191,7 +191,7 @@ class CollectorTest {
 
     Set<String> busy() {
       Set<String> ports = new TreeSet<>();
-      sent.forEach((port, bytes) -> ports.addAll(bytes > LEAST_BYTES ? Set.of(port) : Set.of()));
+      sent.forEach((port, bytes) -> ports.addAll(bytes > MIN_BYTES ? Set.of(port) : Set.of()));
       return ports;
     }
   }

@@ -210,7 +210,7 @@ class CopiedQueuesTest {
     assertThat(copiesLost).as(seen).isBetween(0L, received / 5);
     assertThat(copies.path("lost").asLong()).as(seen).isEqualTo(copiesLost);
     assertThat(sum(values(bytes))).as(seen).isEqualTo(sum(values(left)) * WIRE);
-    assertThat(values(deepest).values()).as(seen).anyMatch(most -> most > 0.9 * QUEUE_PACKETS);
+    assertThat(values(deepest).values()).as(seen).anyMatch(max -> max > 0.9 * QUEUE_PACKETS);
     assertThat(values(flows).keySet()).as(seen).allMatch(key -> key.contains("40001")).isNotEmpty();
     assertThat(network.fabric.switches()).isEqualTo(before);
   }

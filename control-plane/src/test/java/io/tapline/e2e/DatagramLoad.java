@@ -75,9 +75,9 @@ final class DatagramLoad {
 
   /** Parses its final output. */
   static Sent sent(String printed) {
-    JsonNode said = Cli.parse(printed);
+    JsonNode report = Cli.parse(printed);
     Map<Long, Map<Integer, Long>> bySecond = new HashMap<>();
-    said.path("sent")
+    report.path("sent")
         .properties()
         .forEach(
             second -> {
@@ -90,6 +90,6 @@ final class DatagramLoad {
               bySecond.put(Long.valueOf(second.getKey()), ports);
             });
     return new Sent(
-        said.path("times").path(0).asLong(), said.path("times").path(1).asLong(), bySecond);
+        report.path("times").path(0).asLong(), report.path("times").path(1).asLong(), bySecond);
   }
 }

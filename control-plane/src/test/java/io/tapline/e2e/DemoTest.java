@@ -77,9 +77,9 @@ class DemoTest {
         Captures.lines(bundled("three_tier.nginx_access.jsonl.zst")).stream()
             .map(Cli::parse)
             .collect(Collectors.groupingBy(r -> r.get("url").asText(), Collectors.counting()));
-    String most =
+    String busiest =
         logged.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
-    assertThat(requests.get(most)).isEqualTo(logged.get(most).intValue());
+    assertThat(requests.get(busiest)).isEqualTo(logged.get(busiest).intValue());
   }
 
   private static void assertFinding(JsonNode finding) {

@@ -88,11 +88,11 @@ class DiagnoseTest {
     long dropped = flow.path("drops").get(0).path("segments").asLong();
     assertThat(finding.path("losses").asLong()).isBetween((long) (MOSTLY * dropped), dropped);
     assertThat(report.path("retransmissions")).hasSize(1);
-    JsonNode again = report.path("retransmissions").get(0);
-    assertThat(again.path("flow").asText()).isEqualTo(VICTIM);
-    assertThat(again.path("segments").asLong()).isEqualTo(flow.path("segments").asLong());
+    JsonNode retransmission = report.path("retransmissions").get(0);
+    assertThat(retransmission.path("flow").asText()).isEqualTo(VICTIM);
+    assertThat(retransmission.path("segments").asLong()).isEqualTo(flow.path("segments").asLong());
     long sent = flow.path("retransmitted").asLong();
-    assertThat(again.path("retransmissions").asLong()).isBetween((long) (MOSTLY * sent), sent);
+    assertThat(retransmission.path("retransmissions").asLong()).isBetween((long) (MOSTLY * sent), sent);
 
     Cli.Result text = diagnose("loss").expectSuccess();
     assertThat(text.stdout().lines().toList())

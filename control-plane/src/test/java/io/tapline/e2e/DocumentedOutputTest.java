@@ -20,7 +20,7 @@ class DocumentedOutputTest {
   private static final Pattern LISTED = Pattern.compile("^  ([a-z]+)  ", Pattern.MULTILINE);
 
   @Test
-  void theDemo() {
+  void demoPrintsTheDocumentedOutput() {
     String printed = Cli.run("demo").expectSuccess().stdout();
     // The document has one window of each table, without its title.
     String shown = block(README, "Durations of connections between tiers");
@@ -29,7 +29,7 @@ class DocumentedOutputTest {
   }
 
   @Test
-  void aRun() {
+  void runPrintsTheDocumentedOutput() {
     String query =
         "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s, s=10s)";
     String capture = Cli.root().resolve("testbed/captures/http_small.pcap.zst").toString();
@@ -48,7 +48,7 @@ class DocumentedOutputTest {
   }
 
   @Test
-  void everyCommand() {
+  void everyCommandPrintsTheDocumentedOutput() {
     List<String> documented =
         COMMAND_ROW
             .matcher(document(REFERENCE))

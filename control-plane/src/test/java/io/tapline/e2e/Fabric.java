@@ -235,7 +235,7 @@ final class Fabric implements AutoCloseable {
    * longer than TCP's usual timeout, the end of a connection is sent twice, and a host that has
    * forgotten that connection by then answers with a reset.
    */
-  void waitLongBeforeSendingAgain() {
+  void slowRetransmissions() {
     String script =
         "set -e; for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h-); do"
             + " ip -n $n route replace 10.0.0.0/8 dev eth0 rto_min 5s;"
@@ -387,10 +387,10 @@ final class Fabric implements AutoCloseable {
                     flows -> flows.lines().filter(line -> line.contains("dl_dst=")).count() == 16));
   }
 
-  static void await(String what, Callable<Boolean> holds) throws Exception {
+  static void await(String awaited, Callable<Boolean> condition) throws Exception {
     long deadline = System.nanoTime() + AWAIT_NS;
-    while (!holds.call()) {
-      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+    while (!condition.call()) {
+      assertThat(System.nanoTime()).as(awaited).isLessThan(deadline);
       Thread.sleep(200);
     }
   }

@@ -72,9 +72,9 @@ final class FirstWindows implements AutoCloseable {
    *
    * @param partial number of partial seconds
    * @param compared number of others, which matched the host
-   * @param again those of them that began after the disturbance
+   * @param repeated those of them that began after the disturbance
    */
-  record Outcome(int partial, int compared, int again) {}
+  record Outcome(int partial, int compared, int repeated) {}
 
   private FirstWindows(MirroredNetwork network) {
     this.network = network;
@@ -88,7 +88,7 @@ final class FirstWindows implements AutoCloseable {
     int port = Server.freePort();
     FirstWindows windows =
         new FirstWindows(
-            MirroredNetwork.upOn(
+            MirroredNetwork.onHosts(
                 WATCHERS,
                 fabric ->
                     List.of(
@@ -144,7 +144,7 @@ final class FirstWindows implements AutoCloseable {
     Outcome outcome = await(query, fromNs, seconds -> seconds.compared() >= ENOUGH);
     if (disturbance != Disturbance.NONE) {
       disturb(disturbance, network.agentsWith("queries", query).iterator().next());
-      outcome = await(query, fromNs, seconds -> seconds.again() >= ENOUGH);
+      outcome = await(query, fromNs, seconds -> seconds.repeated() >= ENOUGH);
     }
     network.stop(query);
     restartAgents();
@@ -185,19 +185,19 @@ final class FirstWindows implements AutoCloseable {
     network.server().rows(query).forEach(row -> windows.put(start(row), row));
     List<Long> headers = windows.isEmpty() ? List.of() : headers(fromNs - SECOND_NS);
     int compared = 0;
-    int again = 0;
+    int repeated = 0;
     for (long second = firstOf(windows); second <= lastOf(windows); second += SECOND_NS) {
-      if (isWhole(windows, second) && isClear(headers, second)) {
+      if (isComplete(windows, second) && isClear(headers, second)) {
         JsonNode row = windows.get(second);
         assertThat(row == null ? 0 : row.path("value").asLong())
             .as("packets in the second from %d of %s: %s", second, query, row)
             .isEqualTo(between(headers, second, second + SECOND_NS));
         compared += row == null ? 0 : 1;
-        again += row == null || second < disturbedNs ? 0 : 1;
+        repeated += row == null || second < disturbedNs ? 0 : 1;
       }
     }
     int partial = (int) windows.values().stream().filter(FirstWindows::isPartial).count();
-    return new Outcome(partial, compared, again);
+    return new Outcome(partial, compared, repeated);
   }
 
   private static long firstOf(NavigableMap<Long, JsonNode> windows) {
@@ -213,7 +213,7 @@ final class FirstWindows implements AutoCloseable {
   }
 
   /** A second without a row is complete, unless no packet was seen since the disturbance. */
-  private boolean isWhole(NavigableMap<Long, JsonNode> windows, long second) {
+  private boolean isComplete(NavigableMap<Long, JsonNode> windows, long second) {
     JsonNode row = windows.get(second);
     boolean seen =
         second + SECOND_NS < disturbedNs - SECOND_NS

@@ -25,14 +25,14 @@ class FourQueuesTest {
       queues = four.run();
     }
     assertThat(queues).extracting(FourQueues.Queue::name).isEqualTo(FourQueues.names());
-    long most = (long) LOAD.queuePackets() * FourQueues.WIRE;
+    long max = (long) LOAD.queuePackets() * FourQueues.WIRE;
     for (FourQueues.Queue queue : queues) {
       String seen = queue.toString();
       assertThat(queue.matched()).as(seen).isGreaterThan(LOAD.bursts() * LOAD.burstPackets());
       assertThat(queue.matched()).as(seen).isGreaterThan(queue.arrived() * 8 / 10);
-      assertThat(queue.bytes()).as(seen).anyMatch(bytes -> bytes > most / 5);
-      assertThat(queue.error(0.5)).as(seen).isLessThan(most / 10);
-      assertThat(queue.error(0.9)).as(seen).isLessThan(most / 3);
+      assertThat(queue.bytes()).as(seen).anyMatch(bytes -> bytes > max / 5);
+      assertThat(queue.error(0.5)).as(seen).isLessThan(max / 10);
+      assertThat(queue.error(0.9)).as(seen).isLessThan(max / 3);
       assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(LOAD.bursts());
       assertThat(FourQueues.quantile(queue.alertNs(), 0.5))
           .as(seen)

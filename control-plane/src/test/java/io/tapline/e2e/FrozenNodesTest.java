@@ -92,10 +92,10 @@ class FrozenNodesTest {
     new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
   }
 
-  private static void await(String what, Callable<Boolean> condition) throws Exception {
+  private static void await(String awaited, Callable<Boolean> condition) throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     while (!condition.call()) {
-      assertThat(System.nanoTime()).as(what).isLessThan(end);
+      assertThat(System.nanoTime()).as(awaited).isLessThan(end);
       Thread.sleep(10);
     }
   }
@@ -153,17 +153,17 @@ class FrozenNodesTest {
   private CompletableFuture<HttpResponse<String>> stopWhereNodesAreFrozen() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     while (System.nanoTime() < end) {
-      CompletableFuture<HttpResponse<String>> asked = drill();
-      while (!areFrozen() && !asked.isDone()) {
+      CompletableFuture<HttpResponse<String>> pendingAnswer = drill();
+      while (!areFrozen() && !pendingAnswer.isDone()) {
         Thread.sleep(5);
       }
       signal("STOP", server.process());
       Thread.sleep(ON_ITS_WAY_MS);
-      if (!asked.isDone() && areFrozen()) {
-        return asked;
+      if (!pendingAnswer.isDone() && areFrozen()) {
+        return pendingAnswer;
       }
       signal("CONT", server.process());
-      asked.get();
+      pendingAnswer.get();
     }
     throw new AssertionError("the server was never stopped with frozen nodes");
   }
@@ -173,13 +173,13 @@ class FrozenNodesTest {
     signal("STOP", still.running().process());
 
     // It is suspended for longer than a freeze may last: the nodes end the freeze themselves.
-    CompletableFuture<HttpResponse<String>> asked = stopWhereNodesAreFrozen();
+    CompletableFuture<HttpResponse<String>> pendingAnswer = stopWhereNodesAreFrozen();
     feed(nodes.get(0));
     await("the freezes expire", this::areFree);
     feed(nodes.get(1));
     signal("CONT", server.process());
     // The frozen state is no longer a snapshot: the answer is based on another.
-    HttpResponse<String> answer = asked.get();
+    HttpResponse<String> answer = pendingAnswer.get();
     assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
     assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * start.
  */
 class KilledTest {
-  private static final long CHILDREN_GONE_SECONDS = 10;
+  private static final long CHILD_EXIT_SECONDS = 10;
   private static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s)";
 
@@ -26,7 +26,7 @@ class KilledTest {
 
   @ParameterizedTest(name = "{0}, seed {1}")
   @CsvSource({"run,1", "run,2", "run,3", "demo,4", "demo,5", "server,6", "server,7"})
-  void leavesNothingThatHindersTheNextStart(String command, long seed) throws Exception {
+  void leavesNothingThatPreventsARestart(String command, long seed) throws Exception {
     Map<String, String> environment = Map.of("TMPDIR", temporary.toString());
     int port = Server.freePort();
     killAtARandomMoment(environment, arguments(command, port), seed);
@@ -66,7 +66,7 @@ class KilledTest {
   }
 
   private static void awaitEnd(List<ProcessHandle> processes) throws InterruptedException {
-    long deadline = System.nanoTime() + CHILDREN_GONE_SECONDS * 1_000_000_000L;
+    long deadline = System.nanoTime() + CHILD_EXIT_SECONDS * 1_000_000_000L;
     while (processes.stream().anyMatch(KilledTest::runs) && System.nanoTime() < deadline) {
       Thread.sleep(50);
     }

@@ -194,25 +194,25 @@ class LiveQueriesTest {
     assertThat(query(requests.id).get("state").asText()).isEqualTo("running");
     int connectionsLast = stop(connections);
     link.awaitMore(SOME);
-    int laterLast = stop(later);
+    int laterResult = stop(later);
     link.awaitMore(SOME);
     int requestsLast = stop(requests);
     assertThat(monitor()).isEqualTo(monitor);
 
     // A connection's beginning, its establishment and its end.
     expectCounts(connections, connectionsLast, 3);
-    expectCounts(later, laterLast, 1);
+    expectCounts(later, laterResult, 1);
     expectCounts(requests, requestsLast, 1);
     assertThat(later.first).isGreaterThan(requests.first + SOME);
   }
 
   @Test
-  void whenTheMonitorIsKilledItsQueriesContinue() throws Exception {
+  void queriesSurviveAKilledMonitor() throws Exception {
     expectContinuedAfterTheEndOf(this::monitor);
   }
 
   @Test
-  void whenTheAgentIsKilledItsQueriesContinue() throws Exception {
+  void queriesSurviveAKilledAgent() throws Exception {
     expectContinuedAfterTheEndOf(this::agent);
   }
 
@@ -267,7 +267,7 @@ class LiveQueriesTest {
   }
 
   @Test
-  void aQueryWhoseMonitorCantStartFailsWithItsMessage() throws Exception {
+  void failsTheQueryWithTheMessageOfAMonitorThatCannotStart() throws Exception {
     String gone = link.networkInterface() + "g";
     link.require("ip link add " + gone + " type veth peer name " + gone + "p");
     try (Server other = Server.start("--interface", gone)) {

@@ -54,7 +54,7 @@ final class MirroredNetwork implements AutoCloseable {
   private final List<Server> servers = new ArrayList<>();
   private Coordinated shared;
   private ZooKeepers zooKeepers;
-  private int mostConnections = FEW_CONNECTIONS;
+  private int maxConnections = FEW_CONNECTIONS;
   private Server server;
 
   private MirroredNetwork(Fabric fabric, Set<String> watchers) {
@@ -89,7 +89,7 @@ final class MirroredNetwork implements AutoCloseable {
     return up(
         hosts,
         network -> {
-          network.mostConnections = connections;
+          network.maxConnections = connections;
           network.startServer(options.at(network.address()));
         });
   }
@@ -98,7 +98,7 @@ final class MirroredNetwork implements AutoCloseable {
    * Starts a network with agents in other hosts, no web servers, and options that depend on the
    * testbed.
    */
-  static MirroredNetwork upOn(Set<String> hosts, Function<Fabric, List<String>> options)
+  static MirroredNetwork onHosts(Set<String> hosts, Function<Fabric, List<String>> options)
       throws Exception {
     return up(hosts, network -> network.startServer(options.apply(network.fabric)));
   }
@@ -299,7 +299,7 @@ final class MirroredNetwork implements AutoCloseable {
     words.addAll(List.of("--name", host, "--interface", "mirror0", "--hugepages", "never"));
     words.addAll(List.of("--clear", "control-plane,kafka"));
     words.addAll(
-        List.of("--idle-s", "1", "--memory-mib", "64", "--max-connections", "" + mostConnections));
+        List.of("--idle-s", "1", "--memory-mib", "64", "--max-connections", "" + maxConnections));
     registries.forEach(registry -> words.addAll(List.of("--control-plane", registry)));
     Cli.Running agent = fabric.start(host, words.toArray(String[]::new));
     open.add(agent);

@@ -30,7 +30,7 @@ class MirroringCost {
       "PARSE tcp_pkt_size FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-sum: group=dst_ip)";
   private static final String EDGE = "e00";
 
-  private enum With {
+  private enum Load {
     NOTHING,
     RULES_BY_HAND,
     QUERY
@@ -54,15 +54,15 @@ class MirroringCost {
   @Test
   void throughputAndWorkOfSwitches() throws Exception {
     int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "7"));
-    List<Map<With, Rate>> all = new ArrayList<>();
+    List<Map<Load, Rate>> all = new ArrayList<>();
     try (Throughput throughput = new Throughput(network.fabric, "h-3-1-1", H1, H1_ADDRESS)) {
       underQuery(throughput);
-      List<With> order = new ArrayList<>(List.of(With.values()));
+      List<Load> order = new ArrayList<>(List.of(Load.values()));
       Random random = new Random(9);
       for (int round = 0; round < rounds; round++) {
         Collections.shuffle(order, random);
-        Map<With, Rate> rates = new EnumMap<>(With.class);
-        for (With each : order) {
+        Map<Load, Rate> rates = new EnumMap<>(Load.class);
+        for (Load each : order) {
           rates.put(each, measure(each, throughput));
         }
         all.add(rates);
@@ -73,8 +73,8 @@ class MirroringCost {
     print("CPU time of the switches per MB", all, Rate::switchMsPerMb);
   }
 
-  private Rate measure(With with, Throughput throughput) throws Exception {
-    return switch (with) {
+  private Rate measure(Load load, Throughput throughput) throws Exception {
+    return switch (load) {
       case NOTHING -> throughput.measure();
       case RULES_BY_HAND -> underRules(throughput);
       case QUERY -> underQuery(throughput);
@@ -105,29 +105,29 @@ class MirroringCost {
   }
 
   private static void print(
-      String what, List<Map<With, Rate>> rounds, ToDoubleFunction<Rate> figure) {
-    for (With with : With.values()) {
+      String title, List<Map<Load, Rate>> rounds, ToDoubleFunction<Rate> figure) {
+    for (Load load : Load.values()) {
       System.out.printf(
-          "Mirroring: %s, %s: %s%n", what, with, spread(rounds, each -> value(each, with, figure)));
+          "Mirroring: %s, %s: %s%n", title, load, spread(rounds, each -> value(each, load, figure)));
     }
     System.out.printf(
         "Mirroring: %s, manual / nothing %s, query / nothing %s, query / manual %s%n",
-        what,
-        ratio(rounds, With.RULES_BY_HAND, With.NOTHING, figure),
-        ratio(rounds, With.QUERY, With.NOTHING, figure),
-        ratio(rounds, With.QUERY, With.RULES_BY_HAND, figure));
+        title,
+        ratio(rounds, Load.RULES_BY_HAND, Load.NOTHING, figure),
+        ratio(rounds, Load.QUERY, Load.NOTHING, figure),
+        ratio(rounds, Load.QUERY, Load.RULES_BY_HAND, figure));
   }
 
-  private static double value(Map<With, Rate> round, With with, ToDoubleFunction<Rate> figure) {
-    return figure.applyAsDouble(round.get(with));
+  private static double value(Map<Load, Rate> round, Load load, ToDoubleFunction<Rate> figure) {
+    return figure.applyAsDouble(round.get(load));
   }
 
   private static String ratio(
-      List<Map<With, Rate>> rounds, With over, With under, ToDoubleFunction<Rate> figure) {
-    return spread(rounds, each -> value(each, over, figure) / value(each, under, figure));
+      List<Map<Load, Rate>> rounds, Load numerator, Load denominator, ToDoubleFunction<Rate> figure) {
+    return spread(rounds, each -> value(each, numerator, figure) / value(each, denominator, figure));
   }
 
-  private static String spread(List<Map<With, Rate>> rounds, ToDoubleFunction<Map<With, Rate>> of) {
+  private static String spread(List<Map<Load, Rate>> rounds, ToDoubleFunction<Map<Load, Rate>> of) {
     double[] sorted = rounds.stream().mapToDouble(of).sorted().toArray();
     return "%.3g (%.3g to %.3g)"
         .formatted(sorted[sorted.length / 2], sorted[0], sorted[sorted.length - 1]);

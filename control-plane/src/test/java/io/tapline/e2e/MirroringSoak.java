@@ -64,19 +64,19 @@ class MirroringSoak {
     String watcher = network.agentsWith("queries", next).iterator().next();
     network.killAgent(watcher);
     network.startAgent(watcher);
-    requireCountedAgain(next, "after-the-agent");
+    requireResumedCounts(next, "after-the-agent");
     network.killAgent(watcher);
     Fabric.await(
         "another host has it", () -> !network.agentsWith("queries", next).equals(Set.of(watcher)));
-    requireCountedAgain(next, "at-another-host");
+    requireResumedCounts(next, "at-another-host");
     assertThat(network.counted(next).values()).as("each counted once").containsOnly(1L);
     network.stop(next);
     Fabric.await("switches are restored", () -> network.fabric.switches().equals(before));
   }
 
   /** Waits for only some of them, since it is unknown when its packets are seen again. */
-  private void requireCountedAgain(String query, String name) throws Exception {
-    Requests steady = network.requests("h-3-1-1", H1_ADDRESS, 80, name, Requests.MANY);
+  private void requireResumedCounts(String query, String name) throws Exception {
+    Requests steady = network.requests("h-3-1-1", H1_ADDRESS, 80, name, Requests.UNLIMITED);
     Fabric.await(
         name, () -> network.counted(query).keySet().stream().anyMatch(url -> url.contains(name)));
     steady.close();

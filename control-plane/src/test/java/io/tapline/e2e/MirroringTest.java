@@ -58,7 +58,7 @@ class MirroringTest {
   @Test
   void aQueryMirrorsCountsAllRequestsAndLeavesNothingBehind() throws Exception {
     Map<String, String> before = network.fabric.switches();
-    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "steady", Requests.MANY);
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "steady", Requests.UNLIMITED);
     String both = "%s:80, %s:8080".formatted(H1_ADDRESS, H2_ADDRESS);
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", both));
     network.server().awaitState(query, "running");
@@ -166,7 +166,7 @@ class MirroringTest {
   @Test
   void anotherHostTakesOverAndNothingIsCountedTwice() throws Exception {
     Map<String, String> before = network.fabric.switches();
-    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "moved", Requests.MANY);
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "moved", Requests.UNLIMITED);
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");
     Fabric.await("some are counted", () -> network.counted(query).size() > EACH);
@@ -175,17 +175,17 @@ class MirroringTest {
     String gone = at.iterator().next();
     String other = gone.equals(H1) ? "h-0-0-1" : H1;
 
-    long goneNs = Requests.nowNs();
+    long disconnectedNs = Requests.nowNs();
     network.killAgent(gone);
     Fabric.await(
         "the other has it", () -> network.agentsWith("queries", query).equals(Set.of(other)));
-    long begunNs = Requests.nowNs();
+    long startNs = Requests.nowNs();
     Fabric.await(
         "requests are counted again",
         () -> {
           Set<String> counted = network.counted(query).keySet();
           return steady.done().stream()
-              .anyMatch(each -> each.beganNs() > begunNs && counted.contains(each.url()));
+              .anyMatch(each -> each.beganNs() > startNs && counted.contains(each.url()));
         });
     network.startAgent(gone);
     Fabric.await("it is back", () -> network.agentsWith("state", "up").equals(WATCHERS));
@@ -200,17 +200,17 @@ class MirroringTest {
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
     System.out.printf(
         "Mirroring: %d ms without a counted request after SIGKILL of an agent%n",
-        Requests.longestGapNs(steady.beganNs(counts.keySet()), goneNs) / 1_000_000);
+        Requests.longestGapNs(steady.beganNs(counts.keySet()), disconnectedNs) / 1_000_000);
   }
 
   /** Two monitors continuously see packets; each alone would soon exceed the query's limit. */
   @Test
   void aLimitInPacketsAppliesToAllMonitorsTogether() throws Exception {
-    int most = 1500;
+    int max = 1500;
     List<Requests> steady =
         List.of(
-            network.requests("h-2-0-0", H1_ADDRESS, 80, "one", Requests.MANY),
-            network.requests("h-2-0-1", H2_ADDRESS, 8080, "two", Requests.MANY));
+            network.requests("h-2-0-0", H1_ADDRESS, 80, "one", Requests.UNLIMITED),
+            network.requests("h-2-0-1", H2_ADDRESS, 8080, "two", Requests.UNLIMITED));
     for (Requests each : steady) {
       Fabric.await("it asks", () -> each.done().size() > 5);
     }
@@ -218,7 +218,7 @@ class MirroringTest {
         network.submit(
             ("PARSE tcp_pkt_size FROM * TO %s:80, %s:8080 LIMIT %dp SAMPLE *"
                     + " PROCESS (group-sum: group=dst_ip, by=packets)")
-                .formatted(H1_ADDRESS, H2_ADDRESS, most));
+                .formatted(H1_ADDRESS, H2_ADDRESS, max));
     assertThat(state(query).path("plan").path("monitors")).hasSize(2);
     network.server().awaitState(query, "finished");
     steady.forEach(Requests::close);
@@ -228,8 +228,8 @@ class MirroringTest {
             row ->
                 packets.put(row.path("key").path("dst_ip").asText(), row.path("value").asLong()));
     assertThat(packets.keySet()).as("both were seen").contains(H1_ADDRESS, H2_ADDRESS);
-    assertThat(packets.values().stream().mapToLong(Long::longValue).sum()).isEqualTo(most);
-    assertThat(state(query).path("totals").path("packets_out").asLong()).isEqualTo(most);
+    assertThat(packets.values().stream().mapToLong(Long::longValue).sum()).isEqualTo(max);
+    assertThat(state(query).path("totals").path("packets_out").asLong()).isEqualTo(max);
     Fabric.await("no part is assigned", () -> network.agentsWith("queries", query).isEmpty());
   }
 

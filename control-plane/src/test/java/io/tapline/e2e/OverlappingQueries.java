@@ -74,7 +74,7 @@ final class OverlappingQueries {
   /** Adds all queries at once, then repeatedly removes one and adds it again, then removes all. */
   void run(int rounds) throws Exception {
     Map<String, String> before = network.fabric.switches();
-    network.fabric.waitLongBeforeSendingAgain();
+    network.fabric.slowRetransmissions();
     Map<String, String> resets = network.resets();
     Map<String, Requests> traffic = new TreeMap<>();
     try (Cli.Running one = network.fabric.start("h-2-1-0", "ping", "-i", "0.1", H1_ADDRESS);
@@ -84,7 +84,7 @@ final class OverlappingQueries {
       assertThat(network.resets()).as("TCP resets").isEqualTo(resets);
       requireAllAnswered(one);
       requireAllAnswered(other);
-      traffic.values().forEach(each -> assertThat(each.isAlive()).as(each.said()).isTrue());
+      traffic.values().forEach(each -> assertThat(each.isAlive()).as(each.log()).isTrue());
     } finally {
       traffic.values().forEach(Requests::close);
     }
@@ -93,7 +93,7 @@ final class OverlappingQueries {
 
   private Requests start(String name, List<String> way) {
     int port = Integer.parseInt(way.get(2));
-    return network.requests(way.get(0), way.get(1), port, name, Requests.MANY);
+    return network.requests(way.get(0), way.get(1), port, name, Requests.UNLIMITED);
   }
 
   private void addAndRemove(int rounds, Map<String, Requests> traffic) throws Exception {

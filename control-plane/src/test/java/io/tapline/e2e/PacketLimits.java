@@ -17,7 +17,7 @@ import java.util.TreeMap;
  */
 final class PacketLimits implements AutoCloseable {
   /** More than are sent while there is no leader. */
-  private static final int MOST = 12_000;
+  private static final int LIMIT = 12_000;
 
   private static final String QUERY =
       "PARSE tcp_pkt_size FROM * TO %s:80, %s:8080 LIMIT %dp SAMPLE *"
@@ -35,9 +35,9 @@ final class PacketLimits implements AutoCloseable {
    */
   private PacketLimits(MirroredNetwork network, String name) throws Exception {
     this.network = network;
-    one = network.requests("h-2-0-0", H1_ADDRESS, 80, name + "-one", Requests.MANY);
-    two = network.requests("h-2-0-1", H2_ADDRESS, 8080, name + "-two", Requests.MANY);
-    query = network.submit(QUERY.formatted(H1_ADDRESS, H2_ADDRESS, MOST));
+    one = network.requests("h-2-0-0", H1_ADDRESS, 80, name + "-one", Requests.UNLIMITED);
+    two = network.requests("h-2-0-1", H2_ADDRESS, 8080, name + "-two", Requests.UNLIMITED);
+    query = network.submit(QUERY.formatted(H1_ADDRESS, H2_ADDRESS, LIMIT));
     network.server().awaitState(query, "running");
     assertThat(network.agentsWith("queries", query)).hasSize(2);
     Fabric.await("some are taken", () -> taken() > 0);
@@ -48,10 +48,10 @@ final class PacketLimits implements AutoCloseable {
     try (PacketLimits limited = new PacketLimits(network, "limit-leader")) {
       network.killServer(network.leader());
       network.awaitLeader();
-      long then = limited.taken();
-      limited.awaitEnd("leader", then);
-      assertThat(limited.taken()).as("%s", limited.state()).isEqualTo(MOST);
-      assertThat(limited.inResult()).as("%s", limited.results()).isEqualTo(MOST);
+      long takenBefore = limited.taken();
+      limited.awaitEnd("leader", takenBefore);
+      assertThat(limited.taken()).as("%s", limited.state()).isEqualTo(LIMIT);
+      assertThat(limited.inResult()).as("%s", limited.results()).isEqualTo(LIMIT);
     }
   }
 
@@ -70,22 +70,22 @@ final class PacketLimits implements AutoCloseable {
       Fabric.await(
           "another host has it",
           () -> !network.agentsWith("queries", limited.query).contains(watcher));
-      long then = limited.taken();
-      limited.awaitEnd("agent", then);
-      assertThat(limited.taken()).as("%s", limited.state()).isBetween(MOST / 2L, (long) MOST);
-      assertThat(limited.inResult()).as("%s", limited.results()).isLessThanOrEqualTo(MOST);
+      long takenBefore = limited.taken();
+      limited.awaitEnd("agent", takenBefore);
+      assertThat(limited.taken()).as("%s", limited.state()).isBetween(LIMIT / 2L, (long) LIMIT);
+      assertThat(limited.inResult()).as("%s", limited.results()).isLessThanOrEqualTo(LIMIT);
       assertThat(limited.dropped().path("monitor_replaced").asLong()).isPositive();
       network.startAgent(watcher);
     }
     Fabric.await("it is back", () -> network.agentsWith("state", "up").equals(WATCHERS));
   }
 
-  private void awaitEnd(String killed, long then) throws Exception {
+  private void awaitEnd(String killed, long takenBefore) throws Exception {
     Fabric.await("it ends", () -> !state().path("state").asText().equals("running"));
     assertThat(state().path("state").asText()).as("%s", state()).isEqualTo("finished");
     System.out.printf(
         "Takeover: %s of LIMIT %dp: %d were taken then, %d at the end, %d in the result; dropped %s%n",
-        killed, MOST, then, taken(), inResult(), dropped());
+        killed, LIMIT, takenBefore, taken(), inResult(), dropped());
   }
 
   private JsonNode state() throws Exception {

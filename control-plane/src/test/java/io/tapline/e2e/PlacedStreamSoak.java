@@ -107,10 +107,10 @@ class PlacedStreamSoak {
 
   private void counts(String query, String server) throws Exception {
     Requests client = network.requests("h-1-1-1", server, 80, "placed", 50);
-    Set<String> asked = new TreeSet<>();
-    client.await().forEach(request -> asked.add(request.url()));
-    assertThat(asked).hasSize(50);
-    Fabric.await("all are counted", () -> network.counted(query).keySet().equals(asked));
+    Set<String> requested = new TreeSet<>();
+    client.await().forEach(request -> requested.add(request.url()));
+    assertThat(requested).hasSize(50);
+    Fabric.await("all are counted", () -> network.counted(query).keySet().equals(requested));
     assertThat(network.counted(query).values()).containsOnly(1L);
   }
 

@@ -99,7 +99,7 @@ final class ProcessTree {
           targets.add(Files.readSymbolicLink(descriptor).toString());
         }
       }
-    } catch (IOException closedMeanwhile) {
+    } catch (IOException closedConcurrently) {
       return targets;
     }
     return targets;

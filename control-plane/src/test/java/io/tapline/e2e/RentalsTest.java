@@ -17,7 +17,7 @@ class RentalsTest {
   @TempDir Path folder;
 
   @Test
-  void theQueriesFindThePageThatNeverAsksTheDatabase() throws Exception {
+  void queriesFindThePageWithoutDatabaseRequests() throws Exception {
     Fabric.requireNamespaces();
     String options = "--figures " + folder + " --seconds 8";
     try (Tutorial tutorial =

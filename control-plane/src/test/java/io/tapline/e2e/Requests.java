@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  */
 final class Requests implements AutoCloseable {
   /** More requests than the time allows. */
-  static final int MANY = 1_000_000;
+  static final int UNLIMITED = 1_000_000;
 
   private static final String PAUSE_SECONDS = "0.02";
 
@@ -134,7 +134,7 @@ final class Requests implements AutoCloseable {
   }
 
   /** Reads the client's last output. */
-  String said() {
+  String log() {
     return client + ": " + running.stderr();
   }
 

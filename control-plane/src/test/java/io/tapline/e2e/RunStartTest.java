@@ -48,7 +48,7 @@ class RunStartTest {
   }
 
   @Test
-  void phasesOfARunThatFailsAreShownToo() {
+  void showsPhasesOfAFailedRun() {
     Cli.Result result = Cli.run("run", "PARSE nothing", "--pcap", CAPTURE, "--timings");
     assertThat(result.exitCode()).isEqualTo(2);
     assertThat(result.stderr()).contains("check the query").doesNotContain("start Kafka");

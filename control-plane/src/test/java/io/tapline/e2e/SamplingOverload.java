@@ -34,9 +34,9 @@ class SamplingOverload {
   private static final int QUIET_S =
       Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_QUIET_SECONDS", "50"));
   private static final int LOAD = 3_000;
-  private static final int MOST_FLOWS = 262_144;
+  private static final int MAX_FLOWS = 262_144;
   private static final double SHARE = 0.2;
-  private static final int HELD_AFTER_S = 12;
+  private static final int THROTTLED_AFTER_S = 12;
 
   /** Size of a tuple in the topic while all flows are kept, with its share of the batch. */
   private static final int BYTES_A_TUPLE = 17;
@@ -69,14 +69,14 @@ class SamplingOverload {
   /** By the windows' ends. */
   private final TreeMap<Long, Double> rates = new TreeMap<>();
 
-  private long heldNs;
+  private long throttledNs;
   private ThinLink link;
   private EmbeddedServices services;
   private MirroredNetwork network;
 
   @BeforeEach
   void start() throws Exception {
-    network = MirroredNetwork.upWith(Set.of(MONITOR), MOST_FLOWS, this::services);
+    network = MirroredNetwork.upWith(Set.of(MONITOR), MAX_FLOWS, this::services);
   }
 
   /** The server's broker, which the server and monitors reach over the link. */
@@ -132,9 +132,9 @@ class SamplingOverload {
     while (sender.process().isAlive()) {
       Thread.sleep(500);
       double passed = (Requests.nowNs() - beganNs) / 1e9;
-      if (heldNs == 0 && passed >= HELD_AFTER_S) {
+      if (throttledNs == 0 && passed >= THROTTLED_AFTER_S) {
         link.hold(SHARE * LOAD * BYTES_A_TUPLE);
-        heldNs = Requests.nowNs();
+        throttledNs = Requests.nowNs();
       }
       long shownNs = look(query);
       long now = Requests.nowNs();
@@ -197,7 +197,7 @@ class SamplingOverload {
     assertThat(mean(ages, sent.fellNs() - WORKED_OFF_NS, sent.fellNs()))
         .as(
             "age of the latest window before the fall, compared with the maximum: the lag is worked off")
-        .isLessThan(most(ages, sent.beganNs(), sent.fellNs()) / 2);
+        .isLessThan(max(ages, sent.beganNs(), sent.fellNs()) / 2);
     assertThat(recoveredAfter(sent)).as("seconds until all flows are kept again").isNotNegative();
     assertThat(windows).as("windows in which flows were left out").hasSizeGreaterThan(20);
     assertThat(outside.size()).as("of %d windows", windows.size()).isLessThan(windows.size() / 10);
@@ -233,7 +233,7 @@ class SamplingOverload {
         .orElse(0);
   }
 
-  private static double most(List<At> points, long fromNs, long toNs) {
+  private static double max(List<At> points, long fromNs, long toNs) {
     return points.stream()
         .filter(at -> at.ns() >= fromNs && at.ns() <= toNs)
         .mapToDouble(At::value)
@@ -242,7 +242,7 @@ class SamplingOverload {
   }
 
   private void print(String query, int windows, int outside, Sent sent) throws Exception {
-    long settledNs = heldNs + SETTLED_S * 1_000_000_000L;
+    long settledNs = throttledNs + SETTLED_S * 1_000_000_000L;
     long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
     System.out.printf(
         "Overload: from second %.0f to %.0f mean rate %.3f, copied %.0f of %d packets/s, latest result %.1f s old in the mean,"
@@ -253,8 +253,8 @@ class SamplingOverload {
         mean(copied, settledNs, sent.fellNs()),
         LOAD,
         mean(ages, settledNs, sent.fellNs()),
-        most(ages, settledNs, endNs),
-        most(ages, sent.beganNs(), endNs),
+        max(ages, settledNs, endNs),
+        max(ages, sent.beganNs(), endNs),
         windows - outside,
         windows,
         recoveredAfter(sent));
@@ -275,12 +275,12 @@ class SamplingOverload {
     StringBuilder csv = new StringBuilder("second,what,value\n");
     Map.of("rate", rateCourse(), "copied_per_second", copied, "age_seconds", ages)
         .forEach(
-            (what, course) ->
+            (title, course) ->
                 course.forEach(
                     at ->
                         csv.append(
                             "%.1f,%s,%.4f%n"
-                                .formatted((at.ns() - sent.beganNs()) / 1e9, what, at.value()))));
+                                .formatted((at.ns() - sent.beganNs()) / 1e9, title, at.value()))));
     return csv.toString();
   }
 

@@ -118,10 +118,10 @@ class SecondUserTest {
     if (rest != null) {
       lines.add("rest " + rest);
     }
-    return asNobody(lines);
+    return asUnprivilegedUser(lines);
   }
 
-  private List<String> asNobody(List<String> lines) throws Exception {
+  private List<String> asUnprivilegedUser(List<String> lines) throws Exception {
     Path classes = strangersClasses();
     File log = classes.resolve("log").toFile();
     try {
@@ -202,10 +202,10 @@ class SecondUserTest {
     return Stream.concat(Stream.of(process.toHandle()), process.descendants()).toList();
   }
 
-  private static void await(String what, Callable<Boolean> done) throws Exception {
+  private static void await(String awaited, Callable<Boolean> condition) throws Exception {
     long deadline = System.nanoTime() + SECONDS * 1_000_000_000L;
-    while (!done.call()) {
-      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+    while (!condition.call()) {
+      assertThat(System.nanoTime()).as(awaited).isLessThan(deadline);
       Thread.sleep(100);
     }
   }

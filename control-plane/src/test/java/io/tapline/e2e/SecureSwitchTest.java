@@ -76,9 +76,9 @@ class SecureSwitchTest {
   }
 
   private Cli.Running ovs(String... command) {
-    String here = folder.toString();
+    String directory = folder.toString();
     return Cli.startCommand(
-        Map.of("OVS_RUNDIR", here, "OVS_DBDIR", here, "OVS_LOGDIR", here), List.of(command));
+        Map.of("OVS_RUNDIR", directory, "OVS_DBDIR", directory, "OVS_LOGDIR", directory), List.of(command));
   }
 
   private void daemon(String program, String argument, String... more) {

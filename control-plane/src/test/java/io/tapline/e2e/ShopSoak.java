@@ -32,7 +32,7 @@ class ShopSoak {
       "%s:80, %s:8080, %s:8080, %s:3306, %s:11211".formatted(PROXY, APP1, APP2, DATABASE, CACHE);
 
   /** For each server, another host under its switch captures. */
-  private static final Set<String> BESIDE =
+  private static final Set<String> ALLOWED_DROPS =
       Set.of("h-0-0-1", "h-0-1-1", "h-1-0-1", "h-2-0-1", "h-2-1-1");
 
   @TempDir Path logs;
@@ -53,9 +53,9 @@ class ShopSoak {
   @Test
   void thePapersTwoQueriesFindTheMisconfiguredServerOnTheNetwork() throws Exception {
     for (String program : List.of("nginx", "mariadbd", "memcached")) {
-      assumeTrue(isThere(program), "SKIPPED: " + program + " is missing");
+      assumeTrue(exists(program), "SKIPPED: " + program + " is missing");
     }
-    network = MirroredNetwork.upWithAgents(BESIDE);
+    network = MirroredNetwork.upWithAgents(ALLOWED_DROPS);
     Map<String, String> before = network.fabric.switches();
     openShop();
 
@@ -127,7 +127,7 @@ class ShopSoak {
     return packets[0];
   }
 
-  private static boolean isThere(String program) {
+  private static boolean exists(String program) {
     return Stream.of("/usr/sbin", "/usr/bin").anyMatch(in -> Files.exists(Path.of(in, program)));
   }
 

@@ -129,7 +129,7 @@ class StoppedTest {
   }
 
   @Test
-  void aServerAskedToEndSucceeds() throws Exception {
+  void exitsWithZeroOnRequest() throws Exception {
     Server server =
         Server.start(
             "--pcap", Cli.root().resolve("testbed/three_tier/three_tier.pcap.zst").toString());

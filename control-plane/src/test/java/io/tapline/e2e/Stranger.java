@@ -57,7 +57,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class Stranger {
   private static final int TIMEOUT_MS = 10_000;
-  private static final int MOST_BYTES = 4_096;
+  private static final int MAX_BYTES = 4_096;
 
   /** The files of a process that reveal its data. */
   private static final List<String> PROCESS_FILES =
@@ -88,15 +88,15 @@ final class Stranger {
     System.out.println("tried " + stranger.tried);
   }
 
-  private void look(String kind, String what) throws IOException {
+  private void look(String kind, String target) throws IOException {
     tried++;
     switch (kind) {
-      case "process" -> process(Path.of("/proc", what));
-      case "port" -> port(Integer.parseInt(what));
-      case "rest" -> rest(Integer.parseInt(what));
-      case "socket" -> socket(what);
-      case "file" -> files(Path.of(what), null);
-      case "folder" -> files(Path.of(what), Path.of(what));
+      case "process" -> process(Path.of("/proc", target));
+      case "port" -> port(Integer.parseInt(target));
+      case "rest" -> rest(Integer.parseInt(target));
+      case "socket" -> socket(target);
+      case "file" -> files(Path.of(target), null);
+      case "folder" -> files(Path.of(target), Path.of(target));
       default -> throw new IllegalArgumentException(kind);
     }
   }
@@ -308,7 +308,7 @@ final class Stranger {
   private static byte[] exchange(int port, byte[] request) {
     try (Socket socket = connected(port)) {
       socket.getOutputStream().write(request);
-      byte[] buffer = new byte[MOST_BYTES];
+      byte[] buffer = new byte[MAX_BYTES];
       int length = socket.getInputStream().read(buffer);
       return length <= 0 ? new byte[0] : ByteBuffer.wrap(buffer, 0, length).slice().array();
     } catch (SocketTimeoutException late) {

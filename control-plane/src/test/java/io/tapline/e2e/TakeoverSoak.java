@@ -63,7 +63,7 @@ class TakeoverSoak {
     assertThat(different(before)).as("where a query is").containsExactlyElementsOf(EVERYWHERE);
     counted("before");
 
-    leaderKilledNothingIsMissing(mirroring);
+    survivesAKilledLeader(mirroring);
     leaderKilledRulesArePutRight(mirroring);
     PacketLimits.leaderKilled(network);
     network.startServer(other());
@@ -80,8 +80,8 @@ class TakeoverSoak {
   }
 
   /** Monitors, Kafka, Flink and rules are unaffected, so every request is counted. */
-  private void leaderKilledNothingIsMissing(Map<String, String> mirroring) throws Exception {
-    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "led", Requests.MANY);
+  private void survivesAKilledLeader(Map<String, String> mirroring) throws Exception {
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "led", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/led/"));
     killLeader("leader", mirroring);
     int enough = steady.done().size() + EACH;
@@ -113,15 +113,15 @@ class TakeoverSoak {
     return network.fabric.rules().equals(wanted);
   }
 
-  private void killLeader(String what, Map<String, String> mirroring) throws Exception {
+  private void killLeader(String process, Map<String, String> mirroring) throws Exception {
     long killedNs = System.nanoTime();
     network.killServer(network.leader());
     network.awaitLeader();
     timed(
-        what + ": another leads and has the agents",
+        process + ": another leads and has the agents",
         killedNs,
         () -> network.agentsWith("state", "up").equals(WATCHERS));
-    timed(what + ": and the switches", killedNs, () -> switchesUp() == 20);
+    timed(process + ": and the switches", killedNs, () -> switchesUp() == 20);
     assertThat(network.fabric.rules()).as("rules are restored").isEqualTo(mirroring);
     assertThat(state(query).path("state").asText()).isEqualTo("running");
   }
@@ -146,7 +146,7 @@ class TakeoverSoak {
 
   /** Kills the server that the others follow, which is the worst case. */
   private void zooKeeperKilled() throws Exception {
-    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "three", Requests.MANY);
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "three", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/three/"));
     int leads = network.leader();
     int killed = network.zooKeepers().leader();
@@ -179,26 +179,26 @@ class TakeoverSoak {
   }
 
   private void monitorKilled() throws Exception {
-    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "monitor", Requests.MANY);
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "monitor", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/monitor/"));
     String watcher = network.agentsWith("queries", query).iterator().next();
     long killedNs = Requests.nowNs();
     network
         .monitors(watcher)
         .forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
-    countedAgain("monitor", steady, killedNs);
+    requireResumedCounts("monitor", steady, killedNs);
   }
 
   /** The other host under the same switch takes over. */
   private void agentKilled() throws Exception {
-    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "agent", Requests.MANY);
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "agent", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/agent/"));
     String watcher = network.agentsWith("queries", query).iterator().next();
     long killedNs = Requests.nowNs();
     network.killAgent(watcher);
     Fabric.await(
         "another has it", () -> !network.agentsWith("queries", query).equals(Set.of(watcher)));
-    countedAgain("agent", steady, killedNs);
+    requireResumedCounts("agent", steady, killedNs);
     network.startAgent(watcher);
     Fabric.await("it is back", () -> network.agentsWith("state", "up").equals(WATCHERS));
     assertThat(state(query).path("totals").toString())
@@ -209,7 +209,7 @@ class TakeoverSoak {
   /**
    * Waits for enough requests after the gap to measure its length; some requests are lost in it.
    */
-  private void countedAgain(String what, Requests steady, long killedNs) throws Exception {
+  private void requireResumedCounts(String process, Requests steady, long killedNs) throws Exception {
     int enough = steady.done().size() + EACH;
     Fabric.await("more requests", () -> steady.done().size() > enough);
     long lateNs = Requests.nowNs();
@@ -217,7 +217,7 @@ class TakeoverSoak {
     steady.close();
     System.out.printf(
         "Takeover: %s: %.2f s without a counted request%n",
-        what, Requests.longestGapNs(countedOf(steady), killedNs) / 1e9);
+        process, Requests.longestGapNs(countedOf(steady), killedNs) / 1e9);
   }
 
   /** Returns the start times of the counted requests, in order. */
@@ -237,9 +237,9 @@ class TakeoverSoak {
     Fabric.await("it stops", () -> state(query).path("state").asText().equals("stopped"));
   }
 
-  private void timed(String what, long sinceNs, Callable<Boolean> holds) throws Exception {
-    Fabric.await(what, holds);
-    System.out.printf("Takeover: %s %.1f s%n", what, (System.nanoTime() - sinceNs) / 1e9);
+  private void timed(String process, long sinceNs, Callable<Boolean> holds) throws Exception {
+    Fabric.await(process, holds);
+    System.out.printf("Takeover: %s %.1f s%n", process, (System.nanoTime() - sinceNs) / 1e9);
   }
 
   private boolean has(String name) throws Exception {

@@ -39,9 +39,9 @@ class TextPolicyTest {
     assertThat(urls).hasSizeGreaterThan(10);
     try (Server server =
         Server.start("--pcap", capture.toString(), "--inventory", inventory.toString())) {
-      Map<String, Long> told = ranking(server, QUERY.formatted(""));
-      assertThat(told.keySet()).allMatch(url -> url.matches("[0-9a-f]{16}"));
-      assertThat(told.values()).containsExactlyInAnyOrderElementsOf(urls.values());
+      Map<String, Long> result = ranking(server, QUERY.formatted(""));
+      assertThat(result.keySet()).allMatch(url -> url.matches("[0-9a-f]{16}"));
+      assertThat(result.values()).containsExactlyInAnyOrderElementsOf(urls.values());
       Cli.Result path =
           Cli.run("query", "submit", QUERY.formatted("(url=path)"), "--server", server.url());
       assertThat(path.exitCode()).isNotZero();

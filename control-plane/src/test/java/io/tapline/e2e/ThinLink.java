@@ -65,14 +65,14 @@ final class ThinLink implements AutoCloseable {
   }
 
   /** Forwards until either end closes; then closes both. */
-  private void pass(Socket from, Socket to, boolean held) {
+  private void pass(Socket from, Socket to, boolean throttled) {
     byte[] piece = new byte[PIECE];
     try (from;
         to) {
       InputStream in = from.getInputStream();
       OutputStream out = to.getOutputStream();
       for (int bytes = in.read(piece); bytes >= 0; bytes = in.read(piece)) {
-        if (held) {
+        if (throttled) {
           Thread.sleep((long) (1e3 * bytes / bytesPerSecond));
         }
         out.write(piece, 0, bytes);

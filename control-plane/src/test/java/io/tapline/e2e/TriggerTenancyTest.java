@@ -40,7 +40,7 @@ class TriggerTenancyTest {
   private static final String FLOODED = "10.255.0.1";
 
   /** A machine with other work may lose packets before the monitor has them. */
-  private static final int MOST_ATTEMPTS = 5;
+  private static final int MAX_ATTEMPTS = 5;
 
   /**
    * Sends frames of 100 bytes: the flood's from a new address each, the other tenant's to its ports
@@ -210,7 +210,7 @@ class TriggerTenancyTest {
     assertThat(new TreeSet<>(expected.values())).as("each port has the same").hasSize(1);
     long bytes = expected.values().iterator().next() / PACKETS_PER_PORT;
     List<Long> counted = new ArrayList<>();
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       Running other = new Running(flood, FLOODED, "src_ip");
       Running watched = new Running(quiet, QUIET, "dst_port");
       send(GROUPS);

@@ -113,10 +113,10 @@ class WatchesOutliveServerTest {
     assertThat(evaluation().path("missed_alerts").asLong()).isZero();
     killServer();
     startServer();
-    List<JsonNode> again = alerts();
-    assertThat(ids(again)).as("the same alerts").isEqualTo(ids(first));
-    assertThat(again).allMatch(alert -> alert.path("replayed").asBoolean());
-    assertThat(again.get(0).path("number").asLong())
+    List<JsonNode> repeated = alerts();
+    assertThat(ids(repeated)).as("the same alerts").isEqualTo(ids(first));
+    assertThat(repeated).allMatch(alert -> alert.path("replayed").asBoolean());
+    assertThat(repeated.get(0).path("number").asLong())
         .isGreaterThan(first.get(first.size() - 1).path("number").asLong());
   }
 

@@ -38,7 +38,7 @@ final class WebLink implements AutoCloseable {
 
   private final String prefix;
   private final List<Integer> clientPorts = new ArrayList<>();
-  private final Thread client = new Thread(this::ask, "client");
+  private final Thread client = new Thread(this::sendRequests, "client");
   private Cli.Running web;
   private int nextPort = LOWEST_PORT;
   private IOException failure;
@@ -80,10 +80,10 @@ final class WebLink implements AutoCloseable {
   }
 
   private void connect() throws Exception {
-    String here = networkInterface();
-    require("ip link add " + here + " type veth peer name web netns " + name);
-    require("ip addr add " + prefix + "1/24 dev " + here);
-    require("ip link set " + here + " up");
+    String device = networkInterface();
+    require("ip link add " + device + " type veth peer name web netns " + name);
+    require("ip addr add " + prefix + "1/24 dev " + device);
+    require("ip link set " + device + " up");
     require("ip -n " + name + " addr add " + address() + "/24 dev web");
     require("ip -n " + name + " link set web up");
   }
@@ -131,10 +131,10 @@ final class WebLink implements AutoCloseable {
     return socket;
   }
 
-  private void ask() {
+  private void sendRequests() {
     try {
       while (!stopping) {
-        int port = ask(done());
+        int port = sendRequests(done());
         synchronized (this) {
           clientPorts.add(port);
           notifyAll();
@@ -152,7 +152,7 @@ final class WebLink implements AutoCloseable {
   }
 
   /** Returns the client's port, once everything has been answered and closed. */
-  private int ask(int number) throws IOException {
+  private int sendRequests(int number) throws IOException {
     try (Socket socket = connected()) {
       String request = "GET " + url(number) + " HTTP/1.0\r\nHost: web\r\n\r\n";
       socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));

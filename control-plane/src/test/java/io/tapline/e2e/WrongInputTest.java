@@ -361,9 +361,9 @@ class WrongInputTest {
         new ProcessBuilder("dd", "if=/dev/zero", "of=" + disk.resolve("filler"), "bs=64k")
             .redirectErrorStream(true)
             .start();
-    String said = new String(dd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(said).as("stderr: %s", running.stderr()).contains("No space left on device");
-    assertThat(disk.resolve("filler")).as(said).exists();
+    String output = new String(dd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(output).as("stderr: %s", running.stderr()).contains("No space left on device");
+    assertThat(disk.resolve("filler")).as(output).exists();
   }
 
   private interface DiskTest {
@@ -401,12 +401,12 @@ class WrongInputTest {
     Files.setPosixFilePermissions(
         folder, java.nio.file.attribute.PosixFilePermissions.fromString("rwxr-xr-x"));
     expectError(
-        asNobody("parse", "--parser", "http_get", "--pcap", secret.toString()),
+        asUnprivilegedUser("parse", "--parser", "http_get", "--pcap", secret.toString()),
         FAILED,
         "secret.pcap.zst",
         "permission");
     expectError(
-        asNobody("run", QUERY, "--pcap", capture().toString()),
+        asUnprivilegedUser("run", QUERY, "--pcap", capture().toString()),
         FAILED,
         "permission",
         "TMPDIR",
@@ -414,7 +414,7 @@ class WrongInputTest {
   }
 
   /** Runs as a user without rights, with a folder for temporary files that belongs to another. */
-  private static Cli.Result asNobody(String... arguments) {
+  private static Cli.Result asUnprivilegedUser(String... arguments) {
     List<String> command =
         new ArrayList<>(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
     command.addAll(Cli.tapline(arguments));

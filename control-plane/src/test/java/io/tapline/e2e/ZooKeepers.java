@@ -85,18 +85,18 @@ final class ZooKeepers implements AutoCloseable {
 
   /** Returns the number of servers that answer clients. */
   long serving() {
-    return IntStream.range(0, SERVERS).filter(i -> said(i).contains("Mode: ")).count();
+    return IntStream.range(0, SERVERS).filter(i -> status(i).contains("Mode: ")).count();
   }
 
   /** Returns the number of the leading server. */
   int leader() {
     return IntStream.range(0, SERVERS)
-        .filter(i -> said(i).contains("Mode: leader"))
+        .filter(i -> status(i).contains("Mode: leader"))
         .findAny()
         .orElseThrow();
   }
 
-  private String said(int number) {
+  private String status(int number) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), ports[number])) {
       socket.setSoTimeout(5_000);
       socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));

@@ -129,7 +129,7 @@ public final class AccessMatrix {
                   role,
                   outcome.cell,
                   row.allowed().get(role) ? "x" : "-",
-                  attempt.why()));
+                  attempt.reason()));
     }
     return outcome.cell;
   }

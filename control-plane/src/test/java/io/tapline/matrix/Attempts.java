@@ -32,9 +32,9 @@ final class Attempts {
   /**
    * One attempt.
    *
-   * @param why message of the service or the probe; empty if the operation succeeded
+   * @param reason message of the service or the probe; empty if the operation succeeded
    */
-  record Attempt(Outcome outcome, String why) {}
+  record Attempt(Outcome outcome, String reason) {}
 
   private final Cluster cluster;
   private final Map<String, Attempt> doors = new HashMap<>();

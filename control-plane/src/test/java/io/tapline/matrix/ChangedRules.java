@@ -57,7 +57,7 @@ final class ChangedRules {
    * @param row of the table whose cells depend on it
    * @param roles whose cells differ from the table while the rule is changed
    */
-  private record Rule(String what, Step change, Step undo, String row, Set<String> roles) {}
+  private record Rule(String title, Step change, Step undo, String row, Set<String> roles) {}
 
   /**
    * Changes each rule and prints the effect on the matrix; returns true if all effects are visible.
@@ -79,7 +79,7 @@ final class ChangedRules {
       System.out.printf(
           "%s: %s: wrong %s as %s%s%n",
           found ? "found" : "NOT FOUND",
-          rule.what(),
+          rule.title(),
           row.name(),
           seen,
           left.isEmpty() ? "" : ", and still as " + left + " after it was changed back");
@@ -141,10 +141,10 @@ final class ChangedRules {
     return rules;
   }
 
-  private Rule redisRule(String what, String role, String change, String undo, String row) {
+  private Rule redisRule(String title, String role, String change, String undo, String row) {
     String user = role.equals("job") ? jobUser() : role;
     return new Rule(
-        "Redis: user " + user + " " + what,
+        "Redis: user " + user + " " + title,
         () -> setUser(user, change),
         () -> setUser(user, undo),
         row,

@@ -95,13 +95,13 @@ final class KafkaProbes {
 
   /** A component without a login guesses one if the port requires it. */
   private static Map<String, Object> settings(Component client, int port) {
-    boolean asksForLogin = port == JOBS;
-    Login login = asksForLogin && client.kafka().isNone() ? GUESS : client.kafka();
+    boolean requiresLogin = port == JOBS;
+    Login login = requiresLogin && client.kafka().isNone() ? GUESS : client.kafka();
     Map<String, Object> settings =
         new HashMap<>(
             KafkaClients.settings(
                 new KafkaEndpoint(
-                    "kafka-1:" + port, client.tls(), asksForLogin ? login : Login.NONE)));
+                    "kafka-1:" + port, client.tls(), requiresLogin ? login : Login.NONE)));
     settings.put("request.timeout.ms", PATIENCE_MS / 2);
     settings.put("default.api.timeout.ms", PATIENCE_MS);
     settings.put("max.block.ms", PATIENCE_MS);

@@ -4,7 +4,7 @@ package io.tapline.matrix;
 final class Refused extends Exception {
   private static final long serialVersionUID = 1L;
 
-  Refused(String how) {
-    super(how);
+  Refused(String condition) {
+    super(condition);
   }
 }

@@ -43,13 +43,13 @@ public record Quota(int queries, int eventStreams, int watches, int requestsPerS
         number(node, "requests_per_second", usual.requestsPerSecond(), 1));
   }
 
-  private static int number(JsonNode node, String name, int usual, int least) {
+  private static int number(JsonNode node, String name, int usual, int min) {
     JsonNode value = node.path(name);
     if (value.isMissingNode()) {
       return usual;
     }
-    if (!value.isInt() || value.asInt() < least) {
-      throw new IllegalArgumentException(name + ": a whole number, " + least + " or more");
+    if (!value.isInt() || value.asInt() < min) {
+      throw new IllegalArgumentException(name + ": a whole number, " + min + " or more");
     }
     return value.asInt();
   }

@@ -15,7 +15,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 
 /** Replaces a file's text atomically: concurrent readers see either the old text or the new one. */
 public final class ReplacedFile {
-  private static final FileAttribute<?> OWNER_ALONE =
+  private static final FileAttribute<?> OWNER_ONLY =
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
   private ReplacedFile() {}
@@ -30,7 +30,7 @@ public final class ReplacedFile {
   public static void write(Path file, String text) throws IOException {
     // Resolves a symbolic link, which would be replaced otherwise.
     Path place = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
-    Path next = Files.createTempFile(place.getParent(), ".tokens-", "", OWNER_ALONE);
+    Path next = Files.createTempFile(place.getParent(), ".tokens-", "", OWNER_ONLY);
     try {
       try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
         ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
@@ -50,12 +50,12 @@ public final class ReplacedFile {
 
   private static void copyRights(Path from, Path to) throws IOException {
     PosixFileAttributes wanted = Files.readAttributes(from, PosixFileAttributes.class);
-    PosixFileAttributes given = Files.readAttributes(to, PosixFileAttributes.class);
+    PosixFileAttributes attributes = Files.readAttributes(to, PosixFileAttributes.class);
     PosixFileAttributeView view = Files.getFileAttributeView(to, PosixFileAttributeView.class);
-    if (!given.owner().equals(wanted.owner())) {
+    if (!attributes.owner().equals(wanted.owner())) {
       view.setOwner(wanted.owner());
     }
-    if (!given.group().equals(wanted.group())) {
+    if (!attributes.group().equals(wanted.group())) {
       view.setGroup(wanted.group());
     }
     view.setPermissions(wanted.permissions());

@@ -43,14 +43,14 @@ public final class TokenFile {
     try {
       load();
     } catch (IOException | IllegalArgumentException e) {
-      throw new IOException(path + ": " + why(e), e);
+      throw new IOException(path + ": " + reason(e), e);
     }
   }
 
   /**
    * Returns the reason of a failure. The operating system's exceptions often contain only the path.
    */
-  private static String why(Exception e) {
+  private static String reason(Exception e) {
     return e instanceof IOException ? "can't be read; does it exist?" : e.getMessage();
   }
 
@@ -87,15 +87,15 @@ public final class TokenFile {
       }
       complaint = "";
     } catch (IOException | IllegalArgumentException e) {
-      complain(why(e));
+      complain(reason(e));
     }
   }
 
   /** Logs an error only once, although every request checks the file. */
-  private void complain(String why) {
-    if (!why.equals(complaint)) {
-      LOG.warn("keeping the old tokens: {}: {}", path, why);
+  private void complain(String reason) {
+    if (!reason.equals(complaint)) {
+      LOG.warn("keeping the old tokens: {}: {}", path, reason);
     }
-    complaint = why;
+    complaint = reason;
   }
 }

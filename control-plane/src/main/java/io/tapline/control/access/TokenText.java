@@ -160,8 +160,8 @@ public final class TokenText {
     return text.isEmpty() || text.endsWith("\n") ? text : text + "\n";
   }
 
-  private String replaced(int from, int to, String by) {
-    return text.substring(0, from) + by + text.substring(to);
+  private String replaced(int from, int to, String replacement) {
+    return text.substring(0, from) + replacement + text.substring(to);
   }
 
   private static String inserted(String text, int at, String more) {

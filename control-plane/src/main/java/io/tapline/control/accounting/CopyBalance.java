@@ -74,7 +74,7 @@ final class CopyBalance {
   private Reading latest;
   private final Deque<Arrived> arrivals = new ArrayDeque<>();
   private long incarnation;
-  private long copiedByGone;
+  private long copiedByRemoved;
   private boolean counting;
 
   /** Packets that had arrived when the first flow began to count. */
@@ -87,7 +87,7 @@ final class CopyBalance {
   private long lost;
   private long boundBefore;
   private long boundOfNs = Long.MIN_VALUE;
-  private long heldAgainstNs = Long.MIN_VALUE;
+  private long comparedNs = Long.MIN_VALUE;
 
   /**
    * Handles a monitor's report.
@@ -119,7 +119,7 @@ final class CopyBalance {
     flows.clear();
     readings.clear();
     latest = null;
-    copiedByGone = 0;
+    copiedByRemoved = 0;
     counting = false;
     lostBefore += lost;
     lost = 0;
@@ -143,8 +143,8 @@ final class CopyBalance {
     for (MirrorCount each : now) {
       flows.put(each.flow(), counted(each, before.remove(each.flow())));
     }
-    before.values().forEach(gone -> copiedByGone += gone.copied());
-    long copied = copiedByGone + flows.values().stream().mapToLong(FlowCount::copied).sum();
+    before.values().forEach(removed -> copiedByRemoved += removed.copied());
+    long copied = copiedByRemoved + flows.values().stream().mapToLong(FlowCount::copied).sum();
     long sinceNs = now.stream().mapToLong(MirrorCount::readNs).min().orElseThrow();
     long atNs = now.stream().mapToLong(MirrorCount::readNs).max().orElseThrow();
     if (readings.isEmpty() || atNs > readings.getLast().atNs()) {
@@ -162,7 +162,7 @@ final class CopyBalance {
   private FlowCount counted(MirrorCount now, FlowCount before) {
     FlowCount flow = before;
     if (before == null || now.packets() < before.last) {
-      copiedByGone += before == null ? 0 : before.copied();
+      copiedByRemoved += before == null ? 0 : before.copied();
       flow = new FlowCount(now);
     }
     flow.last = now.packets();
@@ -204,7 +204,7 @@ final class CopyBalance {
       arrivedBefore += lost - bound;
       bound = lost;
     }
-    heldAgainstNs = boundOfNs;
+    comparedNs = boundOfNs;
     boundBefore = bound;
     boundOfNs = reading.sinceNs();
   }
@@ -235,7 +235,7 @@ final class CopyBalance {
    * @param lostThen losses known at that time
    */
   boolean isSettled(long timeNs, long lostThen) {
-    if (!counting || heldAgainstNs >= timeNs + MOSTLY_LAG_NS) {
+    if (!counting || comparedNs >= timeNs + MOSTLY_LAG_NS) {
       return true;
     }
     boolean read = latest != null && latest.sinceNs() >= timeNs;

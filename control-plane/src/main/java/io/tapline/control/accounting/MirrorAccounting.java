@@ -30,7 +30,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private static final long TICK_WAITED_FOR_MS = 100;
 
   /** Time that the end of a query waits for counters, and for packets in flight. */
-  private static final long MOST_WAITING_NS = 6_000_000_000L;
+  private static final long MAX_WAITING_NS = 6_000_000_000L;
 
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(MirrorAccounting::daemon);
@@ -40,7 +40,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private NetworkAdapter network;
   private AgentRegistry agents;
 
-  private record Waiting(Map<String, Long> lost, long askedNs, CompletableFuture<Void> done) {}
+  private record Waiting(Map<String, Long> lost, long requestedNs, CompletableFuture<Void> done) {}
 
   /**
    * The counts of one host since counting began, which is when the first of its flows had settled.
@@ -63,7 +63,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
         () -> {
           network = adapter;
           agents = registry;
-          again(TICK_MS);
+          schedule(TICK_MS);
         });
   }
 
@@ -86,7 +86,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
           waiting.add(new Waiting(lost, System.nanoTime(), done));
           network.recount();
           if (waiting.size() == 1) {
-            again(TICK_WAITED_FOR_MS);
+            schedule(TICK_WAITED_FOR_MS);
           }
         });
     return done;
@@ -99,7 +99,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
           balances
               .computeIfAbsent(agent, name -> new CopyBalance())
               .received(incarnation, packets, untilNs);
-          tell(agent);
+          report(agent);
         });
   }
 
@@ -154,7 +154,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     }
   }
 
-  private void again(long afterMs) {
+  private void schedule(long afterMs) {
     try {
       thread.schedule(() -> guarded(() -> tick(afterMs)), afterMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
@@ -169,7 +169,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
       release();
     } finally {
       if (everyMs == TICK_MS || !waiting.isEmpty()) {
-        again(everyMs);
+        schedule(everyMs);
       }
     }
   }
@@ -184,7 +184,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
             balance.copied(counts.stream().filter(each -> each.hosts().contains(host)).toList()));
   }
 
-  private void tell(String host) {
+  private void report(String host) {
     CopyBalance balance = balances.get(host);
     long before = reportedLosses.getOrDefault(host, 0L);
     if (agents != null && balance.lost() != before) {
@@ -202,8 +202,8 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
       boolean settled =
           each.lost().entrySet().stream()
               .allMatch(
-                  host -> balances.get(host.getKey()).isSettled(each.askedNs(), host.getValue()));
-      if (settled || nowNs - each.askedNs() > MOST_WAITING_NS) {
+                  host -> balances.get(host.getKey()).isSettled(each.requestedNs(), host.getValue()));
+      if (settled || nowNs - each.requestedNs() > MAX_WAITING_NS) {
         waiting.remove(each);
         each.done().complete(null);
       }

@@ -34,7 +34,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   private final FileChannel lock;
   private final long epoch;
   private final Map<String, WatchRecord> watches = new LinkedHashMap<>();
-  private Map<String, Long> heard = new LinkedHashMap<>();
+  private Map<String, Long> lastHeard = new LinkedHashMap<>();
 
   /**
    * Opens the file, or creates it.
@@ -55,19 +55,19 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   }
 
   private static FileChannel lock(Path file) throws IOException {
-    Path beside = file.resolveSibling(file.getFileName() + ".lock");
+    Path lockFile = file.resolveSibling(file.getFileName() + ".lock");
     FileChannel channel = null;
     try {
-      channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-      FileLock held = channel.tryLock();
-      if (held != null) {
+      channel = FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      FileLock acquired = channel.tryLock();
+      if (acquired != null) {
         return channel;
       }
     } catch (OverlappingFileLockException e) {
       // Another store of this process has the lock.
     } catch (IOException e) {
       throw new IOException(
-          "can't write %s: is its folder there, and writable?".formatted(beside), e);
+          "can't write %s: is its folder there, and writable?".formatted(lockFile), e);
     }
     channel.close();
     throw new IOException(file + ": another server keeps its watches there");
@@ -96,14 +96,14 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     }
     json.path("heard_ns")
         .properties()
-        .forEach(each -> heard.put(each.getKey(), each.getValue().asLong()));
+        .forEach(each -> lastHeard.put(each.getKey(), each.getValue().asLong()));
     return json.path("epoch").asLong();
   }
 
   private void save() throws IOException {
     ObjectNode json = MAPPER.createObjectNode();
     json.put("epoch", epoch);
-    json.set("heard_ns", MAPPER.valueToTree(heard));
+    json.set("heard_ns", MAPPER.valueToTree(lastHeard));
     List<ObjectNode> all = new ArrayList<>();
     watches.values().forEach(watch -> all.add(WatchJson.of(watch)));
     json.putArray("watches").addAll(all);
@@ -150,14 +150,14 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   }
 
   @Override
-  public synchronized void putHeard(Map<String, Long> heardNs) throws IOException {
-    heard = new LinkedHashMap<>(heardNs);
+  public synchronized void putLastHeard(Map<String, Long> heardNs) throws IOException {
+    lastHeard = new LinkedHashMap<>(heardNs);
     save();
   }
 
   @Override
-  public synchronized Map<String, Long> heard() {
-    return Map.copyOf(heard);
+  public synchronized Map<String, Long> lastHeard() {
+    return Map.copyOf(lastHeard);
   }
 
   /** Releases the file for another server. */

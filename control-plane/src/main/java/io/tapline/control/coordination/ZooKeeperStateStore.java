@@ -26,7 +26,7 @@ public final class ZooKeeperStateStore implements StateStore {
   static final String TEXT_KEY = "/text-key";
 
   /** Limit below ZooKeeper's, which is slightly more than a million. */
-  static final int MOST_BYTES = 1_000_000;
+  static final int MAX_BYTES = 1_000_000;
 
   private final CuratorFramework client;
   private final long term;
@@ -50,7 +50,7 @@ public final class ZooKeeperStateStore implements StateStore {
   @Override
   public void put(QueryRecord query) throws IOException {
     byte[] bytes = query.bytes();
-    if (bytes.length > MOST_BYTES) {
+    if (bytes.length > MAX_BYTES) {
       throw new IOException("its plan is too long to be stored: " + bytes.length + " bytes");
     }
     put(QUERIES + "/" + query.id(), bytes);

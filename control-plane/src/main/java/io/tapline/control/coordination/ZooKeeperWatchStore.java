@@ -34,7 +34,7 @@ final class ZooKeeperWatchStore implements WatchStore {
   @Override
   public void put(WatchRecord watch) throws IOException {
     byte[] bytes = WatchJson.of(watch).toString().getBytes(StandardCharsets.UTF_8);
-    if (bytes.length > ZooKeeperStateStore.MOST_BYTES) {
+    if (bytes.length > ZooKeeperStateStore.MAX_BYTES) {
       throw new IOException("it is too long to be kept: " + bytes.length + " bytes");
     }
     store.put(path(watch.id()), bytes);
@@ -60,12 +60,12 @@ final class ZooKeeperWatchStore implements WatchStore {
   }
 
   @Override
-  public void putHeard(Map<String, Long> heardNs) throws IOException {
+  public void putLastHeard(Map<String, Long> heardNs) throws IOException {
     store.put(HEARD, MAPPER.writeValueAsBytes(heardNs));
   }
 
   @Override
-  public Map<String, Long> heard() throws IOException {
+  public Map<String, Long> lastHeard() throws IOException {
     return store.has(HEARD)
         ? MAPPER.readValue(store.get(HEARD), new TypeReference<>() {})
         : Map.of();

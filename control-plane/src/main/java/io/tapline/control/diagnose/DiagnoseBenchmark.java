@@ -37,15 +37,15 @@ public final class DiagnoseBenchmark implements AutoCloseable {
    *
    * @param program tapline-multilog
    * @param traces output of {@code tapline-packets competing}
-   * @param most maximum number of traces
+   * @param max maximum number of traces
    */
-  public DiagnoseBenchmark(Path program, Path traces, int most)
+  public DiagnoseBenchmark(Path program, Path traces, int max)
       throws IOException, InterruptedException {
     folder = Files.createTempDirectory("tapline-bench-");
     // Skips flows without segments: some were starved during the capture.
     JsonNode truth = new ObjectMapper().readTree(traces.resolve("truth.json").toFile());
     for (JsonNode flow : truth.path("flows")) {
-      if (flow.path("segments").asLong() > 0 && processes.size() < most) {
+      if (flow.path("segments").asLong() > 0 && processes.size() < max) {
         start(program, traces.resolve(flow.path("receiver").asText() + ".pcap"));
       }
     }

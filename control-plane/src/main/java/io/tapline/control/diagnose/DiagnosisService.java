@@ -7,7 +7,7 @@ import java.util.Map;
 
 /** Runs the diagnoses on the nodes that a server knows. Thread-safe. */
 public final class DiagnosisService {
-  private static final long MOST_STEPS = 10_000;
+  private static final long MAX_STEPS = 10_000;
 
   /** Resolution of present-day timestamps as 64-bit floating-point numbers. */
   private static final long ROUNDING_NS = 256;
@@ -59,9 +59,9 @@ public final class DiagnosisService {
    */
   public OutcastReport outcast(String destination, long fromNs, long forNs, long everyNs)
       throws DrillException {
-    if (everyNs <= 0 || forNs <= 0 || forNs / everyNs > MOST_STEPS) {
+    if (everyNs <= 0 || forNs <= 0 || forNs / everyNs > MAX_STEPS) {
       throw DrillException.invalid(
-          "give a span and a step; the step must be at least a " + MOST_STEPS + "th of the span");
+          "give a span and a step; the step must be at least a " + MAX_STEPS + "th of the span");
     }
     Headers headers = new Headers(drill.view(List.of()), 0, 0);
     long begin = fromNs;

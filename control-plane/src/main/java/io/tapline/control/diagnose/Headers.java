@@ -55,7 +55,7 @@ final class Headers {
   List<Segment> segments(String filter, String stored) throws DrillException {
     DrillService.Headers found =
         view.headers(
-            new DrillRequest(filter, fromNs, toNs, DrillRequest.MOST_ROWS, List.of(), stored));
+            new DrillRequest(filter, fromNs, toNs, DrillRequest.MAX_ROWS, List.of(), stored));
     if (found.truncated()) {
       cut.add(filter);
     }

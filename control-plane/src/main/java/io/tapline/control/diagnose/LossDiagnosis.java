@@ -17,15 +17,15 @@ import java.util.Map;
  */
 final class LossDiagnosis {
   /** Only the flows with the most retransmissions are examined. */
-  private static final int MOST_VICTIMS = 64;
+  private static final int MAX_VICTIMS = 64;
 
   /** Minimum share of the link's traffic at which traffic of higher priority is reported. */
-  private static final double LEAST_SHARE = 0.1;
+  private static final double MIN_SHARE = 0.1;
 
   /**
    * Minimum ratio between the losses of a flow that yields and those of a flow that it yields to.
    */
-  private static final int FAR_MORE = 10;
+  private static final int DOMINANCE_FACTOR = 10;
 
   /** A link, given by the switch before it and the next one; 0 for the receiver. */
   private record Place(int switchId, int next, String receiver) {}
@@ -44,30 +44,30 @@ final class LossDiagnosis {
   }
 
   LossReport run() throws DrillException {
-    Map<FlowKey, List<Segment>> again = new LinkedHashMap<>();
+    Map<FlowKey, List<Segment>> repeats = new LinkedHashMap<>();
     for (Segment each : headers.segments(Headers.DATA, stored)) {
-      again.computeIfAbsent(each.flow(), flow -> new ArrayList<>()).add(each);
+      repeats.computeIfAbsent(each.flow(), flow -> new ArrayList<>()).add(each);
     }
     Map<FlowKey, Double> segments = headers.byFlow(Headers.DATA, "COUNT");
     List<Finding> findings = new ArrayList<>();
-    if (!again.isEmpty()) {
-      List<LossEvent> events = events(again);
+    if (!repeats.isEmpty()) {
+      List<LossEvent> events = events(repeats);
       findings.addAll(congested(events));
-      findings.addAll(faults(events, segments, again));
+      findings.addAll(faults(events, segments, repeats));
     }
     return new LossReport(
         headers.view().nodes(),
         headers.view().missing(),
         headers.isCut(),
-        retransmitted(again, segments),
+        retransmitted(repeats, segments),
         findings,
-        Verdicts.of(findings, again.isEmpty()));
+        Verdicts.of(findings, repeats.isEmpty()));
   }
 
   private static List<Retransmitted> retransmitted(
-      Map<FlowKey, List<Segment>> again, Map<FlowKey, Double> segments) {
+      Map<FlowKey, List<Segment>> repeats, Map<FlowKey, Double> segments) {
     List<Retransmitted> result = new ArrayList<>();
-    again.forEach(
+    repeats.forEach(
         (flow, rows) ->
             result.add(
                 new Retransmitted(
@@ -80,11 +80,11 @@ final class LossDiagnosis {
     return result;
   }
 
-  private List<LossEvent> events(Map<FlowKey, List<Segment>> again) throws DrillException {
+  private List<LossEvent> events(Map<FlowKey, List<Segment>> repeats) throws DrillException {
     List<Map.Entry<FlowKey, List<Segment>>> victims =
-        again.entrySet().stream()
+        repeats.entrySet().stream()
             .sorted((a, b) -> Integer.compare(b.getValue().size(), a.getValue().size()))
-            .limit(MOST_VICTIMS)
+            .limit(MAX_VICTIMS)
             .toList();
     List<LossEvent> events = new ArrayList<>();
     for (Map.Entry<FlowKey, List<Segment>> victim : victims) {
@@ -132,12 +132,12 @@ final class LossDiagnosis {
   }
 
   private static List<Contender> contenders(
-      Place place, Headers meanwhile, int longest, Map<FlowKey, Long> losses)
+      Place place, Headers concurrent, int longest, Map<FlowKey, Long> losses)
       throws DrillException {
     String filter = Headers.DATA + " && (" + link(place, longest) + ")";
-    Map<FlowKey, Double> segments = meanwhile.byFlow(filter, "COUNT");
-    Map<FlowKey, Double> bytes = meanwhile.byFlow(filter, "SUM(payload_bytes)");
-    Map<FlowKey, Double> tos = meanwhile.byFlow(filter, "MAX(tos)");
+    Map<FlowKey, Double> segments = concurrent.byFlow(filter, "COUNT");
+    Map<FlowKey, Double> bytes = concurrent.byFlow(filter, "SUM(payload_bytes)");
+    Map<FlowKey, Double> tos = concurrent.byFlow(filter, "MAX(tos)");
     List<Contender> flows = new ArrayList<>();
     bytes.forEach(
         (flow, sum) ->
@@ -170,16 +170,16 @@ final class LossDiagnosis {
    * that have a relevant share of the traffic.
    */
   private static boolean yields(List<Contender> flows) {
-    Contender most =
+    Contender top =
         flows.stream().max((a, b) -> Long.compare(a.losses(), b.losses())).orElse(null);
     long all = flows.stream().mapToLong(Contender::payloadBytes).sum();
-    return most != null
+    return top != null
         && flows.stream()
             .anyMatch(
                 flow ->
-                    flow.priority() > most.priority()
-                        && flow.payloadBytes() >= LEAST_SHARE * all
-                        && flow.losses() * FAR_MORE <= most.losses());
+                    flow.priority() > top.priority()
+                        && flow.payloadBytes() >= MIN_SHARE * all
+                        && flow.losses() * DOMINANCE_FACTOR <= top.losses());
   }
 
   private static Periodicity intervals(List<LossEvent> events) {
@@ -191,7 +191,7 @@ final class LossDiagnosis {
    * likelier than two.
    */
   private List<Finding> faults(
-      List<LossEvent> all, Map<FlowKey, Double> segments, Map<FlowKey, List<Segment>> again)
+      List<LossEvent> all, Map<FlowKey, Double> segments, Map<FlowKey, List<Segment>> repeats)
       throws DrillException {
     List<LossEvent> events = all.stream().filter(event -> !event.queued()).toList();
     if (events.isEmpty()) {
@@ -206,7 +206,7 @@ final class LossDiagnosis {
             flows.add(
                 new Contender(
                     flow,
-                    Segment.priority(again.get(flow).get(0).tos()),
+                    Segment.priority(repeats.get(flow).get(0).tos()),
                     segments.getOrDefault(flow, 0.0).longValue(),
                     0,
                     count)));

@@ -17,7 +17,7 @@ import java.util.TreeMap;
  */
 record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long timeNs) {
   /** Minimum number of packets in a real queue; fewer may be there by chance. */
-  private static final int LEAST_PACKETS = 8;
+  private static final int MIN_PACKETS = 8;
 
   int switchId() {
     return path.get(hop);
@@ -33,21 +33,21 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    * indicate a loss.
    *
    * @param segments all segments of the flow, in order of time
-   * @param again the retransmissions among them, in order of time
+   * @param repeats the retransmissions among them, in order of time
    */
-  static List<LossEvent> of(List<Segment> segments, List<Segment> again) {
-    Set<List<Long>> behind = new HashSet<>();
-    again.forEach(each -> behind.add(List.of(each.timeNs(), each.seq())));
+  static List<LossEvent> of(List<Segment> segments, List<Segment> repeats) {
+    Set<List<Long>> retransmissions = new HashSet<>();
+    repeats.forEach(each -> retransmissions.add(List.of(each.timeNs(), each.seq())));
     TreeMap<Long, Segment> first = new TreeMap<>();
     for (Segment each : segments) {
-      if (!behind.contains(List.of(each.timeNs(), each.seq())) && !each.path().isEmpty()) {
+      if (!retransmissions.contains(List.of(each.timeNs(), each.seq())) && !each.path().isEmpty()) {
         first.putIfAbsent(each.seq(), each);
       }
     }
     long packetNs = packetNs(segments);
     List<LossEvent> events = new ArrayList<>();
     Set<Long> reported = new HashSet<>();
-    for (Segment each : again) {
+    for (Segment each : repeats) {
       if (!hadCome(each, first) && reported.add(each.seq())) {
         LossEvent event = of(each, first, packetNs);
         if (event != null) {
@@ -62,9 +62,9 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    * Returns true if a segment had already arrived. Retransmissions may have other boundaries than
    * the original segments.
    */
-  private static boolean hadCome(Segment again, TreeMap<Long, Segment> first) {
-    Map.Entry<Long, Segment> at = first.floorEntry(again.seq());
-    return at != null && at.getKey() + at.getValue().bytes() > again.seq();
+  private static boolean hadCome(Segment repeats, TreeMap<Long, Segment> first) {
+    Map.Entry<Long, Segment> at = first.floorEntry(repeats.seq());
+    return at != null && at.getKey() + at.getValue().bytes() > repeats.seq();
   }
 
   private static LossEvent of(Segment lost, TreeMap<Long, Segment> first, long packetNs) {
@@ -89,18 +89,18 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
         lost.flow(),
         witness.path(),
         worst,
-        longest >= LEAST_PACKETS * packetNs,
+        longest >= MIN_PACKETS * packetNs,
         witness.leftNs().get(worst));
   }
 
   /** Returns the minimum time to send a packet over a link, including propagation. */
   private static long packetNs(List<Segment> segments) {
-    long least = Long.MAX_VALUE;
+    long min = Long.MAX_VALUE;
     for (Segment each : segments) {
       for (int hop = 0; hop + 1 < each.path().size(); hop++) {
-        least = Math.min(least, Math.max(1, each.linkNs(hop)));
+        min = Math.min(min, Math.max(1, each.linkNs(hop)));
       }
     }
-    return least == Long.MAX_VALUE ? 1 : least;
+    return min == Long.MAX_VALUE ? 1 : min;
   }
 }

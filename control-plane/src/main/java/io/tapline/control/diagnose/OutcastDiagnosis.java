@@ -20,7 +20,7 @@ final class OutcastDiagnosis {
   /** Minimum ratio of the mean rates of groups by hops that counts as fair. */
   private static final double FAIR = 0.6;
 
-  private static final int MOST_HOPS = 8;
+  private static final int MAX_HOPS = 8;
   private static final double NS_PER_S = 1e9;
 
   private final Headers all;
@@ -85,18 +85,18 @@ final class OutcastDiagnosis {
   }
 
   private static Step step(long end, Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
-    double most = 0;
-    double least = Double.MAX_VALUE;
+    double max = 0;
+    double min = Double.MAX_VALUE;
     for (FlowKey flow : hops.keySet()) {
-      most = Math.max(most, segments.getOrDefault(flow, 0.0));
-      least = Math.min(least, segments.getOrDefault(flow, 0.0));
+      max = Math.max(max, segments.getOrDefault(flow, 0.0));
+      min = Math.min(min, segments.getOrDefault(flow, 0.0));
     }
-    return new Step(end, ratio(means(segments, hops)), most == 0 ? 1 : least / most);
+    return new Step(end, ratio(means(segments, hops)), max == 0 ? 1 : min / max);
   }
 
   private static double ratio(TreeMap<Integer, Double> means) {
-    double most = means.values().stream().max(Double::compare).orElse(0.0);
-    return most == 0 ? 1 : means.firstEntry().getValue() / most;
+    double max = means.values().stream().max(Double::compare).orElse(0.0);
+    return max == 0 ? 1 : means.firstEntry().getValue() / max;
   }
 
   /**
@@ -111,9 +111,9 @@ final class OutcastDiagnosis {
   private List<Flow> flows(Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops)
       throws DrillException {
     Map<FlowKey, Double> bytes = all.byFlow(filter, "SUM(payload_bytes)");
-    Map<FlowKey, Long> again = new LinkedHashMap<>();
+    Map<FlowKey, Long> repeats = new LinkedHashMap<>();
     if (stored != null) {
-      all.segments(filter, stored).forEach(each -> again.merge(each.flow(), 1L, Long::sum));
+      all.segments(filter, stored).forEach(each -> repeats.merge(each.flow(), 1L, Long::sum));
     }
     List<Flow> flows = new ArrayList<>();
     hops.forEach(
@@ -123,7 +123,7 @@ final class OutcastDiagnosis {
                     flow,
                     count,
                     segments.getOrDefault(flow, 0.0).longValue(),
-                    again.getOrDefault(flow, 0L),
+                    repeats.getOrDefault(flow, 0L),
                     bytes.getOrDefault(flow, 0.0) * 8 * NS_PER_S / (toNs - fromNs))));
     flows.sort(Comparator.comparingLong(Flow::segments));
     return flows;
@@ -131,8 +131,8 @@ final class OutcastDiagnosis {
 
   private List<Link> links(int longest) throws DrillException {
     Map<List<Integer>, Long> counts = new TreeMap<>(Comparator.comparing(List::toString));
-    for (int i = 0; i < Math.min(longest, MOST_HOPS); i++) {
-      boolean last = i + 1 == Math.min(longest, MOST_HOPS);
+    for (int i = 0; i < Math.min(longest, MAX_HOPS); i++) {
+      boolean last = i + 1 == Math.min(longest, MAX_HOPS);
       List<String> pair =
           last ? List.of("path[" + i + "]") : List.of("path[" + i + "]", "path[" + (i + 1) + "]");
       String passed = filter + " && hops > " + i;

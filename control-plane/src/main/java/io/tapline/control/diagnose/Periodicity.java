@@ -11,8 +11,8 @@ import java.util.TreeSet;
  */
 public record Periodicity(int episodes, double meanNs, double deviationNs) {
   private static final long BUCKET_NS = 10_000_000;
-  private static final int LEAST_EPISODES = 5;
-  private static final double MOST_DEVIATION = 0.05;
+  private static final int MIN_EPISODES = 5;
+  private static final double MAX_DEVIATION = 0.05;
 
   static Periodicity of(List<Long> timesNs) {
     TreeSet<Long> starts = new TreeSet<>();
@@ -42,6 +42,6 @@ public record Periodicity(int episodes, double meanNs, double deviationNs) {
 
   /** Returns true if the intervals are too regular, and too many, for chance. */
   boolean isEven() {
-    return episodes >= LEAST_EPISODES && deviationNs <= MOST_DEVIATION * meanNs;
+    return episodes >= MIN_EPISODES && deviationNs <= MAX_DEVIATION * meanNs;
   }
 }

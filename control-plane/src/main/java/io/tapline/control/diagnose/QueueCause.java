@@ -28,12 +28,12 @@ final class QueueCause {
       receivers.merge(culprit.receiver(), culprit.share(), Double::sum);
       senders.merge(culprit.receiver(), 1, Integer::sum);
     }
-    Optional<Map.Entry<String, Double>> most =
+    Optional<Map.Entry<String, Double>> top =
         receivers.entrySet().stream().max(Map.Entry.comparingByValue());
-    if (most.isPresent() && most.get().getValue() >= MAIN_SHARE) {
-      String receiver = most.get().getKey();
+    if (top.isPresent() && top.get().getValue() >= MAIN_SHARE) {
+      String receiver = top.get().getKey();
       return "%d flows to %s filled the queue together (incast): %s of the bytes ahead of waiting packets"
-          .formatted(senders.get(receiver), receiver, percent(most.get().getValue()));
+          .formatted(senders.get(receiver), receiver, percent(top.get().getValue()));
     }
     return few(burst);
   }
@@ -79,8 +79,8 @@ final class QueueCause {
             more == 0 ? "" : ", and at least " + count(more, "other"));
   }
 
-  static String count(long number, String what) {
-    return String.format(Locale.ROOT, "%,d %s%s", number, what, number == 1 ? "" : "s");
+  static String count(long number, String noun) {
+    return String.format(Locale.ROOT, "%,d %s%s", number, noun, number == 1 ? "" : "s");
   }
 
   static String ms(long ns) {

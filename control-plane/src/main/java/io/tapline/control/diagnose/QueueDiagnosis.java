@@ -18,7 +18,7 @@ import java.util.TreeMap;
  */
 public final class QueueDiagnosis {
   /** Maximum number of bursts in a report; the earliest ones are dropped. */
-  static final int MOST_BURSTS = 1000;
+  static final int MAX_BURSTS = 1000;
 
   private final String queue;
   private final long fromNs;
@@ -59,7 +59,7 @@ public final class QueueDiagnosis {
         .computeIfAbsent(begin, any -> new HashMap<>())
         .computeIfAbsent(query, any -> new ArrayList<>())
         .add(event);
-    if (bursts.size() > MOST_BURSTS) {
+    if (bursts.size() > MAX_BURSTS) {
       long evictedNs =
           bursts.pollFirstEntry().getValue().values().stream()
               .mapToLong(events -> endNs(events.get(0)))

@@ -12,7 +12,7 @@ final class QueueEvents {
   static final double CULPRIT_SHARE = 0.05;
 
   /** Maximum number of culprits and of victims in a report of a burst. */
-  private static final int MOST_FLOWS = 8;
+  private static final int MAX_FLOWS = 8;
 
   private QueueEvents() {}
 
@@ -25,13 +25,13 @@ final class QueueEvents {
     List<JsonNode> culprits =
         events.stream()
             .sorted(Comparator.comparingDouble(QueueEvents::share).reversed())
-            .limit(MOST_FLOWS)
+            .limit(MAX_FLOWS)
             .toList();
     List<JsonNode> victims =
         events.stream()
             .filter(event -> share(event) < CULPRIT_SHARE && number(event, "flow_victims") > 0)
             .sorted(Comparator.comparingLong(QueueEvents::waitedNs).reversed())
-            .limit(MOST_FLOWS)
+            .limit(MAX_FLOWS)
             .toList();
     JsonNode first = events.get(0);
     long begin = number(first, "begin_ns");

@@ -12,8 +12,8 @@ final class Verdicts {
 
   private Verdicts() {}
 
-  static List<String> of(List<Finding> findings, boolean nothingAgain) {
-    if (nothingAgain) {
+  static List<String> of(List<Finding> findings, boolean noRetransmissions) {
+    if (noRetransmissions) {
       return List.of("no fault: no flow retransmits");
     }
     if (findings.isEmpty()) {

@@ -19,7 +19,7 @@ final class AlertLog {
     private long added;
   }
 
-  private final int most;
+  private final int capacity;
   private final Map<String, Owned> owners = new HashMap<>();
   private long before;
   private long added;
@@ -27,10 +27,10 @@ final class AlertLog {
   /**
    * Creates an empty log.
    *
-   * @param most maximum number of alerts per owner; the oldest are dropped
+   * @param capacity maximum number of alerts per owner; the oldest are dropped
    */
-  AlertLog(int most) {
-    this.most = most;
+  AlertLog(int capacity) {
+    this.capacity = capacity;
   }
 
   /** Continues above the numbers of an earlier server. REQUIRES: the log is empty. */
@@ -51,7 +51,7 @@ final class AlertLog {
             WatchService.nowNs(),
             parts,
             missing));
-    if (owned.latest.size() > most) {
+    if (owned.latest.size() > capacity) {
       owned.latest.removeFirst();
     }
   }

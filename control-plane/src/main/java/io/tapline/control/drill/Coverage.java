@@ -14,7 +14,7 @@ import java.util.List;
  */
 public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List<Gap> gaps) {
   /** Maximum number of gaps; the total contains older ones. */
-  public static final int MOST_GAPS = 16;
+  public static final int MAX_GAPS = 16;
 
   /**
    * A period in which the watch was not evaluated, or its alerts are lost.
@@ -48,6 +48,6 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
         known,
         nowNs,
         notEvaluatedNs + nowNs - from,
-        more.subList(Math.max(0, more.size() - MOST_GAPS), more.size()));
+        more.subList(Math.max(0, more.size() - MAX_GAPS), more.size()));
   }
 }

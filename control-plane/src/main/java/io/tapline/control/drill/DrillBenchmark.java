@@ -18,7 +18,7 @@ public final class DrillBenchmark implements AutoCloseable {
   private static final int BYTES_PER_ROW = 128;
 
   /** Enough for the segment that is being filled and the next. */
-  private static final int LEAST_MEMORY_MIB = 24;
+  private static final int MIN_MEMORY_MIB = 24;
 
   private final NodeProcesses nodes;
   private final DrillService drill;
@@ -42,7 +42,7 @@ public final class DrillBenchmark implements AutoCloseable {
         nodes.start(
             List.of(), "--pcap", capture.toString(), "--frame-bytes", "0", "--memory-mib", memory);
       } else {
-        nodes.startTogether(
+        nodes.startAll(
             programs.resolve("bench_nodes"), capture, Math.min(perProcess, count - i), memory);
       }
     }
@@ -52,7 +52,7 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   private static long memoryMib(int rows) {
-    return LEAST_MEMORY_MIB + ((long) rows * BYTES_PER_ROW >> 20);
+    return MIN_MEMORY_MIB + ((long) rows * BYTES_PER_ROW >> 20);
   }
 
   /**
@@ -63,12 +63,12 @@ public final class DrillBenchmark implements AutoCloseable {
    * @param frozenMicros mean duration of a freeze on a node
    */
   public record Latencies(
-      String what,
+      String label,
       int nodes,
       double p50,
       double p90,
       double p99,
-      double most,
+      double max,
       double nodeCpuMicros,
       double ownCpuMicros,
       double frozenMicros) {}
@@ -100,7 +100,7 @@ public final class DrillBenchmark implements AutoCloseable {
     return (nodes.cpuSeconds() - before) / IDLE_SECONDS;
   }
 
-  private Latencies measure(String what, int times, double idleSeconds, Step step)
+  private Latencies measure(String label, int times, double idleSeconds, Step step)
       throws DrillException, IOException {
     for (int i = 0; i < WARM_UP; i++) {
       step.run();
@@ -121,7 +121,7 @@ public final class DrillBenchmark implements AutoCloseable {
     Freezes after = freezes();
     Arrays.sort(micros);
     return new Latencies(
-        what,
+        label,
         nodes.size(),
         micros[times / 2],
         micros[times * 9 / 10],

@@ -16,7 +16,7 @@ import java.util.List;
 public record DrillRequest(
     HeaderFilter filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
   /** Limits memory: a header takes about 1.5 KB as JSON, and all are collected to be sorted. */
-  public static final long MOST_ROWS = 100_000;
+  public static final long MAX_ROWS = 100_000;
 
   /** Removes duplicate names: a node that is asked twice would wait for itself. */
   public DrillRequest {

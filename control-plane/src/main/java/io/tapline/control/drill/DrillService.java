@@ -107,8 +107,8 @@ public final class DrillService implements AutoCloseable {
   }
 
   /** Marks a joined node as dead: it is not asked any more, and is reported as missing. */
-  void lose(String name, String why) {
-    nodes.lose(name, why);
+  void lose(String name, String reason) {
+    nodes.lose(name, reason);
   }
 
   /** Removes a node that joined. */
@@ -131,10 +131,10 @@ public final class DrillService implements AutoCloseable {
 
   /** Asks all nodes for their states. */
   public List<NodeState> states() {
-    Map<NodeClient, ListenableFuture<NodeDescription>> asked = new LinkedHashMap<>();
-    nodes.all().values().forEach(node -> asked.put(node, node.describe(Snapshots.PATIENCE)));
+    Map<NodeClient, ListenableFuture<NodeDescription>> queried = new LinkedHashMap<>();
+    nodes.all().values().forEach(node -> queried.put(node, node.describe(Snapshots.PATIENCE)));
     List<NodeState> states = new ArrayList<>();
-    asked.forEach(
+    queried.forEach(
         (node, answer) -> {
           if (node.isLost()) {
             states.add(new NodeState(node.address(), null, node.lost()));
@@ -154,14 +154,14 @@ public final class DrillService implements AutoCloseable {
    *
    * @param rows rows in order of time, then of the nodes, each with "node"
    * @param truncated true if there are more than the limit
-   * @param asked nodes whose headers these are
+   * @param queried nodes whose headers these are
    * @param missing nodes that sent none, or not all, and why
    * @param leftOut nodes that can't have seen any, and why
    */
   public record Headers(
       List<ObjectNode> rows,
       boolean truncated,
-      List<String> asked,
+      List<String> queried,
       Map<String, String> missing,
       Map<String, String> leftOut) {}
 
@@ -177,20 +177,20 @@ public final class DrillService implements AutoCloseable {
   private Headers headers(SnapshotVector snapshot, DrillRequest request) throws DrillException {
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
     EarliestRows found =
-        new EarliestRows(request.limit() == 0 ? DrillRequest.MOST_ROWS : request.limit());
-    Map<NodeClient, ListenableFuture<Void>> asked = new LinkedHashMap<>();
+        new EarliestRows(request.limit() == 0 ? DrillRequest.MAX_ROWS : request.limit());
+    Map<NodeClient, ListenableFuture<Void>> queried = new LinkedHashMap<>();
     for (Map.Entry<NodeClient, Tails> each : snapshot.tails().entrySet()) {
       NodeClient node = each.getKey();
       try {
         EarliestRows.OfNode rows = found.of(node.name(), layout(node, each.getValue()));
         // One more than the limit shows whether there are more.
         QueryRequest query = message(request, each.getValue()).setLimit(found.limit() + 1).build();
-        asked.put(node, node.query(query, ANSWER, rows::add));
+        queried.put(node, node.query(query, ANSWER, rows::add));
       } catch (StatusRuntimeException e) {
         failed(node, e, missing);
       }
     }
-    for (Map.Entry<NodeClient, ListenableFuture<Void>> each : asked.entrySet()) {
+    for (Map.Entry<NodeClient, ListenableFuture<Void>> each : queried.entrySet()) {
       try {
         Snapshots.result(each.getValue());
       } catch (StatusRuntimeException e) {
@@ -206,13 +206,13 @@ public final class DrillService implements AutoCloseable {
    *
    * @param groups groups, greatest first; the empty key stands for the groups beyond the nodes'
    *     limit
-   * @param asked nodes whose headers were used
+   * @param queried nodes whose headers were used
    * @param missing nodes that sent none, and why
    * @param leftOut nodes that can't have seen any, and why
    */
   public record Numbers(
       List<Map.Entry<List<String>, Double>> groups,
-      List<String> asked,
+      List<String> queried,
       Map<String, String> missing,
       Map<String, String> leftOut) {}
 
@@ -231,13 +231,13 @@ public final class DrillService implements AutoCloseable {
     DrillAggregate.Sums sums = new DrillAggregate.Sums(aggregate);
     List<AggregateFunction> parts = aggregate.parts();
     for (int part = 0; part < parts.size(); part++) {
-      Map<NodeClient, ListenableFuture<AggregateReply>> asked = new LinkedHashMap<>();
+      Map<NodeClient, ListenableFuture<AggregateReply>> queried = new LinkedHashMap<>();
       AggregateFunction function = parts.get(part);
       snapshot
           .tails()
           .forEach(
               (node, at) ->
-                  asked.put(
+                  queried.put(
                       node,
                       node.aggregate(
                           AggregateRequest.newBuilder()
@@ -246,7 +246,7 @@ public final class DrillService implements AutoCloseable {
                               .setWithStates(aggregate.isOfStates())
                               .build(),
                           ANSWER)));
-      for (Map.Entry<NodeClient, ListenableFuture<AggregateReply>> each : asked.entrySet()) {
+      for (Map.Entry<NodeClient, ListenableFuture<AggregateReply>> each : queried.entrySet()) {
         try {
           sums.add(part, Snapshots.result(each.getValue()));
         } catch (StatusRuntimeException e) {
@@ -342,29 +342,29 @@ public final class DrillService implements AutoCloseable {
     }
     Map<String, String> leftOut = new LinkedHashMap<>();
     // Nodes that the caller names are always asked.
-    List<NodeClient> asked =
+    List<NodeClient> queried =
         request.nodes().isEmpty()
             ? reach.of(List.copyOf(known.values()), request.filter(), leftOut)
-            : asked(request.nodes(), known);
-    SnapshotVector snapshot = snapshots.take(asked, leftOut);
-    if (snapshot.tails().isEmpty() && !asked.isEmpty()) {
+            : queried(request.nodes(), known);
+    SnapshotVector snapshot = snapshots.take(queried, leftOut);
+    if (snapshot.tails().isEmpty() && !queried.isEmpty()) {
       throw new DrillException(Kind.UNAVAILABLE, "no node answers: " + snapshot.missing());
     }
     return snapshot;
   }
 
-  private static List<NodeClient> asked(List<String> names, Map<String, NodeClient> nodes)
+  private static List<NodeClient> queried(List<String> names, Map<String, NodeClient> nodes)
       throws DrillException {
-    List<NodeClient> asked = new ArrayList<>();
+    List<NodeClient> queried = new ArrayList<>();
     for (String name : names) {
       NodeClient node = nodes.get(name);
       if (node == null) {
         throw new DrillException(
             Kind.NOT_FOUND, "there is no node " + name + "; known: " + nodes.keySet());
       }
-      asked.add(node);
+      queried.add(node);
     }
-    return asked;
+    return queried;
   }
 
   static QueryRequest.Builder message(DrillRequest request, Tails at) {

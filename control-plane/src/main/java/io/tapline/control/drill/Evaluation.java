@@ -31,12 +31,12 @@ public record Evaluation(
     // Nodes that evaluated it and are gone.
     watch.coverage().keySet().forEach(name -> all.put(name, null));
     nodes.forEach(node -> all.put(node.name(), node));
-    Map<String, Long> heard = feeds.heard();
+    Map<String, Long> lastHeard = feeds.lastHeard();
     List<Evaluation> evaluations = new ArrayList<>();
     all.forEach(
         (name, node) -> {
           Coverage coverage = watch.coverage().get(name);
-          long heardNs = heard.getOrDefault(name, 0L);
+          long heardNs = lastHeard.getOrDefault(name, 0L);
           boolean evaluates =
               coverage != null
                   && node != null

@@ -17,7 +17,7 @@ final class HeaderCapture {
   private static final int FRAME_BYTES = 64;
   private static final int RECORD_BYTES = 16 + FRAME_BYTES;
   private static final int BEGIN_SECONDS = 1_700_000_000;
-  private static final int MICROS_APART = 100;
+  private static final int MICROS_BETWEEN_PACKETS = 100;
 
   private HeaderCapture() {}
 
@@ -37,7 +37,7 @@ final class HeaderCapture {
   }
 
   private static byte[] packet(int number, int flow) {
-    long micros = (long) number * MICROS_APART;
+    long micros = (long) number * MICROS_BETWEEN_PACKETS;
     ByteBuffer record = ByteBuffer.allocate(RECORD_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     record.putInt(BEGIN_SECONDS + (int) (micros / 1_000_000)).putInt((int) (micros % 1_000_000));
     record.putInt(FRAME_BYTES).putInt(FRAME_BYTES).order(ByteOrder.BIG_ENDIAN);

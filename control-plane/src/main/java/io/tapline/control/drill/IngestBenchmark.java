@@ -23,7 +23,7 @@ public final class IngestBenchmark implements AutoCloseable {
   private static final int FRAME_BYTES = 64;
 
   /** A thread that uses less of a core than this processes no packets. */
-  private static final double MOST_IDLE = 0.05;
+  private static final double MAX_IDLE = 0.05;
 
   private final NodeProcesses nodes;
   private final Process writer;
@@ -58,7 +58,7 @@ public final class IngestBenchmark implements AutoCloseable {
     Map<String, Double> after = cpuOfThreads(threads);
     for (Map.Entry<String, Double> thread : after.entrySet()) {
       double used = thread.getValue() - before.getOrDefault(thread.getKey(), 0.0);
-      if (used < MOST_IDLE * ROUND.toMillis() / 1e3) {
+      if (used < MAX_IDLE * ROUND.toMillis() / 1e3) {
         new ProcessBuilder("taskset", "-cp", "1", thread.getKey()).start().waitFor();
       }
     }

@@ -42,11 +42,11 @@ public final class MonitorWatches {
     /**
      * Starts a query for a watch.
      *
-     * @param most maximum number of the tenant's queries
+     * @param maxWatches maximum number of the tenant's queries
      * @return ID of the query
      * @throws DrillException if monitors can't run it, or not now
      */
-    String start(WatchSpec watch, Rights rights, int most) throws DrillException;
+    String start(WatchSpec watch, Rights rights, int maxWatches) throws DrillException;
 
     /**
      * Reports the alerts of a query that was started for a watch, those before this call first. A
@@ -105,10 +105,10 @@ public final class MonitorWatches {
   /**
    * Starts the query of a watch.
    *
-   * @param most maximum number of the owner's queries
+   * @param maxWatches maximum number of the owner's queries
    * @throws DrillException if monitors can't run it, or not now
    */
-  void start(WatchRecord watch, int most) throws DrillException {
+  void start(WatchRecord watch, int maxWatches) throws DrillException {
     Runs now = runs;
     if (now == null) {
       throw DrillException.unavailable(
@@ -118,7 +118,7 @@ public final class MonitorWatches {
     String tenant = watch.owner().isEmpty() ? Rights.DEFAULT_TENANT : watch.owner();
     starting.add(watch.id());
     try {
-      String query = now.start(watch.spec(), new Rights(tenant, scope.isEverything(), scope), most);
+      String query = now.start(watch.spec(), new Rights(tenant, scope.isEverything(), scope), maxWatches);
       table.update(watch.id(), record -> record.by(query));
       if (table.active(watch.id()) == null) {
         // It was removed meanwhile.

@@ -38,7 +38,7 @@ import java.util.function.Consumer;
  */
 final class NodeClient implements AutoCloseable {
   /** A node sends its answers in chunks of 64 KiB, far below this limit. */
-  private static final int MOST_MESSAGE_BYTES = 4 << 20;
+  private static final int MAX_MESSAGE_BYTES = 4 << 20;
 
   private final NodeAddress address;
   private final ManagedChannel connection;
@@ -54,7 +54,7 @@ final class NodeClient implements AutoCloseable {
         address,
         access,
         Grpc.newChannelBuilder(address.target(), access.credentials(address))
-            .maxInboundMessageSize(MOST_MESSAGE_BYTES)
+            .maxInboundMessageSize(MAX_MESSAGE_BYTES)
             .build());
   }
 
@@ -67,8 +67,8 @@ final class NodeClient implements AutoCloseable {
   }
 
   /** Marks the node as dead; it is not asked any more. */
-  void lose(String why) {
-    lost = why;
+  void lose(String reason) {
+    lost = reason;
     close();
   }
 

@@ -64,12 +64,12 @@ final class NodeFeeds {
   }
 
   /** Continues with the times of an earlier control plane. */
-  void resume(Map<String, Long> heard) {
-    heardNs.putAll(heard);
+  void resume(Map<String, Long> lastHeard) {
+    heardNs.putAll(lastHeard);
   }
 
   /** Returns the time of each node's last contact, in nanoseconds since the epoch. */
-  Map<String, Long> heard() {
+  Map<String, Long> lastHeard() {
     return Map.copyOf(heardNs);
   }
 

@@ -60,15 +60,15 @@ final class NodeProcesses implements AutoCloseable {
   /**
    * Starts several nodes in one process.
    *
-   * @param together bench_nodes
+   * @param launcher bench_nodes
    */
-  void startTogether(Path together, Path capture, int count, String memoryMib) throws IOException {
+  void startAll(Path launcher, Path capture, int count, String memoryMib) throws IOException {
     int first = addresses.size();
     for (int i = 0; i < count; i++) {
       addNext();
     }
     String name = addresses.get(first).name();
-    List<String> command = new ArrayList<>(List.of(together.toString(), folder.toString()));
+    List<String> command = new ArrayList<>(List.of(launcher.toString(), folder.toString()));
     command.addAll(List.of(capture.toString(), Integer.toString(first), Integer.toString(count)));
     command.add(memoryMib);
     start(command, name);

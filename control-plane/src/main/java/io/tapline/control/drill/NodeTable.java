@@ -13,7 +13,7 @@ import java.util.Set;
  */
 final class NodeTable implements AutoCloseable {
   private final NodeAccess access;
-  private final Set<String> given;
+  private final Set<String> configured;
   private volatile Map<String, NodeClient> nodes = Map.of();
 
   /**
@@ -25,7 +25,7 @@ final class NodeTable implements AutoCloseable {
     this.access = access;
     access.check(addresses);
     addresses.forEach(address -> join(address, Set.of()));
-    given = Set.copyOf(nodes.keySet());
+    configured = Set.copyOf(nodes.keySet());
   }
 
   Map<String, NodeClient> all() {
@@ -39,7 +39,7 @@ final class NodeTable implements AutoCloseable {
    *     name
    */
   NodeClient join(NodeAddress address) {
-    return join(address, given);
+    return join(address, configured);
   }
 
   private synchronized NodeClient join(NodeAddress address, Set<String> staying) {
@@ -62,16 +62,16 @@ final class NodeTable implements AutoCloseable {
   }
 
   /** Treats a node as dead until it joins again. */
-  synchronized void lose(String name, String why) {
+  synchronized void lose(String name, String reason) {
     NodeClient node = nodes.get(name);
-    if (node != null && !given.contains(name)) {
-      node.lose(why);
+    if (node != null && !configured.contains(name)) {
+      node.lose(reason);
     }
   }
 
   /** Removes a node. */
   synchronized void forget(String name) {
-    if (!given.contains(name) && nodes.containsKey(name)) {
+    if (!configured.contains(name) && nodes.containsKey(name)) {
       Map<String, NodeClient> fewer = new LinkedHashMap<>(nodes);
       fewer.remove(name).close();
       nodes = Collections.unmodifiableMap(fewer);

@@ -24,7 +24,7 @@ import java.util.function.Function;
  * <p>A node evaluates which addresses an expression selects; the last answers are cached.
  */
 final class Reach {
-  private static final int MOST_KEPT = 256;
+  private static final int MAX_KEPT = 256;
 
   /** Addresses of one family, both inclusive, in network order. */
   private record Block(byte[] low, byte[] high) {
@@ -55,12 +55,12 @@ final class Reach {
 
   private final Function<String, List<String>> addresses;
   private final Map<HeaderFilter, EndpointsReply> answers =
-      new LinkedHashMap<>(MOST_KEPT, 0.75f, true) {
+      new LinkedHashMap<>(MAX_KEPT, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<HeaderFilter, EndpointsReply> eldest) {
-          return size() > MOST_KEPT;
+          return size() > MAX_KEPT;
         }
       };
 
@@ -109,19 +109,19 @@ final class Reach {
     if (endpoints == null) {
       return nodes;
     }
-    List<NodeClient> asked = new ArrayList<>();
+    List<NodeClient> pending = new ArrayList<>();
     for (NodeClient node : nodes) {
       List<String> prefixes = addresses.apply(node.name());
       List<Block> blocks = prefixes.stream().map(Block::of).toList();
       if (blocks.isEmpty()
           || endpoints.getPairsList().stream().anyMatch(pair -> isAt(blocks, pair))) {
-        asked.add(node);
+        pending.add(node);
       } else {
         String own = String.join(", ", within(filter.scope(), prefixes));
         leftOut.put(node.name(), "sees packets of " + own + " only");
       }
     }
-    return asked;
+    return pending;
   }
 
   /** Returns null if no node answers; then all are asked, and report the error. */

@@ -37,8 +37,8 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
     }
   }
 
-  private static DrillException invalid(String when, String why) {
-    return new DrillException(Kind.INVALID, "'" + when + "' for the total of all nodes: " + why);
+  private static DrillException invalid(String when, String reason) {
+    return new DrillException(Kind.INVALID, "'" + when + "' for the total of all nodes: " + reason);
   }
 
   /**

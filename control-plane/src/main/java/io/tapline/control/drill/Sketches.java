@@ -10,18 +10,18 @@ enum Sketches {
   /** Count, mean, and sum of squared differences from the mean, the latter two as doubles. */
   STDEV(3) {
     @Override
-    void merge(long[] into, long[] from) {
-      long a = into[0];
+    void merge(long[] target, long[] from) {
+      long a = target[0];
       long b = from[0];
       if (b == 0) {
         return;
       }
       double count = (double) a + b;
-      double delta = real(from[1]) - real(into[1]);
-      double squares = real(into[2]) + real(from[2]) + delta * delta * a * b / count;
-      into[0] = a + b;
-      into[1] = Double.doubleToRawLongBits(real(into[1]) + delta * b / count);
-      into[2] = Double.doubleToRawLongBits(squares);
+      double delta = real(from[1]) - real(target[1]);
+      double squares = real(target[2]) + real(from[2]) + delta * delta * a * b / count;
+      target[0] = a + b;
+      target[1] = Double.doubleToRawLongBits(real(target[1]) + delta * b / count);
+      target[2] = Double.doubleToRawLongBits(squares);
     }
 
     @Override
@@ -37,13 +37,13 @@ enum Sketches {
   /** HyperLogLog with 2048 one-byte registers. */
   DISTINCT(256) {
     @Override
-    void merge(long[] into, long[] from) {
-      for (int i = 0; i < into.length; i++) {
+    void merge(long[] target, long[] from) {
+      for (int i = 0; i < target.length; i++) {
         long merged = 0;
         for (int shift = 0; shift < Long.SIZE; shift += Byte.SIZE) {
-          merged |= Math.max(into[i] >>> shift & 255, from[i] >>> shift & 255) << shift;
+          merged |= Math.max(target[i] >>> shift & 255, from[i] >>> shift & 255) << shift;
         }
-        into[i] = merged;
+        target[i] = merged;
       }
     }
 
@@ -71,9 +71,9 @@ enum Sketches {
     private static final int SUBS = 32;
 
     @Override
-    void merge(long[] into, long[] from) {
-      for (int i = 0; i < into.length; i++) {
-        into[i] += from[i];
+    void merge(long[] target, long[] from) {
+      for (int i = 0; i < target.length; i++) {
+        target[i] += from[i];
       }
     }
 
@@ -92,12 +92,12 @@ enum Sketches {
       while (below <= rank) {
         below += state[++counter];
       }
-      double least = least(counter);
-      double next = counter + 1 < state.length ? least(counter + 1) : Math.scalb(1.0, Long.SIZE);
-      return least + Math.floor((next - least - 1) / 2);
+      double min = min(counter);
+      double next = counter + 1 < state.length ? min(counter + 1) : Math.scalb(1.0, Long.SIZE);
+      return min + Math.floor((next - min - 1) / 2);
     }
 
-    private static double least(int counter) {
+    private static double min(int counter) {
       return counter < SUBS
           ? counter
           : Math.scalb((double) (SUBS + counter % SUBS), counter / SUBS - 1);
@@ -111,7 +111,7 @@ enum Sketches {
   }
 
   /** Merges another node's state. */
-  abstract void merge(long[] into, long[] from);
+  abstract void merge(long[] target, long[] from);
 
   /** Returns the result; null if nothing was counted. */
   abstract Double value(long[] state, double quantile);

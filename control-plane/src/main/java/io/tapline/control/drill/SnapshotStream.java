@@ -55,7 +55,7 @@ final class SnapshotStream implements AutoCloseable {
   }
 
   private final class Open implements StreamObserver<SnapshotAnswer> {
-    private final Queue<SettableFuture<SnapshotAnswer>> asked = new ArrayDeque<>();
+    private final Queue<SettableFuture<SnapshotAnswer>> waiting = new ArrayDeque<>();
     private StreamObserver<SnapshotCommand> commands;
     private Throwable end;
 
@@ -66,7 +66,7 @@ final class SnapshotStream implements AutoCloseable {
           answer.setException(end);
           return answer;
         }
-        asked.add(answer);
+        waiting.add(answer);
       }
       commands.onNext(command);
       return answer;
@@ -76,7 +76,7 @@ final class SnapshotStream implements AutoCloseable {
     public void onNext(SnapshotAnswer answer) {
       SettableFuture<SnapshotAnswer> next;
       synchronized (this) {
-        next = asked.poll();
+        next = waiting.poll();
       }
       if (next == null) {
         onError(
@@ -92,8 +92,8 @@ final class SnapshotStream implements AutoCloseable {
       Queue<SettableFuture<SnapshotAnswer>> left;
       synchronized (this) {
         end = error;
-        left = new ArrayDeque<>(asked);
-        asked.clear();
+        left = new ArrayDeque<>(waiting);
+        waiting.clear();
       }
       left.forEach(answer -> answer.setException(error));
     }

@@ -33,10 +33,10 @@ final class Snapshots {
   /** Shorter than the expiry: a later answer could not be used. */
   static final Duration PATIENCE = Duration.ofSeconds(1);
 
-  private static final int MOST_ATTEMPTS = 5;
+  private static final int MAX_ATTEMPTS = 5;
 
   /** Most of the pause after the first attempt; each further pause is twice as long. */
-  private static final int MOST_PAUSE_MS = 20;
+  private static final int MAX_PAUSE_MS = 20;
 
   /**
    * Takes a snapshot of these nodes.
@@ -46,7 +46,7 @@ final class Snapshots {
    */
   synchronized SnapshotVector take(Collection<NodeClient> nodes, Map<String, String> leftOut)
       throws DrillException {
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       Map<String, String> missing = new LinkedHashMap<>();
       Map<NodeClient, FreezeReply> frozen = new LinkedHashMap<>();
       boolean taken = freeze(nodes, frozen, missing);
@@ -55,14 +55,14 @@ final class Snapshots {
         frozen.forEach((node, reply) -> tails.put(node, reply.getTails()));
         return new SnapshotVector(tails, missing, leftOut);
       }
-      if (attempt < MOST_ATTEMPTS - 1) {
-        pause(MOST_PAUSE_MS << attempt);
+      if (attempt < MAX_ATTEMPTS - 1) {
+        pause(MAX_PAUSE_MS << attempt);
       }
     }
     throw new DrillException(
         DrillException.Kind.BUSY,
         "no snapshot of all nodes in "
-            + MOST_ATTEMPTS
+            + MAX_ATTEMPTS
             + " attempts: another coordinator has frozen them, or a node needs more than "
             + EXPIRY.toMillis()
             + " ms to answer; try again");
@@ -74,16 +74,16 @@ final class Snapshots {
       Map<NodeClient, FreezeReply> frozen,
       Map<String, String> missing) {
     long end = System.nanoTime() + PATIENCE.toNanos();
-    Map<NodeClient, ListenableFuture<SnapshotAnswer>> asked = new LinkedHashMap<>();
+    Map<NodeClient, ListenableFuture<SnapshotAnswer>> pending = new LinkedHashMap<>();
     for (NodeClient node : nodes) {
       if (node.isLost()) {
         missing.put(node.name(), node.lost());
       } else {
-        asked.put(node, node.freeze(EXPIRY));
+        pending.put(node, node.freeze(EXPIRY));
       }
     }
     boolean taken = false;
-    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : asked.entrySet()) {
+    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : pending.entrySet()) {
       try {
         frozen.put(each.getKey(), answer(each.getKey(), each.getValue(), end).getFrozen());
       } catch (StatusRuntimeException e) {
@@ -100,10 +100,10 @@ final class Snapshots {
   /** Returns true if every node was frozen until now. */
   private static boolean unfreeze(Map<NodeClient, FreezeReply> frozen) {
     long end = System.nanoTime() + PATIENCE.toNanos();
-    Map<NodeClient, ListenableFuture<SnapshotAnswer>> asked = new LinkedHashMap<>();
-    frozen.forEach((node, reply) -> asked.put(node, node.unfreeze(reply.getId())));
+    Map<NodeClient, ListenableFuture<SnapshotAnswer>> pending = new LinkedHashMap<>();
+    frozen.forEach((node, reply) -> pending.put(node, node.unfreeze(reply.getId())));
     boolean all = true;
-    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : asked.entrySet()) {
+    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : pending.entrySet()) {
       try {
         all &= answer(each.getKey(), each.getValue(), end).getUnfrozen().getWasFrozen();
       } catch (StatusRuntimeException e) {
@@ -151,9 +151,9 @@ final class Snapshots {
   }
 
   /** Half of the time is random, so that two coordinators don't meet again and again. */
-  private static void pause(int mostMs) {
+  private static void pause(int maxMs) {
     try {
-      Thread.sleep(ThreadLocalRandom.current().nextInt(mostMs / 2, mostMs));
+      Thread.sleep(ThreadLocalRandom.current().nextInt(maxMs / 2, maxMs));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

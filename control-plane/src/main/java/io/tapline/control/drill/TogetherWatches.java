@@ -28,10 +28,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class TogetherWatches {
   /** Maximum number of windows that are examined at a time; more are counted and skipped. */
-  private static final int MOST_WINDOWS = 1_000;
+  private static final int MAX_WINDOWS = 1_000;
 
   /** Maximum number of groups whose last alert is remembered. */
-  private static final int MOST_GROUPS = 10_000;
+  private static final int MAX_GROUPS = 10_000;
 
   /** Time after a window's end until nodes have all of its headers. */
   private static final long SETTLE_NS = 200_000_000;
@@ -66,7 +66,7 @@ final class TogetherWatches {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<Group, Long> eldest) {
-          return size() > MOST_GROUPS;
+          return size() > MAX_GROUPS;
         }
       };
 
@@ -87,23 +87,23 @@ final class TogetherWatches {
     synchronized (this) {
       Set<Window> ofWatch = looking.computeIfAbsent(window.watch(), name -> new HashSet<>());
       first = !ofWatch.contains(window);
-      if (first && ofWatch.size() == MOST_WINDOWS) {
+      if (first && ofWatch.size() == MAX_WINDOWS) {
         leftOut.merge(window.watch(), 1L, Long::sum);
         return;
       }
       ofWatch.add(window);
     }
-    ask(spec, window, found, nodes);
+    query(spec, window, found, nodes);
     if (first) {
       Executor later =
           CompletableFuture.delayedExecutor(spec.windowNs() + SETTLE_NS, TimeUnit.NANOSECONDS);
-      later.execute(() -> askLast(spec, window, found, nodes));
+      later.execute(() -> queryFinal(spec, window, found, nodes));
     }
   }
 
-  private void askLast(
+  private void queryFinal(
       WatchSpec spec, Window window, WatchService.Finding found, Collection<NodeClient> nodes) {
-    ask(spec, window, found, nodes)
+    query(spec, window, found, nodes)
         .addListener(() -> forget(window), MoreExecutors.directExecutor());
   }
 
@@ -120,7 +120,7 @@ final class TogetherWatches {
     leftOut.remove(watch);
   }
 
-  private ListenableFuture<?> ask(
+  private ListenableFuture<?> query(
       WatchSpec spec, Window window, WatchService.Finding found, Collection<NodeClient> nodes) {
     AggregateRequest request =
         AggregateRequest.newBuilder()

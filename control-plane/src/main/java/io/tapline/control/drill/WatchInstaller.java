@@ -91,7 +91,7 @@ final class WatchInstaller {
   }
 
   /** Installs a watch that other nodes have accepted; a node of another version may reject it. */
-  Installed installAgain(NodeClient node, String name, WatchSpec spec) {
+  Installed reinstall(NodeClient node, String name, WatchSpec spec) {
     try {
       return install(node, name, spec);
     } catch (DrillException e) {
@@ -110,7 +110,7 @@ final class WatchInstaller {
     if (spec.together()
         && !present.hasTrigger(name, spec.threshold().share(nodesOf(spec).size()))) {
       remove(node, RemoveRequest.newBuilder().setTrigger(name).build());
-      installAgain(node, name, spec);
+      reinstall(node, name, spec);
     }
   }
 

@@ -42,8 +42,8 @@ public record WatchRecord(
   }
 
   /** Returns the watch as it is after its end. */
-  public WatchRecord ended(long nowNs, String why) {
-    return new WatchRecord(id, spec, owner, token, addedNs, nowNs, why, query, coverage);
+  public WatchRecord ended(long nowNs, String reason) {
+    return new WatchRecord(id, spec, owner, token, addedNs, nowNs, reason, query, coverage);
   }
 
   /** Returns the watch as another query evaluates it. */

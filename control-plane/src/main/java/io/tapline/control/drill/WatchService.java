@@ -31,7 +31,7 @@ public final class WatchService implements AutoCloseable {
   public static final String NO_OWNER = "";
 
   /** Maximum number of alerts per owner; the oldest are dropped. */
-  static final int MOST_ALERTS = 1_000;
+  static final int MAX_ALERTS = 1_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(WatchService.class);
 
@@ -79,7 +79,7 @@ public final class WatchService implements AutoCloseable {
               keep(monitor, new Finding(id, alert, replayed), Map.of(), List.of()),
           this::end);
   private final MissedAlerts missed = new MissedAlerts();
-  private final AlertLog alerts = new AlertLog(MOST_ALERTS);
+  private final AlertLog alerts = new AlertLog(MAX_ALERTS);
   private volatile boolean leads;
   private int checks;
 
@@ -103,7 +103,7 @@ public final class WatchService implements AutoCloseable {
    */
   public void lead(WatchStore store) throws IOException {
     table.load(store);
-    feeds.resume(store.heard());
+    feeds.resume(store.lastHeard());
     synchronized (this) {
       alerts.continueAt(store.lastAlert());
     }
@@ -172,14 +172,14 @@ public final class WatchService implements AutoCloseable {
    *
    * @param tenant owner of the watch
    * @param token hash of the token with which it is added; empty if none is needed
-   * @param most maximum number of the owner's watches
+   * @param maxWatches maximum number of the owner's watches
    * @param queries maximum number of the owner's running queries, of which a watch in a monitor is
    *     one
    */
-  public record Holder(String tenant, String token, int most, int queries) {
+  public record Holder(String tenant, String token, int maxWatches, int queries) {
     /** The holder of watches on nodes. */
-    public Holder(String tenant, String token, int most) {
-      this(tenant, token, most, Integer.MAX_VALUE);
+    public Holder(String tenant, String token, int maxWatches) {
+      this(tenant, token, maxWatches, Integer.MAX_VALUE);
     }
   }
 
@@ -194,7 +194,7 @@ public final class WatchService implements AutoCloseable {
     if (!spec.run().inMonitor()) {
       installer.requireNodes(spec);
     }
-    String name = table.add(spec, holder.tenant(), holder.token(), holder.most());
+    String name = table.add(spec, holder.tenant(), holder.token(), holder.maxWatches());
     try {
       if (spec.run().inMonitor()) {
         monitors.start(table.active(name), holder.queries());
@@ -336,7 +336,7 @@ public final class WatchService implements AutoCloseable {
       endRefused();
       checks = (checks + 1) % CHECKS_PER_RECORD;
       if (checks == 0 && !list().isEmpty()) {
-        table.putHeard(feeds.heard());
+        table.putLastHeard(feeds.lastHeard());
         monitors.continueAll();
       }
     } catch (RuntimeException e) {
@@ -417,7 +417,7 @@ public final class WatchService implements AutoCloseable {
             cover(node, name, description, true, heardNs);
             return;
           }
-          Installed installed = installer.installAgain(node, name, spec);
+          Installed installed = installer.reinstall(node, name, spec);
           if (installed != Installed.LATER) {
             // The description may be older than a watch that was added meanwhile.
             cover(node, name, description, installed == Installed.BEFORE, heardNs);

@@ -54,12 +54,12 @@ public record WatchSpec(
    * Maximum number of flows per node whose progress is kept; retransmissions of others are not
    * found.
    */
-  private static final int MOST_FLOWS = 4096;
+  private static final int MAX_FLOWS = 4096;
 
   /** A field, or an address with the length of a network. */
   private static final Pattern MONITOR_GROUP = Pattern.compile("[A-Za-z_-]+(/[0-9]{1,3}){0,2}");
 
-  private static final long LEAST_BUCKET_NS = 1_000_000;
+  private static final long MIN_BUCKET_NS = 1_000_000;
 
   /** Number of steps in which a window slides. */
   private static final long BUCKETS = 10;
@@ -68,7 +68,7 @@ public record WatchSpec(
   private static final long EVERY_WINDOW_NS = 1;
 
   /** A year in nanoseconds. */
-  private static final long MOST_NS = 365L * 24 * 3600 * 1_000_000_000;
+  private static final long MAX_NS = 365L * 24 * 3600 * 1_000_000_000;
 
   /** {@link #check} validates it. */
   public WatchSpec {
@@ -160,7 +160,7 @@ public record WatchSpec(
   }
 
   private static void requireTime(String name, long ns) throws DrillException {
-    if (ns < LEAST_BUCKET_NS || ns > MOST_NS) {
+    if (ns < MIN_BUCKET_NS || ns > MAX_NS) {
       throw new DrillException(Kind.INVALID, name + " is 1 ms to a year");
     }
   }
@@ -201,7 +201,7 @@ public record WatchSpec(
                     .setName(name)
                     .setFilter(filterName)
                     .setFunction(function)
-                    .setBucketNs(Math.max(LEAST_BUCKET_NS, windowNs / BUCKETS))
+                    .setBucketNs(Math.max(MIN_BUCKET_NS, windowNs / BUCKETS))
                     .setBuckets((int) (4 * BUCKETS)))
             .build());
     if (!when.isBlank()) {
@@ -263,8 +263,8 @@ public record WatchSpec(
                         .setFunction("MAXSEQ")
                         .addGroupBy("flow")
                         .addGroupBy("src_port")
-                        .setMaxGroups(MOST_FLOWS))
-                .setBucketNs(MOST_NS)
+                        .setMaxGroups(MAX_FLOWS))
+                .setBucketNs(MAX_NS)
                 .setBuckets(2))
         .build();
   }

@@ -34,15 +34,15 @@ public interface WatchStore {
   List<WatchRecord> watches() throws IOException;
 
   /** Stores the time of each node's last contact, by name, in nanoseconds since the epoch. */
-  void putHeard(Map<String, Long> heardNs) throws IOException;
+  void putLastHeard(Map<String, Long> heardNs) throws IOException;
 
-  /** Returns what {@link #putHeard} stored last. */
-  Map<String, Long> heard() throws IOException;
+  /** Returns what {@link #putLastHeard} stored last. */
+  Map<String, Long> lastHeard() throws IOException;
 
   /** Store of a control plane whose watches end with it. */
   final class Memory implements WatchStore {
     private final Map<String, WatchRecord> watches = new LinkedHashMap<>();
-    private Map<String, Long> heard = Map.of();
+    private Map<String, Long> lastHeard = Map.of();
 
     @Override
     public long lastAlert() {
@@ -65,13 +65,13 @@ public interface WatchStore {
     }
 
     @Override
-    public synchronized void putHeard(Map<String, Long> heardNs) {
-      heard = Map.copyOf(heardNs);
+    public synchronized void putLastHeard(Map<String, Long> heardNs) {
+      lastHeard = Map.copyOf(heardNs);
     }
 
     @Override
-    public synchronized Map<String, Long> heard() {
-      return heard;
+    public synchronized Map<String, Long> lastHeard() {
+      return lastHeard;
     }
   }
 }

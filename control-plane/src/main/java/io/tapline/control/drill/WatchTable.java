@@ -18,12 +18,12 @@ final class WatchTable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchTable.class);
 
   /** Maximum number of active watches. */
-  private static final int MOST_WATCHES = 100;
+  private static final int MAX_WATCHES = 100;
 
   /** Maximum number of ended watches that are remembered. */
-  private static final int MOST_ENDED = 100;
+  private static final int MAX_ENDED = 100;
 
-  private static final long MOST_NUMBER = 999_999_999_999L;
+  private static final long MAX_NUMBER = 999_999_999_999L;
 
   private final SecureRandom numbers = new SecureRandom();
   private WatchStore store = WatchStore.memory();
@@ -67,18 +67,18 @@ final class WatchTable {
   /**
    * Adds a watch that no node evaluates yet.
    *
-   * @param most maximum number of the owner's watches
+   * @param maxWatches maximum number of the owner's watches
    * @return its ID
    * @throws DrillException if there are too many, or it can't be stored
    */
-  synchronized String add(WatchSpec spec, String owner, String token, int most)
+  synchronized String add(WatchSpec spec, String owner, String token, int maxWatches)
       throws DrillException {
-    if (count(owner) >= most) {
+    if (count(owner) >= maxWatches) {
       throw new DrillException(
-          Kind.TOO_MANY, "%s has %d watches, the maximum".formatted(owner, most));
+          Kind.TOO_MANY, "%s has %d watches, the maximum".formatted(owner, maxWatches));
     }
-    if (specs().size() == MOST_WATCHES) {
-      throw new DrillException(Kind.BUSY, MOST_WATCHES + " watches are the maximum: remove one");
+    if (specs().size() == MAX_WATCHES) {
+      throw new DrillException(Kind.BUSY, MAX_WATCHES + " watches are the maximum: remove one");
     }
     WatchRecord watch = WatchRecord.added(newId(), spec, owner, token, WatchService.nowNs());
     try {
@@ -102,7 +102,7 @@ final class WatchTable {
   private String newId() {
     String id;
     do {
-      id = "watch_" + (1 + numbers.nextLong(MOST_NUMBER));
+      id = "watch_" + (1 + numbers.nextLong(MAX_NUMBER));
     } while (records.containsKey(id));
     return id;
   }
@@ -139,7 +139,7 @@ final class WatchTable {
     update(id, watch -> watch.ended(WatchService.nowNs(), reason));
     records.values().stream()
         .filter(watch -> !watch.isActive())
-        .limit(Math.max(0, records.size() - specs().size() - MOST_ENDED))
+        .limit(Math.max(0, records.size() - specs().size() - MAX_ENDED))
         .map(WatchRecord::id)
         .toList()
         .forEach(this::forget);
@@ -173,9 +173,9 @@ final class WatchTable {
   }
 
   /** Stores the times of nodes' last contacts. */
-  void putHeard(Map<String, Long> heardNs) {
+  void putLastHeard(Map<String, Long> heardNs) {
     try {
-      store().putHeard(heardNs);
+      store().putLastHeard(heardNs);
     } catch (IOException e) {
       LOG.warn("the times of nodes' last contacts can't be stored: {}", e.getMessage());
     }

@@ -18,16 +18,16 @@ final class BrokerExit {
   /** Calls {@code listener} with the reason when a broker of this process gives up. */
   static void listen(Consumer<String> listener) {
     LISTENERS.add(listener);
-    Exit.Procedure tell = (status, message) -> tell(message);
-    Exit.setExitProcedure(tell);
-    Exit.setHaltProcedure(tell);
+    Exit.Procedure print = (status, message) -> print(message);
+    Exit.setExitProcedure(print);
+    Exit.setHaltProcedure(print);
   }
 
   static void forget(Consumer<String> listener) {
     LISTENERS.remove(listener);
   }
 
-  private static void tell(String message) {
+  private static void print(String message) {
     String reason = message == null ? "" : " (" + message + ")";
     LISTENERS.forEach(
         listener ->

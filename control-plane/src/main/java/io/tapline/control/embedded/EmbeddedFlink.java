@@ -54,9 +54,9 @@ public final class EmbeddedFlink implements JobCluster {
   }
 
   /** Starts a cluster; returns when it is running. */
-  static EmbeddedFlink start(Path folder, int mostQueries) throws IOException {
+  static EmbeddedFlink start(Path folder, int maxQueries) throws IOException {
     return new EmbeddedFlink(
-        CompletableFuture.completedFuture(startCluster(folder, mostQueries)), folder);
+        CompletableFuture.completedFuture(startCluster(folder, maxQueries)), folder);
   }
 
   /**
@@ -69,8 +69,8 @@ public final class EmbeddedFlink implements JobCluster {
   }
 
   /** Starts only the underlying cluster, for {@link #starting}. */
-  static MiniCluster startCluster(Path folder, int mostQueries) throws IOException {
-    int slots = mostQueries + SPARE_SLOTS;
+  static MiniCluster startCluster(Path folder, int maxQueries) throws IOException {
+    int slots = maxQueries + SPARE_SLOTS;
     MiniCluster cluster =
         new ClosedMiniCluster(
             new MiniClusterConfiguration.Builder()
@@ -181,23 +181,23 @@ public final class EmbeddedFlink implements JobCluster {
         .join();
   }
 
-  private static <T> T await(CompletableFuture<T> future, String what) throws IOException {
+  private static <T> T await(CompletableFuture<T> future, String action) throws IOException {
     try {
       return future.get(STEP_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       throw new IOException(
-          "Flink could not " + what + ": " + e.getCause().getMessage(), e.getCause());
+          "Flink could not " + action + ": " + e.getCause().getMessage(), e.getCause());
     } catch (TimeoutException e) {
       throw new IOException(
           "Flink could not "
-              + what
+              + action
               + " within "
               + Duration.ofSeconds(STEP_SECONDS).toSeconds()
               + " s",
           e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IOException("interrupted while asking Flink to " + what, e);
+      throw new IOException("interrupted while asking Flink to " + action, e);
     }
   }
 

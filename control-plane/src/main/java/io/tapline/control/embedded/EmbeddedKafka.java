@@ -50,7 +50,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   private final int port;
   private final String hostBrokers;
   private final Consumer<String> onFailure;
-  private final Thread firstProducer = new Thread(this::produceNothing, "first-producer");
+  private final Thread firstProducer = new Thread(this::produceEmpty, "first-producer");
 
   /**
    * The proxy between the broker and clients on other hosts.
@@ -58,8 +58,8 @@ public final class EmbeddedKafka implements AutoCloseable {
    * @param port advertised port; 0 for the broker's port
    * @param answerBytes bytes per fetch response; 0 for Kafka's default
    */
-  record Behind(int port, int answerBytes) {
-    static final Behind NOTHING = new Behind(0, 0);
+  record ProxyOptions(int port, int answerBytes) {
+    static final ProxyOptions NOTHING = new ProxyOptions(0, 0);
 
     private void addTo(Map<String, String> settings, String address, int own) {
       if (port > 0) {
@@ -97,24 +97,24 @@ public final class EmbeddedKafka implements AutoCloseable {
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
       throws IOException {
-    return start(folder, address, Behind.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
+    return start(folder, address, ProxyOptions.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
   /** Does the same, and lets users be stored as in a cluster's brokers: for tests. */
   public static EmbeddedKafka startWithScram(Path folder) throws IOException {
     BrokerUsers users = BrokerUsers.random().withScram();
-    return start(folder, "", Behind.NOTHING, Optional.of(users), reason -> {});
+    return start(folder, "", ProxyOptions.NOTHING, Optional.of(users), reason -> {});
   }
 
   /** Does the same, open to every client that can reach it, behind a proxy: for tests. */
-  static EmbeddedKafka startOpen(Path folder, String address, Behind behind) throws IOException {
-    return start(folder, address, behind, Optional.empty(), reason -> {});
+  static EmbeddedKafka startOpen(Path folder, String address, ProxyOptions proxy) throws IOException {
+    return start(folder, address, proxy, Optional.empty(), reason -> {});
   }
 
   private static EmbeddedKafka start(
       Path folder,
       String address,
-      Behind behind,
+      ProxyOptions proxy,
       Optional<BrokerUsers> users,
       Consumer<String> onFailure)
       throws IOException {
@@ -123,7 +123,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     for (int attempt = 1; ; attempt++) {
       try {
         Path logs = folder.resolve("kafka-" + attempt);
-        EmbeddedKafka kafka = startOnce(logs, memory, address, behind, users, onFailure);
+        EmbeddedKafka kafka = startOnce(logs, memory, address, proxy, users, onFailure);
         kafka.firstProducer.setDaemon(true);
         kafka.firstProducer.start();
         return kafka;
@@ -141,7 +141,7 @@ public final class EmbeddedKafka implements AutoCloseable {
       Path logs,
       Optional<TemporaryFolder> memory,
       String address,
-      Behind behind,
+      ProxyOptions proxy,
       Optional<BrokerUsers> users,
       Consumer<String> onFailure)
       throws Exception {
@@ -151,7 +151,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     Map<String, String> settings = settings(logs, ports, address);
     settings.put("metadata.log.dir", metadata.toString());
     users.ifPresent(closed -> closed.addTo(settings));
-    behind.addTo(settings, address, ports[2]);
+    proxy.addTo(settings, address, ports[2]);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(settings, false), Time.SYSTEM);
     try {
       server.startup();
@@ -168,7 +168,7 @@ public final class EmbeddedKafka implements AutoCloseable {
    * producer asks for one. That producer would have to retry, and a monitor does so after half a
    * second.
    */
-  private void produceNothing() {
+  private void produceEmpty() {
     Map<String, Object> settings = KafkaClients.settings(endpoint());
     try (Producer<byte[], byte[]> producer =
         new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {

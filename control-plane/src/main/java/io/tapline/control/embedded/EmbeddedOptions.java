@@ -35,7 +35,7 @@ import java.util.Optional;
  * @param topics retention of topics
  * @param hashKeys hash keys of the monitors that are started here
  * @param jobKey key from which job passwords are derived
- * @param mostQueries maximum number of queries that run at once
+ * @param maxQueries maximum number of queries that run at once
  */
 public record EmbeddedOptions(
     Path monitor,
@@ -54,7 +54,7 @@ public record EmbeddedOptions(
     TopicPolicy topics,
     HashKeys hashKeys,
     JobKey jobKey,
-    int mostQueries) {
+    int maxQueries) {
   /** Sufficient for a command's queries and for tests. */
   public static final int FEW_QUERIES = 12;
 
@@ -77,7 +77,7 @@ public record EmbeddedOptions(
         topics,
         keys,
         jobKey,
-        mostQueries);
+        maxQueries);
   }
 
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {

@@ -148,7 +148,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
             options.hashKeys().write(folder.resolve("hash.key")),
             folder,
             options.topics(),
-            options.mostQueries(),
+            options.maxQueries(),
             options.jobKey());
     try (ProgressListener.Phase connecting = progress.phase("connect to them")) {
       QueryService service =
@@ -162,7 +162,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
 
   private JobClusters ownCluster(Path folder, EmbeddedOptions options) throws IOException {
     CompletableFuture<MiniCluster> cluster =
-        starting("start Flink", () -> EmbeddedFlink.startCluster(folder, options.mostQueries()));
+        starting("start Flink", () -> EmbeddedFlink.startCluster(folder, options.maxQueries()));
     flinkStarted = cluster;
     return opened(new JobClusters(List.of(EmbeddedFlink.starting(cluster, folder))));
   }

@@ -29,7 +29,7 @@ public final class EmbeddedServices implements AutoCloseable {
    * @param address address of this host at which other hosts reach it; empty if none do
    */
   public static EmbeddedServices startOpen(String address) throws IOException {
-    return startOpen(address, EmbeddedKafka.Behind.NOTHING);
+    return startOpen(address, EmbeddedKafka.ProxyOptions.NOTHING);
   }
 
   /**
@@ -37,12 +37,12 @@ public final class EmbeddedServices implements AutoCloseable {
    * a proxy forwards to it, and that sends consumers one or two batches at a time.
    */
   public static EmbeddedServices startOpenBehind(String address, int port) throws IOException {
-    return startOpen(address, new EmbeddedKafka.Behind(port, 4096));
+    return startOpen(address, new EmbeddedKafka.ProxyOptions(port, 4096));
   }
 
-  private static EmbeddedServices startOpen(String address, EmbeddedKafka.Behind behind)
+  private static EmbeddedServices startOpen(String address, EmbeddedKafka.ProxyOptions proxy)
       throws IOException {
-    return start(folder -> EmbeddedKafka.startOpen(folder, address, behind));
+    return start(folder -> EmbeddedKafka.startOpen(folder, address, proxy));
   }
 
   private interface BrokerStart {

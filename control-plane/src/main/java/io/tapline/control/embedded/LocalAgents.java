@@ -131,9 +131,9 @@ public final class LocalAgents implements AutoCloseable {
    * Returns the agents' names for this number of concurrent queries: local-0, and others once it is
    * full.
    */
-  public static List<String> names(int mostQueries) {
+  public static List<String> names(int maxQueries) {
     int each = PartPlans.QUERIES_PER_MONITOR;
-    int agents = (mostQueries + each - 1) / each;
+    int agents = (maxQueries + each - 1) / each;
     return IntStream.range(0, agents).mapToObj(i -> "local-" + i).toList();
   }
 
@@ -206,15 +206,15 @@ public final class LocalAgents implements AutoCloseable {
     }
   }
 
-  private synchronized void later(Child child, String what) {
+  private synchronized void later(Child child, String event) {
     long pauseMs = child.nextPauseMs();
     if (!closed) {
-      LOG.warn("agent {} {}; restarting it in {} ms", child.name, what, pauseMs);
-      CompletableFuture.delayedExecutor(pauseMs, TimeUnit.MILLISECONDS).execute(() -> again(child));
+      LOG.warn("agent {} {}; restarting it in {} ms", child.name, event, pauseMs);
+      CompletableFuture.delayedExecutor(pauseMs, TimeUnit.MILLISECONDS).execute(() -> relaunch(child));
     }
   }
 
-  private synchronized void again(Child child) {
+  private synchronized void relaunch(Child child) {
     if (closed) {
       return;
     }

@@ -29,7 +29,7 @@ final class TemporaryFolder implements AutoCloseable {
   static final Path MEMORY = Path.of("/dev/shm");
 
   /** Minimum free space; an idle broker takes a tenth of it. */
-  private static final long LEAST_FREE_BYTES = 32L << 20;
+  private static final long MIN_FREE_BYTES = 32L << 20;
 
   /** Closing is retried, since threads that are about to end may still create a file. */
   private static final int CLOSE_ATTEMPTS = 5;
@@ -70,7 +70,7 @@ final class TemporaryFolder implements AutoCloseable {
       boolean usable =
           Files.isWritable(MEMORY)
               && Files.getFileStore(MEMORY).type().equals("tmpfs")
-              && Files.getFileStore(MEMORY).getUsableSpace() >= LEAST_FREE_BYTES;
+              && Files.getFileStore(MEMORY).getUsableSpace() >= MIN_FREE_BYTES;
       return usable ? Optional.of(create(MEMORY)) : Optional.empty();
     } catch (IOException e) {
       LOG.info("can't create a temporary folder in {}: {}", MEMORY, e.toString());
@@ -79,17 +79,17 @@ final class TemporaryFolder implements AutoCloseable {
   }
 
   static Path parent() {
-    String given = System.getenv("TMPDIR");
-    return Path.of(given == null || given.isEmpty() ? "/tmp" : given);
+    String configured = System.getenv("TMPDIR");
+    return Path.of(configured == null || configured.isEmpty() ? "/tmp" : configured);
   }
 
   private static void requireRoom(Path parent) throws IOException {
     // Files.getFileStore fails in a chroot whose root is not a mount point.
     long free = parent.toFile().getUsableSpace();
-    if (free < LEAST_FREE_BYTES) {
+    if (free < MIN_FREE_BYTES) {
       throw new IOException(
           "%s has %d MiB left, and the embedded broker needs at least %d: free some, or set TMPDIR to another disk"
-              .formatted(parent, free >> 20, LEAST_FREE_BYTES >> 20));
+              .formatted(parent, free >> 20, MIN_FREE_BYTES >> 20));
     }
   }
 

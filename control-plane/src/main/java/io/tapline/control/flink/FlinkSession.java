@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 public final class FlinkSession implements JobCluster {
   private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
 
-  private static final long TRY_AGAIN_MS = 1_000;
+  private static final long RETRY_MS = 1_000;
 
   /** Time that a job manager may be down, or without leadership, when a job is submitted. */
   private static final Duration SUBMIT_PATIENCE = Duration.ofSeconds(30);
@@ -45,7 +45,7 @@ public final class FlinkSession implements JobCluster {
   private static final long POLL_MS = 200;
 
   /** Number of polls during which a restarted job manager may not know its jobs yet. */
-  private static final int MOST_UNKNOWN = (int) (120_000 / POLL_MS);
+  private static final int MAX_UNKNOWN_POLLS = (int) (120_000 / POLL_MS);
 
   private final URI address;
   private final FlinkRest rest;
@@ -88,8 +88,8 @@ public final class FlinkSession implements JobCluster {
     try {
       session.jarId = session.rest.upload(jar);
     } catch (ConnectException e) {
-      String why = "no answer; check that it runs and that the address is right";
-      throw new IOException("Flink at " + address + " can't be used: " + why, e);
+      String reason = "no answer; check that it runs and that the address is right";
+      throw new IOException("Flink at " + address + " can't be used: " + reason, e);
     } catch (IOException e) {
       throw new IOException("Flink at " + address + " can't be used: " + e.getMessage(), e);
     }
@@ -136,11 +136,11 @@ public final class FlinkSession implements JobCluster {
   }
 
   /** Retries until the leading job manager has accepted or refused. */
-  private <T> T retried(Duration patience, Try<T> asked) throws IOException {
+  private <T> T retried(Duration patience, Try<T> request) throws IOException {
     long deadline = System.nanoTime() + patience.toNanos();
     while (true) {
       try {
-        return asked.get();
+        return request.get();
       } catch (Refused e) {
         throw e;
       } catch (IOException e) {
@@ -178,7 +178,7 @@ public final class FlinkSession implements JobCluster {
 
   private static void pause() throws IOException {
     try {
-      Thread.sleep(TRY_AGAIN_MS);
+      Thread.sleep(RETRY_MS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while submitting a job", e);
@@ -201,7 +201,7 @@ public final class FlinkSession implements JobCluster {
         unknown.remove(id);
         hindrances.note(id, answer.body());
         ended(id, answer.body().path("state").asText(), end);
-      } else if (unknown.merge(id, 1, Integer::sum) > MOST_UNKNOWN) {
+      } else if (unknown.merge(id, 1, Integer::sum) > MAX_UNKNOWN_POLLS) {
         finish(id, end, new JobEnd("Flink at " + address + " no longer has it", null));
       }
     } catch (IOException | RuntimeException e) {
@@ -221,8 +221,8 @@ public final class FlinkSession implements JobCluster {
       case "FINISHED" -> finish(id, end, JobEnd.success());
       case "CANCELED" -> finish(id, end, new JobEnd("it was cancelled", null));
       case "FAILED" -> {
-        Answer why = rest.get("/jobs/" + id + "/exceptions");
-        finish(id, end, new JobEnd(reason(why), null));
+        Answer reason = rest.get("/jobs/" + id + "/exceptions");
+        finish(id, end, new JobEnd(reason(reason), null));
       }
       default -> {
         // The job runs, or is restarting.
@@ -235,16 +235,16 @@ public final class FlinkSession implements JobCluster {
     return trace.isEmpty() ? "no reason given" : FlinkRest.rootOf(trace);
   }
 
-  private void finish(String id, CompletableFuture<JobEnd> end, JobEnd how) {
+  private void finish(String id, CompletableFuture<JobEnd> end, JobEnd outcome) {
     unknown.remove(id);
     hindrances.forget(id);
-    end.complete(how);
+    end.complete(outcome);
   }
 
   @Override
   public CompletableFuture<JobEnd> end(JobID id) {
     CompletableFuture<JobEnd> end = jobs.get(id.toHexString());
-    end.whenComplete((how, never) -> jobs.remove(id.toHexString()));
+    end.whenComplete((outcome, never) -> jobs.remove(id.toHexString()));
     return end;
   }
 

@@ -18,7 +18,7 @@ final class Hindrances {
    *
    * @param sinceNs time of {@link System#nanoTime}
    */
-  private record Hindrance(String why, long sinceNs) {}
+  private record Hindrance(String reason, long sinceNs) {}
 
   /**
    * Updates the state of a job.
@@ -26,22 +26,22 @@ final class Hindrances {
    * @param details response of Flink's {@code /jobs/ID}
    */
   void note(String job, JsonNode details) {
-    String why = why(details);
-    if (why.isEmpty()) {
+    String reason = reason(details);
+    if (reason.isEmpty()) {
       known.remove(job);
       return;
     }
     known.merge(
         job,
-        new Hindrance(why, System.nanoTime()),
-        (before, now) -> before.why().equals(why) ? before : now);
+        new Hindrance(reason, System.nanoTime()),
+        (before, now) -> before.reason().equals(reason) ? before : now);
   }
 
   /**
    * Returns the problem of a job; empty if there is none. A job that waits for slots is RUNNING,
    * too: only its vertices show that it waits.
    */
-  private static String why(JsonNode details) {
+  private static String reason(JsonNode details) {
     if (details.path("state").asText().equals("RESTARTING")) {
       return "its stream job has failed and is restarting; its tuples wait in Kafka until then";
     }
@@ -64,6 +64,6 @@ final class Hindrances {
   String of(String job) {
     Hindrance hindrance = known.get(job);
     boolean lasts = hindrance != null && System.nanoTime() - hindrance.sinceNs() > USUAL_START_NS;
-    return lasts ? hindrance.why() : "";
+    return lasts ? hindrance.reason() : "";
   }
 }

@@ -105,17 +105,17 @@ final class Connection implements AutoCloseable {
 
   /** Returns an explanation of a failed handshake, or of an alert that follows it. */
   static Fault handshakeFault(IOException e) {
-    String why = String.valueOf(e.getMessage());
+    String reason = String.valueOf(e.getMessage());
     if (e instanceof SocketTimeoutException) {
       return new Fault("no answer to a TLS handshake; does it use TLS at this port?", e);
-    } else if (why.contains("PKIX") || why.contains("valid certification path")) {
+    } else if (reason.contains("PKIX") || reason.contains("valid certification path")) {
       return new Fault("its certificate is not signed by an authority in --tls-ca", e);
-    } else if (why.contains("alert")) {
-      return new Fault("it rejects the certificate of --tls-certificate: " + why, e);
-    } else if (!(e instanceof SSLException) || PLAIN.matcher(why).find()) {
+    } else if (reason.contains("alert")) {
+      return new Fault("it rejects the certificate of --tls-certificate: " + reason, e);
+    } else if (!(e instanceof SSLException) || PLAIN.matcher(reason).find()) {
       return new Fault("it does not use TLS; name its TLS port, or omit --tls", e);
     }
-    return new Fault("the TLS handshake fails: " + why, e);
+    return new Fault("the TLS handshake fails: " + reason, e);
   }
 
   void send(byte[] bytes) throws IOException {

@@ -25,13 +25,13 @@ final class KafkaQuestion implements Question {
   private static final short SASL_HANDSHAKE = 17;
   private static final int UNSUPPORTED_MECHANISM = 33;
   private static final int HEADER_BYTES = 10;
-  private static final int MOST_RESPONSE_BYTES = 1 << 16;
+  private static final int MAX_RESPONSE_BYTES = 1 << 16;
 
   /** No broker has a mechanism of this name: it responds with the list of its mechanisms. */
   private static final byte[] NO_MECHANISM = "NONE".getBytes(StandardCharsets.US_ASCII);
 
   @Override
-  public void ask(Connection connection) throws IOException, Fault {
+  public void check(Connection connection) throws IOException, Fault {
     connection.send(request(API_VERSIONS, (short) 0, new byte[0]));
     response(connection, API_VERSIONS);
     List<String> mechanisms = mechanisms(connection);
@@ -87,7 +87,7 @@ final class KafkaQuestion implements Question {
     ByteBuffer read = ByteBuffer.wrap(header);
     boolean whole = header.length == 2 * Integer.BYTES;
     int size = whole ? read.getInt() : 0;
-    if (size < Integer.BYTES || size > MOST_RESPONSE_BYTES || read.getInt() != correlation) {
+    if (size < Integer.BYTES || size > MAX_RESPONSE_BYTES || read.getInt() != correlation) {
       throw new ProtocolException("it is not a Kafka broker: it sends " + Connection.shown(header));
     }
     byte[] body = connection.read(size - Integer.BYTES);

@@ -26,29 +26,29 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
    */
   void run(Deadline deadline) throws Fault {
     try {
-      ask(tls.isNone() ? deadline.within(BEFORE_TLS) : deadline);
+      check(tls.isNone() ? deadline.within(BEFORE_TLS) : deadline);
     } catch (SocketTimeoutException e) {
       refuseTls(e, deadline);
-      askAgain(deadline);
+      retry(deadline);
     } catch (IOException e) {
       refuseTls(e, deadline);
       throw fault(e);
     }
   }
 
-  private void ask(Deadline deadline) throws IOException, Fault {
+  private void check(Deadline deadline) throws IOException, Fault {
     try (Connection connection =
         tls.isNone()
             ? Connection.open(address, deadline)
             : Connection.open(address, tls, deadline)) {
-      question.ask(connection);
+      question.check(connection);
     }
   }
 
   /** Asks again, for the rest of the time, in case the server is busy. */
-  private void askAgain(Deadline deadline) throws Fault {
+  private void retry(Deadline deadline) throws Fault {
     try {
-      ask(deadline);
+      check(deadline);
     } catch (IOException e) {
       throw fault(e);
     }

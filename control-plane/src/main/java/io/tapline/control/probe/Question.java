@@ -12,5 +12,5 @@ interface Question {
    *     continues a sentence that names the server
    * @throws IOException if there is no answer
    */
-  void ask(Connection connection) throws IOException, Fault;
+  void check(Connection connection) throws IOException, Fault;
 }

@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
  */
 record RedisQuestion(Login login) implements Question {
   @Override
-  public void ask(Connection connection) throws IOException, Fault {
+  public void check(Connection connection) throws IOException, Fault {
     if (!login.isNone()) {
       String answer = answer(connection, command("AUTH", login.user(), login.password()));
       if (!answer.equals("+OK")) {

@@ -79,7 +79,7 @@ public final class ServerCheck {
             brokers.stream().map(Address::toString).toList(),
             brokers.stream()
                 .map(each -> new Probe(each, kafka.tls(), "kafka", new KafkaQuestion()))
-                .map(probe -> asked(() -> probe.run(deadline)))
+                .map(probe -> checked(() -> probe.run(deadline)))
                 .toList()));
   }
 
@@ -94,7 +94,7 @@ public final class ServerCheck {
                         new RedisQuestion(redis.login()))
                     .run(deadline)
             : () -> requireListener((UnixDomainSocketAddress) redis.at());
-    servers.add(new Server("Redis", List.of(redis.address()), List.of(asked(ask))));
+    servers.add(new Server("Redis", List.of(redis.address()), List.of(checked(ask))));
   }
 
   private static void requireListener(UnixDomainSocketAddress socket) throws Fault {
@@ -109,7 +109,7 @@ public final class ServerCheck {
   }
 
   /** Returns a future that completes with the fault; with an empty string if there is none. */
-  private static CompletableFuture<String> asked(Ask ask) {
+  private static CompletableFuture<String> checked(Ask ask) {
     CompletableFuture<String> answer = new CompletableFuture<>();
     Thread thread =
         new Thread(

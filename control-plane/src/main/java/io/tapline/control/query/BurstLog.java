@@ -21,10 +21,10 @@ final class BurstLog {
   static final String PARSER = "queue_burst";
 
   /** Maximum number of pages that a search reads; it leaves out the earlier ones. */
-  static final int MOST_READ = 64;
+  static final int MAX_PAGES_READ = 64;
 
   /** Maximum number of pages in the index; a log that Redis limits has fewer. */
-  private static final int MOST_PAGES = 2048;
+  private static final int MAX_PAGES = 2048;
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -45,7 +45,7 @@ final class BurstLog {
    * @param endNs end of the latest burst
    */
   private record Page(long first, long last, int entries, long beginNs, long endNs) {
-    private static final int MOST_ENTRIES = EventStore.PAGE;
+    private static final int MAX_ENTRIES = EventStore.PAGE;
 
     static Page beginningAt(long number) {
       return new Page(number, number, 0, Long.MAX_VALUE, 0);
@@ -58,7 +58,7 @@ final class BurstLog {
     }
 
     boolean isFull() {
-      return entries == MOST_ENTRIES;
+      return entries == MAX_ENTRIES;
     }
 
     boolean overlaps(long fromNs, long toNs) {
@@ -84,7 +84,7 @@ final class BurstLog {
   synchronized long read(long fromNs, long toNs, Consumer<JsonNode> sink) {
     extend();
     List<Page> wanted = pages.stream().filter(page -> page.overlaps(fromNs, toNs)).toList();
-    int skipped = Math.max(0, wanted.size() - MOST_READ);
+    int skipped = Math.max(0, wanted.size() - MAX_PAGES_READ);
     long sinceNs =
         wanted.subList(0, skipped).stream().mapToLong(page -> page.endNs() + 1).max().orElse(0);
     for (Page page : wanted.subList(skipped, wanted.size())) {
@@ -132,7 +132,7 @@ final class BurstLog {
     Page begun = page == null ? Page.beginningAt(entry.number()) : page;
     pages.addLast(begun.with(entry.number(), bursts(entry)));
     last = entry.number();
-    if (pages.size() > MOST_PAGES) {
+    if (pages.size() > MAX_PAGES) {
       pages.removeFirst();
     }
   }

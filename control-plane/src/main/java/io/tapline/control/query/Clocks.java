@@ -12,7 +12,7 @@ import java.util.Optional;
 /** Checks that the clocks of a query's hosts, which stamp its tuples, agree well enough for it. */
 final class Clocks {
   /** Maximum clock difference, as a share of the slide of the query's windows. */
-  private static final double MOST_SHARE = 0.01;
+  private static final double MAX_SHARE = 0.01;
 
   private static final double NS_PER_MS = 1e6;
 
@@ -34,9 +34,9 @@ final class Clocks {
     }
     AgentState slowest = measured.get(0);
     AgentState fastest = measured.get(measured.size() - 1);
-    long apartNs = fastest.clock().offsetNs() - slowest.clock().offsetNs();
+    long differenceNs = fastest.clock().offsetNs() - slowest.clock().offsetNs();
     long errorNs = fastest.clock().errorNs() + slowest.clock().errorNs();
-    if (apartNs + errorNs <= MOST_SHARE * stepNs) {
+    if (differenceNs + errorNs <= MAX_SHARE * stepNs) {
       return Optional.empty();
     }
     return Optional.of(
@@ -45,10 +45,10 @@ final class Clocks {
             "the clock of %s is %.1f ms ahead of that of %s (±%.1f ms), beyond %.0f %% of the %.0f ms by which"
                 + " windows advance: tuples of one moment may be in different windows",
             fastest.name(),
-            apartNs / NS_PER_MS,
+            differenceNs / NS_PER_MS,
             slowest.name(),
             errorNs / NS_PER_MS,
-            100 * MOST_SHARE,
+            100 * MAX_SHARE,
             stepNs / NS_PER_MS));
   }
 

@@ -315,7 +315,7 @@ final class Query {
       CompletableFuture.anyOf(aborted, captured, job).join();
       if (job.isDone() && !captured.isDone()) {
         requireSuccess(job.join());
-        monitors.killLater();
+        monitors.scheduleKill();
       }
       CompletableFuture.anyOf(aborted, captured).join();
       progress.progress("computing results", Double.NaN, 0, 0);

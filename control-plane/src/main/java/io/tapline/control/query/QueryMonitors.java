@@ -66,7 +66,7 @@ final class QueryMonitors implements PartPlacement {
     Sampling sample = query.record().plan().getSampling();
     if (stopRequested) {
       monitor.stop();
-      killLater();
+      scheduleKill();
     } else if (sample.getMode() == Sampling.Mode.AUTO) {
       double allowed = sample.getRate() > 0 ? sample.getRate() : 1;
       sampling = new SamplingWatch(query.id(), allowed, job, monitor::limit).start();
@@ -127,7 +127,7 @@ final class QueryMonitors implements PartPlacement {
     stopRequested = true;
     if (monitor != null) {
       monitor.stop();
-      killLater();
+      scheduleKill();
     }
   }
 
@@ -136,7 +136,7 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /** Kills monitors that have nothing more to do, unless they end in time. */
-  synchronized void killLater() {
+  synchronized void scheduleKill() {
     CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
   }
 

@@ -333,23 +333,23 @@ final class QueryPlacements {
    *
    * @param onMirrored called just before {@code then}, or later if the switches take longer
    */
-  void mirror(String query, Runnable then, Runnable onMirrored) {
+  void mirror(String query, Runnable onReady, Runnable onMirrored) {
     mirror();
-    awaitMirrored(query, then, onMirrored, System.nanoTime() + patience.toNanos());
+    awaitMirrored(query, onReady, onMirrored, System.nanoTime() + patience.toNanos());
   }
 
-  private void awaitMirrored(String query, Runnable then, Runnable onMirrored, long untilNs) {
+  private void awaitMirrored(String query, Runnable onReady, Runnable onMirrored, long untilNs) {
     List<String> missing = missing(query);
     if (missing.isEmpty()) {
       onMirrored.run();
-      then.run();
+      onReady.run();
     } else if (System.nanoTime() > untilNs) {
-      missing.forEach(what -> LOG.warn("query {} is missing packets: {}", query, what));
-      then.run();
+      missing.forEach(source -> LOG.warn("query {} is missing packets: {}", query, source));
+      onReady.run();
       awaitLate(query, onMirrored);
     } else {
       CompletableFuture.delayedExecutor(POLL_MS, TimeUnit.MILLISECONDS)
-          .execute(() -> awaitMirrored(query, then, onMirrored, untilNs));
+          .execute(() -> awaitMirrored(query, onReady, onMirrored, untilNs));
     }
   }
 

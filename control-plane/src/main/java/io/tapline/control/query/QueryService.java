@@ -36,7 +36,7 @@ import redis.clients.jedis.exceptions.JedisException;
 /** Accepts, runs and reports queries. Thread-safe. */
 public final class QueryService implements AutoCloseable {
   /** Number of ended queries whose results are kept. */
-  public static final int MOST_KEPT = 100;
+  public static final int MAX_KEPT = 100;
 
   private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
   private static final long REWRITE_MS = 1_000;
@@ -137,21 +137,21 @@ public final class QueryService implements AutoCloseable {
    */
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries, PipelineException {
-    return submit(text, source, progress, Rights.ALL, mostRunning());
+    return submit(text, source, progress, Rights.ALL, maxRunning());
   }
 
   /**
    * Does the same for a caller with these rights.
    *
-   * @param most maximum number of the tenant's queries that run at once
+   * @param maxQueries maximum number of the tenant's queries that run at once
    */
   public String submit(
-      String text, Source source, ProgressListener progress, Rights rights, int most)
+      String text, Source source, ProgressListener progress, Rights rights, int maxQueries)
       throws QueryRejected, TooManyQueries, PipelineException {
     QueryPlanner.Reservation reservation = planner.reserve(text, source, rights);
-    Query.Start how = new Query.Start(false, reservation.refusal(), source);
-    Query query = new Query(environment, state, reservation.record(), how, progress);
-    admit(query, rights, most);
+    Query.Start options = new Query.Start(false, reservation.refusal(), source);
+    Query query = new Query(environment, state, reservation.record(), options, progress);
+    admit(query, rights, maxQueries);
     start(query);
     return query.id();
   }
@@ -247,14 +247,14 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  private synchronized void admit(Query query, Rights rights, int most) throws TooManyQueries {
-    if (closed || running.size() >= mostRunning()) {
+  private synchronized void admit(Query query, Rights rights, int maxQueries) throws TooManyQueries {
+    if (closed || running.size() >= maxRunning()) {
       placements.release(query.id());
-      throw new TooManyQueries(mostRunning());
+      throw new TooManyQueries(maxRunning());
     }
-    if (running.keySet().stream().filter(rights::owns).count() >= most) {
+    if (running.keySet().stream().filter(rights::owns).count() >= maxQueries) {
       placements.release(query.id());
-      throw new TooManyQueries(rights.tenant(), most);
+      throw new TooManyQueries(rights.tenant(), maxQueries);
     }
     running.put(query.id(), query);
     events.open(query.id(), false);
@@ -367,7 +367,7 @@ public final class QueryService implements AutoCloseable {
     try {
       list().stream()
           .filter(query -> query.state().ended())
-          .skip(MOST_KEPT)
+          .skip(MAX_KEPT)
           .forEach(
               query ->
                   store.remove(
@@ -446,8 +446,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /** Returns the maximum number of queries that run at once. */
-  public int mostRunning() {
-    return backend.mostQueries();
+  public int maxRunning() {
+    return backend.maxQueries();
   }
 
   /** Returns the number of running monitor processes that read capture files. */

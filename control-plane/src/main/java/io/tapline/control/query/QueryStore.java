@@ -143,19 +143,19 @@ public final class QueryStore implements AutoCloseable {
         Pipeline pipeline = redis.pipelined()) {
       List<Supplier<Optional<QueryInfo>>> queries = new ArrayList<>();
       for (String id : redis.zrevrange(QUERIES, 0, -1)) {
-        queries.add(known.apply(id).map(QueryStore::given).orElseGet(() -> asked(id, pipeline)));
+        queries.add(known.apply(id).map(QueryStore::available).orElseGet(() -> fromPipeline(id, pipeline)));
       }
       pipeline.sync();
       return queries.stream().map(Supplier::get).flatMap(Optional::stream).toList();
     }
   }
 
-  private static Supplier<Optional<QueryInfo>> given(QueryInfo query) {
+  private static Supplier<Optional<QueryInfo>> available(QueryInfo query) {
     return () -> Optional.of(query);
   }
 
   /** Requests everything but the plan, which is longer than the rest together. */
-  private static Supplier<Optional<QueryInfo>> asked(String id, Pipeline pipeline) {
+  private static Supplier<Optional<QueryInfo>> fromPipeline(String id, Pipeline pipeline) {
     Response<List<String>> answer = pipeline.hmget(key(id), FIELDS);
     return () -> {
       Map<String, String> fields = new HashMap<>();
@@ -227,9 +227,9 @@ public final class QueryStore implements AutoCloseable {
       return "Redis at %s refused the control plane with %s: %s; check --redis-user and --redis-password-file, and the user's rights (schema/redis.acl)"
           .formatted(redis.address(), redis.login(), e.getMessage());
     } catch (JedisException e) {
-      String why = first(e).getMessage();
+      String message = first(e).getMessage();
       return "Redis at %s sent an unexpected answer: %s; check that it runs and that the address is right"
-          .formatted(redis.address(), why == null ? "no answer" : why.replaceFirst("\\.$", ""));
+          .formatted(redis.address(), message == null ? "no answer" : message.replaceFirst("\\.$", ""));
     }
   }
 

@@ -60,7 +60,7 @@ final class RunComponents {
   /** Up to this many running queries, jobs are checkpointed every second. */
   private static final int QUERIES_PER_CHECKPOINT = 12;
 
-  private static final int MOST_CHECKPOINT_INTERVALS = 30;
+  private static final int MAX_CHECKPOINT_INTERVALS = 30;
 
   private final QueryEnvironment environment;
   private final Plan plan;
@@ -121,7 +121,7 @@ final class RunComponents {
    */
   static Duration checkpointInterval(int queries) {
     int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;
-    int intervals = Math.min(dozens * dozens, MOST_CHECKPOINT_INTERVALS);
+    int intervals = Math.min(dozens * dozens, MAX_CHECKPOINT_INTERVALS);
     return JobOptions.defaults().checkpointInterval().multipliedBy(intervals);
   }
 

@@ -25,10 +25,10 @@ public final class Services implements AutoCloseable {
     this.backend = backend;
     this.topics = topics;
     this.store = store;
-    List<Supplier<String>> asked = List.of(this::kafkaFault, this::flinkFault, store::fault);
+    List<Supplier<String>> checks = List.of(this::kafkaFault, this::flinkFault, store::fault);
     Map<String, Supplier<String>> questions = new LinkedHashMap<>();
-    for (int i = 0; i < asked.size(); i++) {
-      questions.put(NAMES.get(i), asked.get(i));
+    for (int i = 0; i < checks.size(); i++) {
+      questions.put(NAMES.get(i), checks.get(i));
     }
     this.readiness = new Readiness(questions);
   }

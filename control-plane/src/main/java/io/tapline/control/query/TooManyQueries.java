@@ -4,15 +4,15 @@ package io.tapline.control.query;
 public final class TooManyQueries extends Exception {
   private static final long serialVersionUID = 1L;
 
-  TooManyQueries(String tenant, int most) {
+  TooManyQueries(String tenant, int maxQueries) {
     super(
         "%s has %d running queries, its maximum: stop one or wait for it to end"
-            .formatted(tenant, most));
+            .formatted(tenant, maxQueries));
   }
 
-  TooManyQueries(int most) {
+  TooManyQueries(int maxQueries) {
     super(
-        most
+        maxQueries
             + " queries are running, the maximum of this server: stop one, wait for it"
             + " to end, or start the server with a larger --most-queries");
   }

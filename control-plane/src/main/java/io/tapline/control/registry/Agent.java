@@ -55,7 +55,7 @@ final class Agent {
   private long heardNs;
   private long sinceNs = wallNs();
   private long lostAtNs = System.nanoTime();
-  private boolean reportedAway;
+  private boolean reportedDisconnect;
 
   /**
    * An assignment.
@@ -75,7 +75,7 @@ final class Agent {
       boolean ending,
       double rate,
       boolean mirrored) {
-    Assigned heard() {
+    Assigned onMessage() {
       return new Assigned(epoch, plan, events, false, ending, rate, mirrored);
     }
 
@@ -120,17 +120,17 @@ final class Agent {
   }
 
   /** Takes a lease: sends the agent its assignments, and asks it to end others. */
-  void lease(AgentHello said, LeaseStream with) {
+  void lease(AgentHello newHello, LeaseStream newStream) {
     if (stream != null) {
       stream.fail(Status.ABORTED.withDescription("another stream has this agent's lease"));
     }
     boolean restarted =
-        hello.getIncarnation() != 0 && said.getIncarnation() != hello.getIncarnation();
-    hello = said;
-    stream = with;
+        hello.getIncarnation() != 0 && newHello.getIncarnation() != hello.getIncarnation();
+    hello = newHello;
+    stream = newStream;
     heardNs = System.nanoTime();
     sinceNs = wallNs();
-    reportedAway = false;
+    reportedDisconnect = false;
     Login login = options.logins().apply(name);
     stream.send(
         command()
@@ -146,9 +146,9 @@ final class Agent {
                     .setProtocol(PROTOCOL))
             .build());
     LOG.info("agent {} connected", name);
-    listener.up(name, said.getMultilog());
-    reportLost(restarted, said);
-    said.getAssignmentsList().stream()
+    listener.up(name, newHello.getMultilog());
+    reportLost(restarted, newHello);
+    newHello.getAssignmentsList().stream()
         .map(Assignment::getQuery)
         .filter(query -> !assigned.containsKey(query))
         .forEach(query -> sendEnd(query, true));
@@ -157,16 +157,16 @@ final class Agent {
   }
 
   /** Removes the assignments that the agent no longer has, and reports them as lost. */
-  private void reportLost(boolean restarted, AgentHello said) {
+  private void reportLost(boolean restarted, AgentHello newHello) {
     Set<String> has =
-        said.getAssignmentsList().stream().map(Assignment::getQuery).collect(Collectors.toSet());
+        newHello.getAssignmentsList().stream().map(Assignment::getQuery).collect(Collectors.toSet());
     List<Assigned> lost = new ArrayList<>();
     for (String query : List.copyOf(assigned.keySet())) {
       Assigned each = assigned.get(query);
       if (restarted || each.inherited() && !has.contains(query)) {
         lost.add(assigned.remove(query));
       } else {
-        assigned.put(query, each.heard());
+        assigned.put(query, each.onMessage());
       }
     }
     String reason = "the agent of " + name + " was restarted; tuples that it had not sent are lost";
@@ -307,19 +307,19 @@ final class Agent {
     probe();
   }
 
-  private void miss(long goneNs) {
-    if (goneNs > options.grace().toNanos()) {
+  private void miss(long disconnectedNs) {
+    if (disconnectedNs > options.grace().toNanos()) {
       failAll("the agent of " + name + " disconnected and did not return");
-    } else if (goneNs > patienceNs() && !reportedAway) {
-      reportedAway = true;
-      List.copyOf(assigned.values()).forEach(each -> each.events().away());
+    } else if (disconnectedNs > patienceNs() && !reportedDisconnect) {
+      reportedDisconnect = true;
+      List.copyOf(assigned.values()).forEach(each -> each.events().disconnected());
     }
   }
 
   /** Returns the patience with a lost agent: longer if it has to find this control plane first. */
   private long patienceNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
-    return options.away().toNanos() * (looking ? 3 : 1);
+    return options.disconnectAfter().toNanos() * (looking ? 3 : 1);
   }
 
   /** Handles a broken stream, which another one may already have replaced. */
@@ -343,20 +343,20 @@ final class Agent {
     failed.forEach(each -> each.events().failed("resources", reason));
   }
 
-  void heard(LeaseStream from, AgentHeartbeat said) {
+  void onMessage(LeaseStream from, AgentHeartbeat newHello) {
     if (from == stream) {
-      heartbeat = said;
+      heartbeat = newHello;
       heardNs = System.nanoTime();
-      clock.add(said.getProbeSentNs(), said.getReceivedNs(), said.getSentNs(), wallNs());
+      clock.add(newHello.getProbeSentNs(), newHello.getReceivedNs(), newHello.getSentNs(), wallNs());
     }
   }
 
-  void heard(LeaseStream from, MonitorStatus said) {
+  void onMessage(LeaseStream from, MonitorStatus newHello) {
     if (from != stream) {
       return;
     }
     heardNs = System.nanoTime();
-    on(said.hasJson() ? EventJson.read(said) : said);
+    on(newHello.hasJson() ? EventJson.read(newHello) : newHello);
   }
 
   private void on(MonitorStatus status) {
@@ -417,7 +417,7 @@ final class Agent {
   }
 
   /** Forwards events. Any thread may call it: the numbers of events show which ones are new. */
-  void heard(EventBatch batch) {
+  void onMessage(EventBatch batch) {
     LongConsumer taken = next -> later.execute(() -> taken(batch, next));
     if (!listener.events(name, batch, taken)) {
       taken.accept(batch.getFirst() + batch.getCount());

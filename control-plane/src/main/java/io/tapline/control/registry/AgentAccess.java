@@ -138,12 +138,12 @@ public final class AgentAccess implements ServerInterceptor {
     if (authorization == null) {
       return "a token is required";
     }
-    byte[] given = authorization.getBytes(StandardCharsets.US_ASCII);
-    boolean known = false;
+    byte[] presented = authorization.getBytes(StandardCharsets.US_ASCII);
+    boolean valid = false;
     for (String token : tokens) {
-      known |=
-          MessageDigest.isEqual(("Bearer " + token).getBytes(StandardCharsets.US_ASCII), given);
+      valid |=
+          MessageDigest.isEqual(("Bearer " + token).getBytes(StandardCharsets.US_ASCII), presented);
     }
-    return known ? "" : "the token is invalid";
+    return valid ? "" : "the token is invalid";
   }
 }

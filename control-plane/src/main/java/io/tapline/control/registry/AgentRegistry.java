@@ -42,9 +42,9 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private static final Pattern OTHER_USERS = Pattern.compile("control|monitor|broker|job-.*");
 
   /** Maximum number of remembered names: more than a fat tree of 48 ports has hosts. */
-  private static final int MOST_AGENTS = 65_536;
+  private static final int MAX_AGENTS = 65_536;
 
-  private static final int MOST_MESSAGE_BYTES = 1 << 20;
+  private static final int MAX_MESSAGE_BYTES = 1 << 20;
 
   /**
    * Bytes that may be in flight on a stream. An adaptive window would cost a ping for most
@@ -102,7 +102,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   public void open() throws IOException {
     server =
         NettyServerBuilder.forAddress(options.address(), access.credentials())
-            .maxInboundMessageSize(MOST_MESSAGE_BYTES)
+            .maxInboundMessageSize(MAX_MESSAGE_BYTES)
             .flowControlWindow(WINDOW_BYTES)
             .intercept(access)
             .addService(new Leases())
@@ -127,7 +127,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
    * connect.
    */
   public void expect(List<String> names) {
-    ask(
+    onLoop(
         () -> {
           names.forEach(name -> agents.computeIfAbsent(name, this::newAgent));
           return null;
@@ -136,18 +136,18 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   /** Returns all known agents, by name. */
   public List<AgentState> states() {
-    return ask(() -> agents.values().stream().map(Agent::state).toList());
+    return onLoop(() -> agents.values().stream().map(Agent::state).toList());
   }
 
   @Override
   public boolean assign(String agent, String query, int epoch, Plan plan, AssignmentEvents events) {
-    return ask(() -> assignNow(agent, query, epoch, plan, events, false));
+    return onLoop(() -> assignNow(agent, query, epoch, plan, events, false));
   }
 
   @Override
   public boolean inherit(
       String agent, String query, int epoch, Plan plan, AssignmentEvents events) {
-    return ask(() -> assignNow(agent, query, epoch, plan, events, true));
+    return onLoop(() -> assignNow(agent, query, epoch, plan, events, true));
   }
 
   @Override
@@ -182,39 +182,39 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   @Override
   public void end(String agent, String query) {
-    tell(agent, host -> host.end(query));
+    send(agent, host -> host.end(query));
   }
 
   @Override
   public void forget(String agent, String query) {
-    tell(agent, host -> host.forget(query));
+    send(agent, host -> host.forget(query));
   }
 
   @Override
   public void mirrored(String agent, String query, int epoch) {
-    tell(agent, host -> host.mirrored(query, epoch));
+    send(agent, host -> host.mirrored(query, epoch));
   }
 
   @Override
   public void limit(String agent, String query, double rate) {
-    tell(agent, host -> host.limit(query, rate));
+    send(agent, host -> host.limit(query, rate));
   }
 
   @Override
   public void credit(String agent, String query, long packets, long version) {
-    tell(agent, host -> host.credit(query, packets, version));
+    send(agent, host -> host.credit(query, packets, version));
   }
 
   /** Reports to an agent how many packets never reached its monitor (schema/monitor.proto). */
   public void lose(String agent, long incarnation, long packets) {
-    tell(agent, host -> host.lose(incarnation, packets));
+    send(agent, host -> host.lose(incarnation, packets));
   }
 
   private interface Command {
     void on(Agent agent);
   }
 
-  private void tell(String agent, Command command) {
+  private void send(String agent, Command command) {
     run(
         () -> {
           Agent host = agents.get(agent);
@@ -239,7 +239,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
   }
 
-  private <T> T ask(Callable<T> question) {
+  private <T> T onLoop(Callable<T> question) {
     try {
       return thread.submit(question).get();
     } catch (ExecutionException e) {
@@ -260,7 +260,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   /** Forgets agents without a lease, the longest lost first. */
   private void makeRoom() {
-    if (agents.size() >= MOST_AGENTS) {
+    if (agents.size() >= MAX_AGENTS) {
       agents.values().stream()
           .filter(Agent::idle)
           .map(Agent::state)
@@ -310,11 +310,11 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     public void onNext(AgentMessage message) {
       if (agent != null && message.getStatus().hasEvents()) {
         // Events bypass the registry's thread, which would be the slowest stage.
-        agent.heard(message.getStatus().getEvents());
+        agent.onMessage(message.getStatus().getEvents());
         return;
       }
       try {
-        ask(
+        onLoop(
             () -> {
               on(message);
               return null;
@@ -330,9 +330,9 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       } else if (agent == null) {
         stream.fail(Status.INVALID_ARGUMENT.withDescription("the first message is not a hello"));
       } else if (message.hasHeartbeat()) {
-        agent.heard(stream, message.getHeartbeat());
+        agent.onMessage(stream, message.getHeartbeat());
       } else if (message.hasStatus()) {
-        agent.heard(stream, message.getStatus());
+        agent.onMessage(stream, message.getStatus());
       }
     }
 

@@ -15,7 +15,7 @@ public interface AssignmentEvents {
    * The host has had no lease for the time after which another host may take over. A listener that
    * does nothing keeps waiting for the host.
    */
-  void away();
+  void disconnected();
 
   /** The host captures the query's packets from now on. May be called more than once. */
   void running();

@@ -32,7 +32,7 @@ public final class ClockOffset {
   /**
    * Returns the nanoseconds by which the two most distant clocks certainly differ; 0 if no two do.
    */
-  public static long apartNs(List<Estimate> clocks) {
+  public static long differenceNs(List<Estimate> clocks) {
     long ahead = clocks.stream().mapToLong(each -> each.offsetNs - each.errorNs).max().orElse(0);
     long behind = clocks.stream().mapToLong(each -> each.offsetNs + each.errorNs).min().orElse(0);
     return Math.max(0, ahead - behind);

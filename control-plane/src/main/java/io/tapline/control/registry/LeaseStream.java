@@ -7,7 +7,7 @@ import io.tapline.schema.rpc.AgentCommand;
 /** The sending side of one agent's stream. Confined to the registry's thread. */
 final class LeaseStream {
   /** Maximum number of commands that wait for an agent that does not read. */
-  private static final int MOST_UNREAD = 10_000;
+  private static final int MAX_UNREAD = 10_000;
 
   private final ServerCallStreamObserver<AgentCommand> out;
   private int unread;
@@ -22,16 +22,16 @@ final class LeaseStream {
       return;
     }
     unread = out.isReady() ? 0 : unread + 1;
-    if (unread > MOST_UNREAD) {
+    if (unread > MAX_UNREAD) {
       fail(Status.RESOURCE_EXHAUSTED.withDescription("the agent does not read its commands"));
     } else {
       out.onNext(command);
     }
   }
 
-  void fail(Status why) {
+  void fail(Status reason) {
     if (!ended && !out.isCancelled()) {
-      out.onError(why.asRuntimeException());
+      out.onError(reason.asRuntimeException());
     }
     ended = true;
   }

@@ -17,7 +17,7 @@ import java.util.function.Function;
  *     Must not block
  * @param probe interval of keep-alive probes
  * @param lease time after which an agent that has not renewed its lease is lost
- * @param away time without a lease after which another host may take over
+ * @param disconnectAfter time without a lease after which another host may take over
  * @param grace time that assignments wait for a lost agent, and agents for a control plane; less
  *     than 25 days
  */
@@ -29,7 +29,7 @@ public record RegistryOptions(
     Function<String, Login> logins,
     Duration probe,
     Duration lease,
-    Duration away,
+    Duration disconnectAfter,
     Duration grace) {
   /**
    * Returns the defaults: two probes a second, a lease of three seconds, three more before another
@@ -51,23 +51,23 @@ public record RegistryOptions(
   /** Returns these options with another grace period. */
   public RegistryOptions withGrace(Duration newGrace) {
     return new RegistryOptions(
-        address, term, brokers, hashKeys, logins, probe, lease, away, newGrace);
+        address, term, brokers, hashKeys, logins, probe, lease, disconnectAfter, newGrace);
   }
 
   /** Returns these options with other keys. */
   public RegistryOptions withHashKeys(HashKeys newKeys) {
-    return new RegistryOptions(address, term, brokers, newKeys, logins, probe, lease, away, grace);
+    return new RegistryOptions(address, term, brokers, newKeys, logins, probe, lease, disconnectAfter, grace);
   }
 
   /** Returns these options with brokers to which monitors log in. */
   public RegistryOptions withLogins(Function<String, Login> newLogins) {
     return new RegistryOptions(
-        address, term, brokers, hashKeys, newLogins, probe, lease, away, grace);
+        address, term, brokers, hashKeys, newLogins, probe, lease, disconnectAfter, grace);
   }
 
   /** Returns these options with another term. */
   RegistryOptions withTerm(long newTerm) {
     return new RegistryOptions(
-        address, newTerm, brokers, hashKeys, logins, probe, lease, away, grace);
+        address, newTerm, brokers, hashKeys, logins, probe, lease, disconnectAfter, grace);
   }
 }

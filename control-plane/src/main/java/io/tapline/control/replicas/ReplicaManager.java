@@ -102,7 +102,7 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   /** Handles a time without windows, in which there were no requests. */
-  public synchronized void lookAtNothing(long elapsedNs) {
+  public synchronized void updateWithoutCounts(long elapsedNs) {
     look(lastWindowEndNs + elapsedNs, Map.of());
   }
 
@@ -203,10 +203,10 @@ public final class ReplicaManager implements AutoCloseable {
     String peak =
         perSecond.entrySet().stream()
             .max(Map.Entry.comparingByValue())
-            .map(most -> format("%s at %.1f/s", most.getKey(), most.getValue()))
+            .map(busiest -> format("%s at %.1f/s", busiest.getKey(), busiest.getValue()))
             .orElse("no requests");
-    String over = before == 1 ? "1 server" : before + " servers";
-    Change change = new Change(timeNs, servers, copies.size(), peak + " on " + over);
+    String previousServers = before == 1 ? "1 server" : before + " servers";
+    Change change = new Change(timeNs, servers, copies.size(), peak + " on " + previousServers);
     store.note(change);
     done.accept(change);
   }
@@ -221,7 +221,7 @@ public final class ReplicaManager implements AutoCloseable {
     try {
       int running = servers;
       servers = 1;
-      become(Wanted.LEAST);
+      become(Wanted.SINGLE);
       while (running > 1) {
         commands.stop(pool.servers().get(--running));
       }

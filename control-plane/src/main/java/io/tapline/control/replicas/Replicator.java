@@ -16,10 +16,10 @@ import java.util.regex.Pattern;
 /**
  * Copies pages from server to server: GET from the first, PUT to the other, and GET from there to
  * verify the copy. URLs come from traffic: it copies only those that are a plain path and that the
- * first server serves with a length of at most {@link #MOST_BYTES}.
+ * first server serves with a length of at most {@link #MAX_BYTES}.
  */
 final class Replicator {
-  static final long MOST_BYTES = 1L << 30;
+  static final long MAX_BYTES = 1L << 30;
 
   private static final Pattern PLAIN = Pattern.compile("(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+");
   private static final int LONGEST_URL = 1024;
@@ -65,7 +65,7 @@ final class Replicator {
         exchange(
             request(url, from, HttpRequest.newBuilder().GET()),
             info ->
-                info.statusCode() == OK && length(info) <= MOST_BYTES
+                info.statusCode() == OK && length(info) <= MAX_BYTES
                     ? BodySubscribers.ofFile(file)
                     : BodySubscribers.replacing(null));
     if (answer.statusCode() != OK) {
@@ -82,8 +82,8 @@ final class Replicator {
   private void send(String url, WebServer to, HttpRequest.Builder request) throws IOException {
     HttpRequest ready = request(url, to, request);
     int status = exchange(ready, BodyHandlers.discarding()).statusCode();
-    boolean gone = ready.method().equals("DELETE") && status == 404;
-    if (status / 100 != 2 && !gone) {
+    boolean isDeleted = ready.method().equals("DELETE") && status == 404;
+    if (status / 100 != 2 && !isDeleted) {
       throw new IOException(
           to.name() + " answered " + status + " to " + ready.method() + " " + url);
     }

@@ -13,7 +13,7 @@ package io.tapline.control.replicas;
  * @param backOffNs time after a change during which nothing is added or removed, in packet time
  */
 public record Thresholds(double upperPerSecond, double lowerPerSecond, long backOffNs) {
-  private static final long MOST_BACK_OFF_NS = 3_600_000_000_000L;
+  private static final long MAX_BACKOFF_NS = 3_600_000_000_000L;
 
   /** Validates the thresholds. */
   public Thresholds {
@@ -23,7 +23,7 @@ public record Thresholds(double upperPerSecond, double lowerPerSecond, long back
     } else if (upperPerSecond < 2 * lowerPerSecond) {
       throw new IllegalArgumentException(
           "upper_per_second: must be at least twice lower_per_second, or the number of servers would oscillate");
-    } else if (backOffNs < 0 || backOffNs > MOST_BACK_OFF_NS) {
+    } else if (backOffNs < 0 || backOffNs > MAX_BACKOFF_NS) {
       throw new IllegalArgumentException("back_off: 0s to 1h");
     }
   }

@@ -10,7 +10,7 @@ import java.util.TreeSet;
  */
 final class Updater {
   private final Thresholds thresholds;
-  private final int most;
+  private final int maxServers;
   private long restUntilNs = Long.MIN_VALUE;
 
   /**
@@ -20,17 +20,17 @@ final class Updater {
    * @param hot pages that are on all of them; none if there is only one
    */
   record Wanted(int servers, Set<String> hot) {
-    static final Wanted LEAST = new Wanted(1, Set.of());
+    static final Wanted SINGLE = new Wanted(1, Set.of());
   }
 
   /**
    * Creates an updater.
    *
-   * @param most maximum number of servers
+   * @param maxServers maximum number of servers
    */
-  Updater(Thresholds thresholds, int most) {
+  Updater(Thresholds thresholds, int maxServers) {
     this.thresholds = thresholds;
-    this.most = most;
+    this.maxServers = maxServers;
   }
 
   /** Returns the wanted state after a window, given the present one. */
@@ -42,7 +42,7 @@ final class Updater {
         perSecond.values().stream().mapToDouble(Double::doubleValue).max().orElse(0)
             / now.servers();
     int servers = now.servers();
-    if (each > thresholds.upperPerSecond() && servers < most) {
+    if (each > thresholds.upperPerSecond() && servers < maxServers) {
       servers++;
     } else if (each < thresholds.lowerPerSecond() && servers > 1) {
       servers--;
@@ -50,7 +50,7 @@ final class Updater {
     if (servers != now.servers()) {
       restUntilNs = windowEndNs + thresholds.backOffNs();
     }
-    return servers == 1 ? Wanted.LEAST : new Wanted(servers, hot(perSecond, now.hot()));
+    return servers == 1 ? Wanted.SINGLE : new Wanted(servers, hot(perSecond, now.hot()));
   }
 
   /**

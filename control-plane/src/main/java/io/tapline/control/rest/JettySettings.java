@@ -13,9 +13,9 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /** Limits and behavior of the underlying HTTP server. */
 final class JettySettings {
-  private static final int MOST_THREADS = 48;
-  private static final int LEAST_THREADS = 4;
-  private static final int MOST_CONNECTIONS = 2048;
+  private static final int MAX_THREADS = 48;
+  private static final int MIN_THREADS = 4;
+  private static final int MAX_CONNECTIONS = 2048;
 
   /** Time that running requests get when the server closes. */
   private static final long STOP_MS = 3000;
@@ -23,7 +23,7 @@ final class JettySettings {
   private JettySettings() {}
 
   static void apply(JettyConfig config) {
-    QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
+    QueuedThreadPool threads = new QueuedThreadPool(MAX_THREADS, MIN_THREADS);
     threads.setName("rest");
     threads.setDaemon(true);
     config.threadPool = threads;
@@ -54,7 +54,7 @@ final class JettySettings {
     server.setHandler(new GracefulHandler());
     server.setStopTimeout(STOP_MS);
     server.setErrorHandler(new JettyErrors());
-    server.addBean(new NetworkConnectionLimit(MOST_CONNECTIONS, server));
+    server.addBean(new NetworkConnectionLimit(MAX_CONNECTIONS, server));
   }
 
   private static void http(HttpConfiguration http) {

@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param proxies proxies that are trusted to name their clients
  * @param tls empty for plain HTTP
  * @param names names of this host that requests may use in addition to its address
- * @param mostStreams maximum number of open event streams
+ * @param maxStreams maximum number of open event streams
  */
 public record RestOptions(
     String bind,
@@ -25,8 +25,8 @@ public record RestOptions(
     TrustedProxies proxies,
     Optional<TlsFiles> tls,
     List<String> names,
-    int mostStreams) {
-  private static final int MOST_STREAMS = 1024;
+    int maxStreams) {
+  private static final int MAX_STREAMS = 1024;
   public static final String LOOPBACK = "127.0.0.1";
 
   public RestOptions {
@@ -50,39 +50,39 @@ public record RestOptions(
         TrustedProxies.NONE,
         Optional.empty(),
         List.of(),
-        MOST_STREAMS);
+        MAX_STREAMS);
   }
 
   /** Returns these options for one of several control planes. */
-  public RestOptions led(Leader by) {
-    return new RestOptions(bind, port, by, tokens, proxies, tls, names, mostStreams);
+  public RestOptions led(Leader newLeader) {
+    return new RestOptions(bind, port, newLeader, tokens, proxies, tls, names, maxStreams);
   }
 
   /** Returns these options for holders of these tokens. */
   public RestOptions with(TokenFile known) {
     return new RestOptions(
-        bind, port, leader, Optional.of(known), proxies, tls, names, mostStreams);
+        bind, port, leader, Optional.of(known), proxies, tls, names, maxStreams);
   }
 
   /** Returns these options behind these proxies. */
   public RestOptions behind(TrustedProxies trusted) {
-    return new RestOptions(bind, port, leader, tokens, trusted, tls, names, mostStreams);
+    return new RestOptions(bind, port, leader, tokens, trusted, tls, names, maxStreams);
   }
 
   /** Returns these options with another maximum of open event streams. */
-  public RestOptions streams(int most) {
-    return new RestOptions(bind, port, leader, tokens, proxies, tls, names, most);
+  public RestOptions streams(int maxStreams) {
+    return new RestOptions(bind, port, leader, tokens, proxies, tls, names, maxStreams);
   }
 
   /** Returns these options with TLS only. */
   public RestOptions with(TlsFiles files) {
     return new RestOptions(
-        bind, port, leader, tokens, proxies, Optional.of(files), names, mostStreams);
+        bind, port, leader, tokens, proxies, Optional.of(files), names, maxStreams);
   }
 
   /** Returns these options with more names of the host. */
   public RestOptions named(List<String> others) {
     return new RestOptions(
-        bind, port, leader, tokens, proxies, tls, List.copyOf(others), mostStreams);
+        bind, port, leader, tokens, proxies, tls, List.copyOf(others), maxStreams);
   }
 }

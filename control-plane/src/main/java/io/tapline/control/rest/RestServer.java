@@ -70,7 +70,7 @@ public final class RestServer implements AutoCloseable {
     this.access = new Access(options.tokens());
     this.audit = options.tokens().map(tokens -> new Audit(options.proxies()));
     revocation = new Revocation(access::isValid);
-    streams = new EventStreams(queries, revocation, options.mostStreams());
+    streams = new EventStreams(queries, revocation, options.maxStreams());
     metrics = new Metrics(queries, streams, () -> agents(source));
     tlsEnd(options).ifPresent(metrics::certificateEnds);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
@@ -159,11 +159,11 @@ public final class RestServer implements AutoCloseable {
 
   private static PipelineException cannotListen(RestOptions options, JavalinException e) {
     String place = "port " + options.port() + " of " + options.bind();
-    String why =
+    String reason =
         e instanceof JavalinBindException
             ? "it is in use or not permitted: choose another with --port, or stop the program that uses it (ss -ltnp shows it)"
             : String.valueOf(e.getCause());
-    return new PipelineException(Kind.RESOURCES, "can't listen on " + place + ": " + why, e);
+    return new PipelineException(Kind.RESOURCES, "can't listen on " + place + ": " + reason, e);
   }
 
   private JsonNode document() {

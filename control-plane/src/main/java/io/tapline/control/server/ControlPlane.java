@@ -108,7 +108,7 @@ public final class ControlPlane {
     if (!isLocal()) {
       return null;
     }
-    List<String> names = LocalAgents.names(session.queries().mostRunning());
+    List<String> names = LocalAgents.names(session.queries().maxRunning());
     try {
       return LocalAgents.start(settings.local().get(), names, registry);
     } catch (IOException e) {
@@ -204,7 +204,7 @@ public final class ControlPlane {
     }
     AgentRegistry registry = settings.agents().get().registry(session.queries(), keys, listener);
     if (isLocal()) {
-      registry.expect(LocalAgents.names(session.queries().mostRunning()));
+      registry.expect(LocalAgents.names(session.queries().maxRunning()));
     }
     return registry;
   }

@@ -10,19 +10,19 @@ import java.util.List;
  * @param nodeMemoryMib memory for a node's rows; beyond it, the oldest rows are dropped
  */
 public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {
-  private static final int LEAST_MEMORY_MIB = 64;
+  private static final int MIN_MEMORY_MIB = 64;
 
   public Agents {
     hosts = List.copyOf(hosts);
     controlPlanes = List.copyOf(controlPlanes);
-    if (nodeMemoryMib < LEAST_MEMORY_MIB) {
+    if (nodeMemoryMib < MIN_MEMORY_MIB) {
       throw new IllegalArgumentException(
-          "a node takes at least %d MiB, not %d".formatted(LEAST_MEMORY_MIB, nodeMemoryMib));
+          "a node takes at least %d MiB, not %d".formatted(MIN_MEMORY_MIB, nodeMemoryMib));
     }
   }
 
   public static Agents none() {
-    return new Agents(List.of(), List.of(), LEAST_MEMORY_MIB);
+    return new Agents(List.of(), List.of(), MIN_MEMORY_MIB);
   }
 
   /**
@@ -32,12 +32,12 @@ public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMem
    */
   public static Agents in(
       FatTreePlan plan, List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {
-    List<String> there = plan.hosts().stream().map(FatTreePlan.Node::id).toList();
+    List<String> hostIds = plan.hosts().stream().map(FatTreePlan.Node::id).toList();
     for (String host : hosts) {
-      if (!there.contains(host)) {
+      if (!hostIds.contains(host)) {
         throw new IllegalArgumentException(
             "there is no host '%s': hosts are %s to %s"
-                .formatted(host, there.get(0), there.get(there.size() - 1)));
+                .formatted(host, hostIds.get(0), hostIds.get(hostIds.size() - 1)));
       }
     }
     return new Agents(hosts.stream().distinct().toList(), controlPlanes, nodeMemoryMib);

@@ -18,9 +18,9 @@ public record Collector(int mirrorMbit, int queueUs) {
   static final int MEMORY_MIB = 32;
 
   /** Maximum number of taps of a monitor. */
-  private static final int MOST_SWITCHES = 64;
+  private static final int MAX_SWITCHES = 64;
 
-  private static final int LEAST_BYTES = 8_000;
+  private static final int MIN_BYTES = 8_000;
   private static final int FRAME = 1514;
 
   public Collector {
@@ -33,16 +33,16 @@ public record Collector(int mirrorMbit, int queueUs) {
   }
 
   void requireTaps(int switches) {
-    if (switches > MOST_SWITCHES) {
+    if (switches > MAX_SWITCHES) {
       throw new IllegalArgumentException(
           "a collector has at most %d taps, and the fat tree has %d switches: choose a smaller --k"
-              .formatted(MOST_SWITCHES, switches));
+              .formatted(MAX_SWITCHES, switches));
     }
   }
 
   /** Returns the length of a port's queue in full frames. */
   int queuePackets() {
-    long bytes = Math.max(LEAST_BYTES, (long) mirrorMbit * queueUs / 8);
+    long bytes = Math.max(MIN_BYTES, (long) mirrorMbit * queueUs / 8);
     return (int) ((bytes + FRAME - 1) / FRAME);
   }
 }

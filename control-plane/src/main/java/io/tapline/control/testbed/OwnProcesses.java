@@ -85,7 +85,7 @@ final class OwnProcesses {
   private static String commandOf(long pid) throws IOException {
     Path file = Path.of("/proc", Long.toString(pid), "cmdline");
     String command = Files.readString(file, StandardCharsets.UTF_8);
-    for (int again = 0; command.isEmpty() && again < LOOKS; again++) {
+    for (int attempt = 0; command.isEmpty() && attempt < LOOKS; attempt++) {
       LockSupport.parkNanos(LOOK_NS);
       command = Files.readString(file, StandardCharsets.UTF_8);
     }
@@ -111,14 +111,14 @@ final class OwnProcesses {
   private List<String> end(List<String> names) {
     List<ProcessHandle> handles = names.stream().flatMap(name -> find(name).stream()).toList();
     handles.forEach(ProcessHandle::destroy);
-    if (!gone(handles)) {
+    if (!haveExited(handles)) {
       handles.stream().filter(OwnProcesses::lives).forEach(ProcessHandle::destroyForcibly);
-      gone(handles);
+      haveExited(handles);
     }
     return names.stream().filter(name -> find(name).isPresent()).toList();
   }
 
-  private static boolean gone(List<ProcessHandle> processes) {
+  private static boolean haveExited(List<ProcessHandle> processes) {
     long deadline = System.nanoTime() + PATIENCE_NS;
     while (processes.stream().anyMatch(OwnProcesses::lives)) {
       if (System.nanoTime() > deadline) {

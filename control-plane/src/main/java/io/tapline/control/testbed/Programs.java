@@ -20,7 +20,7 @@ final class Programs {
     this.environment = Map.copyOf(environment);
   }
 
-  static boolean isThere(String program) {
+  static boolean exists(String program) {
     return FOLDERS.stream().anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
   }
 

@@ -78,9 +78,9 @@ public final class ShopFigures {
         continue;
       }
       for (JsonNode bar : row.path("distribution").path("histogram")) {
-        double most = bar.path("le").asDouble() / NS_PER_MS;
-        csv.append(format("%.6f,%d\n", most, bar.path("count").asLong()));
-        points.add(new Point(Math.log10(most * 1000), bar.path("count").asDouble(), 0));
+        double upperMs = bar.path("le").asDouble() / NS_PER_MS;
+        csv.append(format("%.6f,%d\n", upperMs, bar.path("count").asLong()));
+        points.add(new Point(Math.log10(upperMs * 1000), bar.path("count").asDouble(), 0));
       }
     }
     files.put("figure-10.csv", csv.toString());

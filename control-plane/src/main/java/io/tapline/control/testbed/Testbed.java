@@ -70,7 +70,7 @@ public final class Testbed {
     if (!"root".equals(System.getProperty("user.name"))) {
       return Optional.of("a testbed needs root: run it with sudo");
     }
-    List<String> missing = PROGRAMS.stream().filter(each -> !Programs.isThere(each)).toList();
+    List<String> missing = PROGRAMS.stream().filter(each -> !Programs.exists(each)).toList();
     return missing.isEmpty()
         ? Optional.empty()
         : Optional.of(
@@ -96,9 +96,9 @@ public final class Testbed {
               .formatted(Daemons.WITH_DPDK));
     }
     try (FileLock lock = lock()) {
-      Optional<TestbedState> there = TestbedState.read(folder);
-      if (there.isPresent() && !there.get().complete()) {
-        removal.remove(there.get());
+      Optional<TestbedState> running = TestbedState.read(folder);
+      if (running.isPresent() && !running.get().complete()) {
+        removal.remove(running.get());
       }
       TestbedState wanted =
           new TestbedState(
@@ -114,8 +114,8 @@ public final class Testbed {
               false,
               isDevice(DATAPATH) ? List.of() : List.of(DATAPATH),
               KernelSettings.now());
-      if (there.isPresent() && there.get().complete()) {
-        keep(there.get(), wanted);
+      if (running.isPresent() && running.get().complete()) {
+        keep(running.get(), wanted);
         return false;
       }
       requireFree(plan);
@@ -170,15 +170,15 @@ public final class Testbed {
    * Keeps a complete testbed, whose supervisor restarts dead processes; starts a supervisor if
    * there is none.
    */
-  private void keep(TestbedState there, TestbedState wanted) throws TestbedException {
-    if (!there.wants(wanted)) {
+  private void keep(TestbedState running, TestbedState wanted) throws TestbedException {
+    if (!running.wants(wanted)) {
       throw new TestbedException(
-          "testbed %s is up with other settings (%s): take it down first".formatted(name, there));
+          "testbed %s is up with other settings (%s): take it down first".formatted(name, running));
     }
     if (processes.find(Supervisor.NAME).isEmpty()) {
-      supervisor.start(daemons.of(there));
+      supervisor.start(daemons.of(running));
     }
-    awaitAll(there);
+    awaitAll(running);
   }
 
   /** Throws if names are taken: those devices and namespaces are not the testbed's. */
@@ -298,13 +298,13 @@ public final class Testbed {
       return false;
     }
     try (FileLock lock = lock()) {
-      Optional<TestbedState> there = TestbedState.read(folder);
-      if (there.isPresent()) {
-        removal.remove(there.get());
+      Optional<TestbedState> running = TestbedState.read(folder);
+      if (running.isPresent()) {
+        removal.remove(running.get());
       }
       removal.deleteFolder();
       Files.deleteIfExists(FOLDER.resolve(name + ".lock"));
-      return there.isPresent();
+      return running.isPresent();
     } catch (IOException e) {
       throw new TestbedException("can't use " + folder + ": " + e.getMessage(), e);
     }

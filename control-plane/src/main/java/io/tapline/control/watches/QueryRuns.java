@@ -51,7 +51,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   @Override
-  public String start(WatchSpec watch, Rights rights, int most) throws DrillException {
+  public String start(WatchSpec watch, Rights rights, int maxWatches) throws DrillException {
     if (source == null || source.hosts().isEmpty()) {
       throw DrillException.invalid(
           "run=monitor needs a server that captures: start it with --interface or --agents");
@@ -62,7 +62,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
     String text = MonitorQuery.text(watch);
     try {
-      return queries.submit(text, source, new WarningLog(), rights, most);
+      return queries.submit(text, source, new WarningLog(), rights, maxWatches);
     } catch (QueryRejected e) {
       throw DrillException.invalid(
           "a monitor can't run the watch; run=node evaluates aggregates of all header fields. "

@@ -55,22 +55,22 @@ class TokenFileTest {
     Path file = Files.writeString(folder.resolve("tokens.yaml"), GOOD);
     TokenFile tokens = new TokenFile(file);
     Files.delete(file);
-    askOften(tokens);
+    readRepeatedly(tokens);
     Files.writeString(file, "tokens: what");
-    askOften(tokens);
+    readRepeatedly(tokens);
     assertThat(lines).hasSize(2);
     assertThat(lines.get(0))
         .isEqualTo("keeping the old tokens: " + file + ": can't be read; does it exist?");
     assertThat(lines.get(1)).startsWith("keeping the old tokens: " + file + ": it must contain ");
     Files.writeString(file, GOOD);
     Files.setLastModifiedTime(file, FileTime.from(Instant.now().plusSeconds(5)));
-    askOften(tokens);
+    readRepeatedly(tokens);
     Files.delete(file);
-    askOften(tokens);
+    readRepeatedly(tokens);
     assertThat(lines).as("removed again").hasSize(3);
   }
 
-  private static void askOften(TokenFile tokens) {
+  private static void readRepeatedly(TokenFile tokens) {
     for (int i = 0; i < 5; i++) {
       assertThat(tokens.find("secret")).isPresent();
     }

@@ -82,7 +82,7 @@ class TokenTextTest {
         "{tenants: {}, tokens: [{tenant: a, role: admin, sha256: %s}]}",
         "tokens:\r\n  - tenant: a\r\n    role: admin\r\n    sha256: %s\r\ntenants: {}\r\n",
       })
-  void howAListIsWrittenDoesNotMatter(String format) {
+  void ignoresTheFormattingOfLists(String format) {
     String text = format.formatted(Token.hash("a"));
     String two = TokenText.add(text, entry("b"));
     assertThat(hashes(two)).containsExactly(Token.hash("a"), Token.hash("b"));

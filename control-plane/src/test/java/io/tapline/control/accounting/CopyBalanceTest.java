@@ -208,36 +208,36 @@ class CopyBalanceTest {
   }
 
   @Test
-  void isSettledOnceAllCopiesArrivedOrTimedOut() {
+  void settlesWhenAllCopiesArrivedOrTimedOut() {
     assertThat(balance.isSettled(nowNs, 0)).as("nothing is known").isTrue();
     received(0);
     rest(0, 0);
     later(1);
-    long askedNs = nowNs;
+    long requestedNs = nowNs;
     copied(10);
-    assertThat(balance.isSettled(askedNs, 0)).isFalse();
+    assertThat(balance.isSettled(requestedNs, 0)).isFalse();
     later(100);
     received(10);
-    assertThat(balance.isSettled(askedNs, 0)).isTrue();
+    assertThat(balance.isSettled(requestedNs, 0)).isTrue();
 
     later(1);
-    askedNs = nowNs;
+    requestedNs = nowNs;
     copied(20);
-    for (int i = 0; i < 10 && !balance.isSettled(askedNs, 0); i++) {
+    for (int i = 0; i < 10 && !balance.isSettled(requestedNs, 0); i++) {
       later(500);
       copied(20);
       received(13);
     }
     assertThat(balance.lost()).isEqualTo(7);
-    assertThat(balance.isSettled(askedNs, 0)).isTrue();
-    assertThat(nowNs - askedNs).isBetween(3_000 * MS, 5_000 * MS);
+    assertThat(balance.isSettled(requestedNs, 0)).isTrue();
+    assertThat(nowNs - requestedNs).isBetween(3_000 * MS, 5_000 * MS);
   }
 
   /** Simulates lagging counters, slow packets, and traffic that starts, pauses and is cut off. */
   @Test
   void reportedLossesNeverExceedRealOnesAndAreCompleteOnceTrafficPauses() {
     for (int seed = 0; seed < 300; seed++) {
-      new Run(seed).go();
+      new Run(seed).execute();
     }
   }
 
@@ -250,7 +250,7 @@ class CopyBalanceTest {
     private final int seed;
     private final Random random;
     private final int quietMs;
-    private final int mostLagMs;
+    private final int maxLagMs;
     private final CopyBalance balance = new CopyBalance();
     private final Deque<Copy> onTheirWay = new ArrayDeque<>();
     private final Deque<Long> uncounted = new ArrayDeque<>();
@@ -263,10 +263,10 @@ class CopyBalanceTest {
       this.random = new Random(seed);
       // A flow that begins without packets has none that a late counter could add to its base.
       this.quietMs = random.nextBoolean() ? 14_000 : 0;
-      this.mostLagMs = quietMs > 0 ? 5_000 : 900;
+      this.maxLagMs = quietMs > 0 ? 5_000 : 900;
     }
 
-    void go() {
+    void execute() {
       int cutFromMs = 10_000 + random.nextInt(20_000);
       int cutMs = random.nextInt(3) * 4_000;
       boolean mayBeMasked = quietMs == 0;
@@ -275,7 +275,7 @@ class CopyBalanceTest {
         boolean cut = ms >= cutFromMs && ms < cutFromMs + cutMs;
         boolean busy = ms >= quietMs && ms < END_MS - 15_000 && ms / 7_000 % 3 != 2;
         traffic(ms, busy ? random.nextInt(20) : 0, cut);
-        tell(ms);
+        report(ms);
         assertThat(balance.lost()).as("seed %d at %d ms", seed, ms).isLessThanOrEqualTo(lost);
       }
       if (!mayBeMasked || cutMs == 0) {
@@ -285,7 +285,7 @@ class CopyBalanceTest {
 
     private void traffic(int ms, int packets, boolean cut) {
       for (int i = 0; i < packets; i++) {
-        uncounted.add((long) ms + random.nextInt(mostLagMs));
+        uncounted.add((long) ms + random.nextInt(maxLagMs));
         if (cut) {
           lost++;
         } else {
@@ -296,7 +296,7 @@ class CopyBalanceTest {
       uncounted.removeIf(countedMs -> countedMs <= ms && ++counted > 0);
     }
 
-    private void tell(int ms) {
+    private void report(int ms) {
       long nowNs = BEGIN_NS + ms * MS;
       if (random.nextInt(15) == 0) {
         balance.copied(List.of(new MirrorCount("f", Set.of("h"), counted, nowNs)));

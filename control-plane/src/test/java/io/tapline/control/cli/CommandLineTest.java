@@ -83,8 +83,8 @@ class CommandLineTest {
           .contains("--server " + url, "read your token", "use https://")
           .doesNotContain("secret");
     }
-    Result here = run("query", "list", "--server", "http://127.0.0.1:1", "--token-file", token);
-    assertThat(here.err()).contains("no server answers at http://127.0.0.1:1");
+    Result local = run("query", "list", "--server", "http://127.0.0.1:1", "--token-file", token);
+    assertThat(local.err()).contains("no server answers at http://127.0.0.1:1");
   }
 
   @ParameterizedTest

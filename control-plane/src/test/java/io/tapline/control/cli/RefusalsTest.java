@@ -60,7 +60,7 @@ class RefusalsTest {
   private static StoredQueries stored;
 
   /** The outcome of an input. */
-  private record Outcome(String said, String code) {}
+  private record Outcome(String output, String code) {}
 
   @BeforeAll
   static void start() throws Exception {
@@ -206,9 +206,9 @@ class RefusalsTest {
             took.toMillis(),
             outcome.code(),
             input,
-            outcome.said().indent(4).stripTrailing());
+            outcome.output().indent(4).stripTrailing());
         assertThat(took).as(input).isLessThan(LIMIT);
-        assertReadable(input, outcome.said());
+        assertReadable(input, outcome.output());
         page.append(entry(input, outcome));
       }
     }
@@ -216,9 +216,9 @@ class RefusalsTest {
     check(page.toString());
   }
 
-  private static void assertReadable(String input, String said) {
-    assertThat(said).as(input).isNotBlank();
-    assertThat(said.toLowerCase(Locale.ROOT))
+  private static void assertReadable(String input, String output) {
+    assertThat(output).as(input).isNotBlank();
+    assertThat(output.toLowerCase(Locale.ROOT))
         .as("%s: one message in plain words", input)
         .doesNotContain("exception", "error: error", "\tat ", "jackson", "null;", ": null")
         .doesNotMatch("(?s).*error:.*error:.*");
@@ -226,7 +226,7 @@ class RefusalsTest {
 
   private static String entry(String input, Outcome outcome) {
     return "    $ %s\n%s\n    → %s\n\n"
-        .formatted(input, outcome.said().indent(4).stripTrailing(), outcome.code());
+        .formatted(input, outcome.output().indent(4).stripTrailing(), outcome.code());
   }
 
   private static void check(String list) throws IOException {
@@ -281,8 +281,8 @@ class RefusalsTest {
     return word;
   }
 
-  private static String shown(String said) {
-    String text = said.replace(folder + "/", "");
+  private static String shown(String output) {
+    String text = output.replace(folder + "/", "");
     for (Map.Entry<String, String> place : PLACES.entrySet()) {
       text = text.replaceAll(Pattern.quote(place.getValue()) + "\\b", place.getKey());
     }
@@ -302,8 +302,8 @@ class RefusalsTest {
     command.addAll(arguments);
     Process process =
         new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-    String said = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
-    return new Outcome(shown(said), "exit code " + process.waitFor());
+    String output = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+    return new Outcome(shown(output), "exit code " + process.waitFor());
   }
 
   private static Outcome posted(String[] request) throws Exception {

@@ -105,13 +105,13 @@ class FileWatchStoreTest {
       store.put(open("watch_2"));
       store.removeWatch("watch_2");
       store.removeWatch("watch_3");
-      store.putHeard(Map.of("h1", 42L));
+      store.putLastHeard(Map.of("h1", 42L));
     }
     try (FileWatchStore store = new FileWatchStore(file)) {
       assertThat(store.watches()).containsExactly(scoped(), ended, inMonitor());
       assertThat(store.watches().get(0).spec().filter().scope())
           .isEqualTo(scope("10.0.2.0/24", "fd00::/64"));
-      assertThat(store.heard()).isEqualTo(Map.of("h1", 42L));
+      assertThat(store.lastHeard()).isEqualTo(Map.of("h1", 42L));
     }
   }
 

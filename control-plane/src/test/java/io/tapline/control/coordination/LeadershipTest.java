@@ -67,7 +67,7 @@ class LeadershipTest {
   }
 
   @Test
-  void whenTheLeaderLeavesTheNextOneLeads() throws Exception {
+  void promotesTheNextCandidateWhenTheLeaderLeaves() throws Exception {
     try (Leadership second = connect()) {
       try (Leadership first = connect()) {
         assertThat(first.leader()).isEmpty();

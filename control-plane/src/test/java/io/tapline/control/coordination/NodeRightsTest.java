@@ -113,9 +113,9 @@ class NodeRightsTest {
     }
   }
 
-  private static void refused(String what, Work work, ZooKeeper client) {
+  private static void refused(String action, Work work, ZooKeeper client) {
     assertThatThrownBy(() -> work.with(client))
-        .as(what)
+        .as(action)
         .isInstanceOf(KeeperException.NoAuthException.class);
   }
 

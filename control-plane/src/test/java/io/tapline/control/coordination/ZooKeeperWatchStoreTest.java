@@ -104,12 +104,12 @@ class ZooKeeperWatchStoreTest {
         Leadership second = connect()) {
       WatchStore old = first.claim().watchStore();
       assertThat(old.watches()).isEmpty();
-      assertThat(old.heard()).isEmpty();
-      old.putHeard(Map.of("h1", 7L));
+      assertThat(old.lastHeard()).isEmpty();
+      old.putLastHeard(Map.of("h1", 7L));
       WatchStore now = second.claim().watchStore();
       assertThat(now.lastAlert()).isGreaterThan(old.lastAlert()).isLessThan(1L << 53);
-      assertThat(now.heard()).isEqualTo(Map.of("h1", 7L));
-      assertThatThrownBy(() -> old.putHeard(Map.of()))
+      assertThat(now.lastHeard()).isEqualTo(Map.of("h1", 7L));
+      assertThatThrownBy(() -> old.putLastHeard(Map.of()))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("another control plane leads");
     }

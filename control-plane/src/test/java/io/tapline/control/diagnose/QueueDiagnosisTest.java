@@ -185,19 +185,19 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void withoutBurstsAReasonIsGiven() {
+  void givesAReasonWithoutBursts() {
     assertThat(diagnosis.report().verdict())
         .containsExactly("no burst at s1:2: no packet waited for the delay of the queries");
   }
 
   @Test
   void onlyTheLatestBurstsAreKept() {
-    for (int i = 0; i < QueueDiagnosis.MOST_BURSTS + 5; i++) {
+    for (int i = 0; i < QueueDiagnosis.MAX_BURSTS + 5; i++) {
       diagnosis.add("q1", event(BEGIN + i * 20 * MS, "10.0.0.1", "10.0.0.9", 1));
     }
     QueueReport report = diagnosis.report();
     assertThat(report.incomplete()).isTrue();
-    assertThat(report.bursts()).hasSize(QueueDiagnosis.MOST_BURSTS);
+    assertThat(report.bursts()).hasSize(QueueDiagnosis.MAX_BURSTS);
     assertThat(report.bursts().get(0).beginNs()).isEqualTo(BEGIN + 100 * MS);
     assertThat(report.verdict().get(0)).startsWith("1,000 bursts at s1:2");
   }

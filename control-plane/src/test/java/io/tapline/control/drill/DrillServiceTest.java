@@ -50,7 +50,7 @@ class DrillServiceTest {
   }
 
   private static DrillRequest all(String filter, String... nodes) {
-    return new DrillRequest(filter, 0, 0, DrillRequest.MOST_ROWS, List.of(nodes));
+    return new DrillRequest(filter, 0, 0, DrillRequest.MAX_ROWS, List.of(nodes));
   }
 
   private static long count(DrillService drill, String filter, String... nodes)
@@ -64,7 +64,7 @@ class DrillServiceTest {
   @Test
   void headersOfAllNodesAreOrderedByTime() throws Exception {
     Headers headers = both.headers(all("dst_port == 80"));
-    assertThat(headers.asked()).containsExactly("h1", "h2");
+    assertThat(headers.queried()).containsExactly("h1", "h2");
     assertThat(headers.missing()).isEmpty();
     assertThat(headers.truncated()).isFalse();
     assertThat(headers.rows()).hasSize((int) count(both, "dst_port == 80")).hasSizeGreaterThan(10);
@@ -99,7 +99,7 @@ class DrillServiceTest {
     List<ObjectNode> rows = both.headers(all("", "h1")).rows();
     long from = time(rows.get(10));
     long to = time(rows.get(20));
-    DrillRequest request = new DrillRequest("", from, to, DrillRequest.MOST_ROWS, List.of("h1"));
+    DrillRequest request = new DrillRequest("", from, to, DrillRequest.MAX_ROWS, List.of("h1"));
     assertThat(both.headers(request).rows())
         .hasSize((int) rows.stream().filter(row -> time(row) >= from && time(row) <= to).count());
   }
@@ -196,7 +196,7 @@ class DrillServiceTest {
 
   /** If both ends of the packets are known, only their hosts are asked. */
   @Test
-  void hostsThatCannotHaveSeenThePacketsAreNotAsked() throws Exception {
+  void queriesOnlyHostsThatMayHaveSeenThePackets() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
     String from = row.path("src_ip").asText();
     String to = row.path("dst_ip").asText();
@@ -207,18 +207,18 @@ class DrillServiceTest {
         new DrillService(nodes, name -> addresses.getOrDefault(name, List.of()))) {
       String between = "src_ip == " + from + " && dst_ip == " + to;
       Headers headers = drill.headers(all(between));
-      assertThat(headers.asked()).containsExactly("h1");
+      assertThat(headers.queried()).containsExactly("h1");
       assertThat(headers.leftOut()).containsOnlyKeys("h2");
       assertThat(headers.leftOut().get("h2")).contains("192.0.2.0/24");
       assertThat(headers.missing()).isEmpty();
       assertThat(headers.rows()).hasSameSizeAs(both.headers(all(between, "h1")).rows());
-      assertThat(drill.headers(all("src_ip == " + from)).asked()).containsExactly("h1", "h2");
+      assertThat(drill.headers(all("src_ip == " + from)).queried()).containsExactly("h1", "h2");
       assertThat(drill.headers(all(between + " || dst_port == 443")).leftOut()).isEmpty();
-      assertThat(drill.headers(all(between, "h2")).asked()).containsExactly("h2");
+      assertThat(drill.headers(all(between, "h2")).queried()).containsExactly("h2");
       Headers none = drill.headers(all("src_ip == 198.51.100.1 && dst_ip == 198.51.100.2"));
       assertThat(none.rows()).isEmpty();
       assertThat(none.leftOut()).containsOnlyKeys("h1", "h2");
-      assertThat(drill.headers(all("src_ip6 == 2001:db8::7 && dst_ip6 == ::1")).asked())
+      assertThat(drill.headers(all("src_ip6 == 2001:db8::7 && dst_ip6 == ::1")).queried())
           .containsExactly("h2");
       assertThatThrownBy(() -> drill.headers(all("src_ip == ")))
           .isInstanceOfSatisfying(
@@ -284,7 +284,7 @@ class DrillServiceTest {
               new NodeAddress("garbage", "127.0.0.1:" + garbage.getLocalPort()));
       try (DrillService drill = new DrillService(addresses)) {
         Headers headers = drill.headers(all(""));
-        assertThat(headers.asked()).containsExactly("h1");
+        assertThat(headers.queried()).containsExactly("h1");
         assertThat(headers.missing()).containsOnlyKeys("dead", "mute", "garbage");
         assertThat(headers.rows()).hasSize((int) count(both, "", "h1"));
       }

@@ -47,13 +47,13 @@ class LeasedNodesTest {
           .isInstanceOfSatisfying(
               DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.UNAVAILABLE));
       leases.up("h1", first.address().target());
-      assertThat(headers(drill).asked()).containsExactly("h1");
+      assertThat(headers(drill).queried()).containsExactly("h1");
       leases.up("h2", second.address().target());
-      assertThat(headers(drill).asked()).containsExactly("h1", "h2");
+      assertThat(headers(drill).queried()).containsExactly("h1", "h2");
 
       leases.lost("h1");
       Headers rest = headers(drill);
-      assertThat(rest.asked()).containsExactly("h2");
+      assertThat(rest.queried()).containsExactly("h2");
       assertThat(rest.missing()).containsOnlyKeys("h1");
       assertThat(rest.missing().get("h1")).contains("lease");
       assertThat(drill.states().get(0).error()).contains("lease");
@@ -62,7 +62,7 @@ class LeasedNodesTest {
           .hasMessageContaining("lease");
 
       leases.up("h1", first.address().target());
-      assertThat(headers(drill).asked()).containsExactly("h1", "h2");
+      assertThat(headers(drill).queried()).containsExactly("h1", "h2");
       assertThat(headers(drill).missing()).isEmpty();
 
       leases.up("h1", second.address().target());
@@ -171,7 +171,7 @@ class LeasedNodesTest {
       leases.lost("h1");
       leases.forgotten("h1");
       assertThat(drill.states().get(0).address()).isEqualTo(first.address());
-      assertThat(headers(drill).asked()).containsExactly("h1");
+      assertThat(headers(drill).queried()).containsExactly("h1");
     }
   }
 
@@ -182,7 +182,7 @@ class LeasedNodesTest {
       LeasedNodes leases = new LeasedNodes(drill);
       leases.up("far", "10.0.0.1:7400");
       leases.up("odd", "a b://c d");
-      assertThat(headers(drill).asked()).containsExactly("h1");
+      assertThat(headers(drill).queried()).containsExactly("h1");
       assertThat(headers(drill).missing().get("far")).contains("--multilog-ca");
     }
   }

@@ -24,7 +24,7 @@ class MonitorWatchesTest {
     private Runnable meanwhile = () -> {};
 
     @Override
-    public String start(WatchSpec watch, Rights rights, int most) {
+    public String start(WatchSpec watch, Rights rights, int maxWatches) {
       meanwhile.run();
       started.add(rights.tenant() + "-" + (started.size() + 1));
       return started.get(started.size() - 1);

@@ -76,8 +76,8 @@ class NodeAccessTest {
     return NodeAccess.tls(trusted.nobody(), file);
   }
 
-  private static DrillService drill(NodeProcess asked, NodeAccess access) {
-    return new DrillService(List.of(asked.address()), name -> List.of(), access);
+  private static DrillService drill(NodeProcess process, NodeAccess access) {
+    return new DrillService(List.of(process.address()), name -> List.of(), access);
   }
 
   private static DrillRequest all() {
@@ -85,8 +85,8 @@ class NodeAccessTest {
   }
 
   /** Returns why access is refused, and verifies that a question fails with the same reason. */
-  private static String error(NodeProcess asked, NodeAccess access) {
-    try (DrillService drill = drill(asked, access)) {
+  private static String error(NodeProcess process, NodeAccess access) {
+    try (DrillService drill = drill(process, access)) {
       DrillService.NodeState state = drill.states().get(0);
       assertThat(state.description()).isNull();
       assertThatThrownBy(() -> drill.headers(all()))
@@ -133,7 +133,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void aNodeWithoutAValidCertificateIsNotAsked() throws Exception {
+  void doesNotQueryNodesWithoutAValidCertificate() throws Exception {
     Certificates other = Certificates.authority(folder, "other");
     assertThat(error(node, access(other, TOKEN))).contains("a certificate that is not trusted");
     authority.sign("elsewhere", "IP:127.0.0.2");

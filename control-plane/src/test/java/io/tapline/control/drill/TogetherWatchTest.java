@@ -111,11 +111,11 @@ class TogetherWatchTest {
           SharedThreshold whole = SharedThreshold.parse(when, sum);
           SharedThreshold share = SharedThreshold.parse(whole.share(nodes), sum);
           // The maximum total with no node above its share.
-          int most = 0;
-          while (!share.holds(most + 1)) {
-            most++;
+          int max = 0;
+          while (!share.holds(max + 1)) {
+            max++;
           }
-          boolean none = !share.holds(0) && whole.holds((double) nodes * most);
+          boolean none = !share.holds(0) && whole.holds((double) nodes * max);
           assertThat(none).as("%s of %d", when, nodes).isFalse();
         }
       }

@@ -9,14 +9,14 @@ class WatchHistoryTest {
   @Test
   void gapsAddUpAndTheLatestAreKept() {
     Coverage coverage = Coverage.since(1, 0);
-    for (int i = 1; i <= 3 * Coverage.MOST_GAPS; i++) {
+    for (int i = 1; i <= 3 * Coverage.MAX_GAPS; i++) {
       coverage = coverage.resumed(1, 100L * i, 100L * i + 10, "gap " + i);
     }
-    assertThat(coverage.notEvaluatedNs()).isEqualTo(30L * Coverage.MOST_GAPS);
-    assertThat(coverage.gaps()).hasSize(Coverage.MOST_GAPS);
-    assertThat(coverage.gaps().get(Coverage.MOST_GAPS - 1).reason())
-        .isEqualTo("gap " + 3 * Coverage.MOST_GAPS);
-    assertThat(coverage.sinceNs()).isEqualTo(300L * Coverage.MOST_GAPS + 10);
+    assertThat(coverage.notEvaluatedNs()).isEqualTo(30L * Coverage.MAX_GAPS);
+    assertThat(coverage.gaps()).hasSize(Coverage.MAX_GAPS);
+    assertThat(coverage.gaps().get(Coverage.MAX_GAPS - 1).reason())
+        .isEqualTo("gap " + 3 * Coverage.MAX_GAPS);
+    assertThat(coverage.sinceNs()).isEqualTo(300L * Coverage.MAX_GAPS + 10);
   }
 
   @Test

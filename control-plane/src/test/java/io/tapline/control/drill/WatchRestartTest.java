@@ -121,13 +121,13 @@ class WatchRestartTest {
     lead(Optional.empty());
     assertThat(drill.watches().list()).containsOnlyKeys(name);
     assertThat(drill.watches().ownerOf(name)).contains("web");
-    List<Alert> whileAway = settled();
+    List<Alert> whileDisconnected = settled();
     end();
     lead(Optional.empty());
-    List<Alert> again = settled();
-    assertThat(ids(again.stream())).isEqualTo(ids(whileAway.stream())).doesNotHaveDuplicates();
-    assertThat(again).allMatch(Alert::replayed);
-    assertThat(again.get(0).number()).isGreaterThan(whileAway.get(whileAway.size() - 1).number());
+    List<Alert> repeated = settled();
+    assertThat(ids(repeated.stream())).isEqualTo(ids(whileDisconnected.stream())).doesNotHaveDuplicates();
+    assertThat(repeated).allMatch(Alert::replayed);
+    assertThat(repeated.get(0).number()).isGreaterThan(whileDisconnected.get(whileDisconnected.size() - 1).number());
     assertThat(evaluation(name).evaluates()).isTrue();
     assertThat(evaluation(name).coverage().gaps()).as("the node never stopped").isEmpty();
     assertThat(evaluation(name).missedAlerts()).isZero();
@@ -250,12 +250,12 @@ class WatchRestartTest {
         new WatchSpec(filter, count, "", 1_000_000_000, 1_000_000, "info", List.of(), false);
     String webs = drill.watches().add(scoped, new Holder("web", web, 10));
     String dbs = drill.watches().add(scoped, new Holder("db", db, 10));
-    String nobodys = drill.watches().add(watch("", ""), HOLDER);
+    String unowned = drill.watches().add(watch("", ""), HOLDER);
     end();
     Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", all, db));
     lead(Optional.of(new TokenFile(file)));
-    assertThat(drill.watches().list()).containsOnlyKeys(dbs, nobodys);
-    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(dbs, nobodys)));
+    assertThat(drill.watches().list()).containsOnlyKeys(dbs, unowned);
+    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(dbs, unowned)));
     WatchRecord ended = drill.watches().records().get(webs);
     assertThat(ended.isActive()).isFalse();
     assertThat(ended.reason()).isEqualTo("its token was revoked, or has expired");
@@ -263,12 +263,12 @@ class WatchRestartTest {
     Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", "10.0.2.0/24", db));
     Await.until("it ends", PATIENCE, () -> !drill.watches().records().get(dbs).isActive());
     assertThat(drill.watches().records().get(dbs).reason()).contains("no longer permits it");
-    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(nobodys)));
+    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(unowned)));
     end();
     lead(Optional.empty());
-    assertThat(drill.watches().records()).containsOnlyKeys(webs, dbs, nobodys);
-    assertThat(drill.watches().list()).containsOnlyKeys(nobodys);
+    assertThat(drill.watches().records()).containsOnlyKeys(webs, dbs, unowned);
+    assertThat(drill.watches().list()).containsOnlyKeys(unowned);
     drill.watches().remove(webs);
-    assertThat(drill.watches().records()).containsOnlyKeys(dbs, nobodys);
+    assertThat(drill.watches().records()).containsOnlyKeys(dbs, unowned);
   }
 }

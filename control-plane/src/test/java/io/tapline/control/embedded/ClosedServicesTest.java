@@ -159,7 +159,7 @@ class ClosedServicesTest {
       for (Path descriptor : descriptors) {
         try {
           own.add(Files.readSymbolicLink(descriptor).toString());
-        } catch (IOException closedMeanwhile) {
+        } catch (IOException closedConcurrently) {
           continue;
         }
       }

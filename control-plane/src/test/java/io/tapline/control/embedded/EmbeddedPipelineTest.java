@@ -81,7 +81,7 @@ class EmbeddedPipelineTest {
   }
 
   @Test
-  void whenTheProcessEndsNoFilesOrProcessesRemain() throws Exception {
+  void leavesNoFilesOrProcessesAfterExit() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT);
@@ -132,10 +132,10 @@ class EmbeddedPipelineTest {
   }
 
   private static EmbeddedOptions at(String address) {
-    return options(address, OPTIONS.mostQueries());
+    return options(address, OPTIONS.maxQueries());
   }
 
-  private static EmbeddedOptions options(String address, int mostQueries) {
+  private static EmbeddedOptions options(String address, int maxQueries) {
     return new EmbeddedOptions(
         OPTIONS.monitor(),
         OPTIONS.plugins(),
@@ -153,7 +153,7 @@ class EmbeddedPipelineTest {
         OPTIONS.topics(),
         OPTIONS.hashKeys(),
         OPTIONS.jobKey(),
-        mostQueries);
+        maxQueries);
   }
 
   /** Returns the folders of this process, on disk and in memory. */

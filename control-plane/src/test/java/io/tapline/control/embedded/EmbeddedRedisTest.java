@@ -110,7 +110,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void aFolderWhosePathIsTooLongForASocketIsNamed() throws Exception {
+  void namesAFolderWithAPathTooLongForASocket() throws Exception {
     Path deep = Files.createDirectories(folder.path().resolve("x".repeat(60)));
     assertThatThrownBy(() -> EmbeddedRedis.start(deep, failures::add))
         .isInstanceOf(IOException.class)

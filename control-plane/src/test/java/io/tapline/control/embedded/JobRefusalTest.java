@@ -84,20 +84,20 @@ class JobRefusalTest {
   }
 
   @Test
-  void withoutARightOnTheTopic() throws Exception {
+  void reportsAMissingTopicRight() throws Exception {
     assertThat(failure(new Login("job-q2", "a-password")))
         .contains("does not let user job-q2 read topic " + plan.getTopic());
   }
 
   @Test
-  void withAWrongPassword() throws Exception {
+  void reportsAWrongPassword() throws Exception {
     assertThat(failure(new Login("job-q2", "guessed")))
         .contains("does not let user job-q2 read topic " + plan.getTopic())
         .doesNotContain("guessed");
   }
 
   @Test
-  void withoutACluster() {
+  void reportsAMissingCluster() {
     IOException reason = new IOException("can't start the embedded Flink cluster: no memory");
     EmbeddedFlink none =
         EmbeddedFlink.starting(CompletableFuture.failedFuture(reason), folder.resolve("none"));

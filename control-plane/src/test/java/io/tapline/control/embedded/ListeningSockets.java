@@ -43,7 +43,7 @@ final class ListeningSockets {
       for (Path descriptor : all.toList()) {
         try {
           inodes.add(Files.readSymbolicLink(descriptor).toString());
-        } catch (IOException closedMeanwhile) {
+        } catch (IOException closedConcurrently) {
           continue;
         }
       }

@@ -80,7 +80,7 @@ class FlinkSessionTest {
   }
 
   @Test
-  void withoutALeaderTheExistenceOfAJobIsUnknown() throws Exception {
+  void cannotCheckJobsWithoutALeader() throws Exception {
     MiniClusterConfiguration led =
         new MiniClusterConfiguration.Builder()
             .withRandomPorts()

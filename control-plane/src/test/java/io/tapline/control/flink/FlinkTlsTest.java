@@ -111,9 +111,9 @@ class FlinkTlsTest {
             .hasMessageNotContaining(REFUSED_BY_FLINK);
       }
       URI plain = URI.create("http://localhost:" + port);
-      FlinkRest.Answer sentAway = new FlinkRest(plain).get("/overview");
-      assertThat(sentAway.status()).as("only redirected to TLS").isBetween(300, 399);
-      assertThat(sentAway.body()).isEmpty();
+      FlinkRest.Answer rejectedClients = new FlinkRest(plain).get("/overview");
+      assertThat(rejectedClients.status()).as("only redirected to TLS").isBetween(300, 399);
+      assertThat(rejectedClients.body()).isEmpty();
       URI another = URI.create("https://127.0.0.2:" + port);
       assertThatThrownBy(() -> new FlinkRest(another, tls("own")).get("/overview"))
           .isInstanceOf(IOException.class);

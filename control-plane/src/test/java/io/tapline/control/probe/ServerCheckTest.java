@@ -77,7 +77,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void aBrokerWhoseClientsLogIn() {
+  void brokerWithClientLogin() {
     assertThat(fault(KafkaEndpoint.open(kafka.endpoint().brokers())))
         .contains("the listener requires a login (", "PLAIN", "without a login");
   }

@@ -133,7 +133,7 @@ class QueryPlacementsTest {
   }
 
   @Test
-  void withoutANetworkThereIsNoNote() {
+  void addsNoNoteWithoutANetwork() {
     QueryPlacements placements = new QueryPlacements(Optional.empty());
     assertThat(placements.reserve("q", to("10.0.1.1/32"), Optional.empty()))
         .isEqualTo(QueryPlacements.Outcome.NOTHING);
@@ -166,14 +166,14 @@ class QueryPlacementsTest {
       await(() -> switches.flows(0) == 3 && switches.flows(1) == 3);
       placements.reserve("q", to("10.0.1.1/32"), Optional.empty());
       CompletableFuture<Boolean> mirrored = new CompletableFuture<>();
-      long toldNs = System.nanoTime();
+      long reportedNs = System.nanoTime();
       CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
       placements.mirror(
           "q",
           () -> mirrored.complete(switches.flows(0) == 5 && confirmed.isDone()),
           () -> confirmed.complete(true));
       assertThat(mirrored.get(60, TimeUnit.SECONDS)).isTrue();
-      assertThat(System.nanoTime() - toldNs)
+      assertThat(System.nanoTime() - reportedNs)
           .as("the datapath had time to follow")
           .isGreaterThan(DATAPATH_FOLLOWS_NS);
       assertThat(controller.report().complete()).isTrue();
@@ -200,14 +200,14 @@ class QueryPlacementsTest {
     CompletableFuture<Boolean> began = new CompletableFuture<>();
     CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
     placements.mirror(
-        "q", () -> began.complete(confirmed.isDone()), () -> confirmed.complete(switches.there));
+        "q", () -> began.complete(confirmed.isDone()), () -> confirmed.complete(switches.installed));
     assertThat(began.get(60, TimeUnit.SECONDS)).as("confirmed by then").isFalse();
-    switches.there = true;
+    switches.installed = true;
     assertThat(confirmed.get(60, TimeUnit.SECONDS)).isTrue();
   }
 
   private static final class LateSwitches implements NetworkAdapter {
-    private volatile boolean there;
+    private volatile boolean installed;
 
     @Override
     public void mirror(MirrorState wanted) {}
@@ -215,7 +215,7 @@ class QueryPlacementsTest {
     @Override
     public MirrorReport report() {
       SortedMap<String, List<String>> missing = new TreeMap<>();
-      if (!there) {
+      if (!installed) {
         missing.put("leaf1", List.of("not connected"));
       }
       return new MirrorReport(new TreeMap<>(), missing);

@@ -78,7 +78,7 @@ class QueryRecordTest {
     "STOPPED, ENDING, STOPPED",
     "FAILED, ENDING, FAILED"
   })
-  void thePreviousVersionReadsWhatIsWritten(QueryState state, String step, String shown)
+  void previousVersionReadsNewRecords(QueryState state, String step, String shown)
       throws IOException {
     JsonNode json = MAPPER.readTree(in(state).bytes());
     assertThat(json.path("step").asText()).isEqualTo(step);

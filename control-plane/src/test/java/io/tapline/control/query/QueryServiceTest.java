@@ -86,10 +86,10 @@ class QueryServiceTest {
     return rows;
   }
 
-  private static void await(String what, Callable<Boolean> condition) throws Exception {
+  private static void await(String awaited, Callable<Boolean> condition) throws Exception {
     long deadline = System.nanoTime() + DEADLINE_NS;
     while (!condition.call()) {
-      assertThat(System.nanoTime()).as("waiting until " + what).isLessThan(deadline);
+      assertThat(System.nanoTime()).as("waiting until " + awaited).isLessThan(deadline);
       Thread.sleep(20);
     }
   }
@@ -244,12 +244,12 @@ class QueryServiceTest {
   @Test
   void queriesBeyondTheMaximumAreRejected() throws Exception {
     List<String> ids = new ArrayList<>();
-    for (int i = 0; i < queries.mostRunning(); i++) {
+    for (int i = 0; i < queries.maxRunning(); i++) {
       ids.add(submit(slow()));
     }
     assertThatThrownBy(() -> submit(slow()))
         .isInstanceOf(TooManyQueries.class)
-        .hasMessageContaining(Integer.toString(queries.mostRunning()));
+        .hasMessageContaining(Integer.toString(queries.maxRunning()));
     ids.forEach(queries::stop);
     for (String id : ids) {
       QueryInfo end = queries.awaitEnd(id);
@@ -265,7 +265,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void whenRedisDiesRunningQueriesFailAndLaterOnesRun() throws Exception {
+  void redisFailureFailsRunningQueriesOnly() throws Exception {
     String id = submit(slow());
     awaitState(id, QueryState.RUNNING);
     List<ProcessHandle> redis = children("redis-check-rdb");
@@ -284,7 +284,7 @@ class QueryServiceTest {
   private boolean failed(String id) {
     try {
       return queries.find(id).map(QueryInfo::state).equals(Optional.of(QueryState.FAILED));
-    } catch (redis.clients.jedis.exceptions.JedisException notYetThere) {
+    } catch (redis.clients.jedis.exceptions.JedisException notStarted) {
       return false;
     }
   }

@@ -27,7 +27,7 @@ import redis.clients.jedis.Jedis;
 class RedisRestartTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-count: group=method, w=1s)";
-  private static final Duration SOON = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
 
   @Test
@@ -41,7 +41,7 @@ class RedisRestartTest {
       Source capture =
           Source.files(List.of(ROOT.resolve("testbed/three_tier/three_tier.pcap.zst")), "1x");
       String id = queries.submit(QUERY, capture, ProgressListener.SILENT);
-      Await.until("there are windows", SOON, () -> queries.results().windowCount(id) > 1);
+      Await.until("there are windows", TIMEOUT, () -> queries.results().windowCount(id) > 1);
       try (Jedis admin = redis.client()) {
         assertThat(admin.aclUsers()).contains(RedisAcl.jobUser(id));
       }
@@ -52,7 +52,7 @@ class RedisRestartTest {
             .as("its data were lost")
             .isEmpty();
       }
-      Await.until("there are windows again", SOON, () -> queries.results().windowCount(id) > 1);
+      Await.until("there are windows again", TIMEOUT, () -> queries.results().windowCount(id) > 1);
       assertThat(queries.find(id).orElseThrow().state()).isEqualTo(QueryState.RUNNING);
       queries.stop(id);
       QueryInfo end = queries.awaitEnd(id);
@@ -87,6 +87,6 @@ class RedisRestartTest {
         TopicPolicy.defaults(),
         usual.hashKeys(),
         JobKey.random(),
-        usual.mostQueries());
+        usual.maxQueries());
   }
 }

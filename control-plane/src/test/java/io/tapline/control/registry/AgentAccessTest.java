@@ -219,8 +219,8 @@ class AgentAccessTest {
     try (AuditLines audit = new AuditLines()) {
       Await.until("a lease", PATIENCE, () -> LEASED.contains("h2"));
       Await.until(
-          "a refusal", PATIENCE, () -> said("h3").contains("is not valid for the lease of h3"));
-      assertThat(said("h3")).contains("the certificate of CN=h2").contains("it names h2");
+          "a refusal", PATIENCE, () -> log("h3").contains("is not valid for the lease of h3"));
+      assertThat(log("h3")).contains("the certificate of CN=h2").contains("it names h2");
       Await.until(
           "a refused handshake",
           PATIENCE,
@@ -234,7 +234,7 @@ class AgentAccessTest {
     }
   }
 
-  private static String said(String agent) {
+  private static String log(String agent) {
     try {
       return Files.readString(folder.resolve(agent + ".log"));
     } catch (IOException e) {

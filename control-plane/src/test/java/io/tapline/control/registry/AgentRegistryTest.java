@@ -55,10 +55,10 @@ class AgentRegistryTest extends LiveRegistry {
     assertThat(lease()).isEqualTo("h1 up, node '10.0.0.1:7400'");
     first.out.onError(Status.CANCELLED.asException());
     assertThat(lease()).isEqualTo("h1 lost");
-    Peer again = peer("h1", 1);
+    Peer reconnected = peer("h1", 1);
     assertThat(lease()).isEqualTo("h1 up, node ''");
     peer("h1", 2);
-    assertThat(again.endOfStream().getCode()).isEqualTo(Code.ABORTED);
+    assertThat(reconnected.endOfStream().getCode()).isEqualTo(Code.ABORTED);
     assertThat(lease()).as("no gap between the two").isEqualTo("h1 up, node ''");
     assertThat(leases).isEmpty();
   }
@@ -107,15 +107,15 @@ class AgentRegistryTest extends LiveRegistry {
       bad.hello(name, 1);
       assertThat(bad.endOfStream().getCode()).as(name).isEqualTo(Code.INVALID_ARGUMENT);
     }
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     assertThat(good.next().hasAssign()).isTrue();
     good.status("no JSON", 0);
     good.status("{\"event\":\"query_ended\",\"query\":\"unknown\"}", 9);
     good.status("[1]", 0);
     good.status(
         "{\"event\":\"query_refused\",\"query\":\"q\",\"kind\":\"user\",\"message\":\"no\"}", 1);
-    assertThat(heard.next()).isEqualTo("failed user: h1: no");
+    assertThat(events.next()).isEqualTo("failed user: h1: no");
   }
 
   private String lease() throws InterruptedException {

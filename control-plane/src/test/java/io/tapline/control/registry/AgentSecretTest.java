@@ -92,7 +92,7 @@ class AgentSecretTest {
     public void lost(String reason) {}
 
     @Override
-    public void away() {}
+    public void disconnected() {}
 
     @Override
     public void running() {}

@@ -49,24 +49,24 @@ class AssignmentsTest extends LiveRegistry {
 
   /** Returns the command that assigned it. */
   private AgentCommand livesOnce(Peer peer) throws Exception {
-    Heard heard = new Heard();
-    assertThat(registry.assign("h1", "q", 3, PLAN, heard)).isTrue();
-    assertThat(registry.assign("h1", "q", 3, PLAN, heard)).isFalse();
+    RecordedEvents events = new RecordedEvents();
+    assertThat(registry.assign("h1", "q", 3, PLAN, events)).isTrue();
+    assertThat(registry.assign("h1", "q", 3, PLAN, events)).isFalse();
     AgentCommand assign = peer.next();
     assertThat(assign.getAssign().getQuery()).isEqualTo("q");
     assertThat(assign.getAssign().getEpoch()).isEqualTo(3);
     peer.status("{\"event\":\"query_added\",\"query\":\"q\"}", 3);
-    assertThat(heard.next()).isEqualTo("running");
+    assertThat(events.next()).isEqualTo("running");
     registry.limit("h1", "q", 0.25);
     assertThat(peer.next().getLimit().getRate()).isEqualTo(0.25);
     registry.credit("h1", "q", 500, 7);
     assertThat(peer.next().getCredit().getPackets()).isEqualTo(500);
     peer.status("{\"event\":\"credits\",\"query\":\"q\",\"taken\":250}", 3);
-    assertThat(heard.next()).isEqualTo("credits 250");
+    assertThat(events.next()).isEqualTo("credits 250");
     registry.end("h1", "q");
     assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":{\"packets_in\":7}}", 3);
-    assertThat(heard.next()).isEqualTo("ended 7");
+    assertThat(events.next()).isEqualTo("ended 7");
     assertThat(peer.next().getEnd().getQuery()).as("the query that ends").isEqualTo("q");
     assertThat(awaitUp("h1", true).queries()).isEmpty();
     return assign;
@@ -74,20 +74,20 @@ class AssignmentsTest extends LiveRegistry {
 
   @Test
   void earlyAssignmentsWaitForTheAgent() throws Exception {
-    Heard heard = new Heard();
-    registry.assign("late", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("late", "q", 1, PLAN, events);
     registry.limit("late", "q", 0.5);
     Peer peer = peer("late", 1);
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
     assertThat(peer.next().getLimit().getRate()).as("sent while the agent was away").isEqualTo(0.5);
-    assertThat(heard.words).isEmpty();
+    assertThat(events.words).isEmpty();
   }
 
   /** An agent that comes back may have been away when switches confirmed. */
   @Test
-  void copyingIsReportedForTheAssignedEpochAndAgainWhenTheAgentReturns() throws Exception {
+  void reportsCopyingForTheAssignedEpochAndAfterReconnecting() throws Exception {
     Peer first = peer("h1", 1);
-    registry.assign("h1", "q", 2, PLAN, new Heard());
+    registry.assign("h1", "q", 2, PLAN, new RecordedEvents());
     assertThat(first.next().hasAssign()).isTrue();
     registry.mirrored("h1", "q", 1);
     registry.mirrored("h1", "q", 2);
@@ -95,89 +95,89 @@ class AssignmentsTest extends LiveRegistry {
         .isEqualTo(MirroredCommand.newBuilder().setQuery("q").setEpoch(2).build());
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);
-    Peer again = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(2).build());
-    assertThat(again.next().hasAssign()).isTrue();
-    assertThat(again.next().getMirrored().getEpoch()).isEqualTo(2);
+    Peer reconnected = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(2).build());
+    assertThat(reconnected.next().hasAssign()).isTrue();
+    assertThat(reconnected.next().getMirrored().getEpoch()).isEqualTo(2);
   }
 
   @Test
   void reportsOfAnOlderEpochAreIgnored() throws Exception {
     Peer peer = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 2, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 2, PLAN, events);
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\"}", 1);
     peer.status("{\"event\":\"query_added\",\"query\":\"q\"}", 2);
-    assertThat(heard.next()).isEqualTo("running");
+    assertThat(events.next()).isEqualTo("running");
   }
 
   @Test
-  void aReturningAgentContinuesAndEndsUnownedParts() throws Exception {
+  void aReconnectedAgentResumesAndEndsUnownedParts() throws Exception {
     Peer first = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "wanted", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "wanted", 1, PLAN, events);
     first.next();
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);
-    Peer again =
+    Peer reconnected =
         peer(
             "h1",
             1,
             Assignment.newBuilder().setQuery("unwanted").setEpoch(1).build(),
             Assignment.newBuilder().setQuery("wanted").setEpoch(1).build());
-    AgentCommand end = again.next();
+    AgentCommand end = reconnected.next();
     assertThat(end.getEnd().getQuery()).isEqualTo("unwanted");
     assertThat(end.getEnd().getAbandon()).as("others may resume it").isTrue();
-    assertThat(again.next().getAssign().getQuery()).isEqualTo("wanted");
-    assertThat(heard.words).isEmpty();
+    assertThat(reconnected.next().getAssign().getQuery()).isEqualTo("wanted");
+    assertThat(events.words).isEmpty();
   }
 
   @Test
   void aRestartedAgentHasLostItsParts() throws Exception {
     Peer first = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     first.next();
     peer("h1", 2);
-    assertThat(heard.next()).startsWith("lost: the agent of h1 was restarted");
+    assertThat(events.next()).startsWith("lost: the agent of h1 was restarted");
     assertThat(first.endOfStream().getCode()).isEqualTo(Code.ABORTED);
   }
 
   @Test
   void inheritedPartsContinueOnTheirHostsAndAreLostElsewhere() throws Exception {
-    Heard goesOn = new Heard();
-    Heard isLost = new Heard();
-    registry.inherit("h1", "has", 2, PLAN, goesOn);
+    RecordedEvents resumed = new RecordedEvents();
+    RecordedEvents isLost = new RecordedEvents();
+    registry.inherit("h1", "has", 2, PLAN, resumed);
     registry.inherit("h1", "has-not", 2, PLAN, isLost);
     Peer peer = peer("h1", 5, Assignment.newBuilder().setQuery("has").setEpoch(2).build());
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("has");
     assertThat(isLost.next()).startsWith("lost: the agent of h1 was restarted");
     peer.status("{\"event\":\"query_added\",\"query\":\"has\"}", 2);
-    assertThat(goesOn.next()).isEqualTo("running");
+    assertThat(resumed.next()).isEqualTo("running");
   }
 
   @Test
   void aMovedQueryIsAbandonedOnItsOldHostAndAssignedToItsNewOne() throws Exception {
     Peer from = peer("h1", 1);
     Peer to = peer("h2", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     assertThat(from.next().hasAssign()).isTrue();
-    registry.move("h1", "h2", "q", 2, PLAN, heard);
+    registry.move("h1", "h2", "q", 2, PLAN, events);
     assertThat(from.next().getEnd().getAbandon()).isTrue();
     assertThat(to.next().getAssign().getEpoch()).isEqualTo(2);
-    registry.move("h2", "h2", "q", 3, PLAN, heard);
-    assertThat(heard.next()).startsWith("failed internal: h2 already has a part of q");
+    registry.move("h2", "h2", "q", 3, PLAN, events);
+    assertThat(events.next()).startsWith("failed internal: h2 already has a part of q");
   }
 
   @Test
   void theDeathOfAMonitorIsReported() throws Exception {
     Peer peer = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     peer.status("{\"event\":\"monitor_ended\",\"message\":\"killed by signal 9\"}", 0);
-    assertThat(heard.next()).isEqualTo("warning h1: killed by signal 9");
+    assertThat(events.next()).isEqualTo("warning h1: killed by signal 9");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"lost\":true}", 1);
-    assertThat(heard.next())
+    assertThat(events.next())
         .isEqualTo("lost: the monitor of h1 was lost before it had sent everything");
   }
 
@@ -188,43 +188,43 @@ class AssignmentsTest extends LiveRegistry {
     channel.shutdownNow();
     channel = channel(registry);
     Peer peer = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     peer.mute = true;
     assertThat(peer.endOfStream().getCode()).isEqualTo(Code.DEADLINE_EXCEEDED);
-    assertThat(heard.next()).isEqualTo("away");
-    assertThat(heard.next()).contains("h1", "did not return");
+    assertThat(events.next()).isEqualTo("away");
+    assertThat(events.next()).contains("h1", "did not return");
   }
 
   @Test
-  void anEndRequestedMeanwhileIsSentWhenTheAgentReturns() throws Exception {
+  void sendsAPendingEndWhenTheAgentReconnects() throws Exception {
     Peer first = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     first.next();
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);
     registry.end("h1", "q");
-    Peer again = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(1).build());
-    assertThat(again.next().getAssign().getQuery()).isEqualTo("q");
-    AgentCommand end = again.next();
+    Peer reconnected = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(1).build());
+    assertThat(reconnected.next().getAssign().getQuery()).isEqualTo("q");
+    AgentCommand end = reconnected.next();
     assertThat(end.getEnd().getQuery()).isEqualTo("q");
     assertThat(end.getEnd().getAbandon()).isFalse();
-    again.status("{\"event\":\"query_ended\",\"query\":\"q\"}", 1);
-    assertThat(heard.next()).startsWith("ended");
+    reconnected.status("{\"event\":\"query_ended\",\"query\":\"q\"}", 1);
+    assertThat(events.next()).startsWith("ended");
   }
 
   @Test
   void forgottenPartsEndWhenTheAgentReturns() throws Exception {
     Peer first = peer("h1", 1);
-    Heard heard = new Heard();
-    registry.assign("h1", "q", 1, PLAN, heard);
+    RecordedEvents events = new RecordedEvents();
+    registry.assign("h1", "q", 1, PLAN, events);
     first.next();
     first.out.onError(Status.CANCELLED.asException());
     awaitUp("h1", false);
     registry.forget("h1", "q");
-    Peer again = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(1).build());
-    assertThat(again.next().getEnd().getQuery()).isEqualTo("q");
-    assertThat(heard.words).isEmpty();
+    Peer reconnected = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(1).build());
+    assertThat(reconnected.next().getEnd().getQuery()).isEqualTo("q");
+    assertThat(events.words).isEmpty();
   }
 }

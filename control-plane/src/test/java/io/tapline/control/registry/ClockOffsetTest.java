@@ -15,14 +15,14 @@ class ClockOffsetTest {
       ClockOffset clock = new ClockOffset();
       long now = 1_800_000_000_000_000_000L;
       for (int exchange = 0; exchange < 30; exchange++) {
-        long there = random.nextLong(1, 50_000_000);
+        long forwardNs = random.nextLong(1, 50_000_000);
         long thinking = random.nextLong(1, 5_000_000);
         long back = random.nextLong(1, 50_000_000);
         clock.add(
             now,
-            now + there + truth,
-            now + there + thinking + truth,
-            now + there + thinking + back);
+            now + forwardNs + truth,
+            now + forwardNs + thinking + truth,
+            now + forwardNs + thinking + back);
         now += 500_000_000;
         ClockOffset.Estimate best = clock.best();
         assertThat(Math.abs(best.offsetNs() - truth)).isLessThanOrEqualTo(best.errorNs());
@@ -54,9 +54,9 @@ class ClockOffsetTest {
     ClockOffset.Estimate behind = new ClockOffset.Estimate(-300, 20);
     ClockOffset.Estimate ahead = new ClockOffset.Estimate(400, 30);
     ClockOffset.Estimate anywhere = new ClockOffset.Estimate(0, 1_000);
-    assertThat(ClockOffset.apartNs(List.of())).isZero();
-    assertThat(ClockOffset.apartNs(List.of(ahead))).isZero();
-    assertThat(ClockOffset.apartNs(List.of(ahead, anywhere))).isZero();
-    assertThat(ClockOffset.apartNs(List.of(ahead, anywhere, behind))).isEqualTo(650);
+    assertThat(ClockOffset.differenceNs(List.of())).isZero();
+    assertThat(ClockOffset.differenceNs(List.of(ahead))).isZero();
+    assertThat(ClockOffset.differenceNs(List.of(ahead, anywhere))).isZero();
+    assertThat(ClockOffset.differenceNs(List.of(ahead, anywhere, behind))).isEqualTo(650);
   }
 }

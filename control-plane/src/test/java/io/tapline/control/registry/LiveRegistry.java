@@ -44,7 +44,7 @@ abstract class LiveRegistry {
     channel = channel(registry);
   }
 
-  AgentRegistry registry(Duration lease, Duration away, Duration grace) throws Exception {
+  AgentRegistry registry(Duration lease, Duration disconnectAfter, Duration grace) throws Exception {
     return AgentRegistry.start(
         new RegistryOptions(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
@@ -54,7 +54,7 @@ abstract class LiveRegistry {
             host -> logins.getOrDefault(host, Login.NONE),
             Duration.ofMillis(20),
             lease,
-            away,
+            disconnectAfter,
             grace),
         new LeaseListener() {
           @Override

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 
 /** An agent that answers probes, unless disabled, and records everything else that it receives. */
 final class Peer implements StreamObserver<AgentCommand> {
-  final BlockingQueue<AgentCommand> heard = new LinkedBlockingQueue<>();
+  final BlockingQueue<AgentCommand> commands = new LinkedBlockingQueue<>();
   final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
   volatile boolean mute;
   volatile int protocol = 1;
@@ -67,7 +67,7 @@ final class Peer implements StreamObserver<AgentCommand> {
   }
 
   AgentCommand next() throws InterruptedException {
-    AgentCommand command = heard.poll(LiveRegistry.SECONDS, TimeUnit.SECONDS);
+    AgentCommand command = commands.poll(LiveRegistry.SECONDS, TimeUnit.SECONDS);
     assertThat(command).as("a command").isNotNull();
     assertThat(command.getTerm()).isEqualTo(LiveRegistry.TERM);
     return command;
@@ -82,7 +82,7 @@ final class Peer implements StreamObserver<AgentCommand> {
   @Override
   public void onNext(AgentCommand command) {
     if (!command.hasProbe()) {
-      heard.add(command);
+      commands.add(command);
     } else if (!mute) {
       long aheadNs = command.getProbe().getSentNs() + 5_000_000_000L;
       say(

@@ -116,7 +116,7 @@ class ReplicaManagerTest {
       assertCopies(1, "a");
       manager.look(window(8, Map.of()));
       assertThat(runs(1)).as("a window that no monitor saw has no effect").isTrue();
-      manager.lookAtNothing(SECOND_NS);
+      manager.updateWithoutCounts(SECOND_NS);
       assertThat(runs(1)).isFalse();
       assertCopies(1);
       assertThat(places()).isEmpty();

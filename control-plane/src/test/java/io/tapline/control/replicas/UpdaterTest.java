@@ -17,7 +17,7 @@ class UpdaterTest {
   private static final Thresholds THRESHOLDS = new Thresholds(10, 4, 3 * SECOND_NS);
 
   private final Updater updater = new Updater(THRESHOLDS, 3);
-  private Wanted now = Wanted.LEAST;
+  private Wanted now = Wanted.SINGLE;
 
   private int after(long seconds, Map<String, Double> perSecond) {
     now = updater.next(seconds * SECOND_NS, perSecond, now);
@@ -42,7 +42,7 @@ class UpdaterTest {
   }
 
   @Test
-  void thresholdsThemselvesChangeNothing() {
+  void loadsEqualToAThresholdChangeNothing() {
     assertThat(after(1, Map.of("/a", 10.0))).isEqualTo(1);
     assertThat(after(2, Map.of("/a", 10.1))).isEqualTo(2);
     assertThat(after(9, Map.of("/a", 8.0))).as("4 on each").isEqualTo(2);
@@ -73,15 +73,15 @@ class UpdaterTest {
     for (int round = 0; round < 20_000; round++) {
       double lower = 0.5 + 10 * random.nextDouble();
       double upper = 2 * lower * (1 + (random.nextBoolean() ? 0 : random.nextDouble()));
-      int most = 2 + random.nextInt(9);
-      Updater each = new Updater(new Thresholds(upper, lower, 0), most);
-      Wanted state = new Wanted(1 + random.nextInt(most), Set.of());
+      int maxServers = 2 + random.nextInt(9);
+      Updater each = new Updater(new Thresholds(upper, lower, 0), maxServers);
+      Wanted state = new Wanted(1 + random.nextInt(maxServers), Set.of());
       Map<String, Double> load = new HashMap<>();
       for (int page = 0; page < 3; page++) {
-        load.put("/" + page, 3 * upper * most * random.nextDouble() * random.nextDouble());
+        load.put("/" + page, 3 * upper * maxServers * random.nextDouble() * random.nextDouble());
       }
       List<Integer> moves = new ArrayList<>();
-      for (int window = 0; window < 2 * most + 2; window++) {
+      for (int window = 0; window < 2 * maxServers + 2; window++) {
         Wanted next = each.next(window, load, state);
         if (next.servers() != state.servers()) {
           moves.add(Integer.signum(next.servers() - state.servers()));
@@ -89,9 +89,9 @@ class UpdaterTest {
         state = next;
       }
       assertThat(Set.copyOf(moves))
-          .as("%s, %s, %s of %d", upper, lower, load, most)
+          .as("%s, %s, %s of %d", upper, lower, load, maxServers)
           .hasSizeLessThan(2);
-      assertThat(moves).hasSizeLessThan(most);
+      assertThat(moves).hasSizeLessThan(maxServers);
     }
   }
 

@@ -86,7 +86,7 @@ class AuditTest {
     LINES.clear();
   }
 
-  private static HttpResponse<String> ask(
+  private static HttpResponse<String> send(
       String token, String method, String path, String body, String from) throws Exception {
     HttpRequest.Builder request =
         stored
@@ -111,28 +111,28 @@ class AuditTest {
 
   @Test
   void theOutcomeIsLogged() throws Exception {
-    ask(WEB, "POST", "/api/v1/queries", "{\"query\": \"PARSE\"}", "");
+    send(WEB, "POST", "/api/v1/queries", "{\"query\": \"PARSE\"}", "");
     assertThat(line(409, "POST /api/v1/queries"))
         .isEqualTo(
             "409 POST /api/v1/queries tenant=web role=analyst token=%s name=laptop from=127.0.0.1"
                 .formatted(WEB_ID));
-    ask(WEB, "POST", "/api/v1/explain", "{\"query\": \"PARSE\"}", "");
+    send(WEB, "POST", "/api/v1/explain", "{\"query\": \"PARSE\"}", "");
     line(400, "POST /api/v1/explain");
-    ask(WEB, "POST", "/api/v1/drilldown", "{\"filter\": \"\"}", "");
+    send(WEB, "POST", "/api/v1/drilldown", "{\"filter\": \"\"}", "");
     line(503, "POST /api/v1/drilldown");
-    ask(WEB, "DELETE", "/api/v1/queries/web-1", "", "");
+    send(WEB, "DELETE", "/api/v1/queries/web-1", "", "");
     line(204, "DELETE /api/v1/queries/web-1");
   }
 
   @Test
   void rejectionsAreLogged() throws Exception {
-    ask(WEB, "GET", "/api/v1/nodes", "", "");
+    send(WEB, "GET", "/api/v1/nodes", "", "");
     assertThat(line(403, "GET /api/v1/nodes")).contains("tenant=web").contains("token=" + WEB_ID);
-    ask("tapline_wrong", "GET", "/api/v1/queries", "", "");
+    send("tapline_wrong", "GET", "/api/v1/queries", "", "");
     assertThat(line(401, "GET /api/v1/queries"))
         .endsWith("tenant=- role=- token=- name=- from=127.0.0.1");
     Await.until(
-        "429", PATIENCE, () -> ask(BUSY, "GET", "/api/v1/queries", "", "").statusCode() == 429);
+        "429", PATIENCE, () -> send(BUSY, "GET", "/api/v1/queries", "", "").statusCode() == 429);
     assertThat(line(429, "GET /api/v1/queries")).contains("tenant=busy role=viewer");
     assertThat(LINES).noneMatch(line -> line.contains("tapline_") || line.contains(WEB));
   }
@@ -140,18 +140,18 @@ class AuditTest {
   /** Lines are written in the order of requests, so no line of an earlier one can be missing. */
   @Test
   void readsAreLoggedOnlyOnRequest() throws Exception {
-    ask(WEB, "GET", "/api/v1/queries/web-1", "", "");
-    ask(WEB, "DELETE", "/api/v1/queries/web-1", "", "");
+    send(WEB, "GET", "/api/v1/queries/web-1", "", "");
+    send(WEB, "DELETE", "/api/v1/queries/web-1", "", "");
     line(204, "DELETE /api/v1/queries/web-1");
     assertThat(LINES).hasSize(1);
     Configurator.setLevel(NAME, Level.DEBUG);
-    ask(WEB, "GET", "/api/v1/queries/web-1", "", "");
+    send(WEB, "GET", "/api/v1/queries/web-1", "", "");
     line(200, "GET /api/v1/queries/web-1");
   }
 
   @Test
   void theClientOfAProxyIsLogged() throws Exception {
-    ask(WEB, "POST", "/api/v1/explain", "{}", "203.0.113.1, 192.0.2.7");
+    send(WEB, "POST", "/api/v1/explain", "{}", "203.0.113.1, 192.0.2.7");
     assertThat(line(400, "POST /api/v1/explain")).endsWith(" from=192.0.2.7");
   }
 
@@ -184,13 +184,13 @@ class AuditTest {
     RestOptions options =
         RestOptions.loopback(0).with(new TokenFile(folder.resolve("tokens.yaml")));
     try (StoredQueries flooded = new StoredQueries(null, "", options)) {
-      AtomicLong asked = new AtomicLong();
+      AtomicLong requests = new AtomicLong();
       Await.until(
           "rejections arrive faster than they are logged",
           PATIENCE,
           () -> {
             flooded.rest.get("/api/v1/nodes");
-            return asked.incrementAndGet() > written() + Audit.REFUSALS_PER_SECOND;
+            return requests.incrementAndGet() > written() + Audit.REFUSALS_PER_SECOND;
           });
       Await.until(
           "a line that counts the others",
@@ -202,7 +202,7 @@ class AuditTest {
                     .request("/api/v1/explain")
                     .header("Authorization", "Bearer " + WEB)
                     .POST(HttpRequest.BodyPublishers.ofString("")));
-            return written() + leftOut() == asked.get();
+            return written() + leftOut() == requests.get();
           });
     }
   }

@@ -67,7 +67,7 @@ class DashboardTest {
         "/assets/.js",
         "/index.html"
       })
-  void nothingElseOfTheJarIsServed(String path) throws Exception {
+  void servesOnlyThePagesOfTheJar(String path) throws Exception {
     HttpResponse<String> response = stored.rest.get(path);
     assertThat(response.statusCode()).as(response.body()).isBetween(400, 404);
     assertThat(response.body()).doesNotContain("A page for tests");

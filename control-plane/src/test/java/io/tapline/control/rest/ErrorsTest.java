@@ -139,7 +139,7 @@ class ErrorsTest {
 
   @Test
   void bodiesAreBounded() throws Exception {
-    String longest = " ".repeat(RequestBody.MOST_BYTES);
+    String longest = " ".repeat(RequestBody.MAX_BYTES);
     Rest.problem(rest.post(QUERIES, "text/plain", longest), 400, "query-rejected");
     JsonNode problem =
         Rest.problem(rest.post(QUERIES, "text/plain", longest + " "), 413, "content-too-large");
@@ -231,7 +231,7 @@ class ErrorsTest {
     "http://127.0.0.1, 200",
     "'http://[::1]:80', 200"
   })
-  void pagesOfOthersMayNotAsk(String origin, int status) throws Exception {
+  void rejectsRequestsOfForeignPages(String origin, int status) throws Exception {
     HttpResponse<String> response = rest.send(rest.request("/healthz").header("Origin", origin));
     assertThat(response.statusCode()).isEqualTo(status);
     if (status == 403) {

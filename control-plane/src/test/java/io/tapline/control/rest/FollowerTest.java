@@ -44,7 +44,7 @@ class FollowerTest {
   }
 
   @Test
-  void withoutALeaderItAsksForARetry() throws Exception {
+  void requestsARetryWithoutALeader() throws Exception {
     try (StoredQueries stored = new StoredQueries();
         RestServer server = server(stored, () -> Optional.of(""))) {
       HttpResponse<String> nodes = send(server, "GET", "/api/v1/nodes");

@@ -114,13 +114,13 @@ class LinksTest {
     }
   }
 
-  private static HttpResponse<String> ask(String token, String path) throws Exception {
+  private static HttpResponse<String> send(String token, String path) throws Exception {
     return stored.rest.send(
         stored.rest.request(path).header("Authorization", "Bearer " + token).GET());
   }
 
   private static List<String> links(String token, String path) throws Exception {
-    HttpResponse<String> answer = ask(token, path);
+    HttpResponse<String> answer = send(token, path);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     return StreamSupport.stream(Rest.json(answer).path("links").spliterator(), false)
         .map(LinksTest::text)
@@ -167,14 +167,14 @@ class LinksTest {
     assertThat(links(ADMIN, LINKS + "?min_share=0.5")).hasSize(1);
     assertThat(links(ADMIN, LINKS + "?min_share=0.51")).isEmpty();
     assertThat(links(ADMIN, LINKS + "/leaf1/10")).hasSize(1);
-    Rest.problem(ask(ADMIN, LINKS + "/leaf1/3"), 404, "not-found");
+    Rest.problem(send(ADMIN, LINKS + "/leaf1/3"), 404, "not-found");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"-1", "2", "80%25", "NaN", "1e-3", ""})
   void invalidSharesAreErrors(String share) throws Exception {
     assertThat(
-            Rest.problem(ask(ADMIN, LINKS + "?min_share=" + share), 400, "bad-request")
+            Rest.problem(send(ADMIN, LINKS + "?min_share=" + share), 400, "bad-request")
                 .path("detail")
                 .asText())
         .contains("a share from 0 to 1");
@@ -183,8 +183,8 @@ class LinksTest {
   @Test
   void aTokenSeesTheLinksOfItsOwnQueries() throws Exception {
     assertThat(links(WEB, LINKS)).containsExactly("leaf1:2 (leaf2) max share 0.125 of web-1 at 1");
-    String unknown = ask(WEB, LINKS + "/leaf1/9").body();
-    assertThat(ask(WEB, LINKS + "/leaf1/10").body()).isEqualTo(unknown.replace("9", "10"));
+    String unknown = send(WEB, LINKS + "/leaf1/9").body();
+    assertThat(send(WEB, LINKS + "/leaf1/10").body()).isEqualTo(unknown.replace("9", "10"));
   }
 
   private static String command(String... arguments) {

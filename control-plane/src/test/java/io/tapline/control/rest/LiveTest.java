@@ -27,7 +27,7 @@ class LiveTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root"));
   private static final Path MONITOR = ROOT.resolve("build/bin/tapline-monitor");
   private static final Path CAPTURE = ROOT.resolve("testbed/captures/http_small.pcap.zst");
-  private static final Duration SOON = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static EmbeddedPipeline pipeline;
 
   @BeforeAll
@@ -62,7 +62,7 @@ class LiveTest {
   private static void awaitState(Rest rest, String location, String state) throws Exception {
     Await.until(
         location + " is " + state,
-        SOON,
+        TIMEOUT,
         () -> {
           JsonNode query = Rest.json(rest.get(location));
           assertThat(query.path("error").asText()).isEmpty();
@@ -118,8 +118,8 @@ class LiveTest {
       Rest rest = new Rest(server.port());
       String location = submit(rest);
       awaitState(rest, location, "running");
-      HttpResponse<String> asked = rest.delete(location);
-      assertThat(asked.statusCode()).isEqualTo(202);
+      HttpResponse<String> response = rest.delete(location);
+      assertThat(response.statusCode()).isEqualTo(202);
       assertThat(rest.delete(location).statusCode()).isIn(202, 204);
       awaitState(rest, location, "stopped");
       assertThat(rest.delete(location).statusCode()).isEqualTo(204);

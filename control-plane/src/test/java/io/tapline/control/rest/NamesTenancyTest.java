@@ -72,7 +72,7 @@ class NamesTenancyTest {
     drill.close();
   }
 
-  private static HttpResponse<String> ask(String token, String path, String body) throws Exception {
+  private static HttpResponse<String> send(String token, String path, String body) throws Exception {
     return stored.rest.send(
         stored
             .rest
@@ -95,31 +95,31 @@ class NamesTenancyTest {
         "FROM %s TO *:80",
         "TO web-1 WHERE url != a AND src_ip = %s",
       })
-  void aNameBeyondIsAnsweredAsOneThatNeverWas(String fromTo) throws Exception {
+  void hidesWhetherForeignNamesExist(String fromTo) throws Exception {
     for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
-      HttpResponse<String> beyond = ask(WEB, path, query(fromTo.formatted("client-1")));
-      HttpResponse<String> never = ask(WEB, path, query(fromTo.formatted("client-9")));
-      Rest.problem(beyond, 400, "query-rejected");
-      assertThat(beyond.body()).isEqualTo(never.body().replace("client-9", "client-1"));
-      assertThat(beyond.body()).doesNotContain("10.0.3.7", "www-2", "10.0.9.6");
-      assertThat(beyond.headers().map().keySet()).isEqualTo(never.headers().map().keySet());
+      HttpResponse<String> foreign = send(WEB, path, query(fromTo.formatted("client-1")));
+      HttpResponse<String> never = send(WEB, path, query(fromTo.formatted("client-9")));
+      Rest.problem(foreign, 400, "query-rejected");
+      assertThat(foreign.body()).isEqualTo(never.body().replace("client-9", "client-1"));
+      assertThat(foreign.body()).doesNotContain("10.0.3.7", "www-2", "10.0.9.6");
+      assertThat(foreign.headers().map().keySet()).isEqualTo(never.headers().map().keySet());
     }
   }
 
   @Test
   void namedQueriesRevealNothingAboutTheirContents() throws Exception {
-    HttpResponse<String> beyond = ask(WEB, "/api/v1/explain", "USE spying");
-    HttpResponse<String> never = ask(WEB, "/api/v1/explain", "USE dreaming");
-    assertThat(Rest.problem(beyond, 400, "query-rejected").path("detail").asText())
+    HttpResponse<String> foreign = send(WEB, "/api/v1/explain", "USE spying");
+    HttpResponse<String> never = send(WEB, "/api/v1/explain", "USE dreaming");
+    assertThat(Rest.problem(foreign, 400, "query-rejected").path("detail").asText())
         .isEqualTo("in the query 'spying': it names something unknown or outside your subnets");
     assertThat(Rest.problem(never, 400, "query-rejected").path("detail").asText())
         .isEqualTo("in the query 'dreaming': it names something unknown or outside your subnets");
-    assertThat(beyond.body() + never.body()).doesNotContain("client-");
+    assertThat(foreign.body() + never.body()).doesNotContain("client-");
   }
 
   @Test
   void addressesOutsideTheTenantsScopeAreNamed() throws Exception {
-    HttpResponse<String> answer = ask(WEB, "/api/v1/explain", query("FROM * TO 10.0.3.7:80"));
+    HttpResponse<String> answer = send(WEB, "/api/v1/explain", query("FROM * TO 10.0.3.7:80"));
     assertThat(Rest.problem(answer, 400, "query-rejected").path("detail").asText())
         .isEqualTo("10.0.3.7:80 is outside your subnets");
     assertThat(answer.body()).contains("10.0.2.0/24").doesNotContain("client-1");
@@ -129,12 +129,12 @@ class NamesTenancyTest {
   @Test
   void aPlanShowsTheNetworkToAuthorizedCallers() throws Exception {
     String text = query("FROM 10.0.3.7 TO web-1:80");
-    JsonNode own = Rest.json(ask(WEB, "/api/v1/explain", text));
+    JsonNode own = Rest.json(send(WEB, "/api/v1/explain", text));
     assertThat(own.path("plan").path("match").path("to").get(0).path("host").asText())
         .isEqualTo("web-1");
     assertThat(own.toString()).doesNotContain("client-1", "leaf", "www-2");
     assertThat(own.has("placement")).isFalse();
-    JsonNode all = Rest.json(ask(ADMIN, "/api/v1/explain", text));
+    JsonNode all = Rest.json(send(ADMIN, "/api/v1/explain", text));
     assertThat(all.path("text").asText()).contains("leaf1", "monitors");
     assertThat(all.path("placement").path("monitors")).isNotEmpty();
   }
@@ -151,7 +151,7 @@ class NamesTenancyTest {
   void foreignTopicsAreForbiddenWithoutALookup(String topic) throws Exception {
     String text = "PARSE http_get TO web-1 PROCESS (trigger: topic=%s)".formatted(topic);
     for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
-      JsonNode problem = Rest.problem(ask(WEB, path, text), 400, "query-rejected");
+      JsonNode problem = Rest.problem(send(WEB, path, text), 400, "query-rejected");
       JsonNode error = problem.path("errors").get(0);
       assertThat(error.path("code").asText()).isEqualTo("forbidden");
       assertThat(error.path("message").asText()).contains("'" + topic + "'");
@@ -164,7 +164,7 @@ class NamesTenancyTest {
   void aNamedQueryGivesNoAccessToTopicsOfOthers() throws Exception {
     for (String token : List.of(WEB, ADMIN)) {
       JsonNode problem =
-          Rest.problem(ask(token, "/api/v1/queries", "USE paging"), 400, "query-rejected");
+          Rest.problem(send(token, "/api/v1/queries", "USE paging"), 400, "query-rejected");
       assertThat(problem.path("errors").get(0).path("code").asText()).isEqualTo("forbidden");
       assertThat(problem.path("detail").asText()).contains("tapline.tuples.db-1");
     }
@@ -186,7 +186,7 @@ class NamesTenancyTest {
   void webhooksThatAreNotListedAreRefused(String url, String code) throws Exception {
     String text = "PARSE http_get TO web-1 PROCESS (trigger: webhook=\"%s\")".formatted(url);
     for (String token : List.of(WEB, ADMIN)) {
-      JsonNode problem = Rest.problem(ask(token, "/api/v1/queries", text), 400, "query-rejected");
+      JsonNode problem = Rest.problem(send(token, "/api/v1/queries", text), 400, "query-rejected");
       assertThat(problem.path("errors").get(0).path("code").asText()).isEqualTo(code);
     }
   }
@@ -195,7 +195,7 @@ class NamesTenancyTest {
   void explainShowsWebhooks() throws Exception {
     JsonNode explained =
         Rest.json(
-            ask(
+            send(
                 WEB,
                 "/api/v1/explain",
                 "PARSE http_get TO web-1 PROCESS (trigger: webhook=\"https://OPS.example/a\")"));
@@ -206,9 +206,9 @@ class NamesTenancyTest {
   }
 
   @Test
-  void withoutKafkaTheExistenceOfATopicIsUnknown() throws Exception {
+  void cannotCheckTopicsWithoutKafka() throws Exception {
     String text = "PARSE http_get TO web-1 PROCESS (trigger: topic=alerts.web.slow)";
-    JsonNode problem = Rest.problem(ask(WEB, "/api/v1/explain", text), 503, "unavailable");
+    JsonNode problem = Rest.problem(send(WEB, "/api/v1/explain", text), 503, "unavailable");
     assertThat(problem.path("detail").asText())
         .contains("Kafka does not answer", "'alerts.web.slow'")
         .doesNotContain("127.0.0.1");
@@ -218,17 +218,17 @@ class NamesTenancyTest {
   void nodesOfOthersLookLikeUnknownOnes() throws Exception {
     for (String path : List.of("/api/v1/drilldown", "/api/v1/watches")) {
       String body = "{\"filter\": \"\", \"nodes\": [\"%s\"]}";
-      HttpResponse<String> beyond = ask(WEB, path, body.formatted("client-1"));
-      HttpResponse<String> never = ask(WEB, path, body.formatted("client-9"));
-      Rest.problem(beyond, 404, "not-found");
-      assertThat(beyond.body())
+      HttpResponse<String> foreign = send(WEB, path, body.formatted("client-1"));
+      HttpResponse<String> never = send(WEB, path, body.formatted("client-9"));
+      Rest.problem(foreign, 404, "not-found");
+      assertThat(foreign.body())
           .isEqualTo(never.body().replace("client-9", "client-1"))
           .contains("known: [web-1, www-2, tap]");
-      assertThat(ask(ADMIN, path, body.formatted("client-9")).body()).contains("client-1");
+      assertThat(send(ADMIN, path, body.formatted("client-9")).body()).contains("client-1");
     }
-    HttpResponse<String> own = ask(WEB, "/api/v1/drilldown", "{\"filter\": \"\"}");
+    HttpResponse<String> own = send(WEB, "/api/v1/drilldown", "{\"filter\": \"\"}");
     assertThat(own.body()).contains("web-1").doesNotContain("client-1", "10.0.9.6", "10.0.3.7");
-    HttpResponse<String> watch = ask(WEB, "/api/v1/watches", "{\"filter\": \"\"}");
+    HttpResponse<String> watch = send(WEB, "/api/v1/watches", "{\"filter\": \"\"}");
     assertThat(watch.statusCode()).as(watch.body()).isEqualTo(201);
   }
 }

@@ -79,14 +79,14 @@ class QueuesTest {
     }
   }
 
-  private static HttpResponse<String> ask(String token, String path) throws Exception {
+  private static HttpResponse<String> send(String token, String path) throws Exception {
     return stored.rest.send(
         stored.rest.request(path).header("Authorization", "Bearer " + token).GET());
   }
 
   private static List<String> queues(String token, String span) throws Exception {
     List<String> texts = new ArrayList<>();
-    for (JsonNode queue : Rest.json(ask(token, QUEUES + span)).path("queues")) {
+    for (JsonNode queue : Rest.json(send(token, QUEUES + span)).path("queues")) {
       List<String> queries = new ArrayList<>();
       queue.path("queries").forEach(query -> queries.add(query.asText()));
       texts.add(
@@ -127,7 +127,7 @@ class QueuesTest {
   @ValueSource(strings = {"from_ns=-1", "to_ns=now", "from_ns=9999999999999999999", "to_ns="})
   void wrongTimesAreErrors(String span) throws Exception {
     assertThat(
-            Rest.problem(ask(ADMIN, QUEUES + "?" + span), 400, "bad-request")
+            Rest.problem(send(ADMIN, QUEUES + "?" + span), 400, "bad-request")
                 .path("detail")
                 .asText())
         .contains("nanoseconds since the epoch");
@@ -135,18 +135,18 @@ class QueuesTest {
 
   @Test
   void theBurstsOfAQueueAreFoundByItsNeighbourToo() throws Exception {
-    JsonNode byPort = Rest.json(ask(ADMIN, QUEUES + "/leaf1/2"));
-    assertThat(byPort).isEqualTo(Rest.json(ask(ADMIN, QUEUES + "/leaf1/leaf2")));
+    JsonNode byPort = Rest.json(send(ADMIN, QUEUES + "/leaf1/2"));
+    assertThat(byPort).isEqualTo(Rest.json(send(ADMIN, QUEUES + "/leaf1/leaf2")));
     assertThat(byPort.path("bursts")).hasSize(3);
     assertThat(byPort.path("bursts").get(0).path("culprits").get(0).path("source").asText())
         .isEqualTo("10.0.2.5:1");
-    Rest.problem(ask(ADMIN, QUEUES + "/leaf1/9"), 400, "drill-rejected");
+    Rest.problem(send(ADMIN, QUEUES + "/leaf1/9"), 400, "drill-rejected");
   }
 
   @Test
   void aQueueThatPacketsReportNeedNotBeInTheNetwork() throws Exception {
-    assertThat(Rest.json(ask(ADMIN, QUEUES + "/300/1.0")).path("bursts")).hasSize(1);
-    Rest.problem(ask(ADMIN, QUEUES + "/leaf3/1"), 400, "drill-rejected");
+    assertThat(Rest.json(send(ADMIN, QUEUES + "/300/1.0")).path("bursts")).hasSize(1);
+    Rest.problem(send(ADMIN, QUEUES + "/leaf3/1"), 400, "drill-rejected");
   }
 
   @Test
@@ -155,7 +155,7 @@ class QueuesTest {
         .containsExactly(
             "leaf1:2 (leaf2) 1 bursts, 700 ns, 7 victims, 1 lost, by web-1",
             "leaf2:1 (leaf1) 0 bursts, -1 ns, 0 victims, 0 lost, by web-2");
-    assertThat(Rest.json(ask(WEB, QUEUES + "/leaf1/2")).path("bursts")).hasSize(1);
-    Rest.problem(ask(WEB, QUEUES + "/leaf2/2"), 404, "not-found");
+    assertThat(Rest.json(send(WEB, QUEUES + "/leaf1/2")).path("bursts")).hasSize(1);
+    Rest.problem(send(WEB, QUEUES + "/leaf2/2"), 404, "not-found");
   }
 }

@@ -126,10 +126,10 @@ public final class StoredQueries implements AutoCloseable {
   }
 
   /** Writes a failed query. */
-  public void addFailed(String id, String why) {
+  public void addFailed(String id, String reason) {
     add(id, "failed");
     try (Jedis client = redis.client()) {
-      client.hset("tapline:query:" + id, "error", why);
+      client.hset("tapline:query:" + id, "error", reason);
     }
   }
 

@@ -75,7 +75,7 @@ class TriggerTenancyTest {
     node.kill();
   }
 
-  private HttpResponse<String> ask(String token, String method, String path, String body)
+  private HttpResponse<String> call(String token, String method, String path, String body)
       throws Exception {
     return stored.rest.send(
         stored
@@ -90,19 +90,19 @@ class TriggerTenancyTest {
     String watch =
         "{\"filter\": \"%s\", \"group_by\": [\"%s\"], \"when\": \"COUNT > %d\"}"
             .formatted(filter, group, threshold);
-    HttpResponse<String> answer = ask(token, "POST", "/api/v1/watches", watch);
+    HttpResponse<String> answer = call(token, "POST", "/api/v1/watches", watch);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
     return Rest.json(answer).path("id").asText();
   }
 
   private List<JsonNode> alerts(String token) throws Exception {
     List<JsonNode> alerts = new ArrayList<>();
-    Rest.json(ask(token, "GET", "/api/v1/alerts", "")).path("alerts").forEach(alerts::add);
+    Rest.json(call(token, "GET", "/api/v1/alerts", "")).path("alerts").forEach(alerts::add);
     return alerts;
   }
 
   private JsonNode evaluation(String token, String watch) throws Exception {
-    for (JsonNode each : Rest.json(ask(token, "GET", "/api/v1/watches", "")).path("watches")) {
+    for (JsonNode each : Rest.json(call(token, "GET", "/api/v1/watches", "")).path("watches")) {
       if (each.path("id").asText().equals(watch)) {
         return each.path("evaluation").path(0);
       }
@@ -183,12 +183,12 @@ class TriggerTenancyTest {
     for (String to : List.of("192.0.2.2", "10.0.0.0/7", "*")) {
       String body = "{\"query\": \"%s\"}".formatted(query.formatted(to).replace("\"", "\\\""));
       JsonNode problem =
-          Rest.problem(ask(FLOOD, "POST", "/api/v1/explain", body), 400, "query-rejected");
+          Rest.problem(call(FLOOD, "POST", "/api/v1/explain", body), 400, "query-rejected");
       assertThat(problem.toString()).as(to).contains("\"forbidden\"");
     }
     String own =
         "{\"query\": \"%s\"}".formatted(query.formatted("10.1.0.0/16").replace("\"", "\\\""));
-    HttpResponse<String> explained = ask(FLOOD, "POST", "/api/v1/explain", own);
+    HttpResponse<String> explained = call(FLOOD, "POST", "/api/v1/explain", own);
     assertThat(explained.statusCode()).as(explained.body()).isEqualTo(200);
   }
 }

@@ -34,7 +34,7 @@ class TrustedProxiesTest {
         "10.1.0.7 | 192.0.2.5, | 10.1.0.7",
         "10.1.0.7 | 192.0.2.5, 300.1.1.1, 10.1.0.9 | 10.1.0.9",
       })
-  void entriesAreBelievedAsFarAsTrustGoes(String peer, String header, String client) {
+  void trustsEntriesUpToTheFirstUntrustedProxy(String peer, String header, String client) {
     assertThat(FRONTS.client(peer, List.of(header))).isEqualTo(client);
   }
 

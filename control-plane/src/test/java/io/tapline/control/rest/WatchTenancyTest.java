@@ -89,7 +89,7 @@ class WatchTenancyTest {
         .formatted(tenant, role, more, Token.hash(secret));
   }
 
-  private HttpResponse<String> ask(String token, String method, String path, String body)
+  private HttpResponse<String> send(String token, String method, String path, String body)
       throws Exception {
     return stored.rest.send(
         stored
@@ -101,7 +101,7 @@ class WatchTenancyTest {
   }
 
   private HttpResponse<String> add(String token, String watch) throws Exception {
-    return ask(token, "POST", "/api/v1/watches", watch);
+    return send(token, "POST", "/api/v1/watches", watch);
   }
 
   private String added(String token, String watch) throws Exception {
@@ -111,12 +111,12 @@ class WatchTenancyTest {
   }
 
   private JsonNode listed(String token) throws Exception {
-    return Rest.json(ask(token, "GET", "/api/v1/watches", ""));
+    return Rest.json(send(token, "GET", "/api/v1/watches", ""));
   }
 
   private List<JsonNode> alerts(String token) throws Exception {
     List<JsonNode> alerts = new ArrayList<>();
-    Rest.json(ask(token, "GET", "/api/v1/alerts", "")).path("alerts").forEach(alerts::add);
+    Rest.json(send(token, "GET", "/api/v1/alerts", "")).path("alerts").forEach(alerts::add);
     return alerts;
   }
 
@@ -133,7 +133,7 @@ class WatchTenancyTest {
   }
 
   @Test
-  void aListIsAddedAsAWholeOrNotAtAll() throws Exception {
+  void addsAllWatchesOfAListOrNone() throws Exception {
     List<String> before = listed(OPS).path("watches").findValuesAsText("id");
     for (String wrong :
         List.of(
@@ -160,25 +160,25 @@ class WatchTenancyTest {
     assertThat(added.path("watches").get(1).path("when").asText()).startsWith("COUNT > ");
     assertThat(listed(OPS).path("watches").findValuesAsText("id")).containsAll(names);
     for (String name : names) {
-      assertThat(ask(OPS, "DELETE", "/api/v1/watches/" + name, "").statusCode()).isEqualTo(204);
+      assertThat(send(OPS, "DELETE", "/api/v1/watches/" + name, "").statusCode()).isEqualTo(204);
     }
   }
 
   @Test
   void watchesOfOthersAreInvisible() throws Exception {
     JsonNode paths = Rest.json(stored.rest.get("/openapi.json")).path("paths");
-    int asked = 0;
+    int requests = 0;
     for (Map.Entry<String, JsonNode> path : paths.properties()) {
       if (path.getValue().has("get")) {
-        String body = ask(DB, "GET", path.getKey().replaceAll("\\{[^}]*}", webs), "").body();
+        String body = send(DB, "GET", path.getKey().replaceAll("\\{[^}]*}", webs), "").body();
         String echo = webs + ":" + webs;
         assertThat(body.replace("/" + webs, "").replace("no query " + webs, "").replace(echo, ""))
             .as(path.getKey())
             .doesNotContain(webs);
-        asked++;
+        requests++;
       }
     }
-    assertThat(asked).isGreaterThan(10);
+    assertThat(requests).isGreaterThan(10);
     for (String body :
         List.of(
             "{\"filter\": \"bytes < " + webs + "\"}",
@@ -221,7 +221,7 @@ class WatchTenancyTest {
   }
 
   private HttpResponse<String> drill(String token, String filter, String more) throws Exception {
-    return ask(token, "POST", "/api/v1/drilldown", "{\"filter\": \"" + filter + "\"" + more + "}");
+    return send(token, "POST", "/api/v1/drilldown", "{\"filter\": \"" + filter + "\"" + more + "}");
   }
 
   @Test
@@ -286,7 +286,7 @@ class WatchTenancyTest {
   }
 
   private HttpResponse<String> drillAlert(String token, String id, String more) throws Exception {
-    return ask(token, "POST", "/api/v1/drilldown", "{\"alert\": \"%s\"%s}".formatted(id, more));
+    return send(token, "POST", "/api/v1/drilldown", "{\"alert\": \"%s\"%s}".formatted(id, more));
   }
 
   private int rows(String token, String filter) throws Exception {
@@ -299,14 +299,14 @@ class WatchTenancyTest {
   void tenantsCantEndEachOthersWatches() throws Exception {
     String path = "/api/v1/watches/";
     String never = "watch_1";
-    HttpResponse<String> refused = ask(DB, "DELETE", path + webs, "");
+    HttpResponse<String> refused = send(DB, "DELETE", path + webs, "");
     Rest.problem(refused, 404, "not-found");
     assertThat(refused.body().replace(webs, never))
-        .isEqualTo(ask(DB, "DELETE", path + never, "").body());
-    Rest.problem(ask(WEB_VIEWER, "DELETE", path + webs, ""), 403, "forbidden");
+        .isEqualTo(send(DB, "DELETE", path + never, "").body());
+    Rest.problem(send(WEB_VIEWER, "DELETE", path + webs, ""), 403, "forbidden");
     assertThat(listed(WEB).toString()).contains(webs);
     String more = added(WEB, QUIET);
-    assertThat(ask(OPS, "DELETE", path + more, "").statusCode()).isEqualTo(204);
+    assertThat(send(OPS, "DELETE", path + more, "").statusCode()).isEqualTo(204);
   }
 
   @Test
@@ -316,7 +316,7 @@ class WatchTenancyTest {
       assertThat(watchesOf(own)).containsExactly(token.equals(DB) ? dbs : webs);
       assertThat(own.stream().map(alert -> alert.path("number").asLong()))
           .containsExactlyElementsOf(LongStream.rangeClosed(1, own.size()).boxed().toList());
-      String after = ask(token, "GET", "/api/v1/alerts?after=" + own.size(), "").body();
+      String after = send(token, "GET", "/api/v1/alerts?after=" + own.size(), "").body();
       assertThat(after).isEqualTo("{\"alerts\":[]}");
     }
     List<JsonNode> all = alerts(OPS);
@@ -332,6 +332,6 @@ class WatchTenancyTest {
     JsonNode problem = Rest.problem(add(DB, QUIET), 429, "too-many-watches");
     assertThat(problem.path("detail").asText()).contains("db has 1 watches");
     String more = added(WEB, QUIET);
-    assertThat(ask(WEB, "DELETE", "/api/v1/watches/" + more, "").statusCode()).isEqualTo(204);
+    assertThat(send(WEB, "DELETE", "/api/v1/watches/" + more, "").statusCode()).isEqualTo(204);
   }
 }

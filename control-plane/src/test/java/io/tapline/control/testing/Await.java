@@ -7,12 +7,12 @@ import java.util.concurrent.Callable;
 public final class Await {
   private Await() {}
 
-  public static void until(String what, Duration most, Callable<Boolean> condition)
+  public static void until(String description, Duration timeout, Callable<Boolean> condition)
       throws Exception {
-    long deadline = System.nanoTime() + most.toNanos();
+    long deadline = System.nanoTime() + timeout.toNanos();
     while (!condition.call()) {
       if (System.nanoTime() > deadline) {
-        throw new AssertionError("not within " + most.toSeconds() + " s: " + what);
+        throw new AssertionError("not within " + timeout.toSeconds() + " s: " + description);
       }
       Thread.sleep(10);
     }

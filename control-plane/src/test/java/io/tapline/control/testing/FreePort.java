@@ -13,7 +13,7 @@ public final class FreePort {
   /** The start of Linux's default net.ipv4.ip_local_port_range. */
   private static final int EPHEMERAL_PORTS = 32_768;
 
-  private static final int MOST_ATTEMPTS = 100;
+  private static final int MAX_ATTEMPTS = 100;
 
   private FreePort() {}
 
@@ -22,7 +22,7 @@ public final class FreePort {
    * request any, so it is not taken by chance before the caller listens on it.
    */
   public static int any() throws IOException {
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       int port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, EPHEMERAL_PORTS);
       try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();

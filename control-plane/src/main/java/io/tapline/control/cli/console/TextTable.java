@@ -88,9 +88,9 @@ public final class TextTable {
   }
 
   /** Narrows columns of text until the table fits; returns how many columns fit. */
-  private int fit(int[] widths, int most) {
+  private int fit(int[] widths, int max) {
     int shown = widths.length;
-    while (width > 0 && total(widths, shown) > most && shown > 1) {
+    while (width > 0 && total(widths, shown) > max && shown > 1) {
       int widest = widestText(widths, shown);
       if (widest < 0) {
         shown--;

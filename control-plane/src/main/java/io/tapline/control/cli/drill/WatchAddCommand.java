@@ -146,10 +146,10 @@ final class WatchAddCommand implements Callable<Integer> {
 
   /** The options of one watch, and its filter, have no meaning with a file. */
   private void requireNoOther() {
-    ParseResult given = spec.commandLine().getParseResult();
+    ParseResult parsed = spec.commandLine().getParseResult();
     boolean more =
-        given.hasMatchedPositional(0)
-            || given.matchedOptions().stream()
+        parsed.hasMatchedPositional(0)
+            || parsed.matchedOptions().stream()
                 .anyMatch(option -> ONE_WATCH.contains(option.longestName()));
     if (more) {
       throw new UsageException(

@@ -23,7 +23,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
   private static final long RECONNECT_MS = 500;
 
   /** Maximum number of alerts that are recognised, more than a server keeps. */
-  private static final int MOST_PRINTED = 100_000;
+  private static final int MAX_PRINTED = 100_000;
 
   private final Console console;
   private final Set<String> printed =
@@ -33,7 +33,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
 
             @Override
             protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
-              return size() > MOST_PRINTED;
+              return size() > MAX_PRINTED;
             }
           });
 

@@ -11,9 +11,9 @@ import picocli.CommandLine.Option;
 /** Options for the agents that a server accepts. */
 public final class AgentOptions {
   /** Minimum grace period: a lease is renewed or lost within three seconds. */
-  private static final Duration LEAST_GRACE = Duration.ofSeconds(5);
+  private static final Duration MIN_GRACE = Duration.ofSeconds(5);
 
-  private static final Duration MOST_GRACE = Duration.ofDays(1);
+  private static final Duration MAX_GRACE = Duration.ofDays(1);
 
   @Option(
       names = "--agents-tls-certificate",
@@ -52,7 +52,7 @@ public final class AgentOptions {
    */
   public Duration grace() {
     Duration value = Duration.ofNanos(Moment.duration("--agents-grace", grace));
-    if (value.compareTo(LEAST_GRACE) < 0 || value.compareTo(MOST_GRACE) > 0) {
+    if (value.compareTo(MIN_GRACE) < 0 || value.compareTo(MAX_GRACE) > 0) {
       throw new UsageException("--agents-grace " + grace + ": 5s to 24h");
     }
     return value;

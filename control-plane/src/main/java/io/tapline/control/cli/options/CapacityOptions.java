@@ -6,7 +6,7 @@ import picocli.CommandLine.Option;
 
 /** Options that limit a server's load. */
 public final class CapacityOptions {
-  private static final int USUALLY_MOST = 100;
+  private static final int DEFAULT_MAX_QUERIES = 100;
 
   /** Maximum heap use of a small query, including what Kafka and Flink keep for it. */
   private static final long HEAP_PER_QUERY = 6L << 20;
@@ -19,15 +19,15 @@ public final class CapacityOptions {
       paramLabel = "N",
       description =
           "Max queries at the same time; more are rejected. Default: one for each 6 MiB of the heap beyond 256 MiB, at least 12 and at most 100; 12 with --pcap, where each has a separate monitor.")
-  private Integer mostQueries;
+  private Integer maxQueries;
 
   /** Throws usage errors before anything is started. */
   public void check() {
     long heap = Runtime.getRuntime().maxMemory();
-    if (mostQueries != null && (mostQueries < 1 || mostQueries > mostThatFit(heap))) {
+    if (maxQueries != null && (maxQueries < 1 || maxQueries > maxQueriesFor(heap))) {
       throw new UsageException(
           "--most-queries %d: give 1 to %d; more need a larger heap than %d MiB, as with TAPLINE_JAVA_OPTS=-Xmx4g"
-              .formatted(mostQueries, mostThatFit(heap), heap >> 20));
+              .formatted(maxQueries, maxQueriesFor(heap), heap >> 20));
     }
   }
 
@@ -36,9 +36,9 @@ public final class CapacityOptions {
    *
    * @param files true if each query reads files, with a separate monitor
    */
-  public int mostQueries(boolean files) {
-    if (mostQueries != null) {
-      return mostQueries;
+  public int maxQueries(boolean files) {
+    if (maxQueries != null) {
+      return maxQueries;
     }
     int few = EmbeddedOptions.FEW_QUERIES;
     return files ? few : usual(Runtime.getRuntime().maxMemory());
@@ -47,14 +47,14 @@ public final class CapacityOptions {
   /** Returns the default. */
   static int usual(long heapBytes) {
     long carried = (heapBytes - OWN_HEAP) / HEAP_PER_QUERY;
-    return (int) Math.min(USUALLY_MOST, Math.max(EmbeddedOptions.FEW_QUERIES, carried));
+    return (int) Math.min(DEFAULT_MAX_QUERIES, Math.max(EmbeddedOptions.FEW_QUERIES, carried));
   }
 
   /**
    * Returns the maximum that fits into the heap: tiny queries take less of it, but as much network
    * memory, which is at most as large.
    */
-  static int mostThatFit(long heapBytes) {
+  static int maxQueriesFor(long heapBytes) {
     return (int) Math.max(EmbeddedOptions.FEW_QUERIES, heapBytes / (2 * HEAP_PER_QUERY / 3));
   }
 }

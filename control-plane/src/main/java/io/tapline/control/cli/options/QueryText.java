@@ -17,7 +17,7 @@ public final class QueryText {
   /** The description in the options' help. */
   public static final String HELP = "The query; @FILE reads it from a file, - from standard input.";
 
-  private static final int MOST_BYTES = 1 << 16;
+  private static final int MAX_BYTES = 1 << 16;
 
   private QueryText() {}
 
@@ -42,10 +42,10 @@ public final class QueryText {
 
   private static String read(InputStream stream, String place) {
     try {
-      byte[] bytes = stream.readNBytes(MOST_BYTES + 1);
-      if (bytes.length > MOST_BYTES) {
+      byte[] bytes = stream.readNBytes(MAX_BYTES + 1);
+      if (bytes.length > MAX_BYTES) {
         throw new UsageException(
-            "the query in " + place + " is longer than " + MOST_BYTES + " bytes");
+            "the query in " + place + " is longer than " + MAX_BYTES + " bytes");
       }
       return new String(bytes, StandardCharsets.UTF_8);
     } catch (IOException e) {

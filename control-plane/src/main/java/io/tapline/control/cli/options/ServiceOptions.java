@@ -309,7 +309,7 @@ public final class ServiceOptions {
    * @param installation installation with its plug-ins
    * @param network network of the inventory, in which queries are placed
    * @param hashKeys hash keys of the monitors that it starts
-   * @param mostQueries maximum number of queries that run at once
+   * @param maxQueries maximum number of queries that run at once
    */
   public EmbeddedOptions pipeline(
       Console console,
@@ -317,7 +317,7 @@ public final class ServiceOptions {
       Inventory inventory,
       Optional<Network> network,
       HashKeys hashKeys,
-      int mostQueries)
+      int maxQueries)
       throws PipelineException {
     Catalogue catalogue = installation.catalogue();
     Installation.requireTexts(inventory, catalogue);
@@ -340,7 +340,7 @@ public final class ServiceOptions {
         topics(),
         hashKeys,
         jobKey(console),
-        mostQueries);
+        maxQueries);
   }
 
   /**

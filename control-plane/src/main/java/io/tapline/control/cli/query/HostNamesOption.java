@@ -19,6 +19,6 @@ final class HostNamesOption {
    * @throws io.tapline.control.cli.console.CommandException if the file is not an inventory
    */
   HostNames names() {
-    return HostNames.beside(Installation.inventory(inventoryFile));
+    return HostNames.withInventory(Installation.inventory(inventoryFile));
   }
 }

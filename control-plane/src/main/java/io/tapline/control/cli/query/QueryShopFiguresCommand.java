@@ -24,7 +24,7 @@ import picocli.CommandLine.Option;
         "Writes Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from two queries over the web shop of testbed/three_tier.")
 final class QueryShopFiguresCommand implements Callable<Integer> {
   /** The shop has seven pairs of connected hosts. */
-  private static final int MOST_ROWS = 100;
+  private static final int MAX_ROWS = 100;
 
   @Option(
       names = "--times",
@@ -76,7 +76,7 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
   }
 
   private static JsonNode rows(ApiClient client, String id) {
-    String latest = "/results?processor=0&limit=" + MOST_ROWS;
+    String latest = "/results?processor=0&limit=" + MAX_ROWS;
     JsonNode rows = ofLastWindow(client.get(ApiClient.query(id, latest)).path("rows"));
     if (rows.isEmpty()) {
       throw new CommandException(id + " has no results yet: they arrive when the query ends");

@@ -51,9 +51,9 @@ final class QueryShowCommand implements Callable<Integer> {
     return 0;
   }
 
-  private void time(String what, JsonNode ns) {
+  private void time(String label, JsonNode ns) {
     if (ns.asLong() > 0) {
-      console.line("%-9s %s UTC".formatted(what, ResultTables.dayAndTime(ns.asLong())));
+      console.line("%-9s %s UTC".formatted(label, ResultTables.dayAndTime(ns.asLong())));
     }
   }
 }

@@ -143,7 +143,7 @@ public final class ReplicateCommand implements Callable<Integer> {
       } catch (TimeoutException notYet) {
         long silentNs = System.nanoTime() - heardNs.get();
         if (silentNs > quietNs) {
-          manager.lookAtNothing(silentNs);
+          manager.updateWithoutCounts(silentNs);
         }
       } catch (ExecutionException e) {
         throw e.getCause() instanceof Exception cause ? cause : e;

@@ -132,8 +132,8 @@ public final class ConfigurationPage {
     if (!variable.matches()) {
       return type(argument).equals("switch") && text.equals("false") ? "" : code(text);
     }
-    String otherwise = variable.group(2);
-    return code("$" + variable.group(1)) + (otherwise == null ? "" : ", " + code(otherwise));
+    String defaultValue = variable.group(2);
+    return code("$" + variable.group(1)) + (defaultValue == null ? "" : ", " + code(defaultValue));
   }
 
   /** Returns the description of an option without the sentence that repeats the default. */

@@ -9,10 +9,10 @@ import java.util.Locale;
 
 /**
  * Prints events as they arrive: as JSON lines for programs, or one line per event for people, who
- * get at most {@link #MOST_LINES} a second and then a line with the number of the others.
+ * get at most {@link #MAX_LINES} a second and then a line with the number of the others.
  */
 public final class EventPrinter {
-  static final int MOST_LINES = 20;
+  static final int MAX_LINES = 20;
 
   private static final long SECOND_NS = 1_000_000_000L;
   private static final DateTimeFormatter TIME =
@@ -50,7 +50,7 @@ public final class EventPrinter {
       end();
       lines = 0;
     }
-    if (lines == MOST_LINES) {
+    if (lines == MAX_LINES) {
       more++;
       return;
     }

@@ -31,7 +31,7 @@ public final class HostNames {
   }
 
   /** Returns names like "app1 10.20.0.21". */
-  public static HostNames beside(Inventory inventory) {
+  public static HostNames withInventory(Inventory inventory) {
     return new HostNames(inventory, true);
   }
 

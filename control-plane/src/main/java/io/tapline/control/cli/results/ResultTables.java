@@ -31,7 +31,7 @@ public final class ResultTables {
 
   private static final List<String> ALERT = List.of("alert", "severity", "since");
   private static final List<String> SPREAD = List.of("p50", "p95", "p99", "min", "max");
-  private static final List<String> BESIDE = List.of("unanswered", "half_seen", "absent");
+  private static final List<String> EXTRA_FIELDS = List.of("unanswered", "half_seen", "absent");
   private static final DateTimeFormatter DAY = format("uuuu-MM-dd");
   private static final DateTimeFormatter SECONDS = format("HH:mm:ss");
   private static final DateTimeFormatter TIME = format("HH:mm:ss.SSS");
@@ -134,7 +134,7 @@ public final class ResultTables {
             bounded(window),
             quantity(window),
             valueName(window),
-            beside(window));
+            extras(window));
     TextTable table = shown.table(width);
     for (JsonNode row : window.rows()) {
       table.add(shown.row(row, names));
@@ -155,8 +155,8 @@ public final class ResultTables {
   /**
    * Returns the counts, apart from the value, that any row has; tuples without a value are rare.
    */
-  private static List<String> beside(WindowResult window) {
-    return BESIDE.stream()
+  private static List<String> extras(WindowResult window) {
+    return EXTRA_FIELDS.stream()
         .filter(name -> rows(window).anyMatch(row -> row.path(name).asDouble() > 0))
         .toList();
   }
@@ -221,7 +221,7 @@ public final class ResultTables {
       boolean bounded,
       Quantity quantity,
       String value,
-      List<String> beside) {
+      List<String> extras) {
     TextTable table(int width) {
       List<Column> columns = new ArrayList<>();
       if (ranked) {
@@ -243,7 +243,7 @@ public final class ResultTables {
         SPREAD.forEach(name -> columns.add(new Column(quantity.header(name), Kind.NUMBER)));
       }
       details.forEach(name -> columns.add(new Column(detailHeader(name), Kind.NUMBER)));
-      beside.forEach(name -> columns.add(new Column(name.replace('_', ' '), Kind.NUMBER)));
+      extras.forEach(name -> columns.add(new Column(name.replace('_', ' '), Kind.NUMBER)));
       return new TextTable(columns, width);
     }
 
@@ -282,7 +282,7 @@ public final class ResultTables {
         SPREAD.forEach(name -> cells.add(quantity.text(row.path("distribution").path(name))));
       }
       details.forEach(name -> cells.add(detail(name, row.path("details").path(name))));
-      beside.forEach(name -> cells.add(Numbers.plain(row.path(name))));
+      extras.forEach(name -> cells.add(Numbers.plain(row.path(name))));
       return cells;
     }
   }

@@ -46,11 +46,11 @@ public final class WindowPrinter {
   }
 
   /** Does the same; prints the reason if there is no window. */
-  public void end(String why) {
+  public void end(String reason) {
     snapshots.values().forEach(this::printNow);
     snapshots.clear();
     if (!printed && !json) {
-      console.line("no results: " + why);
+      console.line("no results: " + reason);
     }
   }
 }

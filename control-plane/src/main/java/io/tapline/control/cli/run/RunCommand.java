@@ -124,7 +124,7 @@ public final class RunCommand implements Callable<Integer> {
               console,
               new ResultTables(
                   session.queries().plan(id).orElse(MissingNode.getInstance()),
-                  HostNames.beside(inventory),
+                  HostNames.withInventory(inventory),
                   console.columns()),
               json);
       session.follow(id, printer::print);

@@ -140,7 +140,7 @@ public final class ServerCommand implements Callable<Integer> {
             inventory,
             network,
             HashKeys.KNOWN,
-            capacity.mostQueries(packets.readsFiles())),
+            capacity.maxQueries(packets.readsFiles())),
         keys,
         packets.files(),
         hosts,

@@ -141,7 +141,7 @@ public final class TokenCommand implements Callable<Integer> {
     String secret = Token.newSecret();
     String before = Files.exists(file) ? Files.readString(file) : "";
     String after = right(() -> TokenText.add(before, addition.members(Token.hash(secret))));
-    replace(after, hashes(tokensSoFar(before), Token.hash(secret)));
+    replace(after, hashes(existingTokens(before), Token.hash(secret)));
     console.line(secret);
     console.hint("shown only now; " + file + " keeps its hash");
   }
@@ -149,15 +149,15 @@ public final class TokenCommand implements Callable<Integer> {
   private void revoke(String called) throws IOException {
     String before = text();
     List<Token> all = tokens(before);
-    List<Token> meant = all.stream().filter(token -> token.isCalled(called)).toList();
-    if (meant.size() != 1) {
+    List<Token> matching = all.stream().filter(token -> token.isCalled(called)).toList();
+    if (matching.size() != 1) {
       throw new CommandException(
           "%s: %s token has the ID or name '%s': tapline token --list shows them"
-              .formatted(file, meant.isEmpty() ? "no" : "more than one", called));
+              .formatted(file, matching.isEmpty() ? "no" : "more than one", called));
     }
-    List<Token> kept = all.stream().filter(token -> token != meant.get(0)).toList();
-    replace(TokenText.remove(before, all.indexOf(meant.get(0))), hashes(kept));
-    console.line("revoked " + words(meant.get(0)));
+    List<Token> kept = all.stream().filter(token -> token != matching.get(0)).toList();
+    replace(TokenText.remove(before, all.indexOf(matching.get(0))), hashes(kept));
+    console.line("revoked " + words(matching.get(0)));
   }
 
   private static String words(Token token) {
@@ -208,7 +208,7 @@ public final class TokenCommand implements Callable<Integer> {
   /**
    * Returns the tokens; none if the file has errors, which are reported when the result is checked.
    */
-  private static List<Token> tokensSoFar(String text) {
+  private static List<Token> existingTokens(String text) {
     try {
       return Tokens.read(text).all();
     } catch (IllegalArgumentException e) {

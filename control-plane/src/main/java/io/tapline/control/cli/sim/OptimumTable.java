@@ -1,7 +1,7 @@
 package io.tapline.control.cli.sim;
 
 import io.tapline.control.cli.console.TextTable;
-import io.tapline.sim.placement.OptimumExperiment.Given;
+import io.tapline.sim.placement.OptimumExperiment.Placed;
 import io.tapline.sim.placement.OptimumExperiment.Instance;
 import io.tapline.sim.placement.PlacementExperiment;
 import java.util.Arrays;
@@ -18,7 +18,7 @@ final class OptimumTable {
 
   /** Returns the progress line of one instance. */
   static String line(Instance instance, int count) {
-    Given ours = instance.given().get(OURS);
+    Placed ours = instance.placements().get(OURS);
     return "instance %d of %d: %d flows, %s %.1f with at most %d processes; %s %.1f with %d"
         .formatted(
             instance.number() + 1,
@@ -73,10 +73,10 @@ final class OptimumTable {
             .mapToDouble(i -> i.gapPercent(strategy))
             .average()
             .orElse(0);
-    double traffic = instances.stream().mapToDouble(i -> i.given().get(strategy).weighted()).sum();
+    double traffic = instances.stream().mapToDouble(i -> i.placements().get(strategy).weighted()).sum();
     double optimum = instances.stream().mapToDouble(Instance::bound).sum();
     double processes =
-        instances.stream().mapToInt(i -> i.given().get(strategy).processes()).average().orElse(0);
+        instances.stream().mapToInt(i -> i.placements().get(strategy).processes()).average().orElse(0);
     long fewer = instances.stream().filter(i -> i.moreProcesses(strategy) < 0).count();
     long same = instances.stream().filter(i -> i.moreProcesses(strategy) == 0).count();
     return List.of(
@@ -105,8 +105,8 @@ final class OptimumTable {
         new StringBuilder(
             "instance,flows,most_processes,bound_weighted_bps,proven,strategy,processes,weighted_bps\n");
     for (Instance instance : instances) {
-      for (var each : instance.given().entrySet()) {
-        Given given = each.getValue();
+      for (var each : instance.placements().entrySet()) {
+        Placed placements = each.getValue();
         csv.append(
             "%d,%d,%d,%d,%b,%s,%d,%d\n"
                 .formatted(
@@ -116,8 +116,8 @@ final class OptimumTable {
                     instance.bound(),
                     instance.proven(),
                     each.getKey(),
-                    given.processes(),
-                    given.weighted()));
+                    placements.processes(),
+                    placements.weighted()));
       }
     }
     return csv.toString();

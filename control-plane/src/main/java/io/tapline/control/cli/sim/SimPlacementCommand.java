@@ -237,12 +237,12 @@ final class SimPlacementCommand implements Callable<Integer> {
     node.put("bound_weighted_bps", instance.bound());
     node.put("proven", instance.proven());
     instance
-        .given()
+        .placements()
         .forEach(
-            (strategy, given) ->
+            (strategy, placements) ->
                 node.putObject(strategy)
-                    .put("processes", given.processes())
-                    .put("weighted_bps", given.weighted()));
+                    .put("processes", placements.processes())
+                    .put("weighted_bps", placements.weighted()));
     console.json(node);
   }
 

@@ -180,7 +180,7 @@ public final class TestbedCommand implements Runnable {
       boolean up = state.isPresent() && state.get().complete();
       ObjectNode node = new ObjectMapper().createObjectNode().put("up", up);
       node.putPOJO("settings", state.orElse(null)).putPOJO("processes", testbed.processes());
-      state.ifPresent(there -> node.put("control_address", there.controlAddress()));
+      state.ifPresent(running -> node.put("control_address", running.controlAddress()));
       JsonNode controller = testbed.controllerStatus();
       if (!controller.isMissingNode()) {
         node.set("controller", controller);

@@ -18,7 +18,7 @@ final class Acknowledgements {
   /**
    * A fraction of the window that an agent sends ahead of acknowledgements, to avoid blocking it.
    */
-  private static final long MOST_BYTES = 64 << 10;
+  private static final long MAX_BYTES = 64 << 10;
 
   private static final long NEVER = Long.MAX_VALUE;
 
@@ -29,7 +29,7 @@ final class Acknowledgements {
   private record Life(String agent, String query, long incarnation) {}
 
   private record Acknowledgement(LongConsumer taken, long next) {
-    Acknowledgement orLater(Acknowledgement other) {
+    Acknowledgement orDeferred(Acknowledgement other) {
       return other.next >= next ? other : this;
     }
   }
@@ -42,9 +42,9 @@ final class Acknowledgements {
     waiting.merge(
         new Life(agent, batch.getQuery(), batch.getIncarnation()),
         new Acknowledgement(taken, batch.getFirst() + batch.getCount()),
-        Acknowledgement::orLater);
+        Acknowledgement::orDeferred);
     bytes += batch.getSerializedSize();
-    if (bytes >= MOST_BYTES || batch.getLast()) {
+    if (bytes >= MAX_BYTES || batch.getLast()) {
       send();
     }
   }

@@ -30,7 +30,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventHub.class);
   private static final long RETRY_MS = 500;
   private static final long DRAIN_SECONDS = 5;
-  private static final int MOST_AT_ONCE = 1024;
+  private static final int MAX_BATCH = 1024;
 
   private final EventStore store;
   private final Map<String, EventLog> logs = new ConcurrentHashMap<>();
@@ -101,7 +101,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         Work next = inbox.poll(acknowledgements.dueInNs(System.nanoTime()), TimeUnit.NANOSECONDS);
         if (next != null) {
           work.add(next);
-          inbox.drainTo(work, MOST_AT_ONCE);
+          inbox.drainTo(work, MAX_BATCH);
           attempt(work);
           work.clear();
         }
@@ -158,13 +158,13 @@ public final class EventHub implements LeaseListener, AutoCloseable {
       return;
     }
     List<EventStore.Write> left = new ArrayList<>(writes);
-    boolean[] again = {false};
+    boolean[] hasMore = {false};
     retried(
         () -> {
-          if (again[0]) {
+          if (hasMore[0]) {
             left.removeIf(store::has);
           }
-          again[0] = true;
+          hasMore[0] = true;
           appendIfAllowed(left);
         });
   }

@@ -34,7 +34,7 @@ final class MonitorProcess {
   /** Exit code after SIGTERM. */
   private static final int TERMINATED = 128 + 15;
 
-  private static final int MOST_UNREAD_CHARACTERS = 2_000;
+  private static final int MAX_UNREAD_CHARACTERS = 2_000;
 
   private final Process process;
   private final ProgressListener listener;
@@ -172,7 +172,7 @@ final class MonitorProcess {
 
   private void log(String line) {
     LOG.info("monitor: {}", line);
-    lastLog = line.substring(0, Math.min(line.length(), MOST_UNREAD_CHARACTERS));
+    lastLog = line.substring(0, Math.min(line.length(), MAX_UNREAD_CHARACTERS));
   }
 
   private void on(JsonNode status) {

@@ -54,7 +54,7 @@ final class Narrowing {
   Narrowing(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
     this.narrow = narrow;
     this.mirrored = mirrored;
-    this.zeros = inherited ? MirrorPlanner.MOST_ZEROS : 0;
+    this.zeros = inherited ? MirrorPlanner.MAX_ZEROS : 0;
   }
 
   /**
@@ -88,7 +88,7 @@ final class Narrowing {
   }
 
   private void narrowWhereLow(double needed, long nowNs) {
-    boolean settled = announced == zeros && zeros < MirrorPlanner.MOST_ZEROS;
+    boolean settled = announced == zeros && zeros < MirrorPlanner.MAX_ZEROS;
     if (!settled || needed > copied(zeros + 1)) {
       lowSinceNs = 0;
     } else if (lowSinceNs == 0) {

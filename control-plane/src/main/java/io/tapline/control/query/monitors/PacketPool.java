@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class PacketPool {
   /** A smaller grant is not worth a round trip, unless no more packets are free. */
-  private static final long LEAST = 100;
+  private static final long MIN_GRANT = 100;
 
   /**
    * A grant to a part.
@@ -90,18 +90,18 @@ final class PacketPool {
   }
 
   /** Returns a part's last grant for resending: the part answers with its report. */
-  Grant again(int index) {
+  Grant currentGrant(int index) {
     Part part = parts.get(index);
     return new Grant(index, part.returning ? 0 : part.granted, part.version);
   }
 
   /** Returns the grants that follow from a part's report. */
-  List<Grant> heard(int index, Report report) {
+  List<Grant> onReport(int index, Report report) {
     Part part = parts.get(index);
     part.taken = Math.max(part.taken, report.taken());
     if (report.version() != part.version) {
       part.granted = Math.max(part.granted, part.taken);
-      return report.wanting() ? List.of(again(index)) : List.of();
+      return report.wanting() ? List.of(currentGrant(index)) : List.of();
     }
     part.granted = Math.max(part.taken, report.granted());
     part.returning = false;
@@ -140,11 +140,11 @@ final class PacketPool {
       Part part = parts.get(i);
       long free = free();
       if (free > 0 && part.wanting && part.refused == refused && !part.returning) {
-        part.granted += Math.max(half(free, parts.size()), Math.min(free, LEAST));
+        part.granted += Math.max(half(free, parts.size()), Math.min(free, MIN_GRANT));
         part.wanting = false;
         part.refused = false;
         part.version++;
-        grants.add(again(i));
+        grants.add(currentGrant(i));
       }
     }
   }
@@ -155,7 +155,7 @@ final class PacketPool {
       if (part.granted > part.taken && !part.refused && !part.returning) {
         part.returning = true;
         part.version++;
-        grants.add(again(i));
+        grants.add(currentGrant(i));
       }
     }
   }

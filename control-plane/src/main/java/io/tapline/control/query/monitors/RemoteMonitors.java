@@ -170,7 +170,7 @@ public final class RemoteMonitors implements QueryMonitor {
 
     @Override
     public void credits(MonitorStatus.Credits usage) {
-      count(() -> limit.heard(part, usage));
+      count(() -> limit.onCredits(part, usage));
     }
 
     @Override
@@ -219,14 +219,14 @@ public final class RemoteMonitors implements QueryMonitor {
 
     @Override
     public void failed(String kind, String reason) {
-      Kind whose =
+      Kind owner =
           switch (kind) {
             case "user" -> Kind.USER;
             case "resources" -> Kind.RESOURCES;
             default -> Kind.INTERNAL;
           };
       if (!isPast()) {
-        end.completeExceptionally(new PipelineException(whose, reason));
+        end.completeExceptionally(new PipelineException(owner, reason));
       }
     }
 
@@ -247,8 +247,8 @@ public final class RemoteMonitors implements QueryMonitor {
     }
 
     @Override
-    public void away() {
-      later(() -> moveAway(part, epoch));
+    public void disconnected() {
+      later(() -> moveToOtherHost(part, epoch));
     }
 
     @Override
@@ -267,7 +267,7 @@ public final class RemoteMonitors implements QueryMonitor {
             });
   }
 
-  private void moveAway(RemotePart part, int epoch) {
+  private void moveToOtherHost(RemotePart part, int epoch) {
     if (part.plan().getQueuesCount() > 0) {
       moveQueues(part, epoch);
       return;
@@ -359,7 +359,7 @@ public final class RemoteMonitors implements QueryMonitor {
   @Override
   public double limit(double rate) {
     double announced =
-        narrowing == null ? rate : narrowing.next(rate, mostRate(), System.nanoTime());
+        narrowing == null ? rate : narrowing.next(rate, maxRate(), System.nanoTime());
     synchronized (parts) {
       parts.forEach(part -> part.limit(announced));
     }
@@ -388,9 +388,9 @@ public final class RemoteMonitors implements QueryMonitor {
   }
 
   /** Returns the highest rate that any part may still keep. */
-  private double mostRate() {
+  private double maxRate() {
     synchronized (parts) {
-      return parts.stream().mapToDouble(RemotePart::mostRate).max().orElse(1);
+      return parts.stream().mapToDouble(RemotePart::maxRate).max().orElse(1);
     }
   }
 

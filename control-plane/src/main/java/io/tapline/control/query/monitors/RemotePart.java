@@ -21,7 +21,7 @@ public final class RemotePart {
   /** Rates of SAMPLE auto: the last one sent, and the highest that the monitor may still keep. */
   private double announcedRate = 1;
 
-  private double mostRate = 1;
+  private double maxRate = 1;
 
   /** End of a LIMIT's time on the clock of System.nanoTime; empty before the part is ready. */
   private OptionalLong endsAtNs;
@@ -42,11 +42,11 @@ public final class RemotePart {
    */
   public static OptionalLong endsAtNs(Limit limit, long startedNs, long nowNs) {
     return limit.hasDuration() && startedNs != 0
-        ? OptionalLong.of(System.nanoTime() + startedNs + wholeNs(limit) - nowNs)
+        ? OptionalLong.of(System.nanoTime() + startedNs + totalNs(limit) - nowNs)
         : OptionalLong.empty();
   }
 
-  private static long wholeNs(Limit limit) {
+  private static long totalNs(Limit limit) {
     return limit.getDuration().getSeconds() * SECOND_NS + limit.getDuration().getNanos();
   }
 
@@ -81,17 +81,17 @@ public final class RemotePart {
   /** Records that the monitor was asked to keep this share of the flows. */
   void limit(double rate) {
     announcedRate = rate;
-    mostRate = Math.max(mostRate, rate);
+    maxRate = Math.max(maxRate, rate);
   }
 
   /** Records that the monitor now keeps this share. */
   void limited(double rate) {
-    mostRate = rate == announcedRate ? rate : mostRate;
+    maxRate = rate == announcedRate ? rate : maxRate;
   }
 
   /** Returns the highest rate that the monitor may still keep. */
-  double mostRate() {
-    return mostRate;
+  double maxRate() {
+    return maxRate;
   }
 
   /** Marks the part as ready; returns false if it already was. */
@@ -99,7 +99,7 @@ public final class RemotePart {
     boolean before = ready;
     ready = true;
     if (endsAtNs.isEmpty() && plan.getLimit().hasDuration()) {
-      endsAtNs = OptionalLong.of(System.nanoTime() + wholeNs(plan.getLimit()));
+      endsAtNs = OptionalLong.of(System.nanoTime() + totalNs(plan.getLimit()));
     }
     return !before;
   }
@@ -144,6 +144,6 @@ public final class RemotePart {
   void becomes(Plan next) {
     plan = next;
     ready = false;
-    mostRate = announcedRate;
+    maxRate = announcedRate;
   }
 }

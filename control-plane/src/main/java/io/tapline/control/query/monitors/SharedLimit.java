@@ -47,20 +47,20 @@ final class SharedLimit {
 
   /** Asks a part that has started to run for a report. */
   void began(RemotePart part) {
-    obey(List.of(pool.again(parts.indexOf(part))));
+    obey(List.of(pool.currentGrant(parts.indexOf(part))));
   }
 
   /** Handles a monitor's report (schema/monitor.proto). */
-  void heard(RemotePart part, MonitorStatus.Credits said) {
+  void onCredits(RemotePart part, MonitorStatus.Credits credits) {
     obey(
-        pool.heard(
+        pool.onReport(
             parts.indexOf(part),
             new PacketPool.Report(
-                said.getVersion(),
-                said.getGranted(),
-                said.getTaken(),
-                said.getWanting(),
-                said.getRefused())));
+                credits.getVersion(),
+                credits.getGranted(),
+                credits.getTaken(),
+                credits.getWanting(),
+                credits.getRefused())));
   }
 
   /**

@@ -19,13 +19,13 @@ package io.tapline.control.query.sampling;
  * failed. Called once a period. Its only state is its history; not thread-safe.
  */
 final class SamplingController {
-  private static final double MOST_UP = 1.5;
+  private static final double MAX_INCREASE = 1.5;
 
   /**
    * Limited, since a single measurement may be wrong if a job is just starting or its host was
    * suspended.
    */
-  private static final double MOST_DOWN = 1.0 / 16;
+  private static final double MAX_DECREASE = 1.0 / 16;
 
   /** Maximum factor by which the rate rises while there is a lag. */
   private static final double LAGGING_UP = 1.1;
@@ -41,7 +41,7 @@ final class SamplingController {
   /** Share of the known capacity up to which the rate rises quickly. */
   private static final double NEARLY = 0.8;
 
-  private static final double LEAST_SHARE = 0.25;
+  private static final double MIN_SHARE = 0.25;
 
   /** Weight of the latest period in the moving average of the job's throughput. */
   private static final double NEW_SHARE = 0.4;
@@ -65,10 +65,10 @@ final class SamplingController {
   private static final double HORIZON_SECONDS = 8;
 
   /** A smaller relative change is not worth cutting a batch short. */
-  private static final double LEAST_CHANGE = 0.015;
+  private static final double MIN_CHANGE = 0.015;
 
-  private final double leastRate;
-  private final double mostRate;
+  private final double minRate;
+  private final double maxRate;
   private final double targetLagSeconds;
   private double rate;
 
@@ -88,14 +88,14 @@ final class SamplingController {
   private double secondsSince;
 
   /**
-   * @param mostRate highest rate that the query allows
+   * @param maxRate highest rate that the query allows
    * @param targetLagSeconds lag that is tolerated
    */
-  SamplingController(double leastRate, double mostRate, double targetLagSeconds) {
-    this.leastRate = leastRate;
-    this.mostRate = mostRate;
+  SamplingController(double minRate, double maxRate, double targetLagSeconds) {
+    this.minRate = minRate;
+    this.maxRate = maxRate;
     this.targetLagSeconds = targetLagSeconds;
-    this.rate = mostRate;
+    this.rate = maxRate;
   }
 
   /**
@@ -116,7 +116,7 @@ final class SamplingController {
     }
     boolean much = seen.lag() > (saturated ? targetLagSeconds / 2 : MUCH_SECONDS) * lately;
     if (much && now > 0 && now < lately) {
-      lately = Math.max(now, LEAST_SHARE * lately);
+      lately = Math.max(now, MIN_SHARE * lately);
     } else {
       lately = lately == 0 ? now : (1 - NEW_SHARE) * lately + NEW_SHARE * now;
     }
@@ -124,10 +124,10 @@ final class SamplingController {
     note(seen, lagSeconds);
     calm = saturated || lagSeconds > MUCH_SECONDS ? 0 : calm + 1;
     double wanted = wanted(Math.max(1, seen.allFlows()), lagSeconds);
-    wanted = Math.max(wanted, MOST_DOWN * rate);
-    wanted = Math.min(mostRate, Math.max(leastRate, wanted));
-    boolean atBound = wanted == mostRate || wanted == leastRate;
-    if (atBound || Math.abs(wanted - rate) > LEAST_CHANGE * rate) {
+    wanted = Math.max(wanted, MAX_DECREASE * rate);
+    wanted = Math.min(maxRate, Math.max(minRate, wanted));
+    boolean atBound = wanted == maxRate || wanted == minRate;
+    if (atBound || Math.abs(wanted - rate) > MIN_CHANGE * rate) {
       rate = wanted;
     }
     return rate;
@@ -147,25 +147,25 @@ final class SamplingController {
   private double wanted(double allFlows, double lagSeconds) {
     if (!saturated) {
       double near = NEARLY * possible / allFlows;
-      return rate < near ? Math.min(rate * MOST_UP, near) : rate * up();
+      return rate < near ? Math.min(rate * MAX_INCREASE, near) : rate * up();
     }
     if (lagSeconds <= SATURATED * targetLagSeconds) {
       return rate;
     }
     double correction = 1 + (targetLagSeconds / 2 - lagSeconds) / HORIZON_SECONDS;
-    double share = Math.max(LEAST_SHARE, correction);
+    double share = Math.max(MIN_SHARE, correction);
     return Math.min(rate * LAGGING_UP, share * lately / allFlows);
   }
 
   private double up() {
-    return Math.min(MOST_UP, 1 + CAREFUL_UP * Math.pow(2, calm / (double) BOLDER_AFTER));
+    return Math.min(MAX_INCREASE, 1 + CAREFUL_UP * Math.pow(2, calm / (double) BOLDER_AFTER));
   }
 
   double rate() {
     return rate;
   }
 
-  double mostRate() {
-    return mostRate;
+  double maxRate() {
+    return maxRate;
   }
 }

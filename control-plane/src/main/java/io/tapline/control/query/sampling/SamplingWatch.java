@@ -17,7 +17,7 @@ public final class SamplingWatch implements AutoCloseable {
   /** Lag that is tolerated; the controller aims at half of it. */
   public static final double TARGET_LAG_SECONDS = 10;
 
-  static final double LEAST_RATE = 1.0 / 1024;
+  static final double MIN_RATE = 1.0 / 1024;
   private static final long PERIOD_MS = 1_000;
 
   /** Time after which a job that has not reported is assumed to read nothing. */
@@ -34,7 +34,7 @@ public final class SamplingWatch implements AutoCloseable {
   private double sinceNews;
   private double allFlows;
   private double inForce;
-  private boolean said;
+  private boolean hasReported;
 
   /**
    * A query's progress.
@@ -51,16 +51,16 @@ public final class SamplingWatch implements AutoCloseable {
   }
 
   /**
-   * @param mostRate highest rate that the query allows
-   * @param limit receives each rate below {@code mostRate}, and that one initially and when it is
+   * @param maxRate highest rate that the query allows
+   * @param limit receives each rate below {@code maxRate}, and that one initially and when it is
    *     reached again; returns the rate in force, which may be lower for a while
    */
-  public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleUnaryOperator limit) {
+  public SamplingWatch(String query, double maxRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;
     this.limit = limit;
-    this.controller = new SamplingController(LEAST_RATE, mostRate, TARGET_LAG_SECONDS);
-    this.history = new TopicHistory(mostRate);
-    this.inForce = mostRate;
+    this.controller = new SamplingController(MIN_RATE, maxRate, TARGET_LAG_SECONDS);
+    this.history = new TopicHistory(maxRate);
+    this.inForce = maxRate;
     this.thread = new Thread(this::run, "sampling-" + query);
     thread.setDaemon(true);
   }
@@ -104,7 +104,7 @@ public final class SamplingWatch implements AutoCloseable {
       last = state;
       sinceNews = 0;
     }
-    history.tell(inForce);
+    history.setRate(inForce);
     history.forgetBefore(last.read());
   }
 
@@ -114,10 +114,10 @@ public final class SamplingWatch implements AutoCloseable {
     double lag = history.fullSeconds(state.read(), state.written()) * allFlows;
     long taken = state.tuples() - last.tuples();
     double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
-    if (!said || rate != before || Math.min(rate, inForce) < controller.mostRate()) {
+    if (!hasReported || rate != before || Math.min(rate, inForce) < controller.maxRate()) {
       // The rate is sent repeatedly, since a monitor that has restarted does not know it, and at
       // least once, since an earlier control plane may have sent a lower one.
-      said = true;
+      hasReported = true;
       inForce = limit.applyAsDouble(rate);
     }
   }

@@ -19,7 +19,7 @@ import java.util.Deque;
  */
 final class TopicHistory {
   /** Bounds the history to about an hour. */
-  private static final int MOST_PERIODS = 4096;
+  private static final int MAX_PERIODS = 4096;
 
   /** The records between two measurements. */
   private record Period(double seconds, long from, long to, double rate) {}
@@ -50,13 +50,13 @@ final class TopicHistory {
       periods.addLast(new Period(seconds, written, records, (rate + rateBefore) / 2));
       written = records;
     }
-    if (periods.size() > MOST_PERIODS) {
+    if (periods.size() > MAX_PERIODS) {
       periods.removeFirst();
     }
   }
 
   /** Sets the rate that is sent to the monitor at this measurement. */
-  void tell(double newRate) {
+  void setRate(double newRate) {
     rateBefore = rate;
     rate = newRate;
   }

@@ -19,7 +19,7 @@ import java.util.List;
  * @param hashKeyFile file with the monitor's hash keys
  * @param folder folder for plan files
  * @param topics retention of topics
- * @param mostQueries maximum number of queries that run at once
+ * @param maxQueries maximum number of queries that run at once
  * @param jobKey key from which job passwords are derived
  */
 public record Backend(
@@ -32,7 +32,7 @@ public record Backend(
     Path hashKeyFile,
     Path folder,
     TopicPolicy topics,
-    int mostQueries,
+    int maxQueries,
     JobKey jobKey) {
   /**
    * Returns the same services as a query's job reaches them, with the job's own logins.

@@ -46,28 +46,28 @@ final class KafkaAdmin implements AutoCloseable {
   /**
    * Waits for an answer.
    *
-   * @param what the request, as in "can't create topic x"
+   * @param action the request, as in "can't create topic x"
    * @throws PipelineException with the broker's answer as its cause
    */
-  <T> T await(KafkaFuture<T> future, String what) throws PipelineException {
+  <T> T await(KafkaFuture<T> future, String action) throws PipelineException {
     try {
       return future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
-      throw failure(what, e.getCause());
+      throw failure(action, e.getCause());
     } catch (TimeoutException e) {
-      throw failure(what, e);
+      throw failure(action, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw failure(what, e);
+      throw failure(action, e);
     }
   }
 
-  PipelineException failure(String what, Throwable cause) {
+  PipelineException failure(String action, Throwable cause) {
     String reason = cause.getMessage() == null ? "no answer" : cause.getMessage();
     return new PipelineException(
         PipelineException.Kind.RESOURCES,
         "can't %s on the Kafka broker at %s: %s; %s"
-            .formatted(what, brokers, reason.replaceFirst("\\.$", ""), remedy(cause)),
+            .formatted(action, brokers, reason.replaceFirst("\\.$", ""), remedy(cause)),
         cause);
   }
 

@@ -54,10 +54,10 @@ public final class Readiness implements AutoCloseable {
   /** Returns what is wrong with each service; an empty string for a healthy one. */
   public Map<String, String> faults() {
     long deadline = System.nanoTime() + patience.toNanos();
-    Map<String, CompletableFuture<String>> asked = new LinkedHashMap<>();
-    services.forEach((name, service) -> asked.put(name, service.ask()));
+    Map<String, CompletableFuture<String>> pending = new LinkedHashMap<>();
+    services.forEach((name, service) -> pending.put(name, service.ask()));
     Map<String, String> faults = new LinkedHashMap<>();
-    asked.forEach((name, answer) -> faults.put(name, fault(answer, deadline)));
+    pending.forEach((name, answer) -> faults.put(name, fault(answer, deadline)));
     return faults;
   }
 
@@ -87,7 +87,7 @@ public final class Readiness implements AutoCloseable {
   private final class Service {
     private final Supplier<String> question;
     private CompletableFuture<String> answer;
-    private long askedNs;
+    private long requestedNs;
     private volatile String last;
 
     Service(Supplier<String> question) {
@@ -96,7 +96,7 @@ public final class Readiness implements AutoCloseable {
 
     synchronized CompletableFuture<String> ask() {
       if (answer == null || answer.isDone()) {
-        askedNs = System.nanoTime();
+        requestedNs = System.nanoTime();
         answer = CompletableFuture.supplyAsync(this::answered, threads);
       }
       return answer;
@@ -114,7 +114,7 @@ public final class Readiness implements AutoCloseable {
 
     synchronized Optional<String> last() {
       boolean owes = answer != null && !answer.isDone();
-      boolean silent = owes && System.nanoTime() - askedNs > patience.toNanos();
+      boolean silent = owes && System.nanoTime() - requestedNs > patience.toNanos();
       Optional<String> known = silent ? Optional.of(SILENT) : Optional.ofNullable(last);
       ask();
       return known;

@@ -61,11 +61,11 @@ public final class StreamSites implements AutoCloseable {
       return Stream.getDefaultInstance();
     }
     Future<List<Broker>> brokers = threads.submit(this::brokers);
-    List<Future<Cluster>> asked =
+    List<Future<Cluster>> pending =
         clusters.all().stream().map(each -> threads.submit(() -> cluster(each))).toList();
     long deadlineNs = System.nanoTime() + PATIENCE_NS;
     List<Cluster> answering = new ArrayList<>();
-    for (Future<Cluster> cluster : asked) {
+    for (Future<Cluster> cluster : pending) {
       answer(cluster, "Flink", deadlineNs).ifPresent(answering::add);
     }
     List<String> monitors = plan.getMonitorsList().stream().map(Monitor::getHost).toList();
@@ -77,14 +77,14 @@ public final class StreamSites implements AutoCloseable {
         answering);
   }
 
-  private static <T> Optional<T> answer(Future<T> asked, String whom, long deadlineNs) {
+  private static <T> Optional<T> answer(Future<T> pending, String host, long deadlineNs) {
     try {
       long left = Math.max(0, deadlineNs - System.nanoTime());
-      return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
+      return Optional.of(pending.get(left, TimeUnit.NANOSECONDS));
     } catch (ExecutionException e) {
-      LOG.warn("can't determine the location of {}: {}", whom, e.getCause().toString());
+      LOG.warn("can't determine the location of {}: {}", host, e.getCause().toString());
     } catch (TimeoutException e) {
-      LOG.warn("can't determine the location of {}: no answer", whom);
+      LOG.warn("can't determine the location of {}: no answer", host);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -103,13 +103,13 @@ public final class TopicKeeper implements AutoCloseable {
 
   private void lookForOrphans() {
     try {
-      Set<String> there = topics.ofQueries();
-      Set<String> known = new TreeSet<>(there);
+      Set<String> existing = topics.ofQueries();
+      Set<String> known = new TreeSet<>(existing);
       known.addAll(topics.rights().topics());
       foreign.keySet().retainAll(known);
       for (String topic : known) {
         if (!ours.contains(topic)) {
-          look(topic, there.contains(topic) ? topics.written(topic) : GONE);
+          look(topic, existing.contains(topic) ? topics.written(topic) : GONE);
         }
       }
     } catch (PipelineException | RuntimeException e) {

@@ -246,9 +246,9 @@ public final class TopicRights {
   }
 
   /** Returns null if brokers have no authorizer, which lets every client do everything. */
-  private <T> T ifAuthorized(KafkaFuture<T> future, String what) throws PipelineException {
+  private <T> T ifAuthorized(KafkaFuture<T> future, String action) throws PipelineException {
     try {
-      return admin.await(future, what);
+      return admin.await(future, action);
     } catch (PipelineException e) {
       if (e.getCause() instanceof SecurityDisabledException) {
         return null;

@@ -37,7 +37,7 @@ public final class Topics implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Topics.class);
 
   private static final long PAUSE_MS = 20;
-  private static final String MOST_MESSAGE_BYTES = Integer.toString(4 << 20);
+  private static final String MAX_MESSAGE_BYTES = Integer.toString(4 << 20);
 
   private final KafkaAdmin admin;
   private final TopicRights rights;
@@ -104,7 +104,7 @@ public final class Topics implements AutoCloseable {
     String topic = wanted.topic();
     boolean live = wanted.live();
     Map<String, String> settings = new HashMap<>();
-    settings.put("max.message.bytes", MOST_MESSAGE_BYTES);
+    settings.put("max.message.bytes", MAX_MESSAGE_BYTES);
     settings.put("segment.bytes", Long.toString(policy.segmentBytes(live)));
     settings.put("retention.ms", "-1");
     settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
@@ -113,7 +113,7 @@ public final class Topics implements AutoCloseable {
     await(admin.client().createTopics(List.of(made)).all(), "create topic " + topic);
     granted.await();
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(KafkaAdmin.TIMEOUT_SECONDS);
-    while (!isThere(topic, wanted.partitions()) || !rights.areKnown(topic, wanted.users())) {
+    while (!exists(topic, wanted.partitions()) || !rights.areKnown(topic, wanted.users())) {
       if (System.nanoTime() > deadline) {
         throw admin.failure("see topic " + topic, new TimeoutException("it does not appear"));
       }
@@ -123,14 +123,14 @@ public final class Topics implements AutoCloseable {
 
   /** Uses the brokers' default number of replicas. */
   private NewTopic newTopic(Wanted wanted) throws PipelineException {
-    List<Integer> there = wanted.leaders().isEmpty() ? List.of() : brokerIds();
-    if (there.isEmpty() || !there.containsAll(wanted.leaders())) {
+    List<Integer> available = wanted.leaders().isEmpty() ? List.of() : brokerIds();
+    if (available.isEmpty() || !available.containsAll(wanted.leaders())) {
       return new NewTopic(wanted.topic(), Optional.of(wanted.partitions()), Optional.empty());
     }
-    int replicas = Math.min(there.size(), defaultReplicas(there.get(0)));
+    int replicas = Math.min(available.size(), defaultReplicas(available.get(0)));
     Map<Integer, List<Integer>> assignment = new HashMap<>();
     for (int partition = 0; partition < wanted.partitions(); partition++) {
-      assignment.put(partition, replicas(there, wanted.leaders().get(partition), replicas));
+      assignment.put(partition, replicas(available, wanted.leaders().get(partition), replicas));
     }
     return new NewTopic(wanted.topic(), assignment);
   }
@@ -148,10 +148,10 @@ public final class Topics implements AutoCloseable {
   }
 
   private int defaultReplicas(int broker) throws PipelineException {
-    ConfigResource asked = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(broker));
+    ConfigResource resource = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(broker));
     Config settings =
         await(
-            admin.client().describeConfigs(List.of(asked)).values().get(asked),
+            admin.client().describeConfigs(List.of(resource)).values().get(resource),
             "read a broker's settings");
     return Integer.parseInt(settings.get("default.replication.factor").value());
   }
@@ -216,7 +216,7 @@ public final class Topics implements AutoCloseable {
         || cause instanceof InvalidTopicException;
   }
 
-  private boolean isThere(String topic, int partitions) throws PipelineException {
+  private boolean exists(String topic, int partitions) throws PipelineException {
     try {
       var described =
           admin
@@ -256,8 +256,8 @@ public final class Topics implements AutoCloseable {
     revoked.await();
   }
 
-  private <T> T await(KafkaFuture<T> future, String what) throws PipelineException {
-    return admin.await(future, what);
+  private <T> T await(KafkaFuture<T> future, String action) throws PipelineException {
+    return admin.await(future, action);
   }
 
   @Override

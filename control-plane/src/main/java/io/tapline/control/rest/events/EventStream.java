@@ -98,7 +98,7 @@ final class EventStream {
         write(Events.state(now.query().get(), ""));
         sent = state;
       }
-      long heard = feed.news();
+      long seenNews = feed.news();
       events(feed, state);
       windows(now);
       if (now.lost()) {
@@ -117,7 +117,7 @@ final class EventStream {
         written = System.nanoTime();
         quietMs = 0;
       }
-      now = feed.next(now, heard, KEEP_ALIVE_MS - quietMs, () -> ended);
+      now = feed.next(now, seenNews, KEEP_ALIVE_MS - quietMs, () -> ended);
     }
   }
 

@@ -61,16 +61,16 @@ public final class EventStreams implements AutoCloseable {
    * Creates the streams of these queries.
    *
    * @param revocation ends streams whose tokens are revoked
-   * @param most maximum number of open streams
+   * @param maxStreams maximum number of open streams
    */
-  public EventStreams(QueryService queries, Revocation revocation, int most) {
+  public EventStreams(QueryService queries, Revocation revocation, int maxStreams) {
     this.queries = queries;
     this.revocation = revocation;
-    slots = new StreamSlots(most);
+    slots = new StreamSlots(maxStreams);
     threads =
         new ThreadPoolExecutor(
             0,
-            most,
+            maxStreams,
             10,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),

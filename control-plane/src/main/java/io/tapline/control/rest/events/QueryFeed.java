@@ -88,11 +88,11 @@ final class QueryFeed implements Runnable {
    * Waits until the snapshot differs from this one, there are more events, the time is over, or
    * another thread has set {@code ended} and called {@link #wake}.
    *
-   * @param heard result of {@link #news} before the client looked for events
+   * @param seenNews result of {@link #news} before the client looked for events
    * @param ended read under this feed's lock, to avoid missing a call of {@link #wake}
    */
-  synchronized Moment next(Moment seen, long heard, long ms, BooleanSupplier ended) {
-    if (moment == seen && news == heard && !ended.getAsBoolean()) {
+  synchronized Moment next(Moment seen, long seenNews, long ms, BooleanSupplier ended) {
+    if (moment == seen && news == seenNews && !ended.getAsBoolean()) {
       try {
         wait(ms);
       } catch (InterruptedException e) {
@@ -158,9 +158,9 @@ final class QueryFeed implements Runnable {
     kept.add(window);
     keptBytes += window.bytes().length;
     while (kept.size() > KEPT_WINDOWS || kept.size() > 1 && keptBytes > KEPT_BYTES) {
-      Event gone = kept.remove();
-      keptBytes -= gone.bytes().length;
-      after = gone.entry();
+      Event evicted = kept.remove();
+      keptBytes -= evicted.bytes().length;
+      after = evicted.entry();
     }
   }
 

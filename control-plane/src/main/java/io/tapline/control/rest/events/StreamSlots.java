@@ -5,31 +5,31 @@ import java.util.Map;
 
 /** Counts open event streams, in total and per tenant. Thread-safe. */
 final class StreamSlots {
-  private final int most;
+  private final int maxStreams;
   private final Map<String, Integer> open = new HashMap<>();
   private int all;
 
   /**
    * Creates the slots of a server.
    *
-   * @param most maximum number for all tenants together
+   * @param maxStreams maximum number for all tenants together
    */
-  StreamSlots(int most) {
-    this.most = most;
+  StreamSlots(int maxStreams) {
+    this.maxStreams = maxStreams;
   }
 
   /**
    * Takes a slot, which {@link #free} returns. Returns the reason for users if there is none; empty
    * on success.
    */
-  synchronized String take(String tenant, int mostOfTenant) {
+  synchronized String take(String tenant, int maxOfTenant) {
     int own = open.getOrDefault(tenant, 0);
-    if (own >= mostOfTenant) {
+    if (own >= maxOfTenant) {
       return "%s has %d open event streams, its maximum: close one or try again"
           .formatted(tenant, own);
     }
-    if (all >= most) {
-      return most + " event streams are open, the maximum of this server: close one or try again";
+    if (all >= maxStreams) {
+      return maxStreams + " event streams are open, the maximum of this server: close one or try again";
     }
     open.put(tenant, own + 1);
     all++;

@@ -41,7 +41,7 @@ public final class Access {
     if (route.role().isEmpty()) {
       return;
     }
-    Token token = tokens.map(known -> given(ctx, known)).orElseGet(() -> ownUser(ctx));
+    Token token = tokens.map(known -> configured(ctx, known)).orElseGet(() -> ownUser(ctx));
     ctx.attribute(HOLDER, token);
     requireAllowance(token);
     if (!token.role().mayActAs(route.role().get())) {
@@ -65,14 +65,14 @@ public final class Access {
   /** Throws if the caller exceeds its rate limit, which applies to all requests together. */
   private void requireAllowance(Token token) {
     String tenant = token.rights().tenant();
-    int most = token.quota().requestsPerSecond();
-    int wait = limits.take(tenant, most, System.nanoTime());
+    int perSecond = token.quota().requestsPerSecond();
+    int wait = limits.take(tenant, perSecond, System.nanoTime());
     if (wait > 0) {
       throw Problem.of(
               429,
               "too-many-requests",
               "Too many requests of the tenant",
-              "%s may send %d requests a second".formatted(tenant, most))
+              "%s may send %d requests a second".formatted(tenant, perSecond))
           .withHeader("Retry-After", Integer.toString(wait))
           .asException();
     }
@@ -104,7 +104,7 @@ public final class Access {
     return ADMIN;
   }
 
-  private static Token given(Context ctx, TokenFile tokens) {
+  private static Token configured(Context ctx, TokenFile tokens) {
     String header = ctx.header("Authorization");
     String secret =
         header == null || !header.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
@@ -168,8 +168,8 @@ public final class Access {
     }
   }
 
-  private static ProblemException refused(String what, ConditionSyntaxException e) {
-    String detail = "the " + what + " is invalid: " + e.sentence();
+  private static ProblemException refused(String subject, ConditionSyntaxException e) {
+    String detail = "the " + subject + " is invalid: " + e.sentence();
     return Problem.of(400, "drill-rejected", "The request is invalid", detail).asException();
   }
 

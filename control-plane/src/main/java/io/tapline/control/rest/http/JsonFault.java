@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  */
 record JsonFault(int line, int column, String expected, String found) {
   /** The parser's maximum depth. */
-  static final int MOST_LEVELS = 1_000;
+  static final int MAX_LEVELS = 1_000;
 
   private static final int SHOWN_CHARACTERS = 20;
 
@@ -136,9 +136,9 @@ record JsonFault(int line, int column, String expected, String found) {
     }
 
     private void enter(Set<String> names) throws Unexpected {
-      if (open.size() == MOST_LEVELS) {
+      if (open.size() == MAX_LEVELS) {
         throw new Unexpected(
-            at - 1, "at most %,d levels of objects and arrays".formatted(MOST_LEVELS));
+            at - 1, "at most %,d levels of objects and arrays".formatted(MAX_LEVELS));
       }
       open.push(names);
     }

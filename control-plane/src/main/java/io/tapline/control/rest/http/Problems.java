@@ -97,8 +97,8 @@ public final class Problems {
   }
 
   /** Returns the problem of an exceeded maximum. */
-  public static Problem tooMany(String what, String detail) {
-    return Problem.of(429, "too-many-" + what, "The server is at its limit", detail)
+  public static Problem tooMany(String resource, String detail) {
+    return Problem.of(429, "too-many-" + resource, "The server is at its limit", detail)
         .withHeader("Retry-After", RETRY_SECONDS);
   }
 

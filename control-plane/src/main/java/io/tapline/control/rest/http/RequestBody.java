@@ -16,7 +16,7 @@ import java.util.TreeSet;
 
 /** Reads the query from a request's body: JSON {@code {"query": "…"}} or plain text. */
 public final class RequestBody {
-  public static final int MOST_BYTES = 128 * 1024;
+  public static final int MAX_BYTES = 128 * 1024;
   public static final String TEXT = "text/plain";
 
   private RequestBody() {}
@@ -104,12 +104,12 @@ public final class RequestBody {
   private static byte[] bytes(Context ctx) {
     byte[] bytes;
     try {
-      bytes = ctx.req().getInputStream().readNBytes(MOST_BYTES + 1);
+      bytes = ctx.req().getInputStream().readNBytes(MAX_BYTES + 1);
     } catch (IOException e) {
       throw Problem.badRequest("the body ended early: " + e.getMessage()).asException();
     }
-    if (bytes.length > MOST_BYTES) {
-      String detail = "the body is longer than the maximum of " + MOST_BYTES + " bytes";
+    if (bytes.length > MAX_BYTES) {
+      String detail = "the body is longer than the maximum of " + MAX_BYTES + " bytes";
       throw Problem.of(413, "content-too-large", "The body is too long", detail).asException();
     }
     return bytes;

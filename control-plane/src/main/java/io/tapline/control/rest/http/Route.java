@@ -174,7 +174,7 @@ public record Route(
       return answers(status, Json.MEDIA_TYPE, schema, description);
     }
 
-    public Builder answersNothing(int status, String description) {
+    public Builder answersWithoutBody(int status, String description) {
       answers.add(new Answer(status, description, null));
       return this;
     }

@@ -18,7 +18,7 @@ import java.util.Set;
 public final class DiagnosisRoutes {
   private static final long USUAL_SPAN_NS = 1_000_000_000;
   private static final long USUAL_STEP_NS = 10_000_000;
-  private static final long MOST_SWITCH = 0xffff_ffffL;
+  private static final long MAX_DATAPATH_ID = 0xffff_ffffL;
   private static final Set<String> MEMBERS =
       Set.of(
           "program",
@@ -114,7 +114,7 @@ public final class DiagnosisRoutes {
   private static List<Long> switches(JsonNode body, String name) {
     List<Long> switches = new ArrayList<>();
     for (JsonNode each : body.path(name)) {
-      if (!each.isIntegralNumber() || each.asLong() < 0 || each.asLong() > MOST_SWITCH) {
+      if (!each.isIntegralNumber() || each.asLong() < 0 || each.asLong() > MAX_DATAPATH_ID) {
         throw Problem.badRequest("member \"" + name + "\" must be a list of switch IDs")
             .asException();
       }

@@ -93,7 +93,7 @@ public final class DrillRoutes {
       return behind(ctx, alert, body, usualLimit);
     }
     HeaderFilter filter = filter(ctx, Members.text(body, "filter"));
-    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
+    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MAX_ROWS);
     long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
     long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
     if (to != 0 && to < from) {
@@ -112,7 +112,7 @@ public final class DrillRoutes {
         throw Problem.badRequest(message.formatted(other)).asException();
       }
     }
-    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
+    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MAX_ROWS);
     AlertHeaders headers = alerts.headers(ctx, alert);
     headers.require(drill, filter(ctx, headers.condition()));
     return headers.request(filter(ctx, headers.and(Members.text(body, "filter"))), limit);
@@ -127,7 +127,7 @@ public final class DrillRoutes {
     ArrayNode rows = json.putArray("rows");
     headers.rows().forEach(rows::add);
     json.put("truncated", headers.truncated());
-    return withNodes(json, headers.asked(), headers.missing(), headers.leftOut());
+    return withNodes(json, headers.queried(), headers.missing(), headers.leftOut());
   }
 
   private static ObjectNode json(Numbers numbers, DrillAggregate aggregate) {
@@ -142,15 +142,15 @@ public final class DrillRoutes {
       }
       row.put("value", group.getValue());
     }
-    return withNodes(json, numbers.asked(), numbers.missing(), numbers.leftOut());
+    return withNodes(json, numbers.queried(), numbers.missing(), numbers.leftOut());
   }
 
   private static ObjectNode withNodes(
       ObjectNode json,
-      List<String> asked,
+      List<String> queried,
       Map<String, String> missing,
       Map<String, String> leftOut) {
-    json.set("nodes", Json.strings(asked));
+    json.set("nodes", Json.strings(queried));
     ObjectNode missed = json.putObject("missing");
     missing.forEach(missed::put);
     ObjectNode left = json.putObject("left_out");

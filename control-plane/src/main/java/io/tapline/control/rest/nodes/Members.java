@@ -12,7 +12,7 @@ import java.util.List;
 final class Members {
   private Members() {}
 
-  static long number(JsonNode body, String name, long usual, long most) {
+  static long number(JsonNode body, String name, long usual, long max) {
     JsonNode value = body.path(name);
     if (value.isMissingNode() || value.isNull()) {
       return usual;
@@ -20,8 +20,8 @@ final class Members {
     if (!value.canConvertToLong() || !value.isIntegralNumber()) {
       throw Problem.badRequest("member \"" + name + "\" must be a whole number").asException();
     }
-    if (value.asLong() < 0 || value.asLong() > most) {
-      throw Problem.badRequest("member \"" + name + "\" is 0 to " + most).asException();
+    if (value.asLong() < 0 || value.asLong() > max) {
+      throw Problem.badRequest("member \"" + name + "\" is 0 to " + max).asException();
     }
     return value.asLong();
   }

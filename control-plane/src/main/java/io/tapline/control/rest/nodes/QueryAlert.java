@@ -55,17 +55,17 @@ final class QueryAlert {
    * @param key values by field: addresses, networks such as 10.1.0.0/16, and ports
    */
   static String bothDirections(Map<String, String> key) {
-    List<String> there = new ArrayList<>();
+    List<String> predicates = new ArrayList<>();
     List<String> back = new ArrayList<>();
     key.forEach(
         (field, value) -> {
           String compared = (value.contains("/") ? " in " : " == ") + value;
-          there.add(named(field, value) + compared);
+          predicates.add(named(field, value) + compared);
           back.add(named(REVERSE.get(field), value) + compared);
         });
-    return there.isEmpty()
+    return predicates.isEmpty()
         ? ""
-        : "(%s) || (%s)".formatted(String.join(" && ", there), String.join(" && ", back));
+        : "(%s) || (%s)".formatted(String.join(" && ", predicates), String.join(" && ", back));
   }
 
   /** Returns the value, or the network whose first address it is. */

@@ -114,7 +114,7 @@ public final class WatchRoutes {
     return Route.delete("/api/v1/watches/{id}", "removeWatch")
         .summary("Ends a watch on all hosts.")
         .parameter("path", "id", Schemas.string(), "The watch's ID.")
-        .answersNothing(204, "It has ended.")
+        .answersWithoutBody(204, "It has ended.")
         .problem(404, "There is no such watch.")
         .problem(503, "The removal can't be stored.")
         .to(

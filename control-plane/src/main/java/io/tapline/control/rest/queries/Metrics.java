@@ -69,7 +69,7 @@ public final class Metrics implements AutoCloseable {
     Gauge.builder("tapline.kafka.disk.free.ratio", queries.services()::kafkaDiskFree)
         .description("Free share of the broker's fullest disk")
         .register(registry);
-    Gauge.builder("tapline.agents.clocks.apart", () -> clocksApart(agents.get()))
+    Gauge.builder("tapline.agents.clocks.apart", () -> clockDifference(agents.get()))
         .description("Minimum difference of the clocks of hosts with agents")
         .baseUnit("seconds")
         .register(registry);
@@ -100,8 +100,8 @@ public final class Metrics implements AutoCloseable {
         .register(registry);
   }
 
-  private static double clocksApart(List<AgentState> agents) {
-    return ClockOffset.apartNs(
+  private static double clockDifference(List<AgentState> agents) {
+    return ClockOffset.differenceNs(
             agents.stream()
                 .filter(agent -> agent.up() && agent.clock() != null)
                 .map(AgentState::clock)

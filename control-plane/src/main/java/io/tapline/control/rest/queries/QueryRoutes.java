@@ -96,10 +96,10 @@ public final class QueryRoutes {
     Json.answer(ctx, 201, QueryJson.full(query, queries, Access.rights(ctx)));
   }
 
-  private String submitCounted(String text, Rights rights, int most)
+  private String submitCounted(String text, Rights rights, int maxQueries)
       throws QueryRejected, TooManyQueries, PipelineException {
     try {
-      String id = queries.submit(text, source, new WarningLog(), rights, most);
+      String id = queries.submit(text, source, new WarningLog(), rights, maxQueries);
       metrics.submitted();
       return id;
     } catch (QueryRejected e) {
@@ -150,7 +150,7 @@ public final class QueryRoutes {
     return one(Route.delete(ONE, "stopQuery"))
         .summary("Stops a query; its results are kept. Repeats have no effect.")
         .answers(202, "QueryBrief", "The query is stopping; its state shows when it has ended.")
-        .answersNothing(204, "It has ended.")
+        .answersWithoutBody(204, "It has ended.")
         .to(this::stop);
   }
 
@@ -175,9 +175,9 @@ public final class QueryRoutes {
         .parameter(
             "query",
             "limit",
-            Schemas.integer(1, Results.MOST_ROWS),
+            Schemas.integer(1, Results.MAX_ROWS),
             "Number of latest rows; default: all rows, "
-                + Results.MOST_ROWS
+                + Results.MAX_ROWS
                 + " or a few more a page.")
         .parameter(
             "query",
@@ -209,7 +209,7 @@ public final class QueryRoutes {
             Events.MEDIA_TYPE,
             Route.Content.NO_SCHEMA,
             "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, of `events` a ParserEvents. An ID marks how far the client has read.")
-        .answersNothing(204, "Last-Event-ID is that of the last event: the stream has ended.")
+        .answersWithoutBody(204, "Last-Event-ID is that of the last event: the stream has ended.")
         .problem(400, "Last-Event-ID is not an ID of this stream.")
         .problem(
             429,

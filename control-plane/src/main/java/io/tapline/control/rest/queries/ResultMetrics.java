@@ -21,7 +21,7 @@ import java.util.Locale;
  */
 public final class ResultMetrics {
   /** Maximum rows per window: the first of a ranking, or groups in the order of the window. */
-  static final int MOST_ROWS = 20;
+  static final int MAX_ROWS = 20;
 
   private static final double NS_PER_SECOND = 1e9;
 
@@ -79,7 +79,7 @@ public final class ResultMetrics {
   private static void rows(WindowResult window, String of, Family values) {
     int shown = 0;
     for (JsonNode row : window.rows()) {
-      if (shown < MOST_ROWS && row.path("value").isNumber()) {
+      if (shown < MAX_ROWS && row.path("value").isNumber()) {
         values.add(of + label("key", key(row.path("key"))), row.path("value").asDouble());
         shown++;
       }

@@ -18,10 +18,10 @@ import java.util.TreeSet;
 
 /**
  * Reads the kept rows of a query in one of two ways, both bounded: window by window after an entry,
- * until there are {@link #MOST_ROWS}; or, with a limit, only the latest ones.
+ * until there are {@link #MAX_ROWS}; or, with a limit, only the latest ones.
  */
 final class Results {
-  static final int MOST_ROWS = 10_000;
+  static final int MAX_ROWS = 10_000;
 
   private final QueryService queries;
   private final QueryInfo query;
@@ -57,9 +57,9 @@ final class Results {
       }
       if (!text.matches("\\d{1,5}")
           || Integer.parseInt(text) < 1
-          || Integer.parseInt(text) > MOST_ROWS) {
+          || Integer.parseInt(text) > MAX_ROWS) {
         throw Problem.badRequest(
-                "limit=" + text + ": it must be a number of rows from 1 to " + MOST_ROWS)
+                "limit=" + text + ": it must be a number of rows from 1 to " + MAX_ROWS)
             .asException();
       }
       return Integer.parseInt(text);
@@ -118,7 +118,7 @@ final class Results {
     do {
       page = queries.results().windowsAfter(query.id(), last);
       for (WindowResult window : page) {
-        if (selection.limit() == 0 && rows.size() >= MOST_ROWS) {
+        if (selection.limit() == 0 && rows.size() >= MAX_ROWS) {
           more = true;
           return;
         }

@@ -17,7 +17,7 @@ import java.util.Set;
  * remembered. Thread-safe.
  */
 final class RowCounts {
-  private static final int MOST_QUERIES = 128;
+  private static final int MAX_QUERIES = 128;
 
   private final QueryService queries;
   private final Map<String, Counted> counted =
@@ -26,7 +26,7 @@ final class RowCounts {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, Counted> eldest) {
-          return size() > MOST_QUERIES;
+          return size() > MAX_QUERIES;
         }
       };
 

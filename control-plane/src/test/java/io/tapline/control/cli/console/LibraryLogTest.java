@@ -48,8 +48,8 @@ class LibraryLogTest {
   @Test
   void nothingIsLoggedByDefault() {
     PrintStream before = System.err;
-    ByteArrayOutputStream said = new ByteArrayOutputStream();
-    System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+    ByteArrayOutputStream stderr = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(stderr, true, StandardCharsets.UTF_8));
     try {
       Configurator.setLevel(NAME, Level.OFF);
       Logger.getLogger(NAME).warning("Stream Error");
@@ -57,7 +57,7 @@ class LibraryLogTest {
       System.setErr(before);
     }
     assertThat(logged).isEmpty();
-    assertThat(said.toString(StandardCharsets.UTF_8)).isEmpty();
+    assertThat(stderr.toString(StandardCharsets.UTF_8)).isEmpty();
   }
 
   @Test

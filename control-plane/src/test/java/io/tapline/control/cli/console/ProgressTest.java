@@ -14,7 +14,7 @@ class ProgressTest {
   }
 
   @Test
-  void withoutATerminalEachStageIsALine() {
+  void printsALinePerStageWithoutATerminal() {
     Progress progress = progress(false);
     progress.progress("starting", Double.NaN, 0, 0);
     progress.progress("reading packets", 0.25, 1000, 2_000_000);

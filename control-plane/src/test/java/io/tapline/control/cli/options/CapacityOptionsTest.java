@@ -14,7 +14,7 @@ class CapacityOptionsTest {
   @CsvSource({"128, 12", "256, 12", "512, 42", "1024, 100", "4096, 100"})
   void theHeapLimitsTheNumberOfQueries(long heapMib, int queries) {
     assertThat(CapacityOptions.usual(heapMib << 20)).isEqualTo(queries);
-    assertThat(CapacityOptions.mostThatFit(heapMib << 20)).isGreaterThanOrEqualTo(queries);
+    assertThat(CapacityOptions.maxQueriesFor(heapMib << 20)).isGreaterThanOrEqualTo(queries);
   }
 
   private static CapacityOptions parsed(String... words) {
@@ -30,9 +30,9 @@ class CapacityOptionsTest {
 
   @Test
   void theOptionTakesPrecedence() {
-    assertThat(parsed("--most-queries", "7").mostQueries(false)).isEqualTo(7);
-    assertThat(parsed("--most-queries", "20").mostQueries(true)).isEqualTo(20);
-    assertThat(parsed().mostQueries(true)).isEqualTo(12);
+    assertThat(parsed("--most-queries", "7").maxQueries(false)).isEqualTo(7);
+    assertThat(parsed("--most-queries", "20").maxQueries(true)).isEqualTo(20);
+    assertThat(parsed().maxQueries(true)).isEqualTo(12);
   }
 
   @Test

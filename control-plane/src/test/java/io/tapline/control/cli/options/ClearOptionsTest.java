@@ -108,9 +108,9 @@ class ClearOptionsTest {
   @Test
   void unencryptedConnectionsCauseOneWarningEach() {
     Ends ends = ends("--redis redis:6379 --brokers 127.0.0.1:9092 --clear redis,kafka,flink");
-    ByteArrayOutputStream said = new ByteArrayOutputStream();
-    ends.clear.warn(new Console(new ByteArrayOutputStream(), said, 0, false));
-    assertThat(said.toString(StandardCharsets.UTF_8).lines())
+    ByteArrayOutputStream stderr = new ByteArrayOutputStream();
+    ends.clear.warn(new Console(new ByteArrayOutputStream(), stderr, 0, false));
+    assertThat(stderr.toString(StandardCharsets.UTF_8).lines())
         .singleElement()
         .asString()
         .contains("warning", "--redis redis:6379", "--clear redis");

@@ -24,7 +24,7 @@ class HashKeyOptionsTest {
   private static final String OTHERS = "ffeeddccbbaa99887766554433221100";
 
   @TempDir private Path folder;
-  private final ByteArrayOutputStream said = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream stderr = new ByteArrayOutputStream();
 
   private HashKeyOptions parsed(String... words) {
     HashKeyOptions options = new HashKeyOptions();
@@ -37,7 +37,7 @@ class HashKeyOptionsTest {
 
   private HashKeys read(Path file) {
     return parsed("--hash-key-file", file.toString())
-        .read(new Console(OutputStream.nullOutputStream(), said, 0, false))
+        .read(new Console(OutputStream.nullOutputStream(), stderr, 0, false))
         .orElseThrow();
   }
 
@@ -47,7 +47,7 @@ class HashKeyOptionsTest {
   }
 
   @Test
-  void withoutAFileThereAreNoKeys() {
+  void hasNoKeysWithoutAFile() {
     assertThat(parsed().read(null)).isEmpty();
   }
 
@@ -59,7 +59,7 @@ class HashKeyOptionsTest {
     HashKeys two = read(file("\n" + DIGITS + "\n" + OTHERS + "\n"));
     assertThat(two.flows().digits()).isEqualTo(DIGITS);
     assertThat(two.texts().digits()).isEqualTo(OTHERS);
-    assertThat(said.toString(StandardCharsets.UTF_8)).isEmpty();
+    assertThat(stderr.toString(StandardCharsets.UTF_8)).isEmpty();
   }
 
   @Test
@@ -67,7 +67,7 @@ class HashKeyOptionsTest {
     Path file = file(DIGITS);
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     read(file);
-    assertThat(said.toString(StandardCharsets.UTF_8))
+    assertThat(stderr.toString(StandardCharsets.UTF_8))
         .contains("warning: --hash-key-file " + file + ": every user of this host can read it")
         .doesNotContain(DIGITS);
   }
@@ -81,14 +81,14 @@ class HashKeyOptionsTest {
     "00112233445566778899aabbccddeeff 0011, it has 4 characters",
     "a b c, the file has 3 words"
   })
-  void anInvalidFileIsReportedWithoutItsContents(String text, String why) throws Exception {
+  void anInvalidFileIsReportedWithoutItsContents(String text, String reason) throws Exception {
     Path file = file(text);
     assertThatThrownBy(() -> read(file))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining(
-            "--hash-key-file " + file + ": a key is 32 hexadecimal digits; " + why)
+            "--hash-key-file " + file + ": a key is 32 hexadecimal digits; " + reason)
         .message()
-        .satisfies(said -> assertThat(text.isEmpty() || !said.contains(text)).isTrue());
+        .satisfies(stderr -> assertThat(text.isEmpty() || !stderr.contains(text)).isTrue());
   }
 
   @Test
@@ -104,9 +104,9 @@ class HashKeyOptionsTest {
     Path file = drawn.write(folder.resolve("written"));
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
         .isEqualTo("rw-------");
-    HashKeys again = HashKeys.read(file);
-    assertThat(again.flows().digits()).isEqualTo(HashKey.KNOWN.digits());
-    assertThat(again.texts().digits())
+    HashKeys reread = HashKeys.read(file);
+    assertThat(reread.flows().digits()).isEqualTo(HashKey.KNOWN.digits());
+    assertThat(reread.texts().digits())
         .isEqualTo(drawn.texts().digits())
         .isNotEqualTo(HashKeys.drawn().texts().digits());
     assertThat(drawn.toString()).doesNotContain(drawn.texts().digits());

@@ -23,7 +23,7 @@ import picocli.CommandLine.Mixin;
 class ServiceOptionsTest {
   @TempDir Path folder;
   private Path password;
-  private final ByteArrayOutputStream said = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream stderr = new ByteArrayOutputStream();
 
   @CommandLine.Command
   private static final class Options {
@@ -44,7 +44,7 @@ class ServiceOptionsTest {
   }
 
   private RedisEndpoint redis(String line) {
-    Console console = new Console(new ByteArrayOutputStream(), said, 0, false);
+    Console console = new Console(new ByteArrayOutputStream(), stderr, 0, false);
     return options(line).services.redis(console).orElseThrow();
   }
 
@@ -56,10 +56,10 @@ class ServiceOptionsTest {
         .isEqualTo(open.withLogin(new Login("control", "secret")));
     assertThat(redis("--redis unix:/r --redis-user me --redis-password-file " + password))
         .isEqualTo(RedisEndpoint.unix(Path.of("/r")).withLogin(new Login("me", "secret")));
-    assertThat(said.toString(StandardCharsets.UTF_8)).isEmpty();
+    assertThat(stderr.toString(StandardCharsets.UTF_8)).isEmpty();
     Files.setPosixFilePermissions(password, PosixFilePermissions.fromString("rw-r--r--"));
     redis("--redis r:1 --redis-password-file " + password);
-    assertThat(said.toString(StandardCharsets.UTF_8))
+    assertThat(stderr.toString(StandardCharsets.UTF_8))
         .contains("every user of this host can read it")
         .doesNotContain("secret");
   }

@@ -36,7 +36,7 @@ class TapOptionsTest {
   }
 
   @Test
-  void withoutANetworkPortNamesAreKept() {
+  void keepsPortNamesWithoutANetwork() {
     Tap tap = new Tap("sw1:eth2:arrivals=mon0");
     assertThat(TapOptions.resolved(tap, new PortNames(Inventory.empty().ports()))).isEqualTo(tap);
   }
@@ -51,7 +51,7 @@ class TapOptionsTest {
         "leaf1:spine1=mon0 -> --tap leaf1:spine1=mon0: 2 links lead from leaf1 to spine1; expected leaf1:2 or leaf1:3",
         "leaf1:7:arrivals=mon0 -> --tap leaf1:7:arrivals=mon0: leaf1 has no link at port 7; expected a port of leaf1: 1 (h1), 2 (spine1), 3 (spine1)",
       })
-  void unknownNamesAreErrorsThatListWhatExists(String written, String message) {
+  void unknownNamesListTheExistingOnes(String written, String message) {
     assertThatThrownBy(() -> TapOptions.resolved(new Tap(written), PORTS)).hasMessage(message);
   }
 }

@@ -95,15 +95,15 @@ class ManualTest {
   /** Returns bash's completions of the last word. */
   private List<String> completed(String... words) throws Exception {
     Path script = folder.resolve("completions").resolve(words[0]);
-    String ask =
+    String question =
         "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMP_LINE=\"$*\"; COMP_POINT=${#COMP_LINE};"
             + " _complete_$1; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    ProcessBuilder bash = new ProcessBuilder("bash", "-c", ask, script.toString());
+    ProcessBuilder bash = new ProcessBuilder("bash", "-c", question, script.toString());
     bash.command().addAll(List.of(words));
     Process process = bash.redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    String said = new String(process.getInputStream().readAllBytes());
+    String output = new String(process.getInputStream().readAllBytes());
     assertThat(process.waitFor()).isZero();
-    return said.lines().map(String::strip).filter(line -> !line.isEmpty()).toList();
+    return output.lines().map(String::strip).filter(line -> !line.isEmpty()).toList();
   }
 
   private String page(String name) throws IOException {

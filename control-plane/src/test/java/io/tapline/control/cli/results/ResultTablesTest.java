@@ -35,7 +35,7 @@ class ResultTablesTest {
             1795204790000000000L,
             rows,
             MAPPER.createObjectNode());
-    String table = new ResultTables(plan, HostNames.beside(Inventory.empty()), 0).render(window);
+    String table = new ResultTables(plan, HostNames.withInventory(Inventory.empty()), 0).render(window);
     assertThat(table.lines().skip(1).limit(3).map(line -> line.strip().replaceAll(" {2,}", " | ")))
         .containsExactly(
             "alert | severity | since | src_ip | sum bytes",
@@ -106,7 +106,7 @@ class ResultTablesTest {
         new WindowResult(
             "1-1", 0, "x", 0, 1_000_000_000L, MAPPER.readTree(rows), MAPPER.createObjectNode());
     String table =
-        new ResultTables(MAPPER.readTree(plan), HostNames.beside(Inventory.empty()), 0)
+        new ResultTables(MAPPER.readTree(plan), HostNames.withInventory(Inventory.empty()), 0)
             .render(window);
     List<String> lines =
         table.lines().map(line -> line.strip().replaceAll(" {2,}", " | ")).toList();

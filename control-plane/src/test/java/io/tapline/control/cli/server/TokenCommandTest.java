@@ -84,9 +84,9 @@ class TokenCommandTest {
     assertThat(run("--revoke", "wall").out()).contains("(wall) of web, viewer");
     assertThat(find(web)).isEmpty();
     assertThat(find(admin)).isPresent();
-    Result again = run("--revoke", "wall");
-    assertThat(again.exitCode()).isEqualTo(1);
-    assertThat(again.err()).contains("no token has the ID or name 'wall'");
+    Result second = run("--revoke", "wall");
+    assertThat(second.exitCode()).isEqualTo(1);
+    assertThat(second.err()).contains("no token has the ID or name 'wall'");
     assertThat(run("--revoke", adminId.substring(0, 7)).exitCode()).isEqualTo(1);
     assertThat(run("--revoke", adminId).exitCode()).isZero();
     assertThat(find(admin)).isEmpty();

@@ -9,10 +9,10 @@ class NarrowingTest {
   private static final long SECOND_NS = 1_000_000_000L;
 
   /** The number of zeros sent to switches, and whether they have applied them. */
-  private int told;
+  private int reportedZeros;
 
   /** The maximum that any switch may still have. */
-  private int most;
+  private int max;
 
   private boolean there = true;
   private boolean willing = true;
@@ -25,14 +25,14 @@ class NarrowingTest {
       assertThat(kept)
           .as("packets that monitors keep are copied")
           .isLessThanOrEqualTo(copied(zeros));
-      told = zeros;
-      most = Math.max(most, zeros);
+      reportedZeros = zeros;
+      max = Math.max(max, zeros);
     }
     return willing;
   }
 
   private boolean mirrored() {
-    most = there ? told : most;
+    max = there ? reportedZeros : max;
     return there;
   }
 
@@ -57,12 +57,12 @@ class NarrowingTest {
   @Test
   void switchesFollowALowRateAndWidenBeforeItGrows() {
     looks(3, 0.2);
-    assertThat(told).as("for a short time").isZero();
+    assertThat(reportedZeros).as("for a short time").isZero();
     looks(20, 0.2);
-    assertThat(told).isEqualTo(2);
+    assertThat(reportedZeros).isEqualTo(2);
     there = false;
     assertThat(look(1)).as("while switches copy a quarter").isEqualTo(0.25);
-    assertThat(told).isZero();
+    assertThat(reportedZeros).isZero();
     assertThat(look(1)).isEqualTo(0.25);
     there = true;
     assertThat(look(1)).isEqualTo(1);
@@ -83,7 +83,7 @@ class NarrowingTest {
     for (int i = 0; i < 60; i++) {
       narrowing.next(0.1, 1, i * SECOND_NS);
     }
-    assertThat(told).isZero();
+    assertThat(reportedZeros).isZero();
   }
 
   @Test
@@ -91,7 +91,7 @@ class NarrowingTest {
     looks(30, 0.2);
     for (int i = 0; i < 60; i++) {
       look(i % 2 == 0 ? 0.17 : 0.235);
-      assertThat(told).isEqualTo(2);
+      assertThat(reportedZeros).isEqualTo(2);
     }
   }
 
@@ -115,9 +115,9 @@ class NarrowingTest {
       there = random.nextInt(3) > 0;
       double rate = narrowing.next(wanted, kept, nowNs);
       nowNs += SECOND_NS;
-      assertThat(rate).isLessThanOrEqualTo(copied(most));
+      assertThat(rate).isLessThanOrEqualTo(copied(max));
       kept = random.nextInt(4) > 0 ? rate : Math.max(kept, rate);
-      narrowest = Math.max(narrowest, told);
+      narrowest = Math.max(narrowest, reportedZeros);
     }
     assertThat(narrowest).isEqualTo(6);
   }

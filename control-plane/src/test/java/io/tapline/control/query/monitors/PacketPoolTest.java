@@ -36,40 +36,40 @@ class PacketPoolTest {
   @Test
   void aPartThatNeedsMoreGetsHalfItsShareOfTheRemainder() {
     PacketPool pool = pool(4000, 2);
-    assertThat(pool.heard(0, new Report(FIRST, 1000, 600, true, false)))
+    assertThat(pool.onReport(0, new Report(FIRST, 1000, 600, true, false)))
         .containsExactly(new Grant(0, 1500, FIRST + 1));
-    assertThat(pool.heard(1, new Report(FIRST, 1000, 10, false, false))).isEmpty();
+    assertThat(pool.onReport(1, new Report(FIRST, 1000, 10, false, false))).isEmpty();
   }
 
   @Test
-  void reportsThatPrecedeAGrantGetTheGrantAgain() {
+  void repeatsTheGrantForOlderReports() {
     PacketPool pool = pool(4000, 2);
     Report word = new Report(FIRST, 1000, 600, true, false);
-    List<Grant> granted = pool.heard(0, word);
-    assertThat(pool.heard(0, word)).isEqualTo(granted);
-    assertThat(pool.heard(0, new Report(FIRST, 1000, 700, false, false))).isEmpty();
+    List<Grant> granted = pool.onReport(0, word);
+    assertThat(pool.onReport(0, word)).isEqualTo(granted);
+    assertThat(pool.onReport(0, new Report(FIRST, 1000, 700, false, false))).isEmpty();
     assertThat(pool.granted(0)).isEqualTo(1500);
   }
 
   @Test
   void idlePartsReturnPacketsForABusyOne() {
     PacketPool pool = pool(40, 2);
-    assertThat(pool.heard(0, new Report(FIRST, 10, 10, true, true)))
+    assertThat(pool.onReport(0, new Report(FIRST, 10, 10, true, true)))
         .containsExactly(new Grant(0, 30, FIRST + 1));
-    assertThat(pool.heard(0, new Report(FIRST + 1, 30, 30, true, true)))
+    assertThat(pool.onReport(0, new Report(FIRST + 1, 30, 30, true, true)))
         .containsExactly(new Grant(1, 0, FIRST + 1));
-    assertThat(pool.heard(1, new Report(FIRST + 1, 4, 4, true, false)))
+    assertThat(pool.onReport(1, new Report(FIRST + 1, 4, 4, true, false)))
         .containsExactly(new Grant(0, 36, FIRST + 2));
     assertThat(pool.used()).isFalse();
-    assertThat(pool.heard(0, new Report(FIRST + 2, 36, 36, true, false))).isEmpty();
+    assertThat(pool.onReport(0, new Report(FIRST + 2, 36, 36, true, false))).isEmpty();
     assertThat(pool.used()).isTrue();
   }
 
   @Test
-  void aRequestAloneTakesNothingFromOthers() {
+  void aSingleRequestLeavesOtherGrantsUnchanged() {
     PacketPool pool = pool(2, 3);
-    assertThat(pool.heard(2, new Report(FIRST, 0, 0, true, false))).isEmpty();
-    assertThat(pool.heard(2, new Report(FIRST, 0, 0, true, true))).hasSize(2);
+    assertThat(pool.onReport(2, new Report(FIRST, 0, 0, true, false))).isEmpty();
+    assertThat(pool.onReport(2, new Report(FIRST, 0, 0, true, true))).hasSize(2);
   }
 
   @Test
@@ -77,7 +77,7 @@ class PacketPoolTest {
     PacketPool pool = pool(1000, 2);
     assertThat(pool.lost(0)).isEmpty();
     assertThat(pool.granted(0)).isEqualTo(250);
-    assertThat(pool.heard(0, new Report(FIRST, 250, 250, true, false)))
+    assertThat(pool.onReport(0, new Report(FIRST, 250, 250, true, false)))
         .as("it begins on another host")
         .containsExactly(new Grant(0, 375, FIRST + 1));
     pool.lost(0);
@@ -91,15 +91,15 @@ class PacketPoolTest {
     long taken;
     long spent;
     long version;
-    long lent;
+    long lastGrant;
     long refused;
-    long[] told = {-1, -1};
+    long[] reported = {-1, -1};
     final List<Grant> toMonitor = new ArrayList<>();
     final List<Report> toPool = new ArrayList<>();
 
     Part(long granted) {
       this.granted = granted;
-      lent = granted;
+      lastGrant = granted;
     }
 
     void packet() {
@@ -115,22 +115,22 @@ class PacketPoolTest {
         Grant grant = toMonitor.remove(0);
         granted = Math.max(taken, grant.packets());
         version = grant.version();
-        lent = granted - taken;
+        lastGrant = granted - taken;
         say();
       }
     }
 
     void look() {
-      if ((told[0] != taken || told[1] != refused) && granted - taken <= lent / 2) {
+      if ((reported[0] != taken || reported[1] != refused) && granted - taken <= lastGrant / 2) {
         say();
       }
     }
 
     private void say() {
-      boolean wants = granted - taken <= lent / 2;
-      boolean missed = granted == taken && refused != Math.max(0, told[1]);
+      boolean wants = granted - taken <= lastGrant / 2;
+      boolean missed = granted == taken && refused != Math.max(0, reported[1]);
       toPool.add(new Report(version, granted, taken, wants, missed));
-      told = new long[] {taken, refused};
+      reported = new long[] {taken, refused};
     }
 
     /** Another part takes over the grant that the pool has recorded. */
@@ -140,8 +140,8 @@ class PacketPoolTest {
       toPool.clear();
       granted = taken = spent = held;
       version = 0;
-      lent = 0;
-      told = new long[] {-1, -1};
+      lastGrant = 0;
+      reported = new long[] {-1, -1};
       return really;
     }
   }
@@ -172,7 +172,7 @@ class PacketPoolTest {
       pool = new PacketPool(limit, noted, version);
       for (int i = 0; i < parts.size(); i++) {
         parts.get(i).toMonitor.clear();
-        parts.get(i).toMonitor.add(pool.again(i));
+        parts.get(i).toMonitor.add(pool.currentGrant(i));
       }
     }
 
@@ -209,14 +209,14 @@ class PacketPoolTest {
           case 2 -> part.look();
           default -> {
             while (!part.toPool.isEmpty()) {
-              say(pool.heard(at, part.toPool.remove(0)), one(faults.lead()));
+              say(pool.onReport(at, part.toPool.remove(0)), one(faults.lead()));
             }
           }
         }
         if (one(faults.death())) {
           gone += part.dies(pool.granted(at));
           say(pool.lost(at), false);
-          part.toMonitor.add(pool.again(at));
+          part.toMonitor.add(pool.currentGrant(at));
         }
       }
       return gone + parts.stream().mapToLong(part -> part.taken - part.spent).sum();

@@ -55,7 +55,7 @@ class QueuePartsTest {
   }
 
   @Test
-  void withoutHostsThereAreNoParts() {
+  void hasNoPartsWithoutHosts() {
     assertThat(parts(Map.of(), queue("s1", "2"))).isEmpty();
   }
 }

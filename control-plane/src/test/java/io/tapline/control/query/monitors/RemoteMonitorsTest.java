@@ -31,24 +31,24 @@ class RemoteMonitorsTest {
   private static final Match MATCH = Match.getDefaultInstance();
 
   /** One assignment, and the receiver of its host's reports. */
-  private record Told(
-      String how, String host, int epoch, List<Queue> queues, AssignmentEvents events) {}
+  private record Call(
+      String command, String host, int epoch, List<Queue> queues, AssignmentEvents events) {}
 
   /** Records what hosts are sent. */
   private static final class Hosts implements Assignments {
-    final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
+    final BlockingQueue<Call> calls = new LinkedBlockingQueue<>();
     final BlockingQueue<String> orders = new LinkedBlockingQueue<>();
 
-    Told next() throws InterruptedException {
-      Told next = told.poll(30, TimeUnit.SECONDS);
+    Call next() throws InterruptedException {
+      Call next = calls.poll(30, TimeUnit.SECONDS);
       assertThat(next).as("an assignment").isNotNull();
       return next;
     }
 
-    private boolean add(String how, String host, int epoch, Plan plan, AssignmentEvents events) {
+    private boolean add(String command, String host, int epoch, Plan plan, AssignmentEvents events) {
       assertThat(plan.getEpoch()).isEqualTo(epoch);
       assertThat(plan.getMonitors(0).getHost()).isEqualTo(host);
-      return told.add(new Told(how, host, epoch, plan.getQueuesList(), events));
+      return calls.add(new Call(command, host, epoch, plan.getQueuesList(), events));
     }
 
     @Override
@@ -151,8 +151,8 @@ class RemoteMonitorsTest {
   private final Network network = new Network();
   private final BlockingQueue<String> ready = new LinkedBlockingQueue<>();
   private RemoteMonitors monitors;
-  private Told first;
-  private Told second;
+  private Call first;
+  private Call second;
 
   private static Plan part(String host, int partition) {
     return Plan.newBuilder()
@@ -186,9 +186,9 @@ class RemoteMonitorsTest {
   }
 
   @Test
-  void capturesOnceAllPartsDo() throws Exception {
+  void capturesWhenAllPartsCapture() throws Exception {
     start(false);
-    assertThat(List.of(first.how(), first.host(), second.host()))
+    assertThat(List.of(first.command(), first.host(), second.host()))
         .containsExactly("assign", "h1", "h2");
     first.events().running();
     first.events().running();
@@ -213,10 +213,10 @@ class RemoteMonitorsTest {
   void reportsOfAnOlderEpochAreIgnored() throws Exception {
     start(false);
     first.events().lost("restarted");
-    Told again = hosts.next();
-    assertThat(again.how()).isEqualTo("move from h1");
-    assertThat(again.host()).isEqualTo("h1");
-    assertThat(again.epoch()).isEqualTo(2);
+    Call repeated = hosts.next();
+    assertThat(repeated.command()).isEqualTo("move from h1");
+    assertThat(repeated.host()).isEqualTo("h1");
+    assertThat(repeated.epoch()).isEqualTo(2);
     assertThat(network.moved.poll()).containsExactly("h1 epoch 2", "h2 epoch 1");
 
     second.events().ended(DONE);
@@ -224,22 +224,22 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).as("the part's new monitor continues").isNotDone();
     first.events().failed("user", "of an earlier epoch");
     assertThat(monitors.end()).isNotDone();
-    again.events().ended(DONE);
+    repeated.events().ended(DONE);
     assertThat(monitors.end()).isCompleted();
   }
 
   @Test
-  void aPartThatRunsOnAnotherHostIsAwaitedThere() throws Exception {
+  void awaitsAPartOnItsActualHost() throws Exception {
     start(false);
     network.present = List.of("h2", "h3");
-    first.events().away();
-    Told again = hosts.next();
-    assertThat(again.how()).isEqualTo("move from h1");
-    assertThat(again.host()).isEqualTo("h3");
+    first.events().disconnected();
+    Call repeated = hosts.next();
+    assertThat(repeated.command()).isEqualTo("move from h1");
+    assertThat(repeated.host()).isEqualTo("h3");
     assertThat(network.moved.poll()).containsExactly("h3 epoch 2", "h2 epoch 1");
     first.events().running();
     second.events().running();
-    again.events().running();
+    repeated.events().running();
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
     assertThat(monitors.limit(0.5)).isEqualTo(0.5);
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
@@ -260,13 +260,13 @@ class RemoteMonitorsTest {
             new RemoteMonitors.Bounds(OptionalLong.empty(), 0),
             network,
             () -> ready.add("ready"));
-    hosts.next().events().away();
-    Told again = hosts.next();
-    assertThat(again.how()).isEqualTo("move from h1");
-    assertThat(again.host()).isEqualTo("h3");
-    assertThat(again.queues()).containsExactly(queue.toBuilder().setHost("h3").setMark(9).build());
+    hosts.next().events().disconnected();
+    Call repeated = hosts.next();
+    assertThat(repeated.command()).isEqualTo("move from h1");
+    assertThat(repeated.host()).isEqualTo("h3");
+    assertThat(repeated.queues()).containsExactly(queue.toBuilder().setHost("h3").setMark(9).build());
     assertThat(network.moved.poll()).containsExactly("h3 epoch 2");
-    again.events().running();
+    repeated.events().running();
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
   }
 
@@ -279,10 +279,10 @@ class RemoteMonitorsTest {
     assertThat(network.moved.poll(30, TimeUnit.SECONDS)).contains("h1 epoch 2");
     network.unwritable = false;
     first.events().lost("once more");
-    Told again = hosts.next();
-    assertThat(again.epoch()).isEqualTo(2);
+    Call repeated = hosts.next();
+    assertThat(repeated.epoch()).isEqualTo(2);
     assertThat(network.moved.poll()).as("finally recorded").contains("h1 epoch 2");
-    assertThat(hosts.told).isEmpty();
+    assertThat(hosts.calls).isEmpty();
   }
 
   @Test
@@ -297,14 +297,14 @@ class RemoteMonitorsTest {
     // It can't restart after its end.
     first.events().lost("restarted");
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
-    assertThat(hosts.told).isEmpty();
+    assertThat(hosts.calls).isEmpty();
   }
 
   /** Its end may have been reported to the previous control plane. */
   @Test
-  void anInheritedPartThatIsGoneWhenStoppedHasEnded() throws Exception {
+  void stoppingEndsAMissingInheritedPart() throws Exception {
     start(true);
-    assertThat(first.how()).isEqualTo("inherit");
+    assertThat(first.command()).isEqualTo("inherit");
     monitors.stop();
     first.events().lost("unknown");
     assertThat(monitors.end()).isNotDone();
@@ -332,11 +332,11 @@ class RemoteMonitorsTest {
     assertThat(monitors.killed()).isTrue();
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
     first.events().lost("restarted");
-    assertThat(hosts.told).isEmpty();
+    assertThat(hosts.calls).isEmpty();
   }
 
   @Test
-  void withoutHostsNoQueryStarts() throws Exception {
+  void startsNoQueryWithoutHosts() throws Exception {
     monitors =
         RemoteMonitors.start(
             hosts,

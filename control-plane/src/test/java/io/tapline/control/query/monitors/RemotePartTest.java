@@ -50,7 +50,7 @@ class RemotePartTest {
   }
 
   @Test
-  void withoutABeginningOrADurationTheLimitIsUnchanged() {
+  void keepsTheLimitWithoutABeginningOrADuration() {
     assertThat(RemotePart.endsAtNs(NINETY, 0, NOW_NS)).isEmpty();
     assertThat(moved(new RemotePart(plan(NINETY), OptionalLong.empty())).getLimit())
         .isEqualTo(NINETY);

@@ -52,10 +52,10 @@ class SamplingControllerTest {
     run(second -> second < 100 || second >= 400 ? CAPACITY / 2 : 5 * CAPACITY, CAPACITY);
     assertThat(lags.subList(140, 400)).as("lag, s").allMatch(lag -> lag < TARGET_SECONDS);
     List<Double> settled = rates.subList(160, 400);
-    double least = settled.stream().mapToDouble(rate -> rate).min().orElseThrow();
-    double most = settled.stream().mapToDouble(rate -> rate).max().orElseThrow();
-    assertThat(least).isGreaterThan(0.14);
-    assertThat(most).isLessThan(0.25);
+    double min = settled.stream().mapToDouble(rate -> rate).min().orElseThrow();
+    double max = settled.stream().mapToDouble(rate -> rate).max().orElseThrow();
+    assertThat(min).isGreaterThan(0.14);
+    assertThat(max).isLessThan(0.25);
     assertThat(settled.stream().mapToDouble(r -> r).average().orElseThrow()).isBetween(0.18, 0.22);
     assertThat(deviation(settled)).as("standard deviation").isLessThan(0.02);
     assertThat(rates.get(SECONDS - 1)).isEqualTo(1.0);

@@ -23,7 +23,7 @@ class SamplingWatchTest {
   private final List<Double> limits = new ArrayList<>();
   private final List<Double> lags = new ArrayList<>();
 
-  private double told(double rate) {
+  private double apply(double rate) {
     limits.add(rate);
     return rate;
   }
@@ -34,11 +34,11 @@ class SamplingWatchTest {
 
   /** Runs with another capacity for the first seconds. */
   private void run(double atFirst, double later, int seed) {
-    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::apply);
     Random random = new Random(seed);
     double written = 0;
     double read = 0;
-    double told = 0;
+    double apply = 0;
     double inForce = 1;
     boolean silent = false;
     for (int second = 0; second < SECONDS; second++) {
@@ -46,9 +46,9 @@ class SamplingWatchTest {
       written += LOAD * inForce * (0.9 + 0.2 * random.nextDouble());
       read = Math.min(written, read + capacity);
       silent = !silent && random.nextInt(3) == 0;
-      told = silent ? told : read;
+      apply = silent ? apply : read;
       inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
-      watch.take(new State((long) written / ROWS, (long) told / ROWS, (long) told), 1);
+      watch.take(new State((long) written / ROWS, (long) apply / ROWS, (long) apply), 1);
       lags.add((written - read) / capacity);
     }
   }
@@ -78,7 +78,7 @@ class SamplingWatchTest {
    * job.
    */
   @Test
-  void aJobThatSlowsToAFifthSoonGetsAFifth() {
+  void followsAJobThatSlowsToAFifth() {
     for (int seed = 0; seed < 20; seed++) {
       limits.clear();
       lags.clear();
@@ -98,10 +98,10 @@ class SamplingWatchTest {
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {
-    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::apply);
     Deque<Double> unread = new ArrayDeque<>();
     long written = 0;
-    double told = 0;
+    double apply = 0;
     double credit = 0;
     for (int second = 0; second < SECONDS; second++) {
       double inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
@@ -115,8 +115,8 @@ class SamplingWatchTest {
         fetched += unread.removeFirst();
       }
       credit -= second < 10 ? 0 : fetched;
-      told += fetched;
-      watch.take(new State(written, written - unread.size(), (long) told), 1);
+      apply += fetched;
+      watch.take(new State(written, written - unread.size(), (long) apply), 1);
       lags.add(unread.size() / 10.0);
     }
     assertThat(limits).as("the lag is visible").allMatch(rate -> rate > 0.005);
@@ -131,7 +131,7 @@ class SamplingWatchTest {
 
   @Test
   void batchesBeforeTheFirstReadAreNotLag() {
-    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::apply);
     for (int second = 1; second < 60; second++) {
       watch.take(new State(1_000L * second, 0, 0), 1);
     }

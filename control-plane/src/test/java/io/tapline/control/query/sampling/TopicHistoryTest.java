@@ -37,10 +37,10 @@ class TopicHistoryTest {
   /** Returns the example in the class's Javadoc, and one more second. */
   private static TopicHistory history() {
     TopicHistory history = new TopicHistory(1);
-    double[] told = {1, 0.1, 0.1, 0.1};
-    for (int second = 0; second < told.length; second++) {
+    double[] rates = {1, 0.1, 0.1, 0.1};
+    for (int second = 0; second < rates.length; second++) {
       history.add(1, 10 * (second + 1));
-      history.tell(told[second]);
+      history.setRate(rates[second]);
     }
     return history;
   }

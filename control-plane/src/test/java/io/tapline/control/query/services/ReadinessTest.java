@@ -42,12 +42,12 @@ class ReadinessTest {
   }
 
   @Test
-  void aSilentServiceIsNotAwaitedOrAskedTwice() throws Exception {
+  void doesNotAwaitOrRepeatAnUnansweredCheck() throws Exception {
     CountDownLatch speak = new CountDownLatch(1);
-    AtomicInteger asked = new AtomicInteger();
+    AtomicInteger checks = new AtomicInteger();
     Supplier<String> silent =
         () -> {
-          asked.incrementAndGet();
+          checks.incrementAndGet();
           try {
             speak.await();
           } catch (InterruptedException e) {
@@ -60,7 +60,7 @@ class ReadinessTest {
       // Both return, although it has not answered yet.
       assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
       assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
-      assertThat(asked).hasValue(1);
+      assertThat(checks).hasValue(1);
       assertThat(readiness.lastFaults()).containsEntry("kafka", "does not answer");
       speak.countDown();
     }

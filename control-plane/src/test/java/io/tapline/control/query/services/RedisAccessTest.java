@@ -37,7 +37,7 @@ import redis.clients.jedis.params.XAddParams;
 
 /** Tests the control plane's rights in a real Redis with the aclfile of the cluster in Docker. */
 class RedisAccessTest {
-  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final JobKey KEY = JobKey.random();
   private static final String USER = RedisAcl.jobUser("a-1");
 
@@ -132,7 +132,7 @@ class RedisAccessTest {
   }
 
   @Test
-  void nothingElseIsAllowed() {
+  void allowsNoOtherCommands() {
     List<Consumer<Jedis>> all =
         List.of(
             client -> client.configGet("*"),
@@ -181,7 +181,7 @@ class RedisAccessTest {
       redis.close();
       store.access().revoke("b-1");
       redis.launch();
-      Await.until("the job can log in again", SOON, () -> works(store.access().login("a-1")));
+      Await.until("the job can log in again", TIMEOUT, () -> works(store.access().login("a-1")));
       try (Jedis admin = redis.client()) {
         assertThat(admin.functionList()).hasSize(1);
         admin.aclSetUser(RedisAcl.jobUser("b-1"));
@@ -210,7 +210,7 @@ class RedisAccessTest {
       store.access().revoke("a-1");
       assertThat(admin.aclUsers()).contains(USER);
       admin.aclSetUser(RedisAcl.CONTROL, "+acl|deluser");
-      Await.until("the user is gone", SOON, () -> !admin.aclUsers().contains(USER));
+      Await.until("the user is gone", TIMEOUT, () -> !admin.aclUsers().contains(USER));
     }
   }
 

@@ -30,15 +30,15 @@ import redis.clients.jedis.Jedis;
 class EventsTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String EVENTS = "/api/v1/queries/q-1/events";
-  private static final int MOST_STREAMS = 32;
-  private static final Duration SOON = Duration.ofSeconds(10);
+  private static final int MAX_STREAMS = 32;
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
   private StoredQueries stored;
   private int windows;
 
   @BeforeEach
   void start() throws Exception {
-    stored = new StoredQueries(null, "", RestOptions.loopback(0).streams(MOST_STREAMS));
+    stored = new StoredQueries(null, "", RestOptions.loopback(0).streams(MAX_STREAMS));
     stored.add("q-1", "running");
   }
 
@@ -184,15 +184,15 @@ class EventsTest {
   @Test
   void clientsThatHaveSeenTheEndGetNoContent() throws Exception {
     stored.state("q-1", "finished");
-    HttpRequest.Builder again =
+    HttpRequest.Builder resumed =
         stored.rest.request(EVENTS).header("Last-Event-ID", EventStreams.END);
-    assertThat(stored.rest.send(again).statusCode()).isEqualTo(204);
+    assertThat(stored.rest.send(resumed).statusCode()).isEqualTo(204);
   }
 
   @Test
   void streamsAreBoundedAndReleased() throws Exception {
     List<BufferedReader> streams = new ArrayList<>();
-    for (int i = 0; i < MOST_STREAMS; i++) {
+    for (int i = 0; i < MAX_STREAMS; i++) {
       BufferedReader stream = stored.rest.events(EVENTS);
       next(stream);
       streams.add(stream);
@@ -205,7 +205,7 @@ class EventsTest {
     for (BufferedReader stream : streams) {
       stream.close();
     }
-    Await.until("streams are available again", SOON, this::writtenToAndFewer);
+    Await.until("streams are available again", TIMEOUT, this::writtenToAndFewer);
     try (BufferedReader stream = stored.rest.events(EVENTS)) {
       assertThat(next(stream).name()).isEqualTo("state");
     }

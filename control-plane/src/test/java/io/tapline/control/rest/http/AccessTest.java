@@ -69,7 +69,7 @@ class AccessTest {
     stored.close();
   }
 
-  private static HttpResponse<String> ask(String token, String method, String path, String body)
+  private static HttpResponse<String> send(String token, String method, String path, String body)
       throws Exception {
     HttpRequest.Builder request =
         rest.request(path)
@@ -86,7 +86,7 @@ class AccessTest {
   }
 
   private static HttpResponse<String> get(String token, String path) throws Exception {
-    return ask(token, "GET", path, "");
+    return send(token, "GET", path, "");
   }
 
   /** Returns every operation of the OpenAPI document. */
@@ -116,7 +116,7 @@ class AccessTest {
         continue;
       }
       for (String token : List.of("", "tapline_wrong", OLD, Token.hash(ADMIN), ADMIN + "x")) {
-        HttpResponse<String> answer = ask(token, operation[0], operation[1], "{}");
+        HttpResponse<String> answer = send(token, operation[0], operation[1], "{}");
         JsonNode problem = Rest.problem(answer, 401, "no-token");
         assertThat(answer.headers().firstValue("WWW-Authenticate")).isPresent();
         assertThat(problem.toString()).doesNotContain(SECRETS);
@@ -134,7 +134,7 @@ class AccessTest {
   void aViewerChangesNothing() throws Exception {
     for (String[] operation : operations()) {
       if (!operation[0].equals("GET")) {
-        Rest.problem(ask(WEB_VIEWER, operation[0], operation[1], "{}"), 403, "forbidden");
+        Rest.problem(send(WEB_VIEWER, operation[0], operation[1], "{}"), 403, "forbidden");
       }
     }
     assertThat(get(WEB_VIEWER, "/api/v1/queries/web-1").statusCode()).isEqualTo(200);
@@ -154,7 +154,7 @@ class AccessTest {
       for (String more : List.of("", "/results", "/events")) {
         Rest.problem(get(WEB, path + more), 404, "not-found");
       }
-      Rest.problem(ask(WEB, "DELETE", path, ""), 404, "not-found");
+      Rest.problem(send(WEB, "DELETE", path, ""), 404, "not-found");
     }
     assertThat(get(WEB, "/api/v1/queries/web-1/results").body()).contains("\"/1\"");
     assertThat(get(WEB, "/api/v1/queries").body()).contains("web-1").doesNotContain("db-1", "webx");
@@ -167,17 +167,17 @@ class AccessTest {
         "{\"query\": \"PARSE http_get FROM * TO %s:80 LIMIT 90s SAMPLE * PROCESS (top-k)\"}";
     for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
       for (String place : List.of("10.0.3.5", "10.0.2.0/23", "*", "[::ffff:10.0.2.5]")) {
-        HttpResponse<String> answer = ask(WEB, "POST", path, text.formatted(place));
+        HttpResponse<String> answer = send(WEB, "POST", path, text.formatted(place));
         assertThat(answer.statusCode()).as("%s %s", path, place).isIn(400, 409);
         assertThat(answer.body()).doesNotContain("\"plan\"");
       }
     }
-    assertThat(ask(WEB, "POST", "/api/v1/explain", text.formatted("10.0.2.5")).statusCode())
+    assertThat(send(WEB, "POST", "/api/v1/explain", text.formatted("10.0.2.5")).statusCode())
         .isEqualTo(200);
-    assertThat(ask(ADMIN, "POST", "/api/v1/explain", text.formatted("*")).statusCode())
+    assertThat(send(ADMIN, "POST", "/api/v1/explain", text.formatted("*")).statusCode())
         .isEqualTo(200);
     JsonNode plan =
-        Rest.json(ask(WEB, "POST", "/api/v1/explain", text.formatted("10.0.2.5"))).path("plan");
+        Rest.json(send(WEB, "POST", "/api/v1/explain", text.formatted("10.0.2.5"))).path("plan");
     assertThat(plan.path("query").asText()).startsWith("web-");
   }
 

@@ -73,7 +73,7 @@ class JsonFaultTest {
 
   @Test
   void depthIsBounded() {
-    String deep = "[".repeat(JsonFault.MOST_LEVELS + 1);
+    String deep = "[".repeat(JsonFault.MAX_LEVELS + 1);
     assertThat(JsonFault.find(deep).orElseThrow().expected())
         .isEqualTo("at most 1,000 levels of objects and arrays");
   }

@@ -18,7 +18,7 @@ class RateLimitsTest {
   }
 
   @Test
-  void aSecondsWorthMayArriveAtOnceAndIsRefilled() {
+  void allowsABurstOfOneSecondAndRefills() {
     assertThat(taken("web", 20, 0)).isEqualTo(20);
     assertThat(taken("web", 20, SECOND_NS / 2)).isEqualTo(10);
     assertThat(taken("web", 20, 100 * SECOND_NS)).as("no more is accumulated").isEqualTo(20);

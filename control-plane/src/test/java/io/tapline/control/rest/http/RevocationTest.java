@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tests the revocation of tokens while their holders follow a query. */
 class RevocationTest {
   /** Far below the 15 s after which an idle stream sends a keep-alive. */
-  private static final Duration SOON = Duration.ofSeconds(5);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private static final String REVOKED = Token.newSecret();
   private static final String KEPT = Token.newSecret();
@@ -58,7 +58,7 @@ class RevocationTest {
   private Socket follow(String secret, int receiveBytes) throws Exception {
     Socket socket = new Socket();
     socket.setReceiveBufferSize(receiveBytes);
-    socket.setSoTimeout((int) SOON.toMillis());
+    socket.setSoTimeout((int) TIMEOUT.toMillis());
     socket.connect(new InetSocketAddress("127.0.0.1", stored.server.port()));
     String head =
         "GET /api/v1/queries/q1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n";
@@ -100,7 +100,7 @@ class RevocationTest {
       readUntil(ofRevoked, "\"running\"");
       readUntil(ofKept, "\"running\"");
       write(tokens);
-      Await.until("the stream ends", SOON, () -> open() == 1);
+      Await.until("the stream ends", TIMEOUT, () -> open() == 1);
       stored.window("q1", 7, 0, 1);
       readUntil(ofKept, "id: 7-0");
       StringBuilder rest = new StringBuilder();
@@ -134,10 +134,10 @@ class RevocationTest {
       stored.window("q1", i, 0, 2000);
     }
     try (Socket revoked = follow(REVOKED, 1 << 12)) {
-      Await.until("it is open", SOON, () -> open() == 1);
+      Await.until("it is open", TIMEOUT, () -> open() == 1);
       Thread.sleep(500); // Writes until the sockets are full.
       write("");
-      Await.until("the stream ends", SOON, () -> open() == 0);
+      Await.until("the stream ends", TIMEOUT, () -> open() == 0);
     }
   }
 
@@ -146,7 +146,7 @@ class RevocationTest {
   void otherActiveResponsesAreCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);
         Socket kept = explain(KEPT)) {
-      Await.until("both are active", SOON, () -> metric("tapline_http_active") == 3);
+      Await.until("both are active", TIMEOUT, () -> metric("tapline_http_active") == 3);
       write("");
       assertThat(readToEnd(revoked)).doesNotContain("HTTP/1.1 200");
       kept.getOutputStream()
@@ -157,7 +157,7 @@ class RevocationTest {
 
   private Socket explain(String secret) throws Exception {
     Socket socket = new Socket("127.0.0.1", stored.server.port());
-    socket.setSoTimeout((int) SOON.toMillis());
+    socket.setSoTimeout((int) TIMEOUT.toMillis());
     String query = StoredQueries.QUERY;
     String head =
         "POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s"

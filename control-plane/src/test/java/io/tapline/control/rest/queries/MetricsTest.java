@@ -53,7 +53,7 @@ class MetricsTest {
       stored.add("q-1", "running");
       stored.window("q-1", 1, 0, 3);
       stored.window("q-1", 1, 1, 1);
-      stored.window("q-1", 2, 0, ResultMetrics.MOST_ROWS + 5);
+      stored.window("q-1", 2, 0, ResultMetrics.MAX_ROWS + 5);
       stored.add("q-2", "finished");
       stored.window("q-2", 1, 0, 1);
 
@@ -69,7 +69,7 @@ class MetricsTest {
               "tapline_result_value" + second + ",key=\"/1\"} 99.0")
           .noneMatch(line -> line.contains("q-2"));
       assertThat(lines.stream().filter(line -> line.startsWith("tapline_result_value" + first)))
-          .hasSize(ResultMetrics.MOST_ROWS);
+          .hasSize(ResultMetrics.MAX_ROWS);
     }
   }
 
@@ -78,18 +78,18 @@ class MetricsTest {
     try (StoredQueries stored = new StoredQueries()) {
       stored.rest.get("/healthz");
       String all = stored.rest.get("/metrics").body() + stored.rest.get("/metrics/results").body();
-      Set<String> there = names(all);
-      Set<String> asked = new TreeSet<>();
+      Set<String> exported = names(all);
+      Set<String> used = new TreeSet<>();
       Path boards = ROOT.resolve("deploy/grafana/boards");
       try (Stream<Path> files = Files.list(boards)) {
         for (Path file : files.toList()) {
-          asked.addAll(names(Files.readString(file)));
+          used.addAll(names(Files.readString(file)));
         }
       }
-      asked.addAll(names(Files.readString(ROOT.resolve("deploy/images/prometheus/alerts.yml"))));
+      used.addAll(names(Files.readString(ROOT.resolve("deploy/images/prometheus/alerts.yml"))));
       // Other tests cover metrics of other programs, and of servers over TLS (TlsTest).
-      asked.removeIf(name -> name.matches("tapline_(multilog|monitor_|certificate_).*"));
-      assertThat(asked).hasSizeGreaterThan(5).isSubsetOf(there);
+      used.removeIf(name -> name.matches("tapline_(multilog|monitor_|certificate_).*"));
+      assertThat(used).hasSizeGreaterThan(5).isSubsetOf(exported);
     }
   }
 

@@ -52,7 +52,7 @@ class ResultsTest {
   }
 
   @Test
-  void allRowsInOrderOfWindows() throws Exception {
+  void returnsAllRowsInOrderOfWindows() throws Exception {
     JsonNode results = results("q-1", "");
     assertThat(rows(results))
         .hasSize(500)
@@ -83,7 +83,7 @@ class ResultsTest {
   }
 
   @Test
-  void onlyTheLatestWindow() throws Exception {
+  void returnsOnlyTheLatestWindow() throws Exception {
     JsonNode results = results("q-1", "?processor=0&limit=4");
     assertThat(rows(results))
         .containsExactly("99/top-k/3", "100/top-k/1", "100/top-k/2", "100/top-k/3");
@@ -103,7 +103,7 @@ class ResultsTest {
   }
 
   @Test
-  void theLatestWindowWhileOthersAreAddedAndRemoved() throws Exception {
+  void returnsTheLatestWindowDuringConcurrentChanges() throws Exception {
     stored.add("q-live", "running");
     stored.window("q-live", 1, 0, 3);
     stored.window("q-live", 2, 0, 3);
@@ -117,7 +117,7 @@ class ResultsTest {
   }
 
   @Test
-  void onlyAfterAnEntry() throws Exception {
+  void returnsOnlyRowsAfterAnEntry() throws Exception {
     assertThat(rows(results("q-1", "?after=99-1")))
         .hasSize(5)
         .allMatch(row -> row.startsWith("100/"));
@@ -128,7 +128,7 @@ class ResultsTest {
   }
 
   @Test
-  void noResultsYet() throws Exception {
+  void returnsNothingBeforeTheFirstWindow() throws Exception {
     JsonNode results = results("q-none", "");
     assertThat(rows(results)).isEmpty();
     assertThat(results.path("last_entry").asText()).isEmpty();

@@ -9,7 +9,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** Records the events of a query as strings. */
-final class Heard implements AssignmentEvents {
+final class RecordedEvents implements AssignmentEvents {
   final BlockingQueue<String> words = new LinkedBlockingQueue<>();
 
   @Override
@@ -43,7 +43,7 @@ final class Heard implements AssignmentEvents {
   }
 
   @Override
-  public void away() {
+  public void disconnected() {
     words.add("away");
   }
 
