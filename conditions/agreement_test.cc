@@ -102,13 +102,13 @@ TEST(Agreement, JavaSelectsTheSameRows) {
     const auto expected = in.number<uint64_t>();
     const auto expression = Expression::compile(tree, schema);
     ASSERT_TRUE(expression.ok()) << number << ": " << text_of(tree) << ": " << expression.status().to_string();
-    const auto again = Expression::compile(expression->text(), schema);
-    ASSERT_TRUE(again.ok()) << number << ": " << expression->text() << ": " << again.status().to_string();
+    const auto reparsed = Expression::compile(expression->text(), schema);
+    ASSERT_TRUE(reparsed.ok()) << number << ": " << expression->text() << ": " << reparsed.status().to_string();
     uint64_t selected = 0, from_text = 0;
     for (uint32_t i = 0; i < count; ++i) {
       const uint8_t* row = rows.data() + size_t{i} * schema.row_bytes();
       selected |= uint64_t{expression->matches(row, schema)} << i;
-      from_text |= uint64_t{again->matches(row, schema)} << i;
+      from_text |= uint64_t{reparsed->matches(row, schema)} << i;
     }
     ASSERT_EQ(selected, expected) << number << ": " << text_of(tree);
     ASSERT_EQ(from_text, expected) << number << ": " << text_of(tree);

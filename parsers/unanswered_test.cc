@@ -184,7 +184,7 @@ Frame echo(int64_t time_ns, uint16_t id) {
 
 struct DatagramRow {
   std::string parser;
-  Frame (*ask)(int64_t time_ns, uint16_t id);
+  Frame (*make_request)(int64_t time_ns, uint16_t id);
   int64_t patience_ns;
 };
 
@@ -193,11 +193,11 @@ class UnansweredDatagrams : public ::testing::TestWithParam<DatagramRow> {};
 TEST_P(UnansweredDatagrams, ASilentServerAndTheEndOfTheCapture) {
   const DatagramRow& row = GetParam();
   Harness run({row.parser});
-  run.all({row.ask(1000 * kSecond, 1), row.ask(1000 * kSecond + 2 * row.patience_ns, 2)});
+  run.all({row.make_request(1000 * kSecond, 1), row.make_request(1000 * kSecond + 2 * row.patience_ns, 2)});
   ASSERT_EQ(run.tuples().size(), 2u);
-  std::multiset<std::string> told;
-  for (const Tuple& tuple : run.tuples()) told.insert(tuple.values.at("unanswered"));
-  EXPECT_EQ(told, (std::multiset<std::string>{"false", "true"}));
+  std::multiset<std::string> reported;
+  for (const Tuple& tuple : run.tuples()) reported.insert(tuple.values.at("unanswered"));
+  EXPECT_EQ(reported, (std::multiset<std::string>{"false", "true"}));
   EXPECT_EQ(run.tuples()[0].values.at("unanswered"), "true") << "the older question comes first";
   expect_no_answer(run, "false");
 }
@@ -205,7 +205,7 @@ TEST_P(UnansweredDatagrams, ASilentServerAndTheEndOfTheCapture) {
 TEST_P(UnansweredDatagrams, AreReportedDuringTheCapture) {
   const DatagramRow& row = GetParam();
   Harness run({row.parser});
-  run.feed({row.ask(1000 * kSecond, 1)});
+  run.feed({row.make_request(1000 * kSecond, 1)});
   // Time passes by the second, as in a live monitor.
   for (int64_t passed_ns = 0; passed_ns <= 2 * row.patience_ns; passed_ns += kSecond) {
     run.engine().advance(1000 * kSecond + passed_ns);

@@ -153,17 +153,17 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   const bool wide = !column.keyed();
   if (wide) {
     // Strictly below is not (at or above), and vice versa.
-    const std::string least(column.bytes, '\0'), greatest(column.bytes, '\xff');
+    const std::string min(column.bytes, '\0'), greatest(column.bytes, '\xff');
     const bool up = below != with;
-    return from_values(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, least, value.wide_low}},
+    return from_values(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, min, value.wide_low}},
                        {place.node, place.negated != !with});
   }
-  const uint64_t least = column.is_float() ? float_infinity_key(column, true) : 0;
-  const uint64_t most = column.is_float() ? float_infinity_key(column, false) : column.max_key();
-  if ((below && !with && value.low == least) || (!below && !with && value.low == most))
+  const uint64_t min = column.is_float() ? float_infinity_key(column, true) : 0;
+  const uint64_t max = column.is_float() ? float_infinity_key(column, false) : column.max_key();
+  if ((below && !with && value.low == min) || (!below && !with && value.low == max))
     return from_values(column, {}, place);
-  const Values range = below ? Values{least, with ? value.low : value.low - 1, {}, {}}
-                             : Values{with ? value.low : value.low + 1, most, {}, {}};
+  const Values range = below ? Values{min, with ? value.low : value.low - 1, {}, {}}
+                             : Values{with ? value.low : value.low + 1, max, {}, {}};
   return from_values(column, {range}, place);
 }
 

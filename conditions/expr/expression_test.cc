@@ -175,9 +175,9 @@ TEST_F(Expressions, HugeAndDeeplyNestedOnesAreRejected) {
   negated.insert(0, 60000, '!');
   EXPECT_EQ(error_of(negated), "invalid at 100: nested too deeply");
   EXPECT_EQ(error_of(std::string(70000, ' ')), "invalid at 65536: longer than 64 KiB");
-  std::string many = "ipTTL<1";
-  for (int i = 0; i < 4999; ++i) many += "||ipTTL<1";
-  EXPECT_EQ(error_of(many), "invalid at 36864: more than 4096 comparisons");
+  std::string long_list = "ipTTL<1";
+  for (int i = 0; i < 4999; ++i) long_list += "||ipTTL<1";
+  EXPECT_EQ(error_of(long_list), "invalid at 36864: more than 4096 comparisons");
 }
 
 TEST_F(Expressions, TheNormalFormIsCanonical) {
@@ -241,10 +241,10 @@ TEST(Schemas, AreChecked) {
   EXPECT_FALSE(Schema::make({{.name = "t", .type = FieldType::kTime}, {.name = "t", .type = FieldType::kU8}}).ok());
   EXPECT_FALSE(Schema::make({{.name = "t", .type = FieldType::kTime}, {.name = "0a", .type = FieldType::kU8}}).ok());
   const Schema schema = test_schema();
-  const auto again = Schema::from_text(schema.to_text());
-  ASSERT_TRUE(again.ok()) << again.status().to_string();
-  EXPECT_EQ(again->to_text(), schema.to_text());
-  EXPECT_EQ(again->row_bytes(), schema.row_bytes());
+  const auto reparsed = Schema::from_text(schema.to_text());
+  ASSERT_TRUE(reparsed.ok()) << reparsed.status().to_string();
+  EXPECT_EQ(reparsed->to_text(), schema.to_text());
+  EXPECT_EQ(reparsed->row_bytes(), schema.row_bytes());
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ uint64_t key_of_number(const Column& column, const Number& number, size_t positi
   if (column.type == FieldType::kF64) return float_key(number.as_double());
   if (column.type == FieldType::kF32) return float_key32(static_cast<float>(number.as_double()));
   if (number.is_float) throw ParseError{"expected a whole number", position};
-  if (number.whole < least_of(column) || number.whole > greatest_of(column))
+  if (number.whole < min_of(column) || number.whole > max_of(column))
     throw ParseError{"out of range for a field of type " + std::string(name_of(column.type)), position};
   return key_of_integer(column, number.whole);
 }

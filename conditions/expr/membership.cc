@@ -62,14 +62,14 @@ Values Binder::ordered(const Column& column, const Values& low, const Values& hi
 Values Binder::prefix(const Column& column, const Token& token, size_t slash) {
   const std::string address = parse_address(column, token.text.substr(0, slash), token.position);
   const uint32_t begin = column.type == FieldType::kAddress ? 1 : 0;
-  const auto most = static_cast<uint32_t>(begin == 0 ? address.size() * 8 : bits_of_address(address));
+  const auto max = static_cast<uint32_t>(begin == 0 ? address.size() * 8 : bits_of_address(address));
   const std::string_view digits = token.text.substr(slash + 1);
   uint32_t bits = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-  if (error != std::errc() || end != digits.data() + digits.size() || bits > most)
-    throw ParseError{"a prefix has 0 to " + std::to_string(most) + " bits", token.position + slash + 1};
+  if (error != std::errc() || end != digits.data() + digits.size() || bits > max)
+    throw ParseError{"a prefix has 0 to " + std::to_string(max) + " bits", token.position + slash + 1};
   std::string low = address, high = address;
-  for (uint32_t i = bits; i < most; ++i) {
+  for (uint32_t i = bits; i < max; ++i) {
     const auto bit = static_cast<uint8_t>(0x80u >> i % 8);
     char& low_byte = low[begin + i / 8];
     char& high_byte = high[begin + i / 8];

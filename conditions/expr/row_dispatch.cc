@@ -7,8 +7,8 @@ namespace tapline::conditions {
 namespace {
 
 // Longer sets, and those over more columns, are evaluated, since their tables would not fit the cache.
-constexpr uint64_t kMostKeys = 256;
-constexpr size_t kMostColumns = 16;
+constexpr uint64_t kMaxKeys = 256;
+constexpr size_t kMaxColumns = 16;
 
 bool holds_nothing_else(const Node& node) {
   if (node.kind == Node::Kind::kLeaf) return true;
@@ -25,7 +25,7 @@ std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Leaf& leaf) {
   if (leaf.kind != Leaf::Kind::kKeys || leaf.mask != ~uint64_t{0}) return std::nullopt;
   Demand demand{leaf.column, {}};
   for (const KeyRange& range : leaf.ranges) {
-    if (range.high - range.low >= kMostKeys - demand.keys.size()) return std::nullopt;
+    if (range.high - range.low >= kMaxKeys - demand.keys.size()) return std::nullopt;
     for (uint64_t i = 0; i <= range.high - range.low; ++i) demand.keys.push_back(range.low + i);
   }
   return Demands{std::move(demand)};
@@ -51,7 +51,7 @@ bool RowDispatch::unite(Demands* demands, Demands more) {
   }
   size_t keys = 0;
   for (const Demand& demand : *demands) keys += demand.keys.size();
-  return keys <= kMostKeys && demands->size() <= kMostColumns;
+  return keys <= kMaxKeys && demands->size() <= kMaxColumns;
 }
 
 // A conjunction has the demands of any of its parts; a disjunction has their union if all parts have demands.

@@ -176,11 +176,11 @@ uint64_t key_of_integer(const Column& column, __int128 value) {
   return static_cast<uint64_t>(column.is_signed() ? value + sign_bit(column.bytes) : value);
 }
 
-__int128 least_of(const Column& column) {
+__int128 min_of(const Column& column) {
   return column.is_signed() ? -static_cast<__int128>(sign_bit(column.bytes)) : 0;
 }
 
-__int128 greatest_of(const Column& column) {
+__int128 max_of(const Column& column) {
   if (column.type == FieldType::kBool) return 1;
   const __int128 values = static_cast<__int128>(1) << (8 * column.bytes);
   return column.is_signed() ? values / 2 - 1 : values - 1;

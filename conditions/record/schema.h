@@ -153,8 +153,8 @@ double number_of_key(const Column& column, uint64_t key);
 __int128 integer_of_key(const Column& column, uint64_t key);
 uint64_t key_of_integer(const Column& column, __int128 value);
 // The range of integers in the column. REQUIRES keyed() and not is_float().
-__int128 least_of(const Column& column);
-__int128 greatest_of(const Column& column);
+__int128 min_of(const Column& column);
+__int128 max_of(const Column& column);
 
 inline bool is_present(const Column& column, const uint8_t* row, uint32_t presence_offset) {
   return column.presence_bit < 0 || (row[presence_offset + column.presence_bit / 8] >> (column.presence_bit % 8) & 1);

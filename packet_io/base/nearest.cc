@@ -27,14 +27,14 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggest_nearest(std::string_view word, std::span<const std::string> known) {
   const std::string* nearest = nullptr;
-  size_t least = 0;
+  size_t min = 0;
   for (const std::string& candidate : known) {
     size_t distance = edit_distance(word, candidate);
-    if (nearest != nullptr && distance >= least) continue;
+    if (nearest != nullptr && distance >= min) continue;
     nearest = &candidate;
-    least = distance;
+    min = distance;
   }
-  bool near = nearest != nullptr && least <= std::max<size_t>(1, nearest->size() / 3);
+  bool near = nearest != nullptr && min <= std::max<size_t>(1, nearest->size() / 3);
   return near ? "; did you mean '" + *nearest + "'?" : "";
 }
 

@@ -29,8 +29,8 @@ void Reporter::write(const std::string& lines) {
   }
 }
 
-void Reporter::say(const std::string& what) {
-  write(std::string(program_invocation_short_name) + ": " + readable_text(what) + "\n");
+void Reporter::print(const std::string& text) {
+  write(std::string(program_invocation_short_name) + ": " + readable_text(text) + "\n");
 }
 
 void Reporter::ready() {
@@ -38,12 +38,12 @@ void Reporter::ready() {
 }
 
 void Reporter::warning(const std::string& message) {
-  if (format_ == Format::kText) return say("warning: " + message);
+  if (format_ == Format::kText) return print("warning: " + message);
   write(line({{"event", "warning"}, {"message", message}}));
 }
 
 void Reporter::error(const Status& status) {
-  if (format_ == Format::kText) return say("error: " + status.sentence());
+  if (format_ == Format::kText) return print("error: " + status.sentence());
   write(line({{"event", "error"}, {"message", status.sentence()}, {"kind", status.kind()}}));
 }
 

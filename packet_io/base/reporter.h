@@ -34,7 +34,7 @@ class Reporter {
   // Writes a line, or several.
   void write(const std::string& lines);
   // Writes a line for people. It names the program.
-  void say(const std::string& what);
+  void print(const std::string& text);
 
  private:
   std::mutex mutex_;

@@ -21,12 +21,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-Status check_name(const std::string& tap, std::string_view what, const std::string& name) {
+Status check_name(const std::string& tap, std::string_view role, const std::string& name) {
   const std::string where = "the tap '" + tap + "': ";
-  if (name.empty()) return Status::usage(where + "its " + std::string(what) + " has no name; expected " + kForm);
-  if (name.size() <= Tap::kMostNameBytes) return {};
-  return Status::usage(where + "the name of its " + std::string(what) + " has " + std::to_string(name.size()) +
-                       " bytes; at most " + std::to_string(Tap::kMostNameBytes) + " are possible");
+  if (name.empty()) return Status::usage(where + "its " + std::string(role) + " has no name; expected " + kForm);
+  if (name.size() <= Tap::kMaxNameBytes) return {};
+  return Status::usage(where + "the name of its " + std::string(role) + " has " + std::to_string(name.size()) +
+                       " bytes; at most " + std::to_string(Tap::kMaxNameBytes) + " are possible");
 }
 
 Status parse_side(const std::string& tap, const std::string& text, TapSide* side) {
@@ -82,9 +82,9 @@ Status parse_tap(const std::string& text, Tap* tap) {
 }
 
 Status validate_taps(std::span<const Tap> taps) {
-  if (taps.size() > kMostTaps)
+  if (taps.size() > kMaxTaps)
     return Status::usage("there are " + std::to_string(taps.size()) + " taps; one program reads at most " +
-                         std::to_string(kMostTaps) + ": start another program for the rest");
+                         std::to_string(kMaxTaps) + ": start another program for the rest");
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];
     for (const Tap& other : taps.first(i)) {

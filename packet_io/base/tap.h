@@ -12,7 +12,7 @@
 
 namespace tapline {
 
-inline constexpr size_t kMostTaps = 64;
+inline constexpr size_t kMaxTaps = 64;
 
 // The side of the port's queue: packets before they wait in it, or after.
 enum class TapSide : uint8_t { kUnknown, kArrivals, kDepartures };
@@ -20,7 +20,7 @@ std::string_view name_of(TapSide side);  // "arrivals", "departures", "" for kUn
 
 struct Tap {
   // Longest name of a switch or a port, in bytes: those of rows (multilog/headers/header_row.h).
-  static constexpr size_t kMostNameBytes = 24;
+  static constexpr size_t kMaxNameBytes = 24;
 
   std::string switch_name = {};  // empty: unknown
   std::string port = {};         // empty: unknown, or all of the switch's ports
@@ -43,7 +43,7 @@ struct Tap {
 // or ending in .pcap, .pcapng, .cap or .zst, is a file: a configuration means the same on every host.
 Status parse_tap(const std::string& text, Tap* tap);
 
-// Returns kUsage if two taps are at the same place or share a source, or if there are more than kMostTaps.
+// Returns kUsage if two taps are at the same place or share a source, or if there are more than kMaxTaps.
 Status validate_taps(std::span<const Tap> taps);
 
 }  // namespace tapline

@@ -17,7 +17,7 @@ std::optional<SchedulerAttributes> scheduler_attributes() {
   return found;
 }
 
-void ask_for_short_slice() {
+void request_short_slice() {
   auto attributes = scheduler_attributes();
   if (!attributes) return;
   attributes->runtime_ns = kSliceNs;

@@ -25,6 +25,6 @@ std::optional<SchedulerAttributes> scheduler_attributes();
 // wakes, without a larger share of the processor and without a privilege. For threads that empty a buffer of the
 // kernel, which with the default slice of some milliseconds can wait behind each of the other threads of a busy
 // machine.
-void ask_for_short_slice();
+void request_short_slice();
 
 }  // namespace tapline

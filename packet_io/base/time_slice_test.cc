@@ -19,12 +19,12 @@ bool kernel_has_slices() {
   return std::sscanf(system.release, "%d.%d", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 12));
 }
 
-TEST(TimeSlice, IsShortForTheThreadThatAsksAndLeavesItsPriority) {
+TEST(TimeSlice, ShortensTheSliceOfTheCallingThreadAndKeepsItsPriority) {
   if (!kernel_has_slices()) GTEST_SKIP() << "threads can choose their slice from Linux 6.12 on";
   const uint64_t before_ns = scheduler_attributes().value().runtime_ns;
   std::thread([] {
     ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 3), 0);
-    ask_for_short_slice();
+    request_short_slice();
     const SchedulerAttributes after = scheduler_attributes().value();
     EXPECT_EQ(after.runtime_ns, 100'000U);
     EXPECT_EQ(after.nice, 3);

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-constexpr size_t kLeastTokenBytes = 16;
+constexpr size_t kMinTokenBytes = 16;
 constexpr char kScheme[] = "Bearer ";
 
 }  // namespace
@@ -35,7 +35,7 @@ Status read_tokens(const std::string& flag, const std::string& path, std::vector
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) continue;
-    const bool right = line.size() >= kLeastTokenBytes &&
+    const bool right = line.size() >= kMinTokenBytes &&
                        std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
     if (!right)
       return Status::invalid(flag + " " + path + ": a token must be a line of at least 16 characters without spaces");
@@ -51,9 +51,9 @@ bool has_token(const std::vector<std::string>& tokens, const std::string& author
   return known;
 }
 
-bool is_same_token(const std::string& wanted, const std::string& given) {
-  volatile unsigned char different = wanted.size() != given.size();
-  for (size_t i = 0; i < given.size(); ++i) different = different | (wanted[i % wanted.size()] ^ given[i]);
+bool is_same_token(const std::string& wanted, const std::string& presented) {
+  volatile unsigned char different = wanted.size() != presented.size();
+  for (size_t i = 0; i < presented.size(); ++i) different = different | (wanted[i % wanted.size()] ^ presented[i]);
   return different == 0;
 }
 

@@ -21,6 +21,6 @@ Status read_tokens(const std::string& flag, const std::string& path, std::vector
 bool has_token(const std::vector<std::string>& tokens, const std::string& authorization);
 
 // Takes as long for a wrong token as for a right one of the same length, regardless of where they differ.
-bool is_same_token(const std::string& wanted, const std::string& given);
+bool is_same_token(const std::string& wanted, const std::string& presented);
 
 }  // namespace tapline

@@ -20,9 +20,9 @@ namespace tapline {
 namespace {
 
 // A pipe holds this much without a reader.
-constexpr size_t kMostInputBytes = 65536;
+constexpr size_t kMaxInputBytes = 65536;
 // Bounds the packets that a few compressed bytes can turn into.
-constexpr size_t kMostPackets = 20'000;
+constexpr size_t kMaxPackets = 20'000;
 
 struct Seen {
   uint64_t packets = 0;
@@ -39,9 +39,9 @@ struct Seen {
   }
 };
 
-void require(bool condition, const char* what) {
+void require(bool condition, const char* property) {
   if (condition) return;
-  std::fprintf(stderr, "%s\n", what);
+  std::fprintf(stderr, "%s\n", property);
   std::abort();
 }
 
@@ -54,10 +54,10 @@ Seen read_all(int fd) {
   std::array<CapturedPacket, 3> packets;
   size_t count;
   CaptureReader::Outcome outcome = CaptureReader::Outcome::kPackets;
-  while (outcome != CaptureReader::Outcome::kEnd && seen.packets < kMostPackets) {
+  while (outcome != CaptureReader::Outcome::kEnd && seen.packets < kMaxPackets) {
     outcome = reader->read(packets, &count);
     if (outcome == CaptureReader::Outcome::kRefill) reader->refill();
-    for (size_t i = 0; i < count && seen.packets < kMostPackets; ++i) seen.add(packets[i]);
+    for (size_t i = 0; i < count && seen.packets < kMaxPackets; ++i) seen.add(packets[i]);
   }
   if (outcome != CaptureReader::Outcome::kEnd) return seen;
   seen.unsupported = reader->unsupported_packets();
@@ -85,7 +85,7 @@ Seen read_piped(std::span<const uint8_t> bytes) {
 Seen read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
   Seen seen;
   size_t wanted = 1;
-  while (wanted <= bytes.size() && seen.packets < kMostPackets) {
+  while (wanted <= bytes.size() && seen.packets < kMaxPackets) {
     const std::vector<uint8_t> exact(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(wanted));
     CapturedPacket packet;
     Step step = format->next(exact, &packet);
@@ -108,7 +108,7 @@ void check(std::span<const uint8_t> bytes) {
   // A pipe's buffers cost more than all the rest.
   if (bytes.size() % 4 == 0) require(whole == read_piped(bytes), "file and pipe differ");
   auto format = detect_format(bytes);
-  if (!format || whole.packets >= kMostPackets) return;
+  if (!format || whole.packets >= kMaxPackets) return;
   Seen records = read_records(format.get(), bytes);
   require(records.packets == whole.packets && records.digest == whole.digest, "records and reader differ");
 }
@@ -117,6 +117,6 @@ void check(std::span<const uint8_t> bytes) {
 }  // namespace tapline
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size <= tapline::kMostInputBytes) tapline::check({data, size});
+  if (size <= tapline::kMaxInputBytes) tapline::check({data, size});
   return 0;
 }

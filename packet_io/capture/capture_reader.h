@@ -74,7 +74,7 @@ class CaptureReader {
   size_t skip_bytes_ = 0;
   uint64_t packets_ = 0;
   uint64_t unsupported_packets_ = 0;
-  std::array<uint64_t, RecordFormat::kMostSelected> unsupported_of_ = {};  // by CapturedPacket::selected
+  std::array<uint64_t, RecordFormat::kMaxSelected> unsupported_of_ = {};  // by CapturedPacket::selected
   // The last one of each kind.
   std::optional<uint16_t> supported_link_type_;
   uint16_t unsupported_link_type_ = 0;

@@ -22,7 +22,7 @@ constexpr size_t kSectionBytes = 28;
 // Limit for blocks that are read in one piece; others are skipped regardless of their length.
 constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
 // A section that declares more is not a capture but an attack on memory.
-constexpr size_t kMostInterfaces = 65536;
+constexpr size_t kMaxInterfaces = 65536;
 
 constexpr uint16_t kEndOfOptions = 0;
 constexpr uint16_t kInterfaceName = 2;
@@ -42,7 +42,7 @@ uint64_t power_of_ten(int exponent) {
 size_t padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
 // Interfaces that a message lists.
-constexpr size_t kMostNames = 16;
+constexpr size_t kMaxNames = 16;
 
 std::string_view name_in(const uint8_t* value, uint16_t length) {
   const std::string_view name(reinterpret_cast<const char*>(value), length);
@@ -58,16 +58,16 @@ bool is_read_in_one_piece(uint32_t type) {
 
 TimestampScale TimestampScale::from(uint8_t resolution, int64_t offset_seconds) {
   // Powers beyond these bounds have no nanosecond in 64 bits of ticks.
-  constexpr int kMostTens = 28;
-  constexpr int kMostTwos = 63;
+  constexpr int kMaxDecimalPower = 28;
+  constexpr int kMaxBinaryPower = 63;
   int power = resolution & 0x7f;
   TimestampScale scale;
   if (resolution & 0x80) {
     scale.multiply = kNsPerSecond;
-    scale.divide = uint64_t{1} << std::min(power, kMostTwos);
+    scale.divide = uint64_t{1} << std::min(power, kMaxBinaryPower);
   } else {
     scale.multiply = power_of_ten(std::max(0, 9 - power));
-    scale.divide = power_of_ten(std::min(std::max(0, power - 9), kMostTens - 9));
+    scale.divide = power_of_ten(std::min(std::max(0, power - 9), kMaxDecimalPower - 9));
   }
   SignedWide offset_ns = SignedWide{offset_seconds} * kNsPerSecond;
   scale.offset_ns = static_cast<int64_t>(
@@ -130,7 +130,7 @@ bool PcapngFormat::select(std::vector<std::string> interfaces) {
 void PcapngFormat::select_interface(Interface* interface) {
   const std::string number = std::to_string(interfaces_.size());
   const std::string name(interface->name.empty() ? number : interface->name);
-  if (described_++ < kMostNames) names_ += (names_.empty() ? "" : ", ") + name;
+  if (described_++ < kMaxNames) names_ += (names_.empty() ? "" : ", ") + name;
   auto chosen = std::find(selected_.begin(), selected_.end(), name);
   interface->skipped = chosen == selected_.end();
   if (interface->skipped) return;
@@ -142,14 +142,14 @@ std::string PcapngFormat::missing_interface() const {
   for (size_t i = 0; i < selected_.size(); ++i) {
     if (!found_[i])
       return "has no interface '" + selected_[i] + "'" + (names_.empty() ? "" : "; it has: " + names_) +
-             (described_ > kMostNames ? " and " + std::to_string(described_ - kMostNames) + " more" : "");
+             (described_ > kMaxNames ? " and " + std::to_string(described_ - kMaxNames) + " more" : "");
   }
   return "";
 }
 
 Step PcapngFormat::read_interface(std::span<const uint8_t> block) {
   if (block.size() < 20) return corrupt("an interface description of " + std::to_string(block.size()) + " bytes");
-  if (interfaces_.size() == kMostInterfaces) return corrupt("more than 65536 interfaces in a section");
+  if (interfaces_.size() == kMaxInterfaces) return corrupt("more than 65536 interfaces in a section");
   Interface interface;
   interface.link_type = order_.u16(block.data() + 8);
   interface.snapshot_bytes = order_.u32(block.data() + 12);

@@ -54,10 +54,10 @@ struct PacketRun {
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
-  static constexpr size_t kMostSelected = 64;
+  static constexpr size_t kMaxSelected = 64;
   // Skips the packets of all interfaces but these, each given by its name or, if it has none, by its number in its
   // section. Returns false if the format has no interfaces. Must precede the first interface.
-  // REQUIRES: at most kMostSelected names.
+  // REQUIRES: at most kMaxSelected names.
   virtual bool select(std::vector<std::string> /*interfaces*/) { return false; }
   // Describes a selected interface that the file has not had so far, and those that it had; empty if there is none.
   virtual std::string missing_interface() const { return ""; }

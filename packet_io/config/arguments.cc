@@ -59,10 +59,10 @@ class FlagReader {
   }
 
   // REQUIRES: next() has just returned the flag.
-  Status take_value(Flag* flag, std::string_view what) {
+  Status take_value(Flag* flag, std::string_view kind) {
     if (flag->has_value) return {};
     if (done() || arguments_[at_].starts_with("--")) {
-      return Status::usage("--" + flag->name + " needs a value: --" + flag->name + " " + std::string(what));
+      return Status::usage("--" + flag->name + " needs a value: --" + flag->name + " " + std::string(kind));
     }
     flag->value = arguments_[at_++];
     return {};

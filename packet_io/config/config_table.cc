@@ -5,14 +5,14 @@
 namespace tapline {
 namespace {
 
-std::string set_number(const std::string& text, uint32_t least, uint32_t most, uint32_t* out) {
+std::string set_number(const std::string& text, uint32_t min, uint32_t max, uint32_t* out) {
   uint32_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most) {
+  if (error == std::errc() && end == text.data() + text.size() && number >= min && number <= max) {
     *out = number;
     return "";
   }
-  return "'" + text + "' is not a number from " + std::to_string(least) + " to " + std::to_string(most);
+  return "'" + text + "' is not a number from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
 std::string check_choice(const std::string& text, const std::vector<std::string_view>& choices) {
@@ -53,9 +53,9 @@ void ConfigTable::add_list(std::vector<std::string>* value, std::string_view nam
       {name, argument, help, true, commas, std::move(set), [value] { value->clear(); }, [value] { return *value; }});
 }
 
-void ConfigTable::add_number(uint32_t* value, uint32_t least, uint32_t most, std::string_view name,
+void ConfigTable::add_number(uint32_t* value, uint32_t min, uint32_t max, std::string_view name,
                              std::string_view help) {
-  auto set = [=](const std::string& text) { return set_number(text, least, most, value); };
+  auto set = [=](const std::string& text) { return set_number(text, min, max, value); };
   auto get = [value] { return std::vector<std::string>{std::to_string(*value)}; };
   keys_.push_back({name, "N", help, false, false, set, to_default(value), get});
 }

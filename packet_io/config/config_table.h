@@ -41,7 +41,7 @@ class ConfigTable {
                 Check check = {});
   void add_list(std::vector<std::string>* value, std::string_view name, std::string_view argument,
                 std::string_view help, bool commas, Check check = {});
-  void add_number(uint32_t* value, uint32_t least, uint32_t most, std::string_view name, std::string_view help);
+  void add_number(uint32_t* value, uint32_t min, uint32_t max, std::string_view name, std::string_view help);
   void add_switch(bool* value, std::string_view name, std::string_view help);
   void add_choice(std::string* value, std::initializer_list<std::string_view> choices, std::string_view name,
                   std::string_view argument, std::string_view help);

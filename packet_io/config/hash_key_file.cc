@@ -7,8 +7,8 @@
 namespace tapline {
 namespace {
 
-Status wrong(const std::string& path, const std::string& why) {
-  return Status::invalid("--hash-key-file " + path + ": a key is 32 hexadecimal digits; " + why);
+Status wrong(const std::string& path, const std::string& reason) {
+  return Status::invalid("--hash-key-file " + path + ": a key is 32 hexadecimal digits; " + reason);
 }
 
 }  // namespace

@@ -8,13 +8,13 @@ namespace tapline {
 namespace {
 
 // Larger than any secret and the white space around it; a device has no end.
-constexpr size_t kMostBytes = 4096;
+constexpr size_t kMaxBytes = 4096;
 
 }  // namespace
 
 Status read_secret_words(const std::string& flag, const std::string& path, std::vector<std::string>* words) {
   std::ifstream file(path, std::ios::binary);
-  std::array<char, kMostBytes> buffer;
+  std::array<char, kMaxBytes> buffer;
   file.read(buffer.data(), buffer.size());
   if (!file.is_open() || file.bad()) return Status::invalid(flag + " " + path + ": can't be read; does it exist?");
   std::istringstream text(std::string(buffer.data(), static_cast<size_t>(file.gcount())));

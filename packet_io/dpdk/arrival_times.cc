@@ -57,8 +57,8 @@ bool ArrivalTimes::Stamp::is_of(uint32_t packet_bytes) const {
 }
 
 void ArrivalTimes::look(uint16_t room) {
-  const auto most = static_cast<uint16_t>(std::min<size_t>(room, stamps_.size()));
-  for (seen_ = 0; seen_ < most; ++seen_) {
+  const auto max = static_cast<uint16_t>(std::min<size_t>(room, stamps_.size()));
+  for (seen_ = 0; seen_ < max; ++seen_) {
     const tpacket2_hdr* frame = frame_at(seen_);
     if ((__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0) return;
     stamps_[seen_] = read(frame);

@@ -95,7 +95,7 @@ TEST(ArrivalTimes, AnUnexpectedPacketStopsTheScan) {
   EXPECT_EQ(times.of(0, 60), std::nullopt);
 }
 
-TEST(ArrivalTimes, WithoutASocketThereIsNoRing) {
+TEST(ArrivalTimes, HasNoRingWithoutASocket) {
   EXPECT_FALSE(ArrivalTimes::find({}, 0, kFrameBytes, kFrames).has_value());
 }
 

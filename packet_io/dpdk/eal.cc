@@ -32,7 +32,7 @@ class LogTail {
     };
     FILE* stream = fopencookie(this, "w", functions);
     if (stream == nullptr) return;
-    setvbuf(stream, nullptr, _IOLBF, kMostBytes);
+    setvbuf(stream, nullptr, _IOLBF, kMaxBytes);
     rte_openlog_stream(stream);
   }
 
@@ -42,14 +42,14 @@ class LogTail {
   }
 
  private:
-  static constexpr size_t kMostBytes = 1024;
+  static constexpr size_t kMaxBytes = 1024;
 
   void add(std::string_view text) {
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
     text = text.substr(text.rfind('\n') + 1);
     if (text.empty()) return;
     std::lock_guard lock(mutex_);
-    last_ = text.substr(0, kMostBytes);
+    last_ = text.substr(0, kMaxBytes);
   }
 
   std::mutex mutex_;
@@ -96,15 +96,15 @@ std::vector<std::string> arguments_of(const EalOptions& options, bool hugepages)
 }
 
 Status describe_failure(const EalOptions& options, int error) {
-  const std::string what = options.vdev.empty() ? "port " + options.pci_address : "device " + options.vdev;
+  const std::string device = options.vdev.empty() ? "port " + options.pci_address : "device " + options.vdev;
   if (error == EACCES || error == EPERM) {
-    return Status::resources("no permission to start DPDK with " + what + ": run as root" + eal_reason());
+    return Status::resources("no permission to start DPDK with " + device + ": run as root" + eal_reason());
   }
   if (error == ENOMEM) {
     return Status::resources("not enough memory to start DPDK: " + std::to_string(options.memory_mib) +
                              " MiB are needed; free some, or lower --memory-mib" + eal_reason());
   }
-  return Status::resources("DPDK can't start with " + what + eal_reason());
+  return Status::resources("DPDK can't start with " + device + eal_reason());
 }
 
 }  // namespace

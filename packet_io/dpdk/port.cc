@@ -18,7 +18,7 @@ namespace {
 constexpr uint16_t kReceiveDescriptors = 1024;
 constexpr unsigned kOrdinaryDataBytes = 2048;
 constexpr unsigned kMbufOverheadBytes = 256;
-constexpr unsigned kMostMbufs = 262143;
+constexpr unsigned kMaxMbufs = 262143;
 constexpr unsigned kFewestMbufs = 255;
 
 // Toeplitz with a key that repeats every 16 bits gives the same hash for swapped addresses and swapped ports.
@@ -34,7 +34,7 @@ bool is_af_packet(const std::string& vdev) { return vdev.starts_with("net_af_pac
 
 bool is_memif(const std::string& vdev) { return vdev.starts_with("net_memif"); }
 
-Status failed(const std::string& what) { return Status::resources("the DPDK port " + what + eal_reason()); }
+Status failed(const std::string& action) { return Status::resources("the DPDK port " + action + eal_reason()); }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ Status Port::start() {
 // Creates buffers for packets of `data_bytes` out of the port's share of half of the memory that DPDK may use.
 Status Port::create_pool(unsigned data_bytes) {
   size_t fitting = (size_t{options_.memory_mib} << 19) / options_.ports / (data_bytes + kMbufOverheadBytes);
-  auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMostMbufs));
+  auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMaxMbufs));
   unsigned cache = std::min(mbufs / 4, 256u);
   pool_ = rte_pktmbuf_pool_create(("packets" + std::to_string(options_.number)).c_str(), mbufs, cache, 0,
                                   static_cast<uint16_t>(data_bytes), SOCKET_ID_ANY);
@@ -111,7 +111,7 @@ Status Port::configure() {
   if (options_.queues > 1) {
     constexpr uint64_t kWanted = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
     uint64_t types = info.flow_type_rss_offloads & kWanted;
-    warn_unless_flows_stay_together(types);
+    warn_if_flows_may_split(types);
     if (types != 0) {
       conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
       size_t key_bytes = info.hash_key_size == 0 ? 40 : std::min<size_t>(info.hash_key_size, rss_key.size());
@@ -126,7 +126,7 @@ Status Port::configure() {
   return failed("can't be configured");
 }
 
-void Port::warn_unless_flows_stay_together(uint64_t rss_types) {
+void Port::warn_if_flows_may_split(uint64_t rss_types) {
   if (rss_types != 0 || is_af_packet(options_.vdev) || !options_.warn) return;
   options_.warn(
       "the port can't spread packets by flow over its queues: unless their sender does, packets of a connection reach "

@@ -57,7 +57,7 @@ class Port {
   Status create_pool(unsigned data_bytes);
   Status open();
   Status configure();
-  void warn_unless_flows_stay_together(uint64_t rss_types);
+  void warn_if_flows_may_split(uint64_t rss_types);
 
   PortOptions options_;
   rte_mempool* pool_ = nullptr;

@@ -24,8 +24,8 @@ void PortSource::begin() {
 }
 
 void PortSource::free_burst() {
-  if (held_ > 0) rte_pktmbuf_free_bulk(mbufs_.data(), held_);
-  held_ = 0;
+  if (mbuf_count_ > 0) rte_pktmbuf_free_bulk(mbufs_.data(), mbuf_count_);
+  mbuf_count_ = 0;
 }
 
 void PortSource::stop() {
@@ -39,14 +39,14 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   polled_at_ns_ = wall_ns();
   const auto room = static_cast<uint16_t>(std::min(packets.size(), mbufs_.size()));
   if (times_) times_->look(room);
-  held_ = port_->receive(queue_, mbufs_.data(), room);
-  if (held_ == 0) {
+  mbuf_count_ = port_->receive(queue_, mbufs_.data(), room);
+  if (mbuf_count_ == 0) {
     const int64_t reached_ns = polled_at_ns_ - bound_ns_;
-    told_ns_ = bound_ns_ == 0 ? reached_ns : std::max(told_ns_, reached_ns);
+    sent_time_ns_ = bound_ns_ == 0 ? reached_ns : std::max(sent_time_ns_, reached_ns);
     return {};
   }
   const int64_t now_ns = wall_ns();
-  for (uint16_t i = 0; i < held_; ++i) {
+  for (uint16_t i = 0; i < mbuf_count_; ++i) {
     rte_mbuf* mbuf = mbufs_[i];
     const std::optional<int64_t> arrived_ns = times_ ? times_->of(i, mbuf->pkt_len) : std::nullopt;
     const int64_t time_ns = no_earlier(arrived_ns.value_or(now_ns));
@@ -58,18 +58,18 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
                   .polled_time = !arrived_ns,
                   .buffer = mbuf};
   }
-  if (times_) times_->took(held_);
-  return {held_, false};
+  if (times_) times_->took(mbuf_count_);
+  return {mbuf_count_, false};
 }
 
 // The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
 // clock that was set back is a different case: its time is used.
-int64_t PortSource::no_earlier(int64_t came_ns) {
-  if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) {
+int64_t PortSource::no_earlier(int64_t arrival_ns) {
+  if (arrival_ns < sent_time_ns_ && sent_time_ns_ - arrival_ns < kLongestRaceNs) {
     ++late_;
-    return told_ns_;
+    return sent_time_ns_;
   }
-  return told_ns_ = came_ns;
+  return sent_time_ns_ = arrival_ns;
 }
 
 // Later packets have later stamps than the beginning of the last poll(), or were shown late.

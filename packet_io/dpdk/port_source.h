@@ -40,7 +40,7 @@ class PortSource final : public PacketSource {
  private:
   void begin();
   void free_burst();
-  int64_t no_earlier(int64_t came_ns);
+  int64_t no_earlier(int64_t arrival_ns);
 
   std::shared_ptr<Port> port_;
   uint16_t queue_;
@@ -48,9 +48,9 @@ class PortSource final : public PacketSource {
   bool begun_ = false;
   std::optional<ArrivalTimes> times_;
   std::array<rte_mbuf*, kBurstPackets> mbufs_ = {};
-  uint16_t held_ = 0;
+  uint16_t mbuf_count_ = 0;
   int64_t polled_at_ns_ = 0;
-  int64_t told_ns_ = 0;
+  int64_t sent_time_ns_ = 0;
   uint64_t late_ = 0;
 };
 

@@ -38,8 +38,8 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr int kMostClients = 32;
-constexpr uint32_t kMostRequestBytes = 8192;
+constexpr int kMaxClients = 32;
+constexpr uint32_t kMaxRequestBytes = 8192;
 // Time limit for a client's handshake, request and answer together.
 constexpr std::chrono::seconds kPatience(5);
 // Pause before the next attempt when descriptors have run out.
@@ -55,8 +55,8 @@ std::string response(http::status status, const std::string& headers, const std:
          "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
-std::string refusal(http::status status, const std::string& why, const std::string& headers = "") {
-  return response(status, headers + "Content-Type: text/plain\r\n", why + "\n");
+std::string refusal(http::status status, const std::string& reason, const std::string& headers = "") {
+  return response(status, headers + "Content-Type: text/plain\r\n", reason + "\n");
 }
 
 Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
@@ -114,7 +114,7 @@ class MetricsServer::Impl {
 
   void run() {
     // Each coroutine serves one client at a time, so their number bounds what clients can use.
-    for (int i = 0; i < kMostClients; ++i) asio::co_spawn(network_, take_clients(), asio::detached);
+    for (int i = 0; i < kMaxClients; ++i) asio::co_spawn(network_, take_clients(), asio::detached);
     thread_ = std::thread([this] { network_.run(); });
   }
 
@@ -132,7 +132,7 @@ class MetricsServer::Impl {
     acceptor_.open(endpoint.protocol(), *error);
     if (!*error) acceptor_.set_option(tcp::acceptor::reuse_address(true), *error);
     if (!*error) acceptor_.bind(endpoint, *error);
-    if (!*error) acceptor_.listen(kMostClients, *error);
+    if (!*error) acceptor_.listen(kMaxClients, *error);
   }
 
   asio::awaitable<void> take_clients() {
@@ -167,9 +167,9 @@ class MetricsServer::Impl {
 
   template <typename Stream>
   asio::awaitable<void> answer(Stream& stream) {
-    std::array<char, kMostRequestBytes> buffer;
+    std::array<char, kMaxRequestBytes> buffer;
     http::request_parser<http::empty_body> parser;
-    parser.header_limit(kMostRequestBytes);
+    parser.header_limit(kMaxRequestBytes);
     size_t filled = 0;
     while (!parser.is_header_done()) {
       if (filled == buffer.size()) co_return;

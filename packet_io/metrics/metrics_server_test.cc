@@ -86,18 +86,18 @@ class MetricsServerTest : public ::testing::Test {
     return socket;
   }
   template <typename Stream>
-  static std::string ask(Stream* stream, const std::string& request) {
+  static std::string exchange(Stream* stream, const std::string& request) {
     std::string answer;
     error_code error;
     asio::write(*stream, asio::buffer(request), error);
     asio::read(*stream, asio::dynamic_buffer(answer), error);
     return answer;
   }
-  std::string ask_plainly(const std::string& request) {
+  std::string get_in_clear(const std::string& request) {
     tcp::socket socket = connect();
-    return ask(&socket, request);
+    return exchange(&socket, request);
   }
-  std::string ask_over_tls(const std::string& request, int newest = TLS1_3_VERSION,
+  std::string get_over_tls(const std::string& request, int newest = TLS1_3_VERSION,
                            const char* ciphers = "DEFAULT@SECLEVEL=0") {
     asio::ssl::context context(asio::ssl::context::tls_client);
     // Lowers OpenSSL's own floor, so that the server's shows.
@@ -107,7 +107,7 @@ class MetricsServerTest : public ::testing::Test {
     asio::ssl::stream<tcp::socket> stream(connect(), context);
     error_code error;
     stream.handshake(asio::ssl::stream_base::client, error);
-    return error ? "" : ask(&stream, request);
+    return error ? "" : exchange(&stream, request);
   }
   static std::string get(const std::string& path, const std::string& token = "") {
     return "GET " + path + " HTTP/1.1\r\nHost: h\r\n" +
@@ -125,40 +125,40 @@ class MetricsServerTest : public ::testing::Test {
 
 TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
   ASSERT_TRUE(start().ok());
-  EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
-  EXPECT_TRUE(shows7(ask_plainly(get("/metrics?name=x"))));
+  EXPECT_TRUE(shows7(get_in_clear(get("/metrics"))));
+  EXPECT_TRUE(shows7(get_in_clear(get("/metrics?name=x"))));
   for (const char* path : {"/", "/metricsx", "/metrics/", "//metrics", "http://h/metrics"})
-    EXPECT_TRUE(ask_plainly(get(path)).starts_with("HTTP/1.1 404 ")) << path;
+    EXPECT_TRUE(get_in_clear(get(path)).starts_with("HTTP/1.1 404 ")) << path;
   for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
-    const std::string answer = ask_plainly(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    const std::string answer = get_in_clear(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
     EXPECT_NE(answer.find("\r\nAllow: GET\r\n"), std::string::npos) << answer;
   }
-  EXPECT_EQ(ask_plainly("nonsense\r\n\r\n"), "");
+  EXPECT_EQ(get_in_clear("nonsense\r\n\r\n"), "");
 }
 
 TEST_F(MetricsServerTest, ATokenIsRequiredOverTls) {
   use_tls();
   ASSERT_TRUE(start().ok());
-  EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken))));
-  EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken), TLS1_2_VERSION)));
+  EXPECT_TRUE(shows7(get_over_tls(get("/metrics", kToken))));
+  EXPECT_TRUE(shows7(get_over_tls(get("/metrics", kToken), TLS1_2_VERSION)));
   for (const std::string& request : {get("/metrics"), get("/metrics", "0123456789abcdeF"), get("/other")}) {
-    const std::string answer = ask_over_tls(request);
+    const std::string answer = get_over_tls(request);
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
     EXPECT_NE(answer.find("\r\nWWW-Authenticate: Bearer\r\n"), std::string::npos) << answer;
     EXPECT_EQ(answer.find("seven"), std::string::npos);
   }
-  EXPECT_TRUE(ask_over_tls(get("/other", kToken)).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(get_over_tls(get("/other", kToken)).starts_with("HTTP/1.1 404 "));
 }
 
 TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
   use_tls();
   ASSERT_TRUE(start().ok());
-  const std::string answer = ask_plainly(get("/metrics", kToken));
+  const std::string answer = get_in_clear(get("/metrics", kToken));
   EXPECT_LT(answer.size(), 8u) << "at most an alert of TLS";
   EXPECT_EQ(answer.find("HTTP"), std::string::npos) << answer;
-  EXPECT_EQ(ask_over_tls(get("/metrics", kToken), TLS1_1_VERSION), "");
-  EXPECT_EQ(ask_over_tls(get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
+  EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_1_VERSION), "");
+  EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
 }
 
 TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
@@ -172,7 +172,7 @@ TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
   ASSERT_EQ(std::system(made.c_str()), 0);
   others_ = {{"kafka", chain}, {"nothing", ""}};
   ASSERT_TRUE(start().ok()) << start().message();
-  const std::string answer = ask_over_tls(get("/metrics", kToken));
+  const std::string answer = get_over_tls(get("/metrics", kToken));
   EXPECT_TRUE(shows7(answer));
   const auto days_left = [&](const std::string& purpose) {
     const std::string name = "tapline_certificate_not_after_timestamp_seconds{purpose=\"" + purpose + "\"} ";
@@ -195,7 +195,7 @@ TEST_F(MetricsServerTest, SilentClientsDelayNoOthers) {
   ASSERT_TRUE(start().ok());
   std::list<tcp::socket> silent;
   for (int i = 0; i < 20; ++i) silent.push_back(connect());
-  EXPECT_TRUE(shows7(ask_over_tls(get("/metrics", kToken))));
+  EXPECT_TRUE(shows7(get_over_tls(get("/metrics", kToken))));
   silent.front().non_blocking(true);
   error_code error;
   char byte;
@@ -218,19 +218,19 @@ TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
   });
   std::list<tcp::socket> silent;
   for (int i = 0; i < 40; ++i) silent.push_back(connect());
-  EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
+  EXPECT_TRUE(shows7(get_in_clear(get("/metrics"))));
   talks.join();
   EXPECT_TRUE(cut);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(15));
-  EXPECT_FALSE(shows7(ask(&deaf, ""))) << "the part that it did not read in time";
+  EXPECT_FALSE(shows7(exchange(&deaf, ""))) << "the part that it did not read in time";
 }
 
 TEST_F(MetricsServerTest, ALongRequestIsRejected) {
   ASSERT_TRUE(start().ok());
   const std::string much(1 << 20, 'x');
-  EXPECT_EQ(ask_plainly("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
-  EXPECT_EQ(ask_plainly(get("/" + much)), "");
-  EXPECT_TRUE(shows7(ask_plainly(get("/metrics"))));
+  EXPECT_EQ(get_in_clear("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
+  EXPECT_EQ(get_in_clear(get("/" + much)), "");
+  EXPECT_TRUE(shows7(get_in_clear(get("/metrics"))));
 }
 
 TEST_F(MetricsServerTest, ClosesAtOnceWithConnectedClients) {
@@ -259,18 +259,18 @@ TEST_F(MetricsServerTest, NamesAnAddressThatCannotBeUsed) {
 TEST_F(MetricsServerTest, NamesAnInvalidFile) {
   use_tls();
   const MetricsConfig good = config_;
-  const auto said = [this, &good](std::string MetricsConfig::*file, const std::string& path) {
+  const auto error_with = [this, &good](std::string MetricsConfig::*file, const std::string& path) {
     config_ = good;
     config_.*file = path;
     return start().message();
   };
-  EXPECT_TRUE(said(&MetricsConfig::certificate, "/nowhere").starts_with("--metrics-certificate /nowhere: "));
-  EXPECT_TRUE(said(&MetricsConfig::certificate, good.key).starts_with("--metrics-certificate "));
-  EXPECT_TRUE(said(&MetricsConfig::key, good.certificate).starts_with("--metrics-key "));
-  EXPECT_TRUE(said(&MetricsConfig::tokens, "/nowhere").starts_with("--metrics-token-file /nowhere: "));
+  EXPECT_TRUE(error_with(&MetricsConfig::certificate, "/nowhere").starts_with("--metrics-certificate /nowhere: "));
+  EXPECT_TRUE(error_with(&MetricsConfig::certificate, good.key).starts_with("--metrics-certificate "));
+  EXPECT_TRUE(error_with(&MetricsConfig::key, good.certificate).starts_with("--metrics-key "));
+  EXPECT_TRUE(error_with(&MetricsConfig::tokens, "/nowhere").starts_with("--metrics-token-file /nowhere: "));
   ASSERT_EQ(std::system(("openssl genpkey -algorithm ed25519 -out " + folder_ + "/other.key").c_str()), 0);
-  EXPECT_NE(said(&MetricsConfig::key, folder_ + "/other.key"), "");
-  EXPECT_EQ(said(&MetricsConfig::key, good.key), "");
+  EXPECT_NE(error_with(&MetricsConfig::key, folder_ + "/other.key"), "");
+  EXPECT_EQ(error_with(&MetricsConfig::key, good.key), "");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 // A pcapng names the link type with each packet's interface. A file whose first packets all have an unsupported type is
 // read no further: supported ones may follow.
-constexpr uint64_t kMostPackets = 4096;
+constexpr uint64_t kMaxPackets = 4096;
 
 bool reading_takes_bytes_away(const std::string& path) {
   struct stat info = {};
@@ -25,7 +25,7 @@ Status check_capture(const std::string& path) {
   if (!reader) return status_of(error);
   if (!name.interface.empty() && !reader->select({name.interface}, &error)) return status_of(error);
   std::array<CapturedPacket, 16> packets;
-  while (reader->unsupported_packets() < kMostPackets) {
+  while (reader->unsupported_packets() < kMaxPackets) {
     size_t count = 0;
     const CaptureReader::Outcome outcome = reader->read(packets, &count);
     if (outcome == CaptureReader::Outcome::kPackets) return {};

@@ -56,7 +56,7 @@ TEST_F(CaptureCheckTest, NamesTheFirstInvalidFile) {
   EXPECT_NE(check_captures(std::vector{dir_.path("")}).message().find("is a directory"), std::string::npos);
 }
 
-TEST_F(CaptureCheckTest, LeavesPipesAlone) {
+TEST_F(CaptureCheckTest, IgnoresPipes) {
   const std::string pipe = dir_.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_TRUE(check_captures(std::vector{pipe}).ok()) << "and does not wait for a writer";

@@ -60,7 +60,7 @@ TEST_F(FileSourceTest, OrderWithinAFileIsKeptIfItsTimesGoBack) {
 }
 
 // Larger than the read windows, so that refills of one file happen while the other's packets are waiting.
-TEST_F(FileSourceTest, MergedFilesLargerThanTheWindowAreWhole) {
+TEST_F(FileSourceTest, ReadsAllPacketsOfMergedFilesLargerThanTheWindow) {
   std::vector<std::pair<uint32_t, uint8_t>> odd, even;
   for (uint32_t i = 0; i < 20000; ++i) (i % 2 ? odd : even).push_back({i, static_cast<uint8_t>(i)});
   FileSource source({{write_capture("odd", odd), write_capture("even", even)}, false, {}});
@@ -72,7 +72,7 @@ TEST_F(FileSourceTest, MergedFilesLargerThanTheWindowAreWhole) {
   }
 }
 
-TEST_F(FileSourceTest, ATruncatedFileGivesItsWholePacketsAWarningAndALoss) {
+TEST_F(FileSourceTest, ReadsCompletePacketsOfATruncatedFileAndReportsALoss) {
   std::vector<std::string> warnings;
   FileSource source(
       {{write_capture("a", {{1, 'a'}, {2, 'b'}}, 5)}, false, [&](const std::string& w) { warnings.push_back(w); }});

@@ -19,7 +19,7 @@ namespace tapline {
 //   0 … configured taps … first … pairs … last_tap: marks that are not bound
 class CopyMarks {
  public:
-  static constexpr uint32_t kMostQueues = 0x7fffff;
+  static constexpr uint32_t kMaxQueues = 0x7fffff;
 
   // The first tap of pairs has the number `first`, an even one.
   explicit CopyMarks(uint8_t first) : first_(first) {}
@@ -32,13 +32,13 @@ class CopyMarks {
 
   uint8_t first() const { return first_; }
   // The tap of marks that are not bound.
-  static constexpr uint8_t unbound_tap() { return kMostTaps - 1; }
+  static constexpr uint8_t unbound_tap() { return kMaxTaps - 1; }
   // Number of queues that can be bound.
-  size_t room() const { return (kMostTaps - 2 - first_) / 2; }
+  size_t room() const { return (kMaxTaps - 2 - first_) / 2; }
 
  private:
   uint8_t first_;
-  std::array<std::atomic<uint32_t>, kMostTaps / 2> queues_ = {};  // 0: free
+  std::array<std::atomic<uint32_t>, kMaxTaps / 2> queues_ = {};  // 0: free
 };
 
 // Gives marked packets of a source their taps. Other packets keep theirs, which are below `marks->first()`.

@@ -51,7 +51,7 @@ TEST(MarkedSourceTest, MarksDecideTheTap) {
   std::vector<int> taps;
   for (const RawPacket& packet : std::span(packets).first(6)) taps.push_back(packet.tap);
   EXPECT_EQ(taps, (std::vector<int>{2, 3, 4, 5, CopyMarks::unbound_tap(), 1}));
-  for (uint8_t tap = 0; tap < kMostTaps; ++tap) source.read_losses(tap);
+  for (uint8_t tap = 0; tap < kMaxTaps; ++tap) source.read_losses(tap);
 }
 
 TEST(MarkedSourceTest, RoomIsBounded) {

@@ -46,8 +46,9 @@ void MergedSource::poll_empty() {
 MergedSource::Input* MergedSource::earliest() {
   Input* earliest = &inputs_[0];
   for (Input& input : inputs_) {
-    const int64_t here_ns = input.reached_ns(), there_ns = earliest->reached_ns();
-    if (here_ns < there_ns || (here_ns == there_ns && input.has_packet() && !earliest->has_packet())) earliest = &input;
+    const int64_t here_ns = input.reached_ns(), latest_ns = earliest->reached_ns();
+    if (here_ns < latest_ns || (here_ns == latest_ns && input.has_packet() && !earliest->has_packet()))
+      earliest = &input;
   }
   return earliest->has_packet() ? earliest : nullptr;
 }

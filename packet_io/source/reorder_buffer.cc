@@ -24,7 +24,7 @@ void ReorderBuffer::add(std::span<const CapturedPacket> packets) {
 
 bool ReorderBuffer::is_ready() const {
   if (waiting_.empty()) return false;
-  return ended_ || waiting_bytes_ >= kMostBytes || latest_ns_ - waiting_.front()->packet.time_ns >= bound_ns_;
+  return ended_ || waiting_bytes_ >= kMaxBytes || latest_ns_ - waiting_.front()->packet.time_ns >= bound_ns_;
 }
 
 std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::pop() {

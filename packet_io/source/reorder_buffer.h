@@ -13,7 +13,7 @@ namespace tapline {
 
 class ReorderBuffer {
  public:
-  // A packet waits until one has come that is `bound_ns` later, or until the waiting ones take kMostBytes.
+  // A packet waits until one has come that is `bound_ns` later, or until the waiting ones take kMaxBytes.
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
   void add(std::span<const CapturedPacket> packets);
@@ -28,7 +28,7 @@ class ReorderBuffer {
   bool empty() const { return waiting_.empty(); }
 
  private:
-  static constexpr size_t kMostBytes = 16 << 20;
+  static constexpr size_t kMaxBytes = 16 << 20;
 
   struct Waiting {
     CapturedPacket packet;

@@ -27,14 +27,14 @@ struct Hop {
 };
 
 struct Telemetry {
-  static constexpr uint32_t kMostHops = 8;
+  static constexpr uint32_t kMaxHops = 8;
 
-  uint32_t hops = 0;  // hops in the packet; `path` has the first kMostHops
+  uint32_t hops = 0;  // hops in the packet; `path` has the first kMaxHops
   bool cut = false;   // hops are missing because a switch had no room for its metadata
   // The fields that the packet's instructions request.
   bool has_switch_id = false, has_ports = false, has_queue_depth = false, has_latency = false, has_time = false;
   bool has_departure_time = false;  // Hop::time_ns is that of departure
-  std::array<Hop, kMostHops> path;  // in path order
+  std::array<Hop, kMaxHops> path;   // in path order
 };
 
 // Bytes of the shim, the INT header and the hops' metadata; 0 without telemetry.

@@ -110,9 +110,9 @@ bool is_coded(std::string_view text, LineBreaks line_breaks) {
     decoded.push_back(byte);
   }
   if (decoded.size() == text.size()) return false;
-  std::string again;
-  append_encoded(decoded, line_breaks, &again);
-  return again == text;
+  std::string encoded;
+  append_encoded(decoded, line_breaks, &encoded);
+  return encoded == text;
 }
 
 std::string escaped(std::string_view text, std::string_view kept) {

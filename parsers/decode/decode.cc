@@ -89,8 +89,8 @@ struct PlainHeaders {
 // TCP, or UDP that is not a tunnel. For anything else, whether malformed or merely rarer, it returns false and Decoder
 // takes over.
 [[gnu::always_inline]] inline bool decode_plain(const RawPacket& raw, Packet* packet) {
-  constexpr uint32_t kLeastBytes = 18 + 20 + 8;
-  if (raw.link != LinkType::kEthernet || raw.captured_bytes < kLeastBytes) return false;
+  constexpr uint32_t kMinBytes = 18 + 20 + 8;
+  if (raw.link != LinkType::kEthernet || raw.captured_bytes < kMinBytes) return false;
   PlainHeaders headers;
   headers.ip = raw.data + 14;
   headers.ip_offset = 14;

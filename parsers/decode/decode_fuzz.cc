@@ -19,11 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (payload.size() > packet.payload_bytes || packet.payload_offset + payload.size() > raw.captured_bytes)
     std::abort();
   unsigned sum = 0;
-  if (Telemetry told; read_telemetry(packet, &told)) {
-    if (told.hops > 252) std::abort();
-    for (const Hop& hop : told.path) {
-      if (!told.has_ports && (hop.ingress_port & hop.egress_port) != Hop::kNoPort) std::abort();
-      if (!told.has_queue_depth && hop.queue_id != Hop::kNoQueue) std::abort();
+  if (Telemetry telemetry; read_telemetry(packet, &telemetry)) {
+    if (telemetry.hops > 252) std::abort();
+    for (const Hop& hop : telemetry.path) {
+      if (!telemetry.has_ports && (hop.ingress_port & hop.egress_port) != Hop::kNoPort) std::abort();
+      if (!telemetry.has_queue_depth && hop.queue_id != Hop::kNoQueue) std::abort();
       sum += hop.switch_id + static_cast<unsigned>(hop.time_ns) + hop.egress_port + hop.queue_id;
     }
   }

@@ -270,10 +270,10 @@ TEST(Decode, FragmentsThatBelongToNoDatagram) {
   Bytes odd = kIpV4;  // 25 bytes of data and more to come
   odd[6] = 0x20;
   EXPECT_EQ(decoded(ethernet(0x0800, odd)).outcome, DecodeOutcome::kMalformed);
-  Bytes beyond = kIpV4;  // ends after byte 65535
-  beyond[6] = 0x1f;
-  beyond[7] = 0xff;
-  EXPECT_EQ(decoded(ethernet(0x0800, beyond)).outcome, DecodeOutcome::kMalformed);
+  Bytes too_long = kIpV4;  // ends after byte 65535
+  too_long[6] = 0x1f;
+  too_long[7] = 0xff;
+  EXPECT_EQ(decoded(ethernet(0x0800, too_long)).outcome, DecodeOutcome::kMalformed);
   Bytes empty = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, {});
   empty[7] = 1;
   EXPECT_EQ(decoded(ethernet(0x0800, empty)).outcome, DecodeOutcome::kMalformed);
@@ -301,8 +301,8 @@ TEST(Decode, IpV6ExtensionHeaders) {
   Bytes endless;
   for (int i = 0; i < 12; ++i) endless = concat(endless, {60, 0, 1, 4, 0, 0, 0, 0});
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, endless))).outcome, DecodeOutcome::kTooManyHeaders);
-  const Bytes beyond = {6, 200, 1, 4, 0, 0, 0, 0};
-  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, beyond))).outcome, DecodeOutcome::kMalformed);
+  const Bytes too_long = {6, 200, 1, 4, 0, 0, 0, 0};
+  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, too_long))).outcome, DecodeOutcome::kMalformed);
 }
 
 // Decodes the same packet on a link without a fast path; the fast path's Packet had other contents before.

@@ -57,7 +57,7 @@ class Decoder {
   DecodeOutcome nsh();
   bool telemetry(DecodeOutcome* outcome);
   DecodeOutcome telemetry_tag();
-  DecodeOutcome version_says();
+  DecodeOutcome by_ip_version();
   bool looks_like_ip(uint32_t offset) const;
   bool ip_fits(uint32_t offset) const;
   bool looks_like_ethernet(uint32_t offset) const;

@@ -264,12 +264,12 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   bool whole = false;
   for (const Fragment& f : outer) {
     if (!add(f) || outcome_ != DecodeOutcome::kFragment) continue;
-    Datagram again;
+    Datagram second;
     ++frames_;  // the completed one is added once more
-    whole = table_.add(packet_, &again);
+    whole = table_.add(packet_, &second);
     if (whole) {
-      merged_ += again.frames;
-      EXPECT_EQ(decode(again, kHasher, &packet_), DecodeOutcome::kOk);
+      merged_ += second.frames;
+      EXPECT_EQ(decode(second, kHasher, &packet_), DecodeOutcome::kOk);
     }
   }
   ASSERT_TRUE(whole);

@@ -75,8 +75,8 @@ DecodeOutcome Decoder::ip_v6() {
   packet_->dst_ip = IpAddress::v6(ip + 24);
   packet_->protocol = ip[6];
   // No checksum protects its length (see has_wrong_length), and a frame that carries one has no padding.
-  const bool beyond = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
-  end_at(payload_bytes == 0 || beyond ? 0 : payload_bytes + 40);
+  const bool too_long = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
+  end_at(payload_bytes == 0 || too_long ? 0 : payload_bytes + 40);
   position_ += 40;
   return extension_headers();
 }
@@ -105,8 +105,8 @@ DecodeOutcome Decoder::fragment(uint32_t offset, bool more) {
   const uint64_t bytes = ip_end_ - position_;
   const uint64_t headers = position_ - packet_->ip_offset;
   // In IPv6, the length counts neither the IP header nor the fragment header.
-  const uint64_t most = 65535 + (packet_->ip_version == 6 ? 48 : 0);
-  if ((more && bytes % 8 != 0) || headers + offset + bytes > most) {
+  const uint64_t max = 65535 + (packet_->ip_version == 6 ? 48 : 0);
+  if ((more && bytes % 8 != 0) || headers + offset + bytes > max) {
     return DecodeOutcome::kMalformed;
   }
   if (end_ < ip_end_) return DecodeOutcome::kTruncated;

@@ -35,12 +35,12 @@ DecodeOutcome Decoder::frame() {
     case LinkType::kNull:
       return null_link();
     case LinkType::kRawIp:
-      return version_says();
+      return by_ip_version();
   }
   return DecodeOutcome::kUnsupportedLink;
 }
 
-DecodeOutcome Decoder::datagram() { return version_says(); }
+DecodeOutcome Decoder::datagram() { return by_ip_version(); }
 
 DecodeOutcome Decoder::typed_link(uint32_t header_bytes, uint32_t type_offset) {
   if (!has(header_bytes)) return DecodeOutcome::kTruncated;
@@ -148,7 +148,7 @@ DecodeOutcome Decoder::mpls() {
     if (bottom) break;
   }
   if (!looks_like_ip(position_)) return pseudowire();
-  return !ip_fits(position_) && looks_like_ethernet(position_) ? pseudowire() : version_says();
+  return !ip_fits(position_) && looks_like_ethernet(position_) ? pseudowire() : by_ip_version();
 }
 
 // Nothing in the packet says what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448: 2
@@ -208,7 +208,7 @@ DecodeOutcome Decoder::telemetry_tag() {
   return tags_and_network();
 }
 
-DecodeOutcome Decoder::version_says() {
+DecodeOutcome Decoder::by_ip_version() {
   if (!has(1)) return missing(1);
   const uint8_t version = *at(position_) >> 4;
   if (version == 4) return ip_v4();

@@ -76,7 +76,7 @@ bool read_telemetry(const Packet& packet, Telemetry* telemetry) {
   telemetry->has_latency = (instructions & kLatency) != 0 || both_times;
   // The last switch's metadata come first.
   const uint8_t* first = header + packet.telemetry_bytes - hop_bytes;
-  for (uint32_t i = 0; i < std::min(telemetry->hops, Telemetry::kMostHops); ++i)
+  for (uint32_t i = 0; i < std::min(telemetry->hops, Telemetry::kMaxHops); ++i)
     telemetry->path[i] = read_hop(instructions, first - i * hop_bytes);
   return true;
 }

@@ -152,7 +152,7 @@ DecodeOutcome Decoder::erspan_3() {
   if (!has(bytes)) return missing(bytes);
   position_ += bytes;
   if (frame_type == 0) return inner_ethernet();
-  return frame_type == 2 ? version_says() : DecodeOutcome::kNotIp;
+  return frame_type == 2 ? by_ip_version() : DecodeOutcome::kNotIp;
 }
 
 // WCCP version 2 has a redirect header of 4 bytes before IPv4; version 1 has none.
@@ -225,7 +225,7 @@ DecodeOutcome Decoder::gtp_u() {
   if ((header[0] & 0xf0) != 0x30 || header[1] != 255) return DecodeOutcome::kNotIp;
   if (position_ + 8 + static_cast<uint64_t>(big_endian_16(header + 2)) > ip_end_) return DecodeOutcome::kNotIp;
   position_ += 8;
-  if ((header[0] & 7) == 0) return version_says();
+  if ((header[0] & 7) == 0) return by_ip_version();
   if (!has(4)) return missing(4);
   uint8_t next = (header[0] & 4) != 0 ? at(position_)[3] : 0;
   position_ += 4;
@@ -238,7 +238,7 @@ DecodeOutcome Decoder::gtp_u() {
     next = at(position_)[bytes - 1];
     position_ += bytes;
   }
-  return version_says();
+  return by_ip_version();
 }
 
 // RFC 4380: an authentication header, an origin indication, both or neither before the IPv6 packet, which fills the

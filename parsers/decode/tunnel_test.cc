@@ -269,8 +269,8 @@ TEST(Tunnel, DepthIsBounded) {
   EXPECT_EQ(outcome_of(deeper, deeper.size(), &packet), DecodeOutcome::kTooManyHeaders);
   Bytes labels;
   for (int i = 0; i < 17; ++i) labels = labels + Bytes{0, 1, 0x20, 64};
-  const Bytes many = ethernet(0x8847, labels + Bytes(40));
-  EXPECT_EQ(outcome_of(many, many.size(), &packet), DecodeOutcome::kTooManyHeaders);
+  const Bytes deep_stack = ethernet(0x8847, labels + Bytes(40));
+  EXPECT_EQ(outcome_of(deep_stack, deep_stack.size(), &packet), DecodeOutcome::kTooManyHeaders);
 }
 
 // An inner datagram whose length exceeds the tunnel's, as after a mirror cut it, ends with the tunnel.

@@ -29,12 +29,12 @@ struct ViewOptions {
 // unlinked. Takes 32 bytes per packet and 8 per bucket; memory is touched on use.
 class ViewFilter {
  public:
-  static constexpr uint32_t kMostTaps = 64;
+  static constexpr uint32_t kMaxTaps = 64;
 
   ViewFilter(const ViewOptions& options, HashKey key);
 
   // Returns true if the packet is a repeated view. Remembers it otherwise. Times may run backwards, by less than the
-  // horizon. REQUIRES: decode() returned kOk or kFragment; packet.tap < kMostTaps.
+  // horizon. REQUIRES: decode() returned kOk or kFragment; packet.tap < kMaxTaps.
   bool is_repeated(const Packet& packet);
 
   // The number of packets it can remember.

@@ -84,7 +84,7 @@ TEST_F(ViewFilterTest, MemoryIsBoundedAndEvictionsAreCounted) {
   EXPECT_EQ(filter_->forgotten_early(), 36u) << "both taps have shown the evicted packet";
 }
 
-TEST_F(ViewFilterTest, PacketsBeyondTheHorizonMakeRoom) {
+TEST_F(ViewFilterTest, EvictsPacketsBeyondTheHorizon) {
   make({.horizon_ns = kMs, .max_packets = 64});
   for (uint16_t i = 0; i < 1000; ++i) EXPECT_FALSE(is_repeated(0, i, i * kMs));
   EXPECT_EQ(filter_->forgotten_early(), 0u);

@@ -68,20 +68,20 @@ class DnsQuery final : public TransactionParser<Exchange> {
   }
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override;
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override;
 
  private:
   // Returns the worse of both messages' flaws.
   static dns::Flaw flaw_of(const Request* request, const Response* response) {
-    const dns::Flaw asked = request != nullptr ? request->flaw : dns::Flaw::kNone;
-    return std::max(asked, response != nullptr ? response->flaw : dns::Flaw::kNone);
+    const dns::Flaw request_flaw = request != nullptr ? request->flaw : dns::Flaw::kNone;
+    return std::max(request_flaw, response != nullptr ? response->flaw : dns::Flaw::kNone);
   }
 
   void datagram(const Packet& packet, Emitter& out) {
     Connection& flow = *packet.connection;
     const bool known = has_port(packet, kDnsPort) || has_exchange(flow);
-    if (!known && !may_be_elsewhere(packet)) return;
+    if (!known && !is_likely_query(packet)) return;
     Message message;
     if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
     if (!known && !dns::is_plain_question(packet.payload(), message)) return;
@@ -106,7 +106,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
   }
 
   // Accepts a question on another port only if it has one question and no other record but OPT.
-  static bool may_be_elsewhere(const Packet& packet) {
+  static bool is_likely_query(const Packet& packet) {
     const std::span<const uint8_t> bytes = packet.payload();
     if (bytes.size() < 17 || bytes.size() > 512 || bytes[4] != 0 || bytes[5] != 1 || (bytes[2] & 0xfe) != 0)
       return false;
@@ -117,22 +117,24 @@ class DnsQuery final : public TransactionParser<Exchange> {
   std::vector<Connection*> holding_;
 };
 
-void DnsQuery::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-                    Emitter& out) {
+void DnsQuery::emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                                Emitter& out) {
   dns::Text<16> type_text, opcode_text, rcode_text;
-  const bool asked = request != nullptr, answered = response != nullptr;
-  const uint16_t type = asked ? request->type : response->type;
-  out.emit(header,
-           {Value::string(asked ? request->text : response->name), Value::string(dns::name_of_type(type, &type_text)),
-            Value::string(dns::name_of_opcode(asked ? request->opcode : response->opcode, &opcode_text)),
-            text_if(answered, answered ? dns::name_of_rcode(response->rcode, &rcode_text) : ""),
-            time_to_last_byte(request, response), u64_if(answered, answered ? response->answers : 0),
-            text_if(answered, answered ? std::string_view(response->data) : ""),
-            u64_if(answered && response->answers > 0, answered ? response->least_ttl_s : 0),
-            bool_if(answered, answered && response->authoritative), bool_if(answered, answered && response->truncated),
-            u64_if(asked, asked ? request->retries : 0), u64_if(asked, asked ? request->bytes : 0),
-            u64_if(answered, answered ? response->bytes : 0), Value::string(partial_of(seen)),
-            Value::boolean(seen == Seen::kUnanswered), Value::string(dns::name_of(flaw_of(request, response)))});
+  const bool request_flaw = request != nullptr, answered = response != nullptr;
+  const uint16_t type = request_flaw ? request->type : response->type;
+  out.emit(
+      header,
+      {Value::string(request_flaw ? request->text : response->name), Value::string(dns::name_of_type(type, &type_text)),
+       Value::string(dns::name_of_opcode(request_flaw ? request->opcode : response->opcode, &opcode_text)),
+       text_if(answered, answered ? dns::name_of_rcode(response->rcode, &rcode_text) : ""),
+       time_to_last_byte(request, response), u64_if(answered, answered ? response->answers : 0),
+       text_if(answered, answered ? std::string_view(response->data) : ""),
+       u64_if(answered && response->answers > 0, answered ? response->min_ttl_s : 0),
+       bool_if(answered, answered && response->authoritative), bool_if(answered, answered && response->truncated),
+       u64_if(request_flaw, request_flaw ? request->retries : 0),
+       u64_if(request_flaw, request_flaw ? request->bytes : 0), u64_if(answered, answered ? response->bytes : 0),
+       Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered),
+       Value::string(dns::name_of(flaw_of(request, response)))});
 }
 
 const Schema& DnsQuery::schema() const {

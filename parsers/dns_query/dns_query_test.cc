@@ -139,7 +139,7 @@ TEST(DnsQuery, ASecondUnrequestedAnswer) {
             (Lines{"", "response"}));
 }
 
-TEST(DnsQuery, Halves) {
+TEST(DnsQuery, ReportsOneSidedTransactions) {
   EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A - - request"});
   EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR - response"});
   // Questions older than resolvers' patience are reported while the flow continues.

@@ -58,7 +58,7 @@ struct Exchange::Units {
 ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
   Units units{*this, sink};
   if (readers_[side].read(bytes, segment, units) == UnitReader::Verdict::kNotMine) {
-    pairing_.tell_all(sink);
+    pairing_.report_all(sink);
     return ExchangeVerdict::kNotMine;
   }
   if (recognised_ && side == asker_) pairing_.requests_settled(readers_[side].settled_offset(), sink);
@@ -80,7 +80,7 @@ void Exchange::datagram(Side side, const Message& message, uint32_t bytes, int64
 
 void Exchange::end(Side side, Sink& sink) {
   ended_ = static_cast<uint8_t>(ended_ | 1u << side);
-  if (ended_ == 3) pairing_.tell_all(sink);
+  if (ended_ == 3) pairing_.report_all(sink);
 }
 
 bool Exchange::hopeless() const {
@@ -125,11 +125,11 @@ void Exchange::message(Side side, const Message& message, uint32_t bytes, const 
   if (message.is_response) {
     answer(side, message, bytes, first, last_ns, sink);
   } else {
-    ask(side, message, bytes, first, sink);
+    on_request(side, message, bytes, first, sink);
   }
 }
 
-void Exchange::ask(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink) {
+void Exchange::on_request(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink) {
   const TransactionId id = {message.id, message.opcode, side, message.question_hash};
   if (first.time_ns >= next_check_ns_ && pairing_.pending() > 0) {
     pairing_.give_up_before(first.time_ns - kTimeoutNs, sink);
@@ -164,7 +164,7 @@ void Exchange::answer(Side side, const Message& message, uint32_t bytes, const S
   response.answers = message.answers;
   response.authoritative = message.authoritative;
   response.truncated = message.truncated;
-  response.least_ttl_s = message.least_ttl_s;
+  response.min_ttl_s = message.min_ttl_s;
   response.bytes = bytes;
   response.name = message.name.view();
   response.data = message.data.view();

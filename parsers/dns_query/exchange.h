@@ -40,7 +40,7 @@ struct Response : ResponseHalf {
   Flaw flaw = Flaw::kNone;
   bool authoritative = false;
   bool truncated = false;
-  uint32_t least_ttl_s = 0;
+  uint32_t min_ttl_s = 0;
   uint32_t bytes = 0;
   std::string name = {};  // set only if its request was not seen
   std::string data = {};
@@ -94,7 +94,7 @@ class Exchange {
 
   Unit unit(Side side, std::string_view bytes, const Segment& first, Sink& sink);
   void message(Side side, const Message& message, uint32_t bytes, const Segment& first, int64_t last_ns, Sink& sink);
-  void ask(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink);
+  void on_request(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink);
   void answer(Side side, const Message& message, uint32_t bytes, const Segment& first, int64_t last_ns, Sink& sink);
   bool take_repeated(const TransactionId& id);
 

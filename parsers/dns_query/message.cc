@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr size_t kLeastQuestionBytes = 5, kLeastRecordBytes = 11;
+constexpr size_t kMinQuestionBytes = 5, kMinRecordBytes = 11;
 constexpr size_t kMaxNameBytes = 255, kMaxPointers = 127;
 constexpr uint8_t kPointer = 0xc0;
 constexpr uint16_t kInternet = 1, kAnyClass = 255;
@@ -168,7 +168,7 @@ bool append_data(Bytes message, const Record& record, AnswerText* text, Flaw* fl
 }
 
 void note_answer(Bytes bytes, const Record& record, bool first, Message* message) {
-  if (first || record.ttl < message->least_ttl_s) message->least_ttl_s = record.ttl;
+  if (first || record.ttl < message->min_ttl_s) message->min_ttl_s = record.ttl;
   const size_t before = message->data.size();
   if (!first && before > 0 && !message->data.append(",")) return;
   if (!append_data(bytes, record, &message->data, &message->flaw)) message->data.cut(before);
@@ -227,7 +227,7 @@ bool may_be_empty(size_t message_bytes, const Message& message) {
 bool is_plausible(Bytes bytes, size_t message_bytes, const Message& message) {
   const size_t records = size_t{message.answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   if (message.questions + records == 0 && !may_be_empty(message_bytes, message)) return false;
-  return message.questions * kLeastQuestionBytes + records * kLeastRecordBytes <= message_bytes - kHeaderBytes;
+  return message.questions * kMinQuestionBytes + records * kMinRecordBytes <= message_bytes - kHeaderBytes;
 }
 
 }  // namespace
@@ -245,7 +245,7 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   message->answers = big_endian_16(bytes.data() + 6);
   message->type = message->question_class = 0;
   message->question_hash = 0;
-  message->least_ttl_s = 0;
+  message->min_ttl_s = 0;
   message->whole = false;
   message->flaw = Flaw::kNone;
   message->has_question_name = true;
@@ -266,10 +266,10 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
 
 bool is_plain_question(Bytes bytes, const Message& message) {
   const uint16_t flags = big_endian_16(bytes.data() + 2);
-  const bool only_asks = message.answers == 0 && big_endian_16(bytes.data() + 8) == 0;
+  const bool is_question = message.answers == 0 && big_endian_16(bytes.data() + 8) == 0;
   const bool known_class = message.question_class == kInternet || message.question_class == kAnyClass;
   // Clients set recursion desired, authentic data and checking disabled.
-  return !message.is_response && (flags & ~0x0130) == 0 && message.questions == 1 && only_asks && message.whole &&
+  return !message.is_response && (flags & ~0x0130) == 0 && message.questions == 1 && is_question && message.whole &&
          known_class && message.type != 0;
 }
 

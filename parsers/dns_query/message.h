@@ -66,8 +66,8 @@ struct Message {
   uint64_t question_hash = 0;  // hash of name, type and class; 0 without a question
   // Data of the answers, joined by commas, as many as fit.
   AnswerText data;
-  uint32_t least_ttl_s = 0;  // minimum of the answers
-  bool whole = false;        // all records were read, and nothing follows them
+  uint32_t min_ttl_s = 0;  // minimum of the answers
+  bool whole = false;      // all records were read, and nothing follows them
   Flaw flaw = Flaw::kNone;
   bool has_question_name = true;  // false: the question's name is unreadable, and `name` is its beginning
 };

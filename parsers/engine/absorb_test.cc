@@ -63,13 +63,13 @@ struct Queries {
 };
 
 Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& parsers, size_t burst_packets,
-            bool absorb, const Queries& asked = {}) {
+            bool absorb, const Queries& assigned = {}) {
   Collector collector;
   Engine engine(make_parsers(parsers), &collector, {.max_connections = 256});
   collector.watch(&engine);
   const FlowHasher hasher(kTestKey);
   Outcome outcome;
-  uint64_t queries = asked.first;
+  uint64_t queries = assigned.first;
   const auto want = [&] {
     for (uint32_t i = 0; i < engine.parser_count(); ++i) engine.set_parser_queries(i, queries);
   };
@@ -86,12 +86,12 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
     if (!packets.empty()) engine.process(packets);
   };
   for (size_t at = 0; at < frames.size();) {
-    if (at >= asked.from && at < asked.until && queries == asked.first) {
-      queries |= asked.second;
+    if (at >= assigned.from && at < assigned.until && queries == assigned.first) {
+      queries |= assigned.second;
       want();
-    } else if (at >= asked.until && queries != asked.first) {
-      engine.end_queries(asked.second);
-      queries = asked.first;
+    } else if (at >= assigned.until && queries != assigned.first) {
+      engine.end_queries(assigned.second);
+      queries = assigned.first;
       want();
     }
     std::vector<RawPacket> burst;

@@ -43,7 +43,7 @@ class ConnectionTable {
 
   // With is_same(), find() in two steps, so that the loads of one burst overlap. Returns the entry of the first bucket
   // and prefetches it; null if the tag differs, though another bucket may still match.
-  Connection* likely(uint64_t hash) const {
+  Connection* probable(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
     Connection* connection = &at(bucket.index);
@@ -51,8 +51,8 @@ class ConnectionTable {
     __builtin_prefetch(reinterpret_cast<const std::byte*>(connection) + 64, 1);
     return connection;
   }
-  Connection* find(const PlainSegment& segment, uint64_t hash, Connection* likely, Side* side) const {
-    return likely != nullptr && is_same(*likely, segment, side) ? likely : find(segment, hash, side);
+  Connection* find(const PlainSegment& segment, uint64_t hash, Connection* probable, Side* side) const {
+    return probable != nullptr && is_same(*probable, segment, side) ? probable : find(segment, hash, side);
   }
 
   // Adds an entry whose side 0 is the packet's source. All but its identity is zero. REQUIRES: !full(), and find()

@@ -144,7 +144,7 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
   }
   expected_.clear();
   for (const uint64_t hash : hashes_) {
-    const Connection* connection = table_->likely(hash);
+    const Connection* connection = table_->probable(hash);
     if (connection == nullptr) continue;
     __builtin_prefetch(connection + 1);  // the parsers' state
     expected_.push_back(connection);

@@ -9,7 +9,7 @@ Engine::Absorbed Engine::Impl::absorb(std::span<const RawPacket> burst, uint64_t
                                       int64_t end_ns) {
   Absorbed result;
   if (!absorbs_ || (endpoints & ~connection_queries_) != 0) return result;
-  burst = burst.first(std::min(burst.size(), kMostAbsorbed));
+  burst = burst.first(std::min(burst.size(), kMaxAbsorbed));
   const size_t plain = read_plain(burst, std::min(end_ns, tick_ns_));
   const uint64_t always = unconditional & connection_queries_;
   uint64_t held_back = 0;
@@ -45,7 +45,7 @@ size_t Engine::Impl::read_plain(std::span<const RawPacket> burst, int64_t end_ns
     plain_hashes_[plain] = table_->hasher()(plain_[plain]);
     table_->prefetch_bucket(plain_hashes_[plain]);
   }
-  for (size_t i = 0; i < plain; ++i) likely_[i] = table_->likely(plain_hashes_[i]);
+  for (size_t i = 0; i < plain; ++i) probable_[i] = table_->probable(plain_hashes_[i]);
   return plain;
 }
 
@@ -53,7 +53,7 @@ bool Engine::Impl::absorb_one(size_t i, const RawPacket& raw, uint64_t always, u
   const PlainSegment& segment = plain_[i];
   if (segment.is_control) return false;
   Side side;
-  Connection* connection = table_->find(segment, plain_hashes_[i], likely_[i], &side);
+  Connection* connection = table_->find(segment, plain_hashes_[i], probable_[i], &side);
   if (connection == nullptr || connection->shown_tick != tick_number_) return false;
   const bool followed = connection->tcp_state >= TcpState::kOpen && connection->tcp_state <= TcpState::kClosed;
   const bool settled = followed && connection->seq_known == 3;

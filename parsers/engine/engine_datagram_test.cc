@@ -16,7 +16,7 @@ std::vector<Frame> udp_flood(int flows) {
 }
 
 // TCP parsers do not see the flows of datagram parsers, and vice versa.
-TEST(Engine, DatagramFlowsAreReportedOnlyToParsersThatAsk) {
+TEST(Engine, ReportsDatagramFlowsOnlyToParsersThatWantThem) {
   const std::vector<Frame> tcp = Conversation().handshake().client("x").close().frames();
   const std::vector<Frame> both = concat(tcp, udp_flood(3));
   Lines alone;
@@ -25,11 +25,11 @@ TEST(Engine, DatagramFlowsAreReportedOnlyToParsersThatAsk) {
     harness.all(both);
     for (const testing::Tuple& tuple : harness.tuples()) alone.push_back(name + " " + tuple.endpoints());
   }
-  Harness together(Lines{"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size", "udp_flow"});
-  together.all(both);
+  Harness all_parsers(Lines{"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size", "udp_flow"});
+  all_parsers.all(both);
   Lines seen;
-  for (const testing::Tuple& tuple : together.tuples()) {
-    seen.push_back(together.engine().parser(tuple.parser).schema().name + " " + tuple.endpoints());
+  for (const testing::Tuple& tuple : all_parsers.tuples()) {
+    seen.push_back(all_parsers.engine().parser(tuple.parser).schema().name + " " + tuple.endpoints());
   }
   std::sort(alone.begin(), alone.end());
   std::sort(seen.begin(), seen.end());

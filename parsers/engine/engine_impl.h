@@ -14,7 +14,7 @@
 
 namespace tapline {
 
-inline constexpr size_t kMostAbsorbed = 64;  // bits of Engine::Absorbed::left
+inline constexpr size_t kMaxAbsorbed = 64;  // bits of Engine::Absorbed::left
 
 // Every parser that a query may request is loaded at the start, so that each has its slot in a connection's entry; an
 // unrequested parser costs nothing. A burst is processed packet by packet. With a single parser that sees only packets,
@@ -176,7 +176,7 @@ class Engine::Impl final : public StreamReceiver {
   template <typename Call>
   bool for_each_stream_parser(Connection& connection, Call call) {
     uint16_t going_on = 0;
-    const auto tell = [&](Loaded& each) {
+    const auto notify = [&](Loaded& each) {
       if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) return;
       Timer timer(&each, 1, timed_);
       const bool gives_up = call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp;
@@ -185,10 +185,10 @@ class Engine::Impl final : public StreamReceiver {
     if (settling_) [[unlikely]] {
       // Tuples pending at the end belong to queries that are no longer active.
       for (Loaded& each : loaded_) {
-        if (each.emitter.queries_ != 0) tell(each);
+        if (each.emitter.queries_ != 0) notify(each);
       }
     } else {
-      for (Loaded* each : active_) tell(*each);
+      for (Loaded* each : active_) notify(*each);
     }
     return going_on != 0;
   }
@@ -217,10 +217,10 @@ class Engine::Impl final : public StreamReceiver {
   std::optional<Reassembler> reassembler_;
   std::vector<uint64_t> hashes_;             // hashes of the burst's packets
   std::vector<const Connection*> expected_;  // likely connections of the burst's packets
-  std::array<PlainSegment, kMostAbsorbed> plain_;
-  std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
-  std::array<Connection*, kMostAbsorbed> likely_ = {};
-  std::array<Absorbed::Share, kMostAbsorbed> shares_ = {};
+  std::array<PlainSegment, kMaxAbsorbed> plain_;
+  std::array<uint64_t, kMaxAbsorbed> plain_hashes_ = {};
+  std::array<Connection*, kMaxAbsorbed> probable_ = {};
+  std::array<Absorbed::Share, kMaxAbsorbed> shares_ = {};
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t second_end_ns_ = INT64_MIN;

@@ -83,7 +83,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, int64_t time_ns) {
       time_ns);
 }
 
-TEST(Engine, AStreamBeginsWhereTheSynAckDoesThatTheClientAcknowledges) {
+TEST(Engine, StartsAStreamAtTheAcknowledgedSynAck) {
   for (const uint32_t forged : {4000u, 900'000u, 3'000'000'000u}) {
     Conversation conversation;
     conversation.client("", tcp_flag::kSyn);

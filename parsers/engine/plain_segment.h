@@ -17,7 +17,7 @@ struct PlainSegment {
 
   // Returns false, and sets nothing else, if the packet is not plain.
   static bool read(const RawPacket& raw, PlainSegment* segment) {
-    if (raw.link != LinkType::kEthernet || raw.captured_bytes < kLeastBytes) return false;
+    if (raw.link != LinkType::kEthernet || raw.captured_bytes < kMinBytes) return false;
     const uint8_t* ip = raw.data + kIpAt;
     const uint8_t* tcp = ip + kIpBytes;
     if (load<uint16_t>(raw.data + kIpAt - 2) != 0x0008 || ip[0] != 0x45 || ip[9] != protocol::kTcp) return false;
@@ -36,7 +36,7 @@ struct PlainSegment {
   }
 
  private:
-  static constexpr uint32_t kIpAt = 14, kIpBytes = 20, kLeastBytes = 54;
+  static constexpr uint32_t kIpAt = 14, kIpBytes = 20, kMinBytes = 54;
 
   template <typename Word>
   static Word load(const uint8_t* from) {

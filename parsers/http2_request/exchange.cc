@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr size_t kMaxBlockBytes = 64 << 10, kMaxUpgradeBytes = 8 << 10;
 constexpr int64_t kPatienceNs = 30'000'000'000;
-constexpr uint32_t kMostRefused = 1024;
+constexpr uint32_t kMaxRefused = 1024;
 constexpr std::string_view kAgreed = "HTTP/1.1 101";
 
 }  // namespace
@@ -24,7 +24,7 @@ void Exchange::start_in_middle(Side side) {
 ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
   sink_ = &sink;
   if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) {
-    pairing_.tell_all(sink);
+    pairing_.report_all(sink);
     return ExchangeVerdict::kNotMine;
   }
   if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), sink);
@@ -44,7 +44,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
 
 void Exchange::end(Side side, Sink& sink) {
   halves_[side].ended = true;
-  if (halves_[0].ended && halves_[1].ended) pairing_.tell_all(sink);
+  if (halves_[0].ended && halves_[1].ended) pairing_.report_all(sink);
 }
 
 bool Exchange::hopeless() const {
@@ -100,7 +100,7 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
     if (begins_like_request(bytes)) return upgrade_request(side, bytes, first);
   }
   if (side == client_) return Unit::none();
-  if (upgrade_.asked) return upgrade_response(side, bytes);
+  if (upgrade_.requested) return upgrade_response(side, bytes);
   if (bytes.size() < FrameHead::kBytes) return bytes[0] == 0 ? Unit::more(FrameHead::kBytes) : Unit::none();
   const FrameHead head = parse_frame(bytes);
   if (head.type != kSettings || head.has(1) || !is_plausible(head)) return Unit::none();
@@ -110,13 +110,13 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
 
 // Other HTTP/1 requests are not for this parser.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
-  if (upgrade_.asked) return Unit::none();
+  if (upgrade_.requested) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
   if (end == std::string_view::npos) return bytes.size() < kMaxUpgradeBytes ? Unit::more() : Unit::none();
   const size_t head_bytes = end + 4;
   UpgradeHead head;
   if (!read_upgrade(bytes.substr(0, head_bytes), &head)) return Unit::none();
-  upgrade_ = {.asked = true,
+  upgrade_ = {.requested = true,
               .agreed = false,
               .first = first,
               .end = first.offset + head_bytes,
@@ -138,7 +138,7 @@ Unit Exchange::upgrade_response(Side side, std::string_view bytes) {
 
 // The server has agreed, explicitly or by the bytes that are sent.
 void Exchange::agree() {
-  if (!upgrade_.asked || upgrade_.agreed) return;
+  if (!upgrade_.requested || upgrade_.agreed) return;
   upgrade_.agreed = true;
   sink_->on_client(static_cast<Side>(client_));
   Request& request = open_request(1, upgrade_.first, upgrade_.method, upgrade_.host, upgrade_.path);
@@ -349,7 +349,7 @@ void Exchange::go_away(Side side, std::string_view payload) {
   if (client_ < 0 || side == client_) return;
   const uint32_t last = big_endian_32(reinterpret_cast<const uint8_t*>(payload.data())) & 0x7fffffff;
   uint32_t stream = halves_[client_].highest_stream;
-  for (uint32_t looked_at = 0; stream > last && looked_at < kMostRefused; ++looked_at, stream -= 2) {
+  for (uint32_t looked_at = 0; stream > last && looked_at < kMaxRefused; ++looked_at, stream -= 2) {
     if (pairing_.find_response(stream) == nullptr) reset(stream, "goaway");
     if (stream < 2) break;
   }
@@ -389,7 +389,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
 // HTTP/1.1, and later requests may ask again.
 bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
   if (halves_[0].frames || halves_[1].frames || upgrade_.agreed) return false;
-  if (upgrade_.asked && side != client_) {
+  if (upgrade_.requested && side != client_) {
     if (bytes.starts_with(kAgreed)) return true;
     if (!bytes.starts_with("HTTP/1.")) return false;
     upgrade_ = Upgrade();

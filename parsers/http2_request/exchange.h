@@ -100,7 +100,7 @@ class Exchange {
   };
   // An HTTP/1.1 request that asks for HTTP/2. It becomes stream 1 once the server has agreed.
   struct Upgrade {
-    bool asked = false;
+    bool requested = false;
     bool agreed = false;
     Segment first = {};
     uint64_t end = 0;

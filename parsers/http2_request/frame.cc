@@ -9,7 +9,7 @@ namespace tapline::http2 {
 namespace {
 
 // No known implementation allows longer frames.
-constexpr uint32_t kMostBytes = 1 << 20;
+constexpr uint32_t kMaxBytes = 1 << 20;
 constexpr uint32_t kReservedBit = 0x80000000;
 
 constexpr std::string_view kErrors[] = {"NO_ERROR",
@@ -42,7 +42,7 @@ FrameHead parse_frame(std::string_view bytes) {
 }
 
 bool is_plausible(const FrameHead& head) {
-  if ((head.stream & kReservedBit) != 0 || head.length > kMostBytes) return false;
+  if ((head.stream & kReservedBit) != 0 || head.length > kMaxBytes) return false;
   const bool of_stream = head.stream != 0;
   switch (head.type) {
     case kData:

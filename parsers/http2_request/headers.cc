@@ -9,10 +9,10 @@ void trim(std::string& text) {
   if (text.capacity() > kKeptTextBytes) text.shrink_to_fit();
 }
 
-uint32_t number(std::string_view text, uint32_t otherwise) {
+uint32_t number(std::string_view text, uint32_t fallback) {
   uint32_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? value : otherwise;
+  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? value : fallback;
 }
 
 void Headers::clear() {

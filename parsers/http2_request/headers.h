@@ -16,7 +16,7 @@ inline constexpr size_t kKeptTextBytes = 512;
 void trim(std::string& text);
 
 // Reads a decimal number; returns `otherwise` if the text is not a number.
-uint32_t number(std::string_view text, uint32_t otherwise);
+uint32_t number(std::string_view text, uint32_t fallback);
 
 // The headers of one block that are reported.
 class Headers final : public HeaderSink {

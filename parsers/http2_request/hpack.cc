@@ -25,9 +25,9 @@ struct Representation {
 // Reads an integer with a prefix of this many bits (section 5.1); moves *at past it.
 std::optional<uint64_t> integer(std::string_view block, size_t* at, int prefix_bits) {
   if (*at >= block.size()) return std::nullopt;
-  const uint64_t most = (1u << prefix_bits) - 1;
-  uint64_t value = static_cast<uint8_t>(block[(*at)++]) & most;
-  if (value < most) return value;
+  const uint64_t prefix_max = (1u << prefix_bits) - 1;
+  uint64_t value = static_cast<uint8_t>(block[(*at)++]) & prefix_max;
+  if (value < prefix_max) return value;
   for (int shift = 0; shift < 28; shift += 7) {
     if (*at >= block.size()) return std::nullopt;
     const auto byte = static_cast<uint8_t>(block[(*at)++]);

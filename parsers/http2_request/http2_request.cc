@@ -13,8 +13,8 @@ class Http2Request final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override;
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override;
 
  private:
   static std::string_view outcome_of(const Request* request, const Response* response) {
@@ -29,21 +29,21 @@ class Http2Request final : public TransactionParser<Exchange> {
   }
 };
 
-void Http2Request::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-                        Emitter& out) {
-  const bool asked = request != nullptr, answered = response != nullptr;
+void Http2Request::emit_transaction(const TupleHeader& header, const Request* request, const Response* response,
+                                    Seen seen, Emitter& out) {
+  const bool has_request = request != nullptr, answered = response != nullptr;
   const bool grpc_known = answered && response->grpc_status_known;
   // A block that refers to lost entries of the table (RFC 7541 section 2.3.2) leaves its fields empty.
   const auto if_known = [](std::string_view text) { return text_if(!text.empty(), text); };
   out.emit(header,
-           {if_known(asked ? request->method() : ""), if_known(asked ? request->host() : ""),
-            if_known(asked ? request->path() : ""),
+           {if_known(has_request ? request->method() : ""), if_known(has_request ? request->host() : ""),
+            if_known(has_request ? request->path() : ""),
             u64_if(answered && response->status != 0, answered ? response->status : 0),
-            text_if(asked, grpc_method_of(request, response)),
+            text_if(has_request, grpc_method_of(request, response)),
             text_if(answered, grpc_known ? http2::name_of_grpc_status(response->grpc_status) : ""),
-            Value::u64(asked ? request->stream : response->stream), Value::string(outcome_of(request, response)),
+            Value::u64(has_request ? request->stream : response->stream), Value::string(outcome_of(request, response)),
             time_to_first_byte(request, answered && response->begun ? response : nullptr),
-            time_to_last_byte(request, response), u64_if(asked, asked ? request->bytes : 0),
+            time_to_last_byte(request, response), u64_if(has_request, has_request ? request->bytes : 0),
             u64_if(answered, answered ? response->bytes : 0), Value::string(partial_of(seen)),
             Value::boolean(seen == Seen::kUnanswered)});
 }

@@ -22,9 +22,9 @@ using testing::Harness;
 using Lines = std::vector<std::string>;
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
-const Lines kWhat = {"method", "host", "url", "status", "stream_id", "outcome", "partial"};
+const Lines kFields = {"method", "host", "url", "status", "stream_id", "outcome", "partial"};
 
-Lines parse(const std::vector<Frame>& frames, const Lines& fields = kWhat) {
+Lines parse(const std::vector<Frame>& frames, const Lines& fields = kFields) {
   return Harness({"http2_request"}).all(frames).lines(fields);
 }
 
@@ -84,7 +84,7 @@ std::string join(std::initializer_list<std::string> parts) {
 struct Talk {
   Encoder up, down;
 
-  std::string ask(uint32_t stream, const std::string& path, int flags = kEndStream, const HeaderList& more = {},
+  std::string get(uint32_t stream, const std::string& path, int flags = kEndStream, const HeaderList& more = {},
                   const std::string& method = "GET") {
     HeaderList headers = {{":method", method}, {":scheme", "http"}, {":authority", "shop.test"}, {":path", path}};
     headers.insert(headers.end(), more.begin(), more.end());
@@ -125,7 +125,7 @@ void expect_at_every_cut(const std::string& requests, const std::string& answers
 
 TEST(Http2Request, InterleavedStreamsAtEveryCut) {
   Talk talk;
-  const std::string requests = join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b", 0, {}, "POST"), talk.ask(5, "/c"),
+  const std::string requests = join({hello(), talk.get(1, "/a"), talk.get(3, "/b", 0, {}, "POST"), talk.get(5, "/c"),
                                      data(3, "body"), data(3, "", kEndStream)});
   const std::string answers =
       join({settings(), talk.answer(5, "404", kEndStream), talk.answer(1, "200"), talk.answer(3, "201"), data(1, "aa"),
@@ -137,12 +137,12 @@ TEST(Http2Request, InterleavedStreamsAtEveryCut) {
 
 TEST(Http2Request, BytesAreBlocksAndBodiesWithoutPadding) {
   Talk talk;
-  const std::string asked = talk.ask(1, "/p", 0, {}, "POST"), told = talk.answer(1, "200");
+  const std::string request = talk.get(1, "/p", 0, {}, "POST"), response = talk.answer(1, "200");
   const std::string requests =
-      hello() + asked + data(1, '\x05' + std::string("body") + std::string(5, '\0'), kPadded | kEndStream);
-  EXPECT_EQ(parse(one_connection(requests, settings() + told + data(1, "12345", kEndStream)),
+      hello() + request + data(1, '\x05' + std::string("body") + std::string(5, '\0'), kPadded | kEndStream);
+  EXPECT_EQ(parse(one_connection(requests, settings() + response + data(1, "12345", kEndStream)),
                   {"request_bytes", "response_bytes"}),
-            Lines{std::to_string(asked.size() - 9 + 4) + " " + std::to_string(told.size() - 9 + 5)});
+            Lines{std::to_string(request.size() - 9 + 4) + " " + std::to_string(response.size() - 9 + 5)});
 }
 
 TEST(Http2Request, ContinuationPaddingAndPriority) {
@@ -153,7 +153,7 @@ TEST(Http2Request, ContinuationPaddingAndPriority) {
   const std::string requests =
       join({hello(), frame(http2::kHeaders, kEndStream | kPadded | http2::kHasPriority, 1, first),
             frame(http2::kContinuation, 0, 1, block.substr(4, 3)),
-            frame(http2::kContinuation, kEndHeaders, 1, block.substr(7)), talk.ask(3, "/next")});
+            frame(http2::kContinuation, kEndHeaders, 1, block.substr(7)), talk.get(3, "/next")});
   expect_at_every_cut(requests,
                       join({settings(), talk.answer(1, "204", kEndStream), talk.answer(3, "304", kEndStream)}),
                       {"GET a /long 204 1 complete ", "GET shop.test /next 304 3 complete "});
@@ -161,7 +161,7 @@ TEST(Http2Request, ContinuationPaddingAndPriority) {
 
 TEST(Http2Request, InterimResponsesTrailersAndPushes) {
   Talk talk;
-  const std::string requests = join({hello(), talk.ask(1, "/a")});
+  const std::string requests = join({hello(), talk.get(1, "/a")});
   const std::string promise =
       number(2, 4) + talk.down.block({{":method", "GET"}, {":path", "/pushed"}, {":authority", "a"}});
   const std::string answers =
@@ -174,8 +174,8 @@ TEST(Http2Request, Grpc) {
   Talk talk;
   const HeaderList grpc = {{"content-type", "application/grpc+proto"}, {"te", "trailers"}};
   const std::string requests =
-      join({hello(), talk.ask(1, "/shop.Cart/Add", 0, grpc, "POST"), data(1, "message", kEndStream),
-            talk.ask(3, "/shop.Cart/Get", kEndStream, grpc, "POST")});
+      join({hello(), talk.get(1, "/shop.Cart/Add", 0, grpc, "POST"), data(1, "message", kEndStream),
+            talk.get(3, "/shop.Cart/Get", kEndStream, grpc, "POST")});
   const std::string answers = join({settings(), talk.answer(1, "200", 0, {grpc[0]}), data(1, "reply"),
                                     talk.trailers(1, {{"grpc-status", "0"}, {"grpc-message", ""}}),
                                     talk.answer(3, "200", kEndStream, {grpc[0], {"grpc-status", "5"}})});
@@ -188,7 +188,7 @@ TEST(Http2Request, ResetsAndGoAway) {
   const auto frames =
       Conversation()
           .handshake()
-          .client(join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b"), talk.ask(5, "/c"), talk.ask(7, "/d")}))
+          .client(join({hello(), talk.get(1, "/a"), talk.get(3, "/b"), talk.get(5, "/c"), talk.get(7, "/d")}))
           .server(join({settings(), talk.answer(3, "200"), data(3, "x")}))
           .client(frame(http2::kRstStream, 0, 1, number(8, 4)))
           .server(talk.answer(1, "200", kEndStream))  // was in flight
@@ -204,7 +204,7 @@ TEST(Http2Request, ResetsAndGoAway) {
 TEST(Http2Request, Times) {
   Talk talk;
   Conversation conversation;
-  conversation.handshake().client(hello()).client(talk.ask(1, "/a", 0)).client(data(1, "", kEndStream));
+  conversation.handshake().client(hello()).client(talk.get(1, "/a", 0)).client(data(1, "", kEndStream));
   conversation.wait_ns(50'000'000).server(join({settings(), talk.answer(1, "200")})).wait_ns(20'000'000);
   conversation.server(data(1, "x", kEndStream)).close();
   EXPECT_EQ(parse(conversation.frames(), {"first_byte_ns", "response_time_ns"}), Lines{"52000000 73000000"});
@@ -212,19 +212,20 @@ TEST(Http2Request, Times) {
 
 TEST(Http2Request, UpgradedFromHttp1) {
   Talk talk;
-  const std::string asked =
+  const std::string request =
       "GET /first HTTP/1.1\r\nHost: web.test\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
       "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n";
   const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
   expect_at_every_cut(
-      join({asked, hello(), talk.ask(3, "/second")}),
+      join({request, hello(), talk.get(3, "/second")}),
       join({agreed, settings(), talk.answer(1, "200"), data(1, "x", kEndStream), talk.answer(3, "404", kEndStream)}),
       {"GET web.test /first 200 1 complete ", "GET shop.test /second 404 3 complete "});
-  EXPECT_EQ(parse(one_connection(asked, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), Lines{}) << "it refused";
+  EXPECT_EQ(parse(one_connection(request, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), Lines{}) << "it refused";
 }
 
 TEST(Http2Request, UpgradedWithoutItsBeginning) {
-  const std::string asked = "GET /first HTTP/1.1\r\nHost: web.test\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n";
+  const std::string request =
+      "GET /first HTTP/1.1\r\nHost: web.test\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n";
   const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
   const std::string refused = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
   const auto expect_both = [](const std::function<void(Conversation&)>& begin, size_t left_out, const char* what) {
@@ -232,7 +233,7 @@ TEST(Http2Request, UpgradedWithoutItsBeginning) {
     Conversation conversation;
     conversation.handshake();
     begin(conversation);
-    conversation.client(join({hello(), talk.ask(3, "/second")}));
+    conversation.client(join({hello(), talk.get(3, "/second")}));
     conversation.server(join({settings(), talk.answer(1, "200"), data(1, "x", kEndStream)}));
     conversation.server(talk.answer(3, "404", kEndStream)).close();
     std::vector<Frame> frames = conversation.frames();
@@ -241,12 +242,12 @@ TEST(Http2Request, UpgradedWithoutItsBeginning) {
     EXPECT_EQ(parse(frames), (Lines{"GET web.test /first 200 1 complete ", "GET shop.test /second 404 3 complete "}))
         << what;
   };
-  expect_both([&](Conversation& c) { c.client(asked).server(agreed); }, 0, "no handshake");
-  expect_both([&](Conversation& c) { c.client(asked).server(agreed); }, 1, "nor the answer to the upgrade");
+  expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 0, "no handshake");
+  expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 1, "nor the answer to the upgrade");
   expect_both(
-      [&](Conversation& c) { c.client("GET /a HTTP/1.1\r\n\r\n").server(refused).client(asked).server(agreed); }, 0,
+      [&](Conversation& c) { c.client("GET /a HTTP/1.1\r\n\r\n").server(refused).client(request).server(agreed); }, 0,
       "a later request upgrades");
-  expect_both([&](Conversation& c) { c.client(asked).server(refused).client(asked).server(agreed); }, 0,
+  expect_both([&](Conversation& c) { c.client(request).server(refused).client(request).server(agreed); }, 0,
               "the first was refused");
 }
 
@@ -273,14 +274,14 @@ TEST(Http2Request, LargerTablesAndSmallerOnes) {
 
 TEST(Http2Request, OneWayCaptures) {
   Talk talk;
-  std::vector<Frame> asked, told;
+  std::vector<Frame> request, response;
   for (const Frame& frame :
-       one_connection(join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b")}),
+       one_connection(join({hello(), talk.get(1, "/a"), talk.get(3, "/b")}),
                       join({settings(), talk.answer(1, "200", kEndStream), talk.answer(3, "500", kEndStream)}))) {
-    (frame.bytes[14 + 15] == 1 ? asked : told).push_back(frame);
+    (frame.bytes[14 + 15] == 1 ? request : response).push_back(frame);
   }
-  EXPECT_EQ(parse(asked), (Lines{"GET shop.test /a - 1 open request", "GET shop.test /b - 3 open request"}));
-  EXPECT_EQ(parse(told), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
+  EXPECT_EQ(parse(request), (Lines{"GET shop.test /a - 1 open request", "GET shop.test /b - 3 open request"}));
+  EXPECT_EQ(parse(response), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
 }
 
 // The earlier table is unknown: fields that refer to it stay empty, all others are reported.
@@ -288,11 +289,11 @@ TEST(Http2Request, JoinsInMidStream) {
   Talk talk;
   Conversation conversation;
   conversation.handshake();
-  conversation.client(join({hello(), talk.ask(1, "/old")}))
+  conversation.client(join({hello(), talk.get(1, "/old")}))
       .server(join({settings(), talk.answer(1, "201", kEndStream)}));
-  conversation.client(talk.ask(3, "/old")).server(talk.answer(3, "201", kEndStream));
-  conversation.client(talk.ask(5, "/new", kEndStream, {}, "REPORT")).server(talk.answer(5, "200", kEndStream));
-  conversation.client(talk.ask(7, "/new", kEndStream, {}, "REPORT")).server(talk.answer(7, "201", kEndStream));
+  conversation.client(talk.get(3, "/old")).server(talk.answer(3, "201", kEndStream));
+  conversation.client(talk.get(5, "/new", kEndStream, {}, "REPORT")).server(talk.answer(5, "200", kEndStream));
+  conversation.client(talk.get(7, "/new", kEndStream, {}, "REPORT")).server(talk.answer(7, "201", kEndStream));
   std::vector<Frame> frames = conversation.close().frames();
   frames.erase(frames.begin(), frames.begin() + 5);
   const Lines lines = parse(frames);
@@ -303,7 +304,7 @@ TEST(Http2Request, JoinsInMidStream) {
 TEST(Http2Request, TruncatedCaptures) {
   Talk talk;
   std::vector<Frame> frames =
-      one_connection(join({hello(), talk.ask(1, "/a"), talk.ask(3, "/b", kEndStream, {{"x", std::string(300, 'x')}})}),
+      one_connection(join({hello(), talk.get(1, "/a"), talk.get(3, "/b", kEndStream, {{"x", std::string(300, 'x')}})}),
                      join({settings(), talk.answer(1, "200"), data(1, std::string(900, 'd'), kEndStream)}));
   const Lines whole = parse(frames);
   for (Frame& frame : frames) {
@@ -325,7 +326,7 @@ TEST(Http2Request, NeverPairsWrongIfFramesAreLost) {
     std::string requests, answers;
     for (uint32_t j = i; j < i + 2; ++j) {
       // Every third request repeats table entries of an earlier one.
-      requests += talk.ask(2 * j + 1, "/path" + std::to_string(j), kEndStream, {},
+      requests += talk.get(2 * j + 1, "/path" + std::to_string(j), kEndStream, {},
                            "M" + std::to_string(j % 3 == 2 ? j - 2 : j));
       answers += talk.answer(2 * j + 1, std::to_string(400 + j)) + data(2 * j + 1, std::string(j + 1, 'd'), kEndStream);
     }
@@ -372,9 +373,9 @@ TEST(Http2Request, IgnoresOtherProtocols) {
 TEST(Http2Request, BlocksAreBounded) {
   Talk talk;
   std::string requests =
-      hello() + talk.ask(1, "/a") + frame(http2::kHeaders, kEndStream, 3, talk.up.block({{":method", "GET"}}));
+      hello() + talk.get(1, "/a") + frame(http2::kHeaders, kEndStream, 3, talk.up.block({{":method", "GET"}}));
   for (int i = 0; i < 200; ++i) requests += frame(http2::kContinuation, 0, 3, std::string(1000, '\x20'));
-  requests += frame(http2::kContinuation, kEndHeaders, 3, "") + talk.ask(5, "/b");
+  requests += frame(http2::kContinuation, kEndHeaders, 3, "") + talk.get(5, "/b");
   Conversation conversation;
   conversation.handshake().client_cut(requests, 1400).close();
   Harness run({"http2_request"});
@@ -387,10 +388,10 @@ TEST(Http2Request, BlocksAreBounded) {
 TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   struct Headers final : http2::HeaderSink {
     void on_header(std::string_view name, std::string_view value) override {
-      told.push_back(std::string(name) + "=" + std::string(value));
+      response.push_back(std::string(name) + "=" + std::string(value));
     }
-    void on_unknown() override { told.emplace_back("?"); }
-    Lines told;
+    void on_unknown() override { response.emplace_back("?"); }
+    Lines response;
   };
   http2::HeaderDecoder decoder;
   Headers headers;
@@ -401,7 +402,7 @@ TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
                                               9),
                              headers));
   EXPECT_TRUE(decoder.decode("\xbf", headers));
-  EXPECT_EQ(headers.told, (Lines{"y=9", "?", "y=9"}));
+  EXPECT_EQ(headers.response, (Lines{"y=9", "?", "y=9"}));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ using testing::Frame;
 using testing::Harness;
 using testing::Lines;
 
-inline const std::vector<std::string> kWhat = {"method",        "host",           "url",    "status",
-                                               "request_bytes", "response_bytes", "partial"};
+inline const std::vector<std::string> kFields = {"method",        "host",           "url",    "status",
+                                                 "request_bytes", "response_bytes", "partial"};
 
 inline constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 inline constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -32,7 +32,7 @@ inline std::vector<Frame> one_connection(std::string_view requests, std::string_
   return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
 }
 
-inline Lines parse(const std::vector<Frame>& frames) { return Harness({"http_get"}).all(frames).lines(kWhat); }
+inline Lines parse(const std::vector<Frame>& frames) { return Harness({"http_get"}).all(frames).lines(kFields); }
 
 inline void expect_at_every_cut(std::string_view requests, std::string_view responses, const Lines& expected) {
   testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, requests, responses, expected);

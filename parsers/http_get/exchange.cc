@@ -28,7 +28,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   if (is_requester(side)) pairing_.requests_settled(readers_[side].settled_offset(), sink);
   if (!over_) [[likely]]
     return ExchangeVerdict::kFine;
-  pairing_.tell_all(sink);
+  pairing_.report_all(sink);
   return ExchangeVerdict::kOver;
 }
 
@@ -37,7 +37,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
 bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Segment& segment) const {
   if (requester_ < 0 || is_requester(side)) return false;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return readers_[side].may_be_overtaken(text) && pairing_.asked_at(segment.offset);
+  return readers_[side].may_be_overtaken(text) && pairing_.has_request_at(segment.offset);
 }
 
 // The stream's first bytes are not a message. Only its server can read some requests: if its answer is HTTP, so is the
@@ -68,7 +68,7 @@ void Exchange::end(Side side, Sink& sink) {
   sink_ = &sink;
   readers_[side].end(*this);
   ended_[side] = true;
-  if (ended_[0] && ended_[1]) return pairing_.tell_all(sink);
+  if (ended_[0] && ended_[1]) return pairing_.report_all(sink);
   if (requester_ >= 0 && !is_requester(side)) pairing_.server_ended(sink);
 }
 

@@ -259,11 +259,11 @@ Look look_at(std::string_view bytes) {
 bool may_resume_at(std::string_view bytes) {
   const Look look = look_at(bytes);
   if (look != Look::kMaybe) return look != Look::kNot;
-  const auto begins_alike = [&](std::string_view word) {
+  const auto has_common_prefix = [&](std::string_view word) {
     const size_t common = std::min(word.size(), bytes.size());
     return bytes.substr(0, common) == word.substr(0, common);
   };
-  return begins_alike("HTTP/1.") || std::any_of(kUsualMethods.begin(), kUsualMethods.end(), begins_alike);
+  return has_common_prefix("HTTP/1.") || std::any_of(kUsualMethods.begin(), kUsualMethods.end(), has_common_prefix);
 }
 
 bool is_simple_request(std::string_view bytes) {

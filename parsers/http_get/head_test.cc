@@ -9,7 +9,7 @@
 namespace tapline::http {
 namespace {
 
-std::string what(const Head& head) {
+std::string describe(const Head& head) {
   return std::string(head.request ? "request " : "response ") + std::string(head.method) + "|" + std::string(head.url) +
          "|" + (head.versioned ? "versioned" : "") + "|" + std::string(head.host) + "|" + std::to_string(head.status) +
          "|" + (head.chunked ? "chunked" : "") + "|" +
@@ -35,7 +35,7 @@ bool expect_agreement(const std::string& bytes) {
   if (taken == 0) return false;
   std::string scratch;
   EXPECT_EQ(taken, parse_any_head(bytes, &any, &scratch)) << bytes;
-  EXPECT_EQ(what(ordinary), what(any)) << bytes;
+  EXPECT_EQ(describe(ordinary), describe(any)) << bytes;
   return true;
 }
 
@@ -45,7 +45,7 @@ TEST(Head, OrdinaryHeadsTakeTheFastPath) {
   Head head;
   const std::string pipelined = browser + "GET ";
   EXPECT_EQ(parse_ordinary_head(pipelined, &head), browser.size());
-  EXPECT_EQ(what(head), "request GET|/a?b=c|versioned|shop.example|0||none");
+  EXPECT_EQ(describe(head), "request GET|/a?b=c|versioned|shop.example|0||none");
   EXPECT_TRUE(expect_agreement("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello, world"));
   EXPECT_TRUE(expect_agreement("HTTP/1.0 404\nTransfer-Encoding: gzip, chunked\n\n"));
   EXPECT_TRUE(expect_agreement("POST http://h.example/x HTTP/1.1\r\nContent-Length: 3\r\n\r\n"));

@@ -13,11 +13,12 @@ class HttpGet final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override {
-    const bool asked = request != nullptr;
-    out.emit(header, {text_if(asked, asked ? request->method() : ""), text_if(asked, asked ? request->host() : ""),
-                      text_if(asked, asked ? request->url() : ""),
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override {
+    const bool has_request = request != nullptr;
+    out.emit(header, {text_if(has_request, has_request ? request->method() : ""),
+                      text_if(has_request, has_request ? request->host() : ""),
+                      text_if(has_request, has_request ? request->url() : ""),
                       u64_if(response != nullptr && response->status != 0, response != nullptr ? response->status : 0),
                       time_to_first_byte(request, response), time_to_last_byte(request, response), bytes_of(request),
                       bytes_of(response), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});

@@ -200,7 +200,7 @@ TEST(HttpGet, ContinueBeforeTheBody) {
       conversation.client(kGet).server(kOk).close();
       Harness run({"http_get"});
       run.all(conversation.frames());
-      ASSERT_EQ(run.lines(kWhat), (Lines{whole("PUT h /p 200", head + body, kOk), whole("GET h /a 200", kGet, kOk)}));
+      ASSERT_EQ(run.lines(kFields), (Lines{whole("PUT h /p 200", head + body, kOk), whole("GET h /a 200", kGet, kOk)}));
       EXPECT_GT(std::stoll(run.tuples()[0]["first_byte_ns"]), 30'000'000);
     }
   }
@@ -340,7 +340,7 @@ TEST(HttpGet, ResponseBeforeTheRequestIsComplete) {
   EXPECT_TRUE(lines[0].starts_with("POST h /big 413")) << lines[0];
 }
 
-TEST(HttpGet, HalfTransactions) {
+TEST(HttpGet, ReportsOneSidedTransactions) {
   Conversation unanswered;
   unanswered.handshake().client(kGet).close();
   EXPECT_EQ(parse(unanswered.frames()), Lines{"GET h /a - " + size(kGet) + " - request"});
@@ -367,7 +367,7 @@ TEST(HttpGet, HeadTooLongIsCounted) {
   conversation.handshake().client_cut(endless, 1400).close();
   Harness run({"http_get"});
   run.all(conversation.frames());
-  EXPECT_EQ(run.lines(kWhat), Lines{});
+  EXPECT_EQ(run.lines(kFields), Lines{});
   EXPECT_EQ(run.lost(LossReason::kHeadTooLong), 1u);
 }
 
@@ -400,7 +400,7 @@ TEST(HttpGet, EndingAQueryReportsItsPendingTransactionsOnly) {
   EXPECT_EQ(run.tuples()[1]["partial"], "");
 }
 
-class NobodyListens final : public http::MessageHandler {
+class HasNoListener final : public http::MessageHandler {
   http::Framing on_head(Side, const http::Head&, const Segment&, bool) override { return {}; }
   void on_message_end(Side, uint64_t, int64_t, bool) override {}
   void on_hidden(Side, uint64_t) override {}
@@ -410,7 +410,7 @@ class NobodyListens final : public http::MessageHandler {
 
 // Otherwise each of a million connections could keep a buffer for a head that arrived in pieces.
 TEST(HttpGet, ReleasesTheBufferOfASegmentedHead) {
-  NobodyListens handler;
+  HasNoListener handler;
   http::MessageReader reader(0);
   const size_t fresh = reader.buffer_bytes();
   const std::string head = "GET /a HTTP/1.1\r\nCookie: " + std::string(1000, 'c') + "\r\n\r\n";

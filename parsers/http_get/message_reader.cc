@@ -125,7 +125,7 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   const size_t before = head_.size();
   const size_t taken = std::min(text.size(), kMaxHeadBytes + 4 - before);
   head_.append(text.substr(0, taken));
-  const Look look = look_again(before);
+  const Look look = rescan(before);
   if (look == Look::kNot || is_http2_preface(head_)) return reject(handler);
   const size_t end = look == Look::kMaybe ? std::string_view::npos : find_head_end(head_, &resume_);
   if (end == std::string_view::npos) {
@@ -143,7 +143,7 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
 
 // As look_at() of the head so far, of which `before` bytes were already examined: each byte of a long line is examined
 // once.
-Look MessageReader::look_again(size_t before) {
+Look MessageReader::rescan(size_t before) {
   constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
   if (known_ != Look::kMaybe) return known_;
   const std::string_view more = std::string_view(head_).substr(before);

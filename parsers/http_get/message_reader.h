@@ -97,7 +97,7 @@ class MessageReader {
   bool start(std::string_view& text, MessageHandler& handler);
   bool collect(std::string_view& text, MessageHandler& handler);
   bool reject(MessageHandler& handler);
-  Look look_again(size_t before);
+  Look rescan(size_t before);
   void finish_simple_request(MessageHandler& handler);
   void seek(std::string_view& text);
   void head_done(const Head& head, bool cut, MessageHandler& handler);

@@ -43,8 +43,8 @@ std::vector<Frame> three_with_lost(std::vector<size_t> lost, size_t response_cut
 }
 
 TEST(HttpGet, LostRequestLeavesItsResponseUnpaired) {
-  const std::string whole_1 = whole("GET h /1 200", kGet, kOk), whole_3 = whole("GET h /3 200", kGet, kOk);
-  EXPECT_EQ(parse(three_with_lost({5})), (Lines{whole_1, "- - - 200 - " + size(kOk) + " response", whole_3}));
+  const std::string complete_1 = whole("GET h /1 200", kGet, kOk), complete_3 = whole("GET h /3 200", kGet, kOk);
+  EXPECT_EQ(parse(three_with_lost({5})), (Lines{complete_1, "- - - 200 - " + size(kOk) + " response", complete_3}));
 }
 
 TEST(HttpGet, LostResponseLeavesItsRequestUnpaired) {
@@ -64,7 +64,7 @@ TEST(HttpGet, GapInsideABodyOfKnownLengthIsSkipped) {
   conversation.frames().erase(conversation.frames().begin() + 5);
   Harness run({"http_get"});
   run.all(conversation.frames());
-  EXPECT_EQ(run.lines(kWhat), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, kOk)}));
+  EXPECT_EQ(run.lines(kFields), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, kOk)}));
   EXPECT_EQ(run.lost(LossReason::kGap), 1000u);
 }
 
@@ -98,7 +98,7 @@ TEST(HttpGet, NeverPairsWrongIfAFrameIsLost) {
 }
 
 // Self-identifying transactions in segments of at most `cut` bytes, and the transaction of each frame.
-std::vector<Frame> told_apart(size_t transactions, size_t cut, std::vector<size_t>* transaction_of) {
+std::vector<Frame> self_identifying(size_t transactions, size_t cut, std::vector<size_t>* transaction_of) {
   Conversation conversation;
   conversation.handshake();
   transaction_of->assign(3, 0);
@@ -112,14 +112,14 @@ std::vector<Frame> told_apart(size_t transactions, size_t cut, std::vector<size_
   return conversation.frames();
 }
 
-std::vector<Frame> three_told_apart(size_t cut, std::vector<size_t>* transaction_of) {
-  return told_apart(3, cut, transaction_of);
+std::vector<Frame> three_transactions(size_t cut, std::vector<size_t>* transaction_of) {
+  return self_identifying(3, cut, transaction_of);
 }
 
 // While the parser waits for a lost request, responses wait, too, and one of the next ones may be lost as well.
 TEST(HttpGet, NeverPairsWrongIfThreeFramesAreLost) {
   std::vector<size_t> transaction_of;
-  const std::vector<Frame> frames = told_apart(11, 1000, &transaction_of);
+  const std::vector<Frame> frames = self_identifying(11, 1000, &transaction_of);
   for (size_t first = 0; first < frames.size(); ++first) {
     for (size_t second = first + 1; second < frames.size(); ++second) {
       for (size_t third = second; third < frames.size(); ++third) {
@@ -129,14 +129,14 @@ TEST(HttpGet, NeverPairsWrongIfThreeFramesAreLost) {
         }
         Harness run({"http_get"});
         run.all(left);
-        size_t whole_ones = 0;
+        size_t complete_tuples = 0;
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
-          ++whole_ones;
+          ++complete_tuples;
           ASSERT_EQ(std::stoi(tuple["status"]), 200 + std::stoi(tuple["url"].substr(1)))
               << first << ", " << second << " and " << third << " lost";
         }
-        EXPECT_GE(whole_ones, 7u) << first << ", " << second << " and " << third << " lost";
+        EXPECT_GE(complete_tuples, 7u) << first << ", " << second << " and " << third << " lost";
       }
     }
   }
@@ -145,20 +145,20 @@ TEST(HttpGet, NeverPairsWrongIfThreeFramesAreLost) {
 TEST(HttpGet, ALostSegmentAffectsOnlyItsTransaction) {
   for (const size_t cut : {1000u, 20u, 7u, 1u}) {
     std::vector<size_t> transaction_of;
-    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    const std::vector<Frame> frames = three_transactions(cut, &transaction_of);
     for (size_t lost = 0; lost < frames.size(); ++lost) {
       std::vector<Frame> left = frames;
       left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
       Harness run({"http_get"});
       run.all(left);
-      std::vector<size_t> whole_ones;
+      std::vector<size_t> complete_tuples;
       for (const testing::Tuple& tuple : run.tuples()) {
         if (!tuple["partial"].empty()) continue;
-        whole_ones.push_back(static_cast<size_t>(tuple["url"].at(1) - '0'));
+        complete_tuples.push_back(static_cast<size_t>(tuple["url"].at(1) - '0'));
         EXPECT_EQ(tuple["status"], "20" + tuple["url"].substr(1)) << "frame " << lost << " lost, cut at " << cut;
       }
       for (size_t number = 1; number <= 3; ++number) {
-        const auto times = std::count(whole_ones.begin(), whole_ones.end(), number);
+        const auto times = std::count(complete_tuples.begin(), complete_tuples.end(), number);
         EXPECT_LE(times, 1);
         if (number != transaction_of[lost]) {
           EXPECT_EQ(times, 1) << number << ", frame " << lost << " lost, cut at " << cut;
@@ -171,7 +171,7 @@ TEST(HttpGet, ALostSegmentAffectsOnlyItsTransaction) {
 TEST(HttpGet, ARepeatedSegmentHasNoEffect) {
   for (const size_t cut : {1000u, 20u, 7u}) {
     std::vector<size_t> transaction_of;
-    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    const std::vector<Frame> frames = three_transactions(cut, &transaction_of);
     const Lines expected = parse(frames);
     ASSERT_EQ(expected.size(), 3u);
     for (size_t repeated = 0; repeated < frames.size(); ++repeated) {
@@ -186,7 +186,7 @@ TEST(HttpGet, ARepeatedSegmentHasNoEffect) {
 
 TEST(HttpGet, SwappedSegmentsHaveNoEffect) {
   std::vector<size_t> transaction_of;
-  const std::vector<Frame> frames = three_told_apart(7, &transaction_of);
+  const std::vector<Frame> frames = three_transactions(7, &transaction_of);
   const Lines expected = parse(frames);
   for (size_t first = 3; first < frames.size(); ++first) {
     for (size_t second = first + 1; second < std::min(frames.size(), first + 5); ++second) {
@@ -232,24 +232,24 @@ class LateParser final : public StreamParser {
 TEST(HttpGet, ConnectionsInProgressAreJoinedInMidStream) {
   for (const size_t cut : {1000u, 20u, 7u}) {
     std::vector<size_t> transaction_of;
-    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    const std::vector<Frame> frames = three_transactions(cut, &transaction_of);
     for (size_t skipped = 1; skipped < frames.size() - 7; ++skipped) {
       std::vector<std::unique_ptr<Parser>> parsers;
       parsers.push_back(std::make_unique<LateParser>(skipped));
       Harness run(std::move(parsers));
       run.all(frames);
-      std::vector<std::string> whole_ones, expected;
+      std::vector<std::string> complete_tuples, expected;
       for (const testing::Tuple& tuple : run.tuples()) {
         if (!tuple["partial"].empty()) continue;
-        whole_ones.push_back(tuple["url"]);
+        complete_tuples.push_back(tuple["url"]);
         EXPECT_EQ(tuple["status"], "20" + tuple["url"].substr(1)) << skipped << " skipped, cut at " << cut;
       }
       for (size_t number = transaction_of[3 + skipped - 1] + 1; number <= 3; ++number) {
         expected.push_back("/" + std::to_string(number));
       }
       // The transaction in progress may be complete if the last skipped byte ended the previous one.
-      if (whole_ones.size() > expected.size()) whole_ones.erase(whole_ones.begin());
-      EXPECT_EQ(whole_ones, expected) << skipped << " skipped, cut at " << cut;
+      if (complete_tuples.size() > expected.size()) complete_tuples.erase(complete_tuples.begin());
+      EXPECT_EQ(complete_tuples, expected) << skipped << " skipped, cut at " << cut;
     }
   }
 }

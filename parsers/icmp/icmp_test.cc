@@ -63,7 +63,7 @@ TEST(Icmp, EitherHostMaySendRequests) {
       (Lines{"10.0.0.2>10.0.0.1 2 ", "10.0.0.1>10.0.0.2 7 "}));
 }
 
-TEST(Icmp, HalvesAndRepetitions) {
+TEST(Icmp, ReportsOneSidedAndRepeatedEchoes) {
   EXPECT_EQ(seen({testing::icmp_frame(kB, kA, echo(0, 7, 1), kStart)}, {"type", "rtt_ns", "partial"}),
             Lines{"10.0.0.1>10.0.0.2 0 - response"});
   // Endless requests, one per second without a reply, are reported after ten seconds.

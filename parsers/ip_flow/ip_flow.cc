@@ -38,28 +38,28 @@ class IpFlow final : public Parser {
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {
-      if (packet.connection != nullptr && !packet.is_tcp()) tell(packet, out);
+      if (packet.connection != nullptr && !packet.is_tcp()) emit(packet, out);
     }
   }
 
-  void on_end(Connection& flow, uint64_t queries, Emitter&) override { state_of<State>(flow).told &= ~queries; }
+  void on_end(Connection& flow, uint64_t queries, Emitter&) override { state_of<State>(flow).reported &= ~queries; }
 
  private:
   struct State {
     int64_t next_interval_ns;  // start of the interval in which the flow is next reported
-    uint64_t told;             // queries that were given the flow in this interval
+    uint64_t reported;         // queries that were given the flow in this interval
   };
 
-  void tell(const Packet& packet, Emitter& out) {
+  void emit(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
-    if (state.told == 0 || packet.time_ns >= state.next_interval_ns) {
+    if (state.reported == 0 || packet.time_ns >= state.next_interval_ns) {
       state.next_interval_ns = (packet.time_ns / kNsPerSecond + 1) * kNsPerSecond;
-      state.told = 0;
+      state.reported = 0;
     }
     TupleHeader header = out.header_of(packet);
-    header.queries &= ~state.told;
+    header.queries &= ~state.reported;
     if (header.queries == 0) return;
-    state.told |= header.queries;
+    state.reported |= header.queries;
     out.emit(header, {Value::string(name_of(packet))});
   }
 

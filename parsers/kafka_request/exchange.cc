@@ -83,7 +83,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   Filter filter(*this, sink);
   sink_ = &filter;
   if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) {
-    pairing_.tell_all(filter);
+    pairing_.report_all(filter);
     return ExchangeVerdict::kNotMine;
   }
   if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
@@ -101,7 +101,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
 void Exchange::end(Side side, Sink& sink) {
   Filter filter(*this, sink);
   ended_[side] = true;
-  if (ended_[0] && ended_[1]) pairing_.tell_all(filter);
+  if (ended_[0] && ended_[1]) pairing_.report_all(filter);
 }
 
 void Exchange::visit_pending(Sink& sink) const {
@@ -132,7 +132,7 @@ void Exchange::recycle() {
 }
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
-  if (may_ask(side)) return request(side, bytes, first);
+  if (may_send_requests(side)) return request(side, bytes, first);
   // The handshake identified the client, but no request was seen yet: the first answers may precede their requests.
   const bool early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
   return client_ >= 0 || early ? response(side, bytes, first) : unasked(bytes);
@@ -191,7 +191,7 @@ void Exchange::note_id(int32_t id) {
   latest_id_ = id;
   if (distrust_ > 0 || pairing_.find_request(id) == nullptr) return;
   distrust_ = kDistrusted;
-  pairing_.tell_all(*sink_);
+  pairing_.report_all(*sink_);
 }
 
 Unit Exchange::response(Side side, std::string_view bytes, const Segment& first) {
@@ -276,8 +276,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { clo
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   RequestHead head;
   size_t wanted = 0;
-  if (client_ < 0 && !may_ask(side)) return Unit::none();
-  if (may_ask(side)) {
+  if (client_ < 0 && !may_send_requests(side)) return Unit::none();
+  if (may_send_requests(side)) {
     if (client_ < 0 && expected_ < 0) return Unit::none();
     if (parse_request(bytes, &head, &wanted) != Parsed::kRequest || head.bytes <= bytes.size()) return Unit::none();
     begin(side, head, bytes, first);
@@ -297,7 +297,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   }
   RequestHead head;
   size_t wanted = 0;
-  return may_ask(side) && parse_request(bytes, &head, &wanted) == Parsed::kRequest && is_certain(head, bytes);
+  return may_send_requests(side) && parse_request(bytes, &head, &wanted) == Parsed::kRequest && is_certain(head, bytes);
 }
 
 void Exchange::on_hidden(Side side, uint64_t offset) {

@@ -91,7 +91,9 @@ class Exchange {
   Unit take(Side side, uint64_t message, size_t seen, const Segment& first);
   void close(Side side, uint64_t end, int64_t time_ns, bool complete = true);
   Unit unasked(std::string_view bytes) const;
-  bool may_ask(Side side) const { return client_ >= 0 ? side == client_ : expected_ < 0 || side == expected_; }
+  bool may_send_requests(Side side) const {
+    return client_ >= 0 ? side == client_ : expected_ < 0 || side == expected_;
+  }
   bool is_token(std::string_view bytes) const;
   Unit token(Side side, std::string_view bytes);
 

@@ -32,8 +32,8 @@ class KafkaRequest final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override;
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override;
 
  private:
   static std::string_view topic_of(const Request& request, TopicId& id) {
@@ -49,20 +49,22 @@ class KafkaRequest final : public TransactionParser<Exchange> {
   }
 };
 
-void KafkaRequest::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-                        Emitter& out) {
+void KafkaRequest::emit_transaction(const TupleHeader& header, const Request* request, const Response* response,
+                                    Seen seen, Emitter& out) {
   TopicId id("");
-  const bool asked = request != nullptr, answered = response != nullptr;
-  if (asked && request->never_answered) seen = Seen::kBoth;
-  out.emit(header, {text_if(asked, asked ? request->api->name : ""),
-                    u64_if(asked, asked ? static_cast<uint64_t>(request->version) : 0),
-                    text_if(asked, asked ? request->client_id() : ""),
-                    Value::i64(asked ? request->correlation_id : response->correlation_id),
-                    text_if(asked, asked ? topic_of(*request, id) : ""), u64_if(asked, asked ? request->topics : 0),
-                    text_if(answered || (asked && request->never_answered), error_of(request, response)),
-                    time_to_first_byte(request, response), time_to_last_byte(request, response),
-                    u64_if(asked, asked ? request->bytes : 0), u64_if(answered, answered ? response->bytes : 0),
-                    Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
+  const bool has_request = request != nullptr, answered = response != nullptr;
+  if (has_request && request->never_answered) seen = Seen::kBoth;
+  out.emit(header,
+           {text_if(has_request, has_request ? request->api->name : ""),
+            u64_if(has_request, has_request ? static_cast<uint64_t>(request->version) : 0),
+            text_if(has_request, has_request ? request->client_id() : ""),
+            Value::i64(has_request ? request->correlation_id : response->correlation_id),
+            text_if(has_request, has_request ? topic_of(*request, id) : ""),
+            u64_if(has_request, has_request ? request->topics : 0),
+            text_if(answered || (has_request && request->never_answered), error_of(request, response)),
+            time_to_first_byte(request, response), time_to_last_byte(request, response),
+            u64_if(has_request, has_request ? request->bytes : 0), u64_if(answered, answered ? response->bytes : 0),
+            Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
 }
 
 const Schema& KafkaRequest::schema() const {

@@ -15,9 +15,9 @@ using testing::Frame;
 using testing::Harness;
 using Lines = std::vector<std::string>;
 
-const Lines kWhat = {"api", "api_version", "client_id", "correlation_id", "topic", "error", "partial"};
+const Lines kFields = {"api", "api_version", "client_id", "correlation_id", "topic", "error", "partial"};
 
-Lines parse(const std::vector<Frame>& frames, const Lines& fields = kWhat) {
+Lines parse(const std::vector<Frame>& frames, const Lines& fields = kFields) {
   return Harness({"kafka_request"}).all(frames).lines(fields);
 }
 
@@ -112,23 +112,24 @@ TEST(KafkaRequest, PairsAtEveryCutOfTheStream) {
 
 TEST(KafkaRequest, FlexibleVersionsAndTopicIds) {
   const std::string id = "0123456789abcdef";
-  const std::string asked =
+  const std::string metadata_request =
       request(kProduce, 13, 5, number(0, 1) + number(1, 2) + number(9, 4) + '\x02' + id + '\x01', true);
-  const std::string told = response(5, '\x02' + id + '\x02' + number(0, 4) + number(100, 2), true);
+  const std::string metadata_response = response(5, '\x02' + id + '\x02' + number(0, 4) + number(100, 2), true);
   const std::string metadata = request(kMetadata, 12, 6,
                                        std::string("\x03", 1) + std::string(16, '\0') + compact("a") + '\0' +
                                            std::string(16, '\0') + compact("b") + '\0',
                                        true);
-  EXPECT_EQ(parse(one_connection(asked + metadata, told),
+  EXPECT_EQ(parse(one_connection(metadata_request + metadata, metadata_response),
                   {"api", "topic", "topic_count", "error", "request_bytes", "response_bytes", "partial"}),
             (Lines{"Produce MDEyMzQ1Njc4OWFiY2RlZg 1 UNKNOWN_TOPIC_ID 42 33 ", "Metadata a 2 - 56 - request"}));
 }
 
 TEST(KafkaRequest, ErrorsBehindBrokersOfMetadata) {
   const std::string broker = number(1, 4) + text("host") + number(9092, 4) + number(-1, 2);
-  const std::string told = number(0, 4) + number(2, 4) + broker + broker + text("cluster") + number(1, 4) +
-                           number(1, 4) + number(3, 2) + text("t") + number(0, 1) + number(0, 4);
-  EXPECT_EQ(parse(one_connection(request(kMetadata, 4, 9, number(1, 4) + text("t") + number(0, 1)), response(9, told))),
+  const std::string metadata_response = number(0, 4) + number(2, 4) + broker + broker + text("cluster") + number(1, 4) +
+                                        number(1, 4) + number(3, 2) + text("t") + number(0, 1) + number(0, 4);
+  EXPECT_EQ(parse(one_connection(request(kMetadata, 4, 9, number(1, 4) + text("t") + number(0, 1)),
+                                 response(9, metadata_response))),
             Lines{"Metadata 4 me 9 t UNKNOWN_TOPIC_OR_PARTITION "});
 }
 
@@ -172,27 +173,27 @@ TEST(KafkaRequest, PasswordsAreNotReported) {
   const std::string authenticate = request(36, 1, 3, number(12, 4) + secret);
   Harness run({"kafka_request"});
   run.all(one_connection(authenticate, response(3, number(58, 2) + text("no") + number(0, 4) + number(0, 8))));
-  EXPECT_EQ(run.lines(kWhat), Lines{"SaslAuthenticate 1 me 3  SASL_AUTHENTICATION_FAILED "});
+  EXPECT_EQ(run.lines(kFields), Lines{"SaslAuthenticate 1 me 3  SASL_AUTHENTICATION_FAILED "});
 }
 
 TEST(KafkaRequest, Times) {
   Conversation conversation;
-  const std::string asked = heartbeat(1), told = beat(1);
-  conversation.handshake().client(asked.substr(0, 5)).client(asked.substr(5)).wait_ns(50'000'000);
-  conversation.server(told.substr(0, 9)).wait_ns(20'000'000).server(told.substr(9)).close();
+  const std::string metadata_request = heartbeat(1), metadata_response = beat(1);
+  conversation.handshake().client(metadata_request.substr(0, 5)).client(metadata_request.substr(5)).wait_ns(50'000'000);
+  conversation.server(metadata_response.substr(0, 9)).wait_ns(20'000'000).server(metadata_response.substr(9)).close();
   EXPECT_EQ(parse(conversation.frames(), {"first_byte_ns", "response_time_ns"}), Lines{"52000000 73000000"});
 }
 
 // ---- losses ----
 
 TEST(KafkaRequest, OneWayCaptures) {
-  std::vector<Frame> asked, told;
+  std::vector<Frame> metadata_request, metadata_response;
   const std::string requests = produce(1, "a", 1) + heartbeat(2);
   for (const Frame& frame : one_connection(requests, produced(1, "a") + beat(2))) {
-    (frame.bytes[14 + 15] == 1 ? asked : told).push_back(frame);
+    (frame.bytes[14 + 15] == 1 ? metadata_request : metadata_response).push_back(frame);
   }
-  EXPECT_EQ(parse(asked), (Lines{"Produce 7 me 1 a - request", "Heartbeat 3 me 2  - request"}));
-  EXPECT_EQ(parse(told), Lines{}) << "a number and a length identify neither the request nor the protocol";
+  EXPECT_EQ(parse(metadata_request), (Lines{"Produce 7 me 1 a - request", "Heartbeat 3 me 2  - request"}));
+  EXPECT_EQ(parse(metadata_response), Lines{}) << "a number and a length identify neither the request nor the protocol";
 }
 
 TEST(KafkaRequest, JoinsInMidStream) {
@@ -229,7 +230,7 @@ TEST(KafkaRequest, NeverPairsWrongIfFramesAreLost) {
       conversation.client_cut(requests, 60).server_cut(answers, 40);
     }
     const std::vector<Frame> frames = conversation.close().frames();
-    const size_t least = produced(0, "t").size();
+    const size_t min = produced(0, "t").size();
     size_t pairs = 0;
     for (size_t first = 0; first < frames.size(); ++first) {
       for (size_t second = first; second < frames.size(); ++second) {
@@ -242,7 +243,7 @@ TEST(KafkaRequest, NeverPairsWrongIfFramesAreLost) {
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
           ++pairs;
-          EXPECT_EQ(std::stoul(tuple["response_bytes"]), least + std::stoul(tuple["correlation_id"]));
+          EXPECT_EQ(std::stoul(tuple["response_bytes"]), min + std::stoul(tuple["correlation_id"]));
           // A request whose middle was lost may be reported without its topic.
           if (!tuple["topic"].empty()) {
             EXPECT_EQ(tuple["topic"], "topic" + tuple["correlation_id"]);

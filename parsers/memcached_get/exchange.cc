@@ -102,8 +102,8 @@ bool Request::contradicts(const Response& response) const {
   if (is_in(response.answer, kErrors)) return false;
   if (may_lack_head(response)) return true;
   if (!is_in(response.answer, command->answers)) return true;
-  const bool bears_flags = response.answer == Answer::kMetaValue || response.answer == Answer::kMetaDone;
-  if (opaque != response.opaque && (bears_flags || response.opaque != 0)) return true;
+  const bool carries_flags = response.answer == Answer::kMetaValue || response.answer == Answer::kMetaDone;
+  if (opaque != response.opaque && (carries_flags || response.opaque != 0)) return true;
   if (response.key_hash == 0 || response.key_hash == key_hash) return false;
   bool named = false;
   for_each_key(text, [&](std::string_view key) { named = named || hash_of(key) == response.key_hash; });
@@ -304,18 +304,18 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) {
 }
 
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
-  const bool may_ask = client_ < 0 || side == client_;
+  const bool may_send_requests = client_ < 0 || side == client_;
   const bool may_answer = client_ < 0 || side != client_;
   const auto magic = static_cast<uint8_t>(bytes[0]);
   if (magic == BinaryHead::kRequestMagic || magic == BinaryHead::kAnswerMagic) {
     BinaryHead head;
     if (bytes.size() < BinaryHead::kBytes || !may_be_binary(bytes) || !parse_head(bytes, &head)) return false;
-    return magic == BinaryHead::kRequestMagic ? may_ask : may_answer;
+    return magic == BinaryHead::kRequestMagic ? may_send_requests : may_answer;
   }
   const size_t end = bytes.substr(0, 64 << 10).find('\n');
   if (end == std::string_view::npos) return false;
   const std::string_view line = bytes.substr(0, end + 1);
-  if (may_ask && parse_request(line).command != nullptr) return true;
+  if (may_send_requests && parse_request(line).command != nullptr) return true;
   if (!may_answer) return false;
   const Answer answer = parse_answer(line).kind;
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
@@ -386,9 +386,9 @@ void Exchange::datagram(Side side, std::string_view payload, int64_t time_ns, Si
   const std::string_view message = payload.substr(kDatagramHead);
   const bool answers = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kAnswerMagic;
   const bool asks = client_ >= 0 ? side == client_ : !answers && may_become_request(message.substr(0, 24));
-  const bool binary_ask = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kRequestMagic;
+  const bool is_binary_request = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kRequestMagic;
   const Segment segment = {time_ns, 0, 0, false};
-  if (asks || binary_ask) return datagram_request(head.id, message, segment, side);
+  if (asks || is_binary_request) return datagram_request(head.id, message, segment, side);
   if (client_ < 0) recognise(other_side(side), side, true);
   datagram_answer(head.id, head.number, message, segment, head.number + 1 == head.total);
 }

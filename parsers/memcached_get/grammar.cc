@@ -124,10 +124,10 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
-Words split(std::string_view line, size_t most = kMaxTokens) {
+Words split(std::string_view line, size_t max_tokens = kMaxTokens) {
   Words words;
   size_t at = 0;
-  while (words.count < most) {
+  while (words.count < max_tokens) {
     at = line.find_first_not_of(' ', at);
     if (at == std::string_view::npos) break;
     if (words.count == 1 || words.count == 2) words.rest[words.count - 1] = line.substr(at);

@@ -34,7 +34,7 @@ class Finder {
   Says find(std::string_view key, uint32_t* value_bytes) {
     const uint32_t hash = memcached::hash_of(key);
     if (ordered_) skip_gaps();
-    for (size_t i = 0; i < (ordered_ ? std::min<size_t>(1, size() - next_) : std::min(kMostTries, size())); ++i) {
+    for (size_t i = 0; i < (ordered_ ? std::min<size_t>(1, size() - next_) : std::min(kMaxTries, size())); ++i) {
       const Found& found = at((next_ + i) % size());
       if (found.key_hash != hash) continue;
       next_ = ordered_ ? next_ + 1 : (next_ + i + 1) % size();
@@ -47,7 +47,7 @@ class Finder {
   }
 
  private:
-  static constexpr size_t kMostTries = 256;
+  static constexpr size_t kMaxTries = 256;
 
   size_t size() const { return response_.key_hash == 0 ? 0 : response_.found.size() + 1; }
   Found at(size_t index) const {
@@ -81,17 +81,17 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   }
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override;
-  void tell_silence(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) override;
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override;
+  void emit_silent(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) override;
 
  private:
   // A tuple's values, in the order of the schema.
   struct Row {
     std::string_view command = {};
     std::string_view key = {};
-    bool asked = true;     // the request was seen
-    bool answered = true;  // the outcome for the key is known
+    bool has_request = true;  // the request was seen
+    bool answered = true;     // the outcome for the key is known
     bool hit = false;
     std::string_view status = {};
     Value value_bytes = Value::absent(FieldType::kU64);
@@ -111,13 +111,13 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   }
 
   static void emit(const TupleHeader& header, const Row& row, Emitter& out) {
-    out.emit(header, {text_if(row.asked, row.command), text_if(row.asked || !row.key.empty(), row.key),
+    out.emit(header, {text_if(row.has_request, row.command), text_if(row.has_request || !row.key.empty(), row.key),
                       u64_if(row.answered, row.hit), text_if(row.answered, row.status), row.value_bytes,
                       row.first_byte_ns, row.response_time_ns, Value::string(partial_of(row.seen)),
                       Value::boolean(row.seen == Seen::kUnanswered)});
   }
 
-  static void tell_keys(const TupleHeader& header, const Request& request, const Response& response, const Row& all,
+  static void emit_keys(const TupleHeader& header, const Request& request, const Response& response, const Row& all,
                         Emitter& out);
 };
 
@@ -125,14 +125,14 @@ std::string_view status_of(Group group, const Response& response) {
   return response.binary ? memcached::status_of(group, response.status) : memcached::status_of(group, response.answer);
 }
 
-void MemcachedGet::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-                        Emitter& out) {
+void MemcachedGet::emit_transaction(const TupleHeader& header, const Request* request, const Response* response,
+                                    Seen seen, Emitter& out) {
   Row row;
   row.seen = seen;
   row.first_byte_ns = time_to_first_byte(request, response);
   row.response_time_ns = time_to_last_byte(request, response);
   if (request == nullptr) {
-    row.asked = false;
+    row.has_request = false;
     row.key = response->key;
     row.hit = response->answer == Answer::kValue;
     const bool read = row.hit && !response->binary;
@@ -162,11 +162,11 @@ void MemcachedGet::tell(const TupleHeader& header, const Request* request, const
     });
     return;
   }
-  tell_keys(header, *request, *response, row, out);
+  emit_keys(header, *request, *response, row, out);
 }
 
 // One tuple for each key of a text request.
-void MemcachedGet::tell_keys(const TupleHeader& header, const Request& request, const Response& response,
+void MemcachedGet::emit_keys(const TupleHeader& header, const Request& request, const Response& response,
                              const Row& all, Emitter& out) {
   Finder finder(request, response);
   memcached::for_each_key(request.text, [&](std::string_view key) {
@@ -190,8 +190,7 @@ void MemcachedGet::tell_keys(const TupleHeader& header, const Request& request, 
   });
 }
 
-void MemcachedGet::tell_silence(const TupleHeader& header, const Request& request, const Response& later,
-                                Emitter& out) {
+void MemcachedGet::emit_silent(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) {
   Row row;
   row.command = request.command->name;
   row.key = request.text;

@@ -11,9 +11,9 @@ using testing::Frame;
 using testing::Harness;
 using testing::Lines;
 
-const std::vector<std::string> kWhat = {"command", "key", "hit", "status", "value_bytes", "partial"};
+const std::vector<std::string> kFields = {"command", "key", "hit", "status", "value_bytes", "partial"};
 
-Lines parse(const std::vector<Frame>& frames) { return Harness({"memcached_get"}).all(frames).lines(kWhat); }
+Lines parse(const std::vector<Frame>& frames) { return Harness({"memcached_get"}).all(frames).lines(kFields); }
 
 std::vector<Frame> one_connection(std::string_view requests, std::string_view answers) {
   return Conversation().handshake().client(requests).server(answers).client_ack().close().frames();
@@ -35,8 +35,8 @@ std::string binary(uint8_t magic, uint8_t opcode, uint16_t status, uint32_t opaq
          big_endian(0, 1) + big_endian(status, 2) + big_endian(extras.size() + key.size() + value.size(), 4) +
          big_endian(opaque, 4) + big_endian(0, 8) + extras + key + value;
 }
-std::string ask(uint8_t opcode, uint32_t opaque, const std::string& key = "", const std::string& extras = "",
-                const std::string& value = "") {
+std::string binary_request(uint8_t opcode, uint32_t opaque, const std::string& key = "", const std::string& extras = "",
+                           const std::string& value = "") {
   return binary(0x80, opcode, 0, opaque, extras, key, value);
 }
 std::string answer(uint8_t opcode, uint32_t opaque, uint16_t status = 0, const std::string& value = "",
@@ -98,7 +98,8 @@ TEST(MemcachedGet, QuietMetaCommands) {
 TEST(MemcachedGet, BinaryProtocol) {
   const std::string set_extras(8, '\0');
   expect_at_every_cut(
-      ask(0, 1, "a") + ask(0, 2, "b") + ask(1, 3, "c", set_extras, "value") + ask(4, 4, "d") + ask(0x0a, 5),
+      binary_request(0, 1, "a") + binary_request(0, 2, "b") + binary_request(1, 3, "c", set_extras, "value") +
+          binary_request(4, 4, "d") + binary_request(0x0a, 5),
       answer(0, 1, 0, "hello") + answer(0, 2, 1, "Not found") + answer(1, 3) + answer(4, 4, 1) + answer(0x0a, 5),
       {"get a 1 hit 5 ", "get b 0 miss 0 ", "set c 0 stored 5 ", "delete d 0 not_found 0 ", "noop  0 ok 0 "});
 }
@@ -106,21 +107,23 @@ TEST(MemcachedGet, BinaryProtocol) {
 TEST(MemcachedGet, QuietBinaryGets) {
   const std::string set_extras(8, '\0');
   expect_at_every_cut(
-      ask(0x0d, 0, "a") + ask(0x0d, 1, "b") + ask(0x09, 2, "c") + ask(0x11, 3, "d", set_extras, "v") + ask(0x0a, 4),
+      binary_request(0x0d, 0, "a") + binary_request(0x0d, 1, "b") + binary_request(0x09, 2, "c") +
+          binary_request(0x11, 3, "d", set_extras, "v") + binary_request(0x0a, 4),
       answer(0x0d, 1, 0, "xx", "b") + answer(0x0a, 4),
       {"getkq a 0 miss 0 ", "getkq b 1 hit 2 ", "getq c 0 miss 0 ", "setq d 0 stored 1 ", "noop  0 ok 0 "});
 }
 
 TEST(MemcachedGet, BinaryStatisticsAreOneAnswer) {
-  EXPECT_EQ(parse(one_connection(ask(0x10, 1) + ask(0, 2, "a"), answer(0x10, 1, 0, "1", "pid") +
-                                                                    answer(0x10, 1, 0, "2", "uptime") +
-                                                                    answer(0x10, 1) + answer(0, 2, 0, "x"))),
+  EXPECT_EQ(parse(one_connection(binary_request(0x10, 1) + binary_request(0, 2, "a"),
+                                 answer(0x10, 1, 0, "1", "pid") + answer(0x10, 1, 0, "2", "uptime") + answer(0x10, 1) +
+                                     answer(0, 2, 0, "x"))),
             (Lines{"stat  0 ok 0 ", "get a 1 hit 1 "}));
 }
 
 TEST(MemcachedGet, SecretsAndValuesAreNotReported) {
   Harness run({"memcached_get"});
-  run.all(one_connection(ask(0x21, 1, "PLAIN", "", std::string("\0user\0secret", 12)), answer(0x21, 1, 0, "secret")));
+  run.all(one_connection(binary_request(0x21, 1, "PLAIN", "", std::string("\0user\0secret", 12)),
+                         answer(0x21, 1, 0, "secret")));
   ASSERT_EQ(run.tuples().size(), 1u);
   for (const auto& [field, value] : run.tuples()[0].values) {
     EXPECT_EQ(value.find("secret"), std::string::npos) << field;
@@ -162,10 +165,10 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
   const std::vector<Frame> frames = long_multi_get();
   const size_t first_answer = 4, behind = frames.size() - 6;
   for (size_t lost = first_answer; lost < behind; ++lost) {
-    for (size_t again = lost; again < behind; ++again) {
+    for (size_t offset = lost; offset < behind; ++offset) {
       std::vector<Frame> left;
       for (size_t i = 0; i < frames.size(); ++i) {
-        if (i != lost && i != again) left.push_back(frames[i]);
+        if (i != lost && i != offset) left.push_back(frames[i]);
       }
       Harness run({"memcached_get"});
       run.all(left);
@@ -179,14 +182,14 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
         unknown += !tuple["partial"].empty();
         if (!tuple["partial"].empty()) continue;
         const bool missed = key == "k3" || key == "k6";
-        EXPECT_EQ(tuple["status"], missed ? "miss" : "hit") << key << ", " << lost << " and " << again << " lost";
+        EXPECT_EQ(tuple["status"], missed ? "miss" : "hit") << key << ", " << lost << " and " << offset << " lost";
         EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
       }
-      EXPECT_EQ(last, 1u) << lost << " and " << again << " lost";
+      EXPECT_EQ(last, 1u) << lost << " and " << offset << " lost";
       // Without its head an answer can't be attributed. A segment contains the heads of two values at most, between
       // which one was missed.
       if (lost == first_answer) continue;
-      EXPECT_LE(unknown, lost == again ? 3u : 6u) << lost << " and " << again << " lost";
+      EXPECT_LE(unknown, lost == offset ? 3u : 6u) << lost << " and " << offset << " lost";
     }
   }
 }
@@ -203,10 +206,10 @@ TEST(MemcachedGet, AnEndAfterAGapIsNotAMiss) {
     Harness run({"memcached_get"});
     run.all(frames);
     for (const testing::Tuple& tuple : run.tuples()) {
-      const bool is_whole = tuple["key"] == "y" || tuple["key"] == "z";
-      EXPECT_EQ(tuple["status"] == "miss", is_whole) << request << tuple["key"];
+      const bool is_complete = tuple["key"] == "y" || tuple["key"] == "z";
+      EXPECT_EQ(tuple["status"] == "miss", is_complete) << request << tuple["key"];
       if (tuple["key"] == "-") continue;  // the half of the answer
-      EXPECT_EQ(tuple["partial"], is_whole ? "" : "request") << request << tuple["key"];
+      EXPECT_EQ(tuple["partial"], is_complete ? "" : "request") << request << tuple["key"];
     }
   }
 }
@@ -231,7 +234,7 @@ TEST(MemcachedGet, JoinsInMidStream) {
 }
 
 // Each key is requested once and has a value of unique length, so a wrong pair shows.
-std::vector<Frame> told_apart(bool is_binary, int batch) {
+std::vector<Frame> self_identifying(bool is_binary, int batch) {
   Conversation conversation;
   conversation.handshake();
   for (int i = 0; i < 12; i += batch) {
@@ -239,7 +242,7 @@ std::vector<Frame> told_apart(bool is_binary, int batch) {
     for (int j = i; j < i + batch; ++j) {
       const std::string key = "k" + std::to_string(j), value(static_cast<size_t>(j + 1), 'v');
       const std::string head = "VALUE " + key + " 0 " + std::to_string(j + 1) + "\r\n";
-      requests += is_binary ? ask(0, 7, key) : "get " + key + "\r\n";
+      requests += is_binary ? binary_request(0, 7, key) : "get " + key + "\r\n";
       answers += is_binary ? answer(0, 7, 0, value) : head + value + "\r\nEND\r\n";
     }
     conversation.client(requests).server_cut(answers, 40);
@@ -250,7 +253,7 @@ std::vector<Frame> told_apart(bool is_binary, int batch) {
 TEST(MemcachedGet, NeverPairsWrongIfFramesAreLost) {
   for (const bool is_binary : {false, true}) {
     for (const int batch : {1, 3}) {
-      const std::vector<Frame> frames = told_apart(is_binary, batch);
+      const std::vector<Frame> frames = self_identifying(is_binary, batch);
       for (size_t first = 0; first < frames.size(); ++first) {
         for (size_t second = first; second < frames.size(); ++second) {
           std::vector<Frame> left;
@@ -286,8 +289,8 @@ TEST(MemcachedGet, Datagrams) {
   run.all({datagram(true, 1, 0, 1, "get a\r\n", 0), datagram(true, 2, 0, 1, "get b c\r\n", 1),
            datagram(false, 2, 0, 2, "VALUE c 0 6\r\nabc", 3), datagram(false, 1, 0, 1, "END\r\n", 4),
            datagram(false, 2, 1, 2, "def\r\nEND\r\n", 5), datagram(true, 3, 0, 1, "set d 0 0 1\r\nx\r\n", 6),
-           datagram(true, 4, 0, 1, ask(0, 9, "e"), 7), datagram(false, 4, 0, 1, answer(0, 9, 1), 8)});
-  EXPECT_EQ(run.lines(kWhat),
+           datagram(true, 4, 0, 1, binary_request(0, 9, "e"), 7), datagram(false, 4, 0, 1, answer(0, 9, 1), 8)});
+  EXPECT_EQ(run.lines(kFields),
             (Lines{"get a 0 miss 0 ", "get b 0 miss 0 ", "get c 1 hit 6 ", "get e 0 miss 0 ", "set d - - 1 request"}));
   EXPECT_EQ(run.tuples()[1]["first_byte_ns"], "2000000");
   EXPECT_EQ(run.tuples()[1]["response_time_ns"], "4000000");
@@ -297,7 +300,7 @@ TEST(MemcachedGet, DuplicateDatagramsAreReportedOnce) {
   Harness run({"memcached_get"});
   run.all({datagram(true, 1, 0, 1, "get a\r\n", 0), datagram(true, 1, 0, 1, "get a\r\n", 0),
            datagram(false, 1, 0, 1, "END\r\n", 1), datagram(false, 1, 0, 1, "END\r\n", 1)});
-  EXPECT_EQ(run.lines(kWhat), Lines{"get a 0 miss 0 "});
+  EXPECT_EQ(run.lines(kFields), Lines{"get a 0 miss 0 "});
 }
 
 TEST(MemcachedGet, IgnoresOtherProtocols) {
@@ -316,7 +319,7 @@ TEST(MemcachedGet, LinesAreBounded) {
   conversation.client_cut("get " + std::string(100'000, 'x'), 1000).close();
   Harness run({"memcached_get"});
   run.all(conversation.frames());
-  EXPECT_EQ(run.lines(kWhat), Lines{"get a 0 miss 0 "});
+  EXPECT_EQ(run.lines(kFields), Lines{"get a 0 miss 0 "});
   EXPECT_EQ(run.lost(LossReason::kHeadTooLong), 1u);
 }
 

@@ -32,7 +32,7 @@ TEST(MonitorStats, ReportsEachFigureEachSecond) {
   EXPECT_EQ(harness.tuples().back().header.time_ns % 1'000'000'000, 999'999'999);
 }
 
-TEST(MonitorStats, WithoutASourceNothingIsReported) {
+TEST(MonitorStats, ReportsNothingWithoutASource) {
   testing::Harness harness(std::vector<std::string>{"monitor_stats"});
   testing::Conversation conversation;
   harness.all(conversation.handshake().wait_ns(2'000'000'000).close().frames());

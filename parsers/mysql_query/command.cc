@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 0x22> kKinds = {"",
 constexpr uint32_t kKeptOfOthers = 36;  // a login up to its filler
 constexpr uint32_t kTlsRequestBytes = 32;
 constexpr size_t kMaxAttributes = 1024;
-constexpr size_t kLeastSegmentBytes = 500;  // the shortest segment that may end within a command
+constexpr size_t kMinSegmentBytes = 500;  // the shortest segment that may end within a command
 constexpr std::string_view kQuotes = "'\"";
 
 bool is_internal(uint8_t command) {
@@ -187,7 +187,7 @@ bool looks_like_command(Bytes bytes, bool* strong) {
     if (has_text(command) && !readable && command != code::kQuery && command != code::kFieldList) return false;
     *strong |= has_text(command) && readable && text.size() >= 4;
     any = true;
-    if (length + 4 > bytes.size()) return has_text(command) && bytes.size() >= kLeastSegmentBytes;
+    if (length + 4 > bytes.size()) return has_text(command) && bytes.size() >= kMinSegmentBytes;
     bytes = bytes.subspan(4 + length);
   }
   return any && bytes.empty();

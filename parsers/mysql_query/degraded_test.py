@@ -154,18 +154,18 @@ def check(damage, monitor, folder, frames, truth):
     possible = truth_keys(truth, times)
     flipped = {note["flip"] for note in notes if "flip" in note}
     present = truth_keys(truth, [None if number in flipped else time for number, time in enumerate(times)])
-    told, halves = collections.Counter(), collections.Counter()
+    reported, halves = collections.Counter(), collections.Counter()
     for t in oracle.tuples(monitor, "mysql_query", folder / f"mysql_mix_{damage}.pcap.zst"):
         if t["partial"] or t["kind"] in UNANSWERED.values():
             halves[t["partial"] or "unanswered"] += 1
         elif t["kind"] != "connect":
             client = f"{t['src_ip']}:{t['src_port']}"
-            told[key_of(client, t["kind"], t["statement"], t["first_byte_ns"] // 1000)] += 1
+            reported[key_of(client, t["kind"], t["statement"], t["first_byte_ns"] // 1000)] += 1
     if damage == "snap96":  # the snap length cuts texts, too
-        present, possible, told = map(without_texts, (present, possible, told))
-    wrong, missing = told - possible, present - told
+        present, possible, reported = map(without_texts, (present, possible, reported))
+    wrong, missing = reported - possible, present - reported
     if damage == "flip":  # a changed text is reported as captured
-        wrong = without_texts(told) - without_texts(possible)
+        wrong = without_texts(reported) - without_texts(possible)
     eligible, lost = sum(present.values()), sum(missing.values())
     print(f"{damage:<10} {eligible:>6} pairs, {eligible - lost:>6} right, {sum(wrong.values())} wrong; {dict(halves)}")
     for title, keys in (("wrong", wrong), ("missing", missing)):

@@ -15,8 +15,8 @@ using testing::Frame;
 using testing::Harness;
 using testing::Lines;
 
-inline const std::vector<std::string> kWhat = {"kind", "statement", "status", "error_code",
-                                               "rows", "results",   "partial"};
+inline const std::vector<std::string> kFields = {"kind", "statement", "status", "error_code",
+                                                 "rows", "results",   "partial"};
 
 inline constexpr uint32_t kTls = 1 << 11, kCompress = 1 << 5, kDeprecateEof = 1 << 24, kAttributes = 1 << 27;
 inline constexpr uint32_t kServerCapabilities = 0xffffffff & ~kDeprecateEof & ~kAttributes & ~kCompress & ~(1u << 26);
@@ -105,11 +105,11 @@ inline Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool
   return testing::spoken(dialogue, 3306, cut, repeatedly, handshake);
 }
 
-inline Lines parse(const std::vector<Frame>& frames, const std::vector<std::string>& what = kWhat) {
-  return Harness({"mysql_query"}).all(frames).lines(what);
+inline Lines parse(const std::vector<Frame>& frames, const std::vector<std::string>& fields = kFields) {
+  return Harness({"mysql_query"}).all(frames).lines(fields);
 }
-inline Lines parse(const Dialogue& dialogue, const std::vector<std::string>& what = kWhat) {
-  return parse(spoken(dialogue).close().frames(), what);
+inline Lines parse(const Dialogue& dialogue, const std::vector<std::string>& fields = kFields) {
+  return parse(spoken(dialogue).close().frames(), fields);
 }
 
 inline void expect_at_every_cut(const Dialogue& dialogue, const Lines& expected) {

@@ -16,7 +16,7 @@ constexpr size_t kKeptTextBytes = 256;
 uint32_t kept_of_first(uint8_t /*first*/) { return kKeptOfFirst; }
 uint32_t kept_of_response(uint8_t /*first*/) { return kKeptOfResponse; }
 
-Command begun_at(const Packet& packet) {
+Command start_offset(const Packet& packet) {
   Command command;
   command.first_ns = packet.first.time_ns;
   command.begin = packet.first.offset;
@@ -92,14 +92,14 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
 ExchangeVerdict Exchange::verdict(Sink& sink) {
   if (!not_mysql_ && !over_) [[likely]]
     return ExchangeVerdict::kFine;
-  tell_all(sink);
+  report_all(sink);
   return over_ ? ExchangeVerdict::kOver : ExchangeVerdict::kNotMine;
 }
 
 void Exchange::end(Side side, Sink& sink) {
   Teller teller(*this, sink);
   ended_[side] = true;
-  if (ended_[0] && ended_[1]) return tell_all(teller);
+  if (ended_[0] && ended_[1]) return report_all(teller);
   if (!is_server(side)) return;
   if (Response* response = pairing_.response()) {
     response->cut = true;
@@ -108,9 +108,9 @@ void Exchange::end(Side side, Sink& sink) {
   pairing_.server_ended(teller);
 }
 
-void Exchange::tell_all(Sink& sink) {
+void Exchange::report_all(Sink& sink) {
   if (Response* response = pairing_.response()) response->cut = true;
-  pairing_.tell_all(sink);
+  pairing_.report_all(sink);
 }
 
 void Exchange::visit_pending(Sink& sink) const {
@@ -232,9 +232,10 @@ bool Exchange::resume(Side side, const Piece& piece, Sink& sink) {
   if (!proven() || logging_in_) {
     if (resume_first(side, piece)) return true;
   }
-  const bool may_ask = !is_server(side) || !proven();
+  const bool may_send_requests = !is_server(side) || !proven();
   const bool may_answer = !is_client(side) || !proven();
-  if (!(may_ask && resume_client(side, piece, sink)) && !(may_answer && resume_server(side, piece, sink))) return false;
+  if (!(may_send_requests && resume_client(side, piece, sink)) && !(may_answer && resume_server(side, piece, sink)))
+    return false;
   sides_[side].mode = Mode::kInStep;
   return true;
 }
@@ -321,15 +322,15 @@ void Exchange::on_login(const Packet& packet, Sink& sink) {
     response_reader_.set_eof_packets(no_eof_packets ? EofPackets::kNotSent : EofPackets::kSent);
   }
   over_ = is_tls_request(packet);
-  if (over_) return tell_tls(packet, sink);
+  if (over_) return report_tls(packet, sink);
   Command& command = pairing_.begin_request(packet.first, sink);
   read_command(packet, 0, true, &command, &text_);
   command.code = code::kConnect;
   pairing_.end_request(packet.end);
 }
 
-void Exchange::tell_tls(const Packet& packet, Sink& sink) {
-  Command command = begun_at(packet);
+void Exchange::report_tls(const Packet& packet, Sink& sink) {
+  Command command = start_offset(packet);
   command.code = code::kConnect;
   Response response;
   response.status = Status::kTls;
@@ -359,10 +360,10 @@ void Exchange::on_command(const Packet& packet, Sink& sink) {
   // The client has the whole of the last response, whose end was not found here.
   const bool server_lost = sides_[other_side(static_cast<Side>(client_))].mode == Mode::kSeek;
   if (server_lost && pairing_.response() != nullptr) end_response(sink, false);
-  is_answered(packet.payload[0]) ? ask(packet, sink) : tell_unanswered(packet, sink);
+  is_answered(packet.payload[0]) ? on_request(packet, sink) : report_unanswered(packet, sink);
 }
 
-void Exchange::ask(const Packet& packet, Sink& sink) {
+void Exchange::on_request(const Packet& packet, Sink& sink) {
   Command& command = pairing_.begin_request(packet.first, sink);
   read_command(packet, capabilities_, capabilities_known_, &command, &text_);
   if (command.code == code::kPrepare) {
@@ -374,8 +375,8 @@ void Exchange::ask(const Packet& packet, Sink& sink) {
   pairing_.end_request(packet.end);
 }
 
-void Exchange::tell_unanswered(const Packet& packet, Sink& sink) {
-  Command command = begun_at(packet);
+void Exchange::report_unanswered(const Packet& packet, Sink& sink) {
+  Command command = start_offset(packet);
   read_command(packet, capabilities_, capabilities_known_, &command, &text_);
   if (command.code == code::kClose) statements_.forget(command.statement_id);
   sink.on_transaction(&command, nullptr);
@@ -442,7 +443,7 @@ void Exchange::read_command_early(const Packet& response, Sink& sink) {
   if (response.first.peer_offset_known && response.first.peer_offset > client.offset) return;
   Packet packet;
   if (!client.reader.begun(&packet) || packet.sequence != 0 || !is_answered(packet.payload[0])) return;
-  ask(packet, sink);
+  on_request(packet, sink);
   if (Command* command = pairing_.reading()) {
     command->cut = true;
     command->complete = false;

@@ -81,17 +81,17 @@ class Exchange {
   bool answers_latest(const Segment& segment);
   void on_packet(Side side, const Packet& packet, Sink& sink);
   ExchangeVerdict verdict(Sink& sink);
-  void tell_all(Sink& sink);
+  void report_all(Sink& sink);
 
   void check_first(Side side);
   void on_first_packet(Side side, const Packet& packet, Sink& sink);
   void on_refusal(const Packet& packet, Sink& sink);
   void on_login(const Packet& packet, Sink& sink);
-  void tell_tls(const Packet& packet, Sink& sink);
+  void report_tls(const Packet& packet, Sink& sink);
   void on_client_packet(Side side, const Packet& packet, Sink& sink);
   void on_command(const Packet& packet, Sink& sink);
-  void ask(const Packet& packet, Sink& sink);
-  void tell_unanswered(const Packet& packet, Sink& sink);
+  void on_request(const Packet& packet, Sink& sink);
+  void report_unanswered(const Packet& packet, Sink& sink);
   void name_statement(const Command& command);
   void settle_requests(Side side, Sink& sink);
 

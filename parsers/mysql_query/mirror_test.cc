@@ -9,7 +9,7 @@ namespace tapline::mysql_test {
 namespace {
 
 // Self-identifying statements: the number of rows equals the statement's number.
-Dialogue told_apart() {
+Dialogue self_identifying() {
   return logged_in() + Dialogue{{true, prepare("SELECT 2 ?")},
                                 {false, prepared(1, 1, 2)},
                                 {true, query("SELECT 1 row")},
@@ -35,7 +35,7 @@ bool is_right(const testing::Tuple& tuple) {
 
 TEST(MysqlQuery, NeverPairsWrongIfFramesAreLost) {
   for (const size_t cut : {1000u, 40u, 13u}) {
-    const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
+    const std::vector<Frame> frames = spoken(self_identifying(), cut, true).close().frames();
     for (size_t first = 0; first < frames.size(); ++first) {
       for (size_t second = first; second < std::min(frames.size(), first + 9); ++second) {
         std::vector<Frame> left = frames;
@@ -53,7 +53,7 @@ TEST(MysqlQuery, NeverPairsWrongIfFramesAreLost) {
 }
 
 TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
-  const Dialogue dialogue = told_apart();
+  const Dialogue dialogue = self_identifying();
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parse(frames);
   ASSERT_EQ(expected.size(), 7u);
@@ -74,7 +74,7 @@ TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
 
 TEST(MysqlQuery, LateAndRepeatedSegmentsHaveNoEffect) {
   for (const size_t cut : {1000u, 40u}) {
-    const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
+    const std::vector<Frame> frames = spoken(self_identifying(), cut, true).close().frames();
     Lines expected = parse(frames);
     ASSERT_EQ(expected.size(), 7u);
     std::sort(expected.begin(), expected.end());
@@ -88,16 +88,16 @@ TEST(MysqlQuery, LateAndRepeatedSegmentsHaveNoEffect) {
         EXPECT_EQ(late, expected) << from << " late by " << places << ", cut at " << cut;
         std::vector<Frame> more = frames;
         more.insert(more.begin() + static_cast<ptrdiff_t>(from + places), frames[from]);
-        Lines again = parse(more);
-        std::sort(again.begin(), again.end());
-        EXPECT_EQ(again, expected) << from << " again after " << places << ", cut at " << cut;
+        Lines doubled = parse(more);
+        std::sort(doubled.begin(), doubled.end());
+        EXPECT_EQ(doubled, expected) << from << " again after " << places << ", cut at " << cut;
       }
     }
   }
 }
 
 TEST(MysqlQuery, JoinsInMidStream) {
-  const Dialogue dialogue = told_apart();
+  const Dialogue dialogue = self_identifying();
   const std::vector<Frame> frames = spoken(dialogue).close().frames();
   const Lines expected = parse(frames);
   for (size_t skipped = 3; skipped < frames.size() - 4; ++skipped) {
@@ -129,13 +129,13 @@ TEST(MysqlQuery, EofPacketsAreGuessedInMidStream) {
 }
 
 TEST(MysqlQuery, OneWayCaptures) {
-  const std::vector<Frame> frames = spoken(told_apart()).close().frames();
-  std::vector<Frame> asked, answered;
-  for (const Frame& frame : frames) (frame.bytes[14 + 15] == 1 ? asked : answered).push_back(frame);
-  EXPECT_EQ(parse(asked), (Lines{"connect  - - - - request", "prepare SELECT 2 ? - - - - request",
-                                 "query SELECT 1 row - - - - request", "execute SELECT 2 ? - - - - request",
-                                 "query SELECT 3 rows - - - - request", "query SELECT 0; UPDATE - - - - request",
-                                 "query SELECT 4 rows - - - - request"}));
+  const std::vector<Frame> frames = spoken(self_identifying()).close().frames();
+  std::vector<Frame> requests, answered;
+  for (const Frame& frame : frames) (frame.bytes[14 + 15] == 1 ? requests : answered).push_back(frame);
+  EXPECT_EQ(parse(requests), (Lines{"connect  - - - - request", "prepare SELECT 2 ? - - - - request",
+                                    "query SELECT 1 row - - - - request", "execute SELECT 2 ? - - - - request",
+                                    "query SELECT 3 rows - - - - request", "query SELECT 0; UPDATE - - - - request",
+                                    "query SELECT 4 rows - - - - request"}));
   EXPECT_EQ(parse(answered),
             (Lines{"- - ok 0 0 0 response", "- - ok 0 0 0 response", "- - ok 0 1 1 response", "- - ok 0 2 1 response",
                    "- - ok 0 3 1 response", "- - ok 0 0 1 response", "- - ok 0 4 1 response"}));
@@ -158,7 +158,7 @@ TEST(MysqlQuery, LostRowsAreReported) {
 }
 
 TEST(MysqlQuery, SnaplenCutsPackets) {
-  std::vector<Frame> frames = spoken(told_apart()).close().frames();
+  std::vector<Frame> frames = spoken(self_identifying()).close().frames();
   for (Frame& frame : frames) {
     frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
     if (frame.bytes.size() > 84) frame.bytes.resize(84);
@@ -168,7 +168,7 @@ TEST(MysqlQuery, SnaplenCutsPackets) {
 }
 
 TEST(MysqlQuery, AWrongLengthAffectsFewTransactions) {
-  const Dialogue dialogue = told_apart();
+  const Dialogue dialogue = self_identifying();
   for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
     Dialogue changed = dialogue;
     changed[wrong].bytes[2] = '\x7f';

@@ -50,24 +50,24 @@ class MysqlQuery final : public TransactionParser<mysql::Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Command* command, const Response* response, Seen seen,
-            Emitter& out) override {
+  void emit_transaction(const TupleHeader& header, const Command* command, const Response* response, Seen seen,
+                        Emitter& out) override {
     static const Response kNoResponse;
     const Response& answer = response != nullptr ? *response : kNoResponse;
-    const bool asked = command != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
+    const bool has_request = command != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(command, moment_ns) : Value::absent(FieldType::kI64);
     };
     seen = seen_of(command, seen);
     out.emit(header,
-             {text_if(asked || answer.greeting, asked || answer.greeting ? kind_of(command, response) : ""),
-              text_if(knows_text(command), asked ? command->text : ""),
+             {text_if(has_request || answer.greeting, has_request || answer.greeting ? kind_of(command, response) : ""),
+              text_if(knows_text(command), has_request ? command->text : ""),
               text_if(answer.status != Status::kNone, name_of(answer.status)),
               u64_if(whole || answer.error_code != 0, answer.error_code), u64_if(whole, answer.rows),
               u64_if(whole, answer.affected_rows), u64_if(whole, answer.results), time_to_first_byte(command, response),
               since(answer.first_row_ns), since(answer.last_row_ns), time_to_last_byte(command, response),
-              u64_if(asked && command->complete, asked ? command->bytes() : 0), bytes_of(response),
-              Value::boolean((asked && command->cut) || answer.cut), Value::string(partial_of(seen)),
+              u64_if(has_request && command->complete, has_request ? command->bytes() : 0), bytes_of(response),
+              Value::boolean((has_request && command->cut) || answer.cut), Value::string(partial_of(seen)),
               Value::boolean(seen == Seen::kUnanswered)});
   }
 };

@@ -21,12 +21,12 @@ constexpr int kQueries = 120, kClean = 4;
 int rows_of(int number) { return number % 7; }
 std::string statement_of(int number) { return "SELECT " + std::to_string(number); }
 
-void say_greeting(Conversation& conversation) {
+void send_greeting(Conversation& conversation) {
   conversation.handshake().server(greeting()).client_ack();
   conversation.client(login(kClientCapabilities)).server_ack().server(ok(2)).client_ack();
 }
 
-void say_queries(Conversation& conversation, int first, int count) {
+void send_queries(Conversation& conversation, int first, int count) {
   for (int number = first; number < first + count; ++number) {
     conversation.client(query(statement_of(number)));
     if (number % 3 == 0) conversation.server_ack();
@@ -56,8 +56,8 @@ Score score_of(const std::vector<Frame>& frames) {
 
 TEST(MysqlQuery, LateSegmentsShiftNoPairs) {
   Conversation conversation({.server_port = 3306});
-  say_greeting(conversation);
-  say_queries(conversation, 0, kQueries);
+  send_greeting(conversation);
+  send_queries(conversation, 0, kQueries);
   const std::vector<Frame> frames = conversation.close().frames();
   for (const auto& [disorder, share] :
        {std::pair(Disorder{.late = 0.1, .places = 10}, 0.999), std::pair(Disorder{.late = 0.1, .places = 20}, 0.99),
@@ -77,8 +77,8 @@ TEST(MysqlQuery, LateSegmentsShiftNoPairs) {
 // The handshake's packets in each possible order of the first packets.
 TEST(MysqlQuery, LoginPacketsInAnyOrder) {
   Conversation conversation({.server_port = 3306});
-  say_greeting(conversation);
-  say_queries(conversation, 0, 5);
+  send_greeting(conversation);
+  send_queries(conversation, 0, 5);
   const std::vector<Frame> frames = conversation.close().frames();
   std::vector<size_t> order = {3, 4, 5, 6, 7};
   do {
@@ -93,16 +93,16 @@ TEST(MysqlQuery, LoginPacketsInAnyOrder) {
 TEST(MysqlQuery, PairsAgainAfterAnyStart) {
   for (uint32_t seed = 0; seed < kSeeds * 4; ++seed) {
     Conversation conversation({.server_port = 3306});
-    if (seed % 2 == 0) say_greeting(conversation);
-    say_queries(conversation, 0, 40);
+    if (seed % 2 == 0) send_greeting(conversation);
+    send_queries(conversation, 0, 40);
     const size_t damaged = conversation.frames().size();
-    say_queries(conversation, 40, kClean + 20);
+    send_queries(conversation, 40, kClean + 20);
     const std::vector<Frame> frames = conversation.close().frames();
     const auto middle = frames.begin() + static_cast<ptrdiff_t>(damaged);
-    std::vector<Frame> heard =
+    std::vector<Frame> captured =
         disordered({frames.begin(), middle}, {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
-    heard.insert(heard.end(), middle, frames.end());
-    const Score score = score_of(heard);
+    captured.insert(captured.end(), middle, frames.end());
+    const Score score = score_of(captured);
     EXPECT_EQ(score.wrong, 0u) << seed;
     for (int number = 40 + kClean; number < 40 + kClean + 20; ++number) {
       EXPECT_TRUE(score.right.contains(number)) << number << ", seed " << seed;

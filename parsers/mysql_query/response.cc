@@ -12,11 +12,11 @@ constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, 
 constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
 constexpr uint32_t kMaxColumns = 4096;        // limit of any table or select
 constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: looks like an error packet, but is not one
-constexpr size_t kLeastOkBytes = 7;
+constexpr size_t kMinOkBytes = 7;
 constexpr size_t kMaxEofBytes = 9;
 constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag whether they follow
 constexpr size_t kPreparedBytes = 12;
-constexpr uint16_t kLeastErrorCode = 1000;
+constexpr uint16_t kMinErrorCode = 1000;
 
 uint8_t header_of(const Packet& packet) { return packet.payload.empty() ? 0 : packet.payload[0]; }
 
@@ -83,15 +83,15 @@ bool is_column_definition(Bytes payload) {
 }
 
 bool is_readable(Bytes text) {
-  constexpr size_t kLeastTextBytes = 6;
-  return text.size() >= kLeastTextBytes && std::all_of(text.begin(), text.end(), [](uint8_t c) { return c >= 0x20; });
+  constexpr size_t kMinTextBytes = 6;
+  return text.size() >= kMinTextBytes && std::all_of(text.begin(), text.end(), [](uint8_t c) { return c >= 0x20; });
 }
 
 bool is_error_shape(Bytes payload) {
   Cursor cursor(payload);
   cursor.skip(1);
   const uint16_t error_code = cursor.u16();
-  if (error_code < kLeastErrorCode || !cursor.ok() || cursor.rest().size() < 6 || cursor.rest()[0] != '#') return false;
+  if (error_code < kMinErrorCode || !cursor.ok() || cursor.rest().size() < 6 || cursor.rest()[0] != '#') return false;
   const Bytes state = cursor.rest().subspan(1, 5);
   return std::all_of(state.begin(), state.end(),
                      [](uint8_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
@@ -348,9 +348,9 @@ bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong) {
       return *strong;
     case kOkHeader:
       *strong = column_follows && (length == kPreparedBytes || length == kPreparedBytes + 1);
-      return *strong || (length >= kLeastOkBytes && next.empty() && is_ok_shape(payload));
+      return *strong || (length >= kMinOkBytes && next.empty() && is_ok_shape(payload));
     case kEofHeader:
-      return length == 5 || length >= kLeastOkBytes;
+      return length == 5 || length >= kMinOkBytes;
     default:
       *strong = column_follows && length <= kMaxCountBytes;
       return *strong || (length <= kMaxCountBytes && !next.empty());
@@ -367,7 +367,7 @@ bool read_greeting(const Packet& packet, uint32_t* capabilities) {
     Cursor cursor(packet.payload);
     cursor.skip(1);
     const uint16_t error_code = cursor.u16();
-    return error_code >= kLeastErrorCode && error_code < 10 * kLeastErrorCode && is_readable(cursor.rest());
+    return error_code >= kMinErrorCode && error_code < 10 * kMinErrorCode && is_readable(cursor.rest());
   }
   if (packet.payload[0] != kProtocolVersion) return false;
   const std::string_view text = text_of(packet.payload.subspan(1));

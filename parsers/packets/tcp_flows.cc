@@ -16,8 +16,8 @@ constexpr int32_t kMaxJumpBytes = 1 << 26;
 
 constexpr uint32_t kLastSentMask = (1u << 28) - 1;
 // Keep-alives are at least a second apart, since systems configure their time in seconds.
-constexpr uint32_t kLeastKeepAliveMs = 900;
-constexpr uint32_t kMostLateMs = 60'000;
+constexpr uint32_t kMinKeepAliveMs = 900;
+constexpr uint32_t kMaxLateMs = 60'000;
 
 uint64_t fold(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
@@ -31,7 +31,7 @@ uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 
 // Times wrap at `mask`. Packets may be out of order, so a time up to a minute in the future is now.
 uint32_t elapsed_ms(uint32_t since_ms, uint32_t now_ms, uint32_t mask) {
   const uint32_t elapsed = (now_ms - since_ms) & mask;
-  return elapsed > mask - kMostLateMs ? 0 : elapsed;
+  return elapsed > mask - kMaxLateMs ? 0 : elapsed;
 }
 
 // Avoids a call of memcmp().
@@ -191,7 +191,7 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
   if (sequence_distance(side.seq_end, seq) != -1) return false;
-  return elapsed_ms(side.last_sent_ms, milliseconds(sample.time_ns), kLastSentMask) >= kLeastKeepAliveMs;
+  return elapsed_ms(side.last_sent_ms, milliseconds(sample.time_ns), kLastSentMask) >= kMinKeepAliveMs;
 }
 
 void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts) {

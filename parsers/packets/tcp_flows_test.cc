@@ -95,9 +95,9 @@ TEST(TcpFlowsTest, ReorderedSegmentsAreNotRetransmissions) {
   EXPECT_EQ(late.out_of_order_bytes, 100u);
   EXPECT_EQ(late.retransmitted_bytes, 0u);
   tap.now_ns += 1;
-  const TcpFacts again = tap.send(1300, 100);
-  EXPECT_EQ(again.out_of_order_bytes, 0u);
-  EXPECT_EQ(again.retransmitted_bytes, 100u) << "too late for reordering";
+  const TcpFacts retransmission = tap.send(1300, 100);
+  EXPECT_EQ(retransmission.out_of_order_bytes, 0u);
+  EXPECT_EQ(retransmission.retransmitted_bytes, 100u) << "too late for reordering";
   EXPECT_EQ(tap.send(1100, 100).retransmitted_bytes, 100u) << "the hole was filled";
 }
 
@@ -162,7 +162,7 @@ uint32_t send_from(TcpFlows* flows, uint16_t port, int64_t time_ns) {
   return batch.facts[0].retransmitted_bytes;
 }
 
-TEST(TcpFlowsTest, FullTablesReplaceTheLeastRecentlyUsed) {
+TEST(TcpFlowsTest, FullTablesEvictTheLeastRecentlyUsedFlow) {
   TcpFlows flows({.max_flows = 4});
   const auto send = [&](uint16_t port, int64_t time_ns) { return send_from(&flows, port, time_ns); };
   for (uint16_t port = 1; port <= 4; ++port) send(port, port * kMs);
@@ -175,7 +175,7 @@ TEST(TcpFlowsTest, FullTablesReplaceTheLeastRecentlyUsed) {
   EXPECT_EQ(send(2, 14 * kMs), 0u) << "it was replaced, so its bytes are not known to be old";
 }
 
-TEST(TcpFlowsTest, LatePacketsReplaceTheLeastRecentlyUsed) {
+TEST(TcpFlowsTest, LatePacketsEvictTheLeastRecentlyUsedFlow) {
   TcpFlows flows({.max_flows = 4});
   for (uint16_t port = 1; port <= 4; ++port) send_from(&flows, port, port * 10 * kMs);
   send_from(&flows, 5, 35 * kMs);

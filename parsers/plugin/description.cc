@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kLongestName = 63;
 constexpr size_t kLongestText = 1000;
-constexpr uint32_t kMostFields = 64;
-constexpr uint32_t kMostStateBytes = 4096;
+constexpr uint32_t kMaxFields = 64;
+constexpr uint32_t kMaxStateBytes = 4096;
 // The field size of plug-ins built before fields could be optional.
 constexpr uint32_t kOldestFieldBytes = offsetof(tapline_field, optional);
 constexpr uint32_t kKnownNeeds = TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS |
@@ -44,8 +44,8 @@ class Reader {
   }
 
  private:
-  bool wrong(const std::string& what) {
-    *error_ = (name_.empty() ? "a parser" : "parser " + name_) + ": " + what;
+  bool wrong(const std::string& fault) {
+    *error_ = (name_.empty() ? "a parser" : "parser " + name_) + ": " + fault;
     return false;
   }
 
@@ -74,7 +74,7 @@ class Reader {
 
   bool read_fields(ParserDescription* out) {
     const tapline_parser& from = out->callbacks;
-    if (from.fields == nullptr || from.field_count == 0 || from.field_count > kMostFields) {
+    if (from.fields == nullptr || from.field_count == 0 || from.field_count > kMaxFields) {
       return wrong("it needs 1 to 64 fields");
     }
     const auto* at = reinterpret_cast<const char*>(from.fields);
@@ -119,7 +119,7 @@ class Reader {
   bool read_references(ParserDescription* out) {
     const tapline_parser& from = out->callbacks;
     Schema& schema = out->schema;
-    if (from.main_field_count > kMostFields || (from.main_field_count > 0 && from.main_fields == nullptr)) {
+    if (from.main_field_count > kMaxFields || (from.main_field_count > 0 && from.main_fields == nullptr)) {
       return wrong("main_fields is null, or has too many");
     }
     for (uint32_t i = 0; i < from.main_field_count; ++i) {
@@ -134,17 +134,17 @@ class Reader {
            read_number_field(from.duration_field, "duration_field", &schema, &schema.duration.field);
   }
 
-  bool read_number_field(const char* from, const char* what, const Schema* schema, std::string* name) {
+  bool read_number_field(const char* from, const char* fault, const Schema* schema, std::string* name) {
     if (from == nullptr) return true;
     const Field* field = read_text(from, kLongestName, name) ? find(*schema, *name) : nullptr;
-    if (field == nullptr || field->type > FieldType::kF64) return wrong(std::string(what) + " is not a numeric field");
+    if (field == nullptr || field->type > FieldType::kF64) return wrong(std::string(fault) + " is not a numeric field");
     return true;
   }
 
   bool read_needs(ParserDescription* out) {
     const tapline_parser& from = out->callbacks;
     if ((from.needs & ~kKnownNeeds) != 0) return wrong("it requires features that this version does not know");
-    if (from.connection_state_bytes > kMostStateBytes) return wrong("connection_state_bytes is above 4096");
+    if (from.connection_state_bytes > kMaxStateBytes) return wrong("connection_state_bytes is above 4096");
     Needs& needs = out->needs;
     needs.packets = (from.needs & TAPLINE_NEEDS_PACKETS) != 0;
     needs.streams = (from.needs & TAPLINE_NEEDS_STREAMS) != 0;

@@ -11,7 +11,7 @@ namespace tapline {
 namespace {
 
 const std::string kEntry = "tapline_plugin_entry";
-constexpr uint32_t kMostParsers = 16;
+constexpr uint32_t kMaxParsers = 16;
 
 const char* last_error() {
   const char* error = dlerror();
@@ -51,18 +51,18 @@ bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
     return false;
   }
   const bool countable = plugin->struct_bytes >= sizeof(tapline_plugin) && plugin->parsers != nullptr &&
-                         plugin->parser_count > 0 && plugin->parser_count <= kMostParsers;
+                         plugin->parser_count > 0 && plugin->parser_count <= kMaxParsers;
   if (!countable) {
-    *error = "it has no parsers, or more than " + std::to_string(kMostParsers);
+    *error = "it has no parsers, or more than " + std::to_string(kMaxParsers);
     return false;
   }
   for (uint32_t i = 0; i < plugin->parser_count; ++i) {
     auto described = describe(plugin->parsers[i], error);
     if (!described) return false;
-    const bool again = std::any_of(parsers_.begin(), parsers_.end(), [&](const ParserDescription& other) {
+    const bool is_duplicate = std::any_of(parsers_.begin(), parsers_.end(), [&](const ParserDescription& other) {
       return other.schema.name == described->schema.name;
     });
-    if (again) {
+    if (is_duplicate) {
       *error = "two of its parsers are named " + described->schema.name;
       return false;
     }

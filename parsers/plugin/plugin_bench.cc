@@ -53,13 +53,13 @@ std::vector<Packet> packets_in(uint8_t* memory) {
 }
 
 double cycles_per_packet(const std::function<void()>& burst) {
-  uint64_t least = UINT64_MAX;
+  uint64_t min = UINT64_MAX;
   for (int run = 0; run < kRuns; ++run) {
     const uint64_t start = __rdtsc();
     for (int i = 0; i < kBursts; ++i) burst();
-    least = std::min<uint64_t>(least, __rdtsc() - start);
+    min = std::min<uint64_t>(min, __rdtsc() - start);
   }
-  return static_cast<double>(least) / (kBursts * kBurst);
+  return static_cast<double>(min) / (kBursts * kBurst);
 }
 
 void process(void*, const tapline_packet* const* packets, uint32_t count, tapline_out*) {

@@ -12,13 +12,13 @@
 
 namespace {
 
-constexpr size_t kMostPackets = 64;  // per call
-constexpr size_t kMostValues = 64;
+constexpr size_t kMaxPackets = 64;  // per call
+constexpr size_t kMaxValues = 64;
 constexpr size_t kLongestText = 32'768;  // the limit of a batch
 
 }  // namespace
 
-// One instance's access to Tapline. The first kMostPackets connections belong to the packets, the last one to a
+// One instance's access to Tapline. The first kMaxPackets connections belong to the packets, the last one to a
 // stream's callback.
 struct tapline_out {
   const tapline::Schema* schema = nullptr;
@@ -26,10 +26,10 @@ struct tapline_out {
   uint64_t queries = ~0ull;  // the queries that a tuple may be for
   const tapline::Packet* packets = nullptr;
   size_t packet_count = 0;
-  std::array<tapline_packet, kMostPackets> packet_views = {};
-  std::array<const tapline_packet*, kMostPackets> packet_pointers = {};
-  std::array<tapline_connection, kMostPackets + 1> connection_views = {};
-  std::array<tapline::Connection*, kMostPackets + 1> connections = {};
+  std::array<tapline_packet, kMaxPackets> packet_views = {};
+  std::array<const tapline_packet*, kMaxPackets> packet_pointers = {};
+  std::array<tapline_connection, kMaxPackets + 1> connection_views = {};
+  std::array<tapline::Connection*, kMaxPackets + 1> connections = {};
   std::string texts;
 };
 
@@ -83,7 +83,7 @@ Value value_of(const tapline_value& value, FieldType type, std::string_view text
 
 // A tuple's values, copied out of the plug-in's memory.
 struct Values {
-  std::array<tapline_value, kMostValues> copied;
+  std::array<tapline_value, kMaxValues> copied;
   uint32_t count = 0;
   bool right = false;
 
@@ -110,7 +110,7 @@ int emit_checked(tapline_out& out, TupleHeader header, const Values& values) {
     out.emitter->lose(LossReason::kInvalidTuple, 1, header.queries);
     return 0;
   }
-  alignas(Value) std::byte storage[kMostValues * sizeof(Value)];
+  alignas(Value) std::byte storage[kMaxValues * sizeof(Value)];
   auto* made = reinterpret_cast<Value*>(storage);
   std::string_view texts = out.texts;
   for (uint32_t i = 0; i < values.count; ++i) {
@@ -300,7 +300,7 @@ class PluginParser : public Base {
   PluginParser(const ParserDescription& description, uint32_t plugin_index)
       : schema_(description.schema), needs_(description.needs), calls_(description.callbacks), plugin_(plugin_index) {
     out_.schema = &schema_;
-    for (size_t i = 0; i < kMostPackets; ++i) out_.packet_pointers[i] = &out_.packet_views[i];
+    for (size_t i = 0; i < kMaxPackets; ++i) out_.packet_pointers[i] = &out_.packet_views[i];
     self_ = call([&] { return calls_.create(&kHost); });
   }
   ~PluginParser() override {
@@ -314,7 +314,7 @@ class PluginParser : public Base {
   void process(std::span<const Packet> burst, Emitter& out) override {
     OutOfCall within(&out_, &out, ~0ull);
     while (!burst.empty()) {
-      const auto some = burst.first(std::min(burst.size(), kMostPackets));
+      const auto some = burst.first(std::min(burst.size(), kMaxPackets));
       show_packets(some);
       call([&] { calls_.process(self_, out_.packet_pointers.data(), static_cast<uint32_t>(some.size()), &out_); });
       burst = burst.subspan(some.size());
@@ -347,7 +347,7 @@ class PluginParser : public Base {
     return function();
   }
 
-  tapline_connection* show_connection(Connection& connection) { return show_at(kMostPackets, connection); }
+  tapline_connection* show_connection(Connection& connection) { return show_at(kMaxPackets, connection); }
   StreamVerdict verdict(int answer) const {
     return answer == TAPLINE_GIVE_UP ? StreamVerdict::kGiveUp : StreamVerdict::kContinue;
   }
@@ -416,10 +416,10 @@ class LeftOutParser final : public Parser {
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {
       uint64_t counted = 0;
-      uint64_t& told = packet.connection != nullptr ? state_of<uint64_t>(*packet.connection) : counted;
-      const uint64_t untold = packet.queries & ~told;
-      told |= untold;
-      if (untold != 0) out.lose(LossReason::kPluginLeftOut, 1, untold);
+      uint64_t& reported = packet.connection != nullptr ? state_of<uint64_t>(*packet.connection) : counted;
+      const uint64_t unreported = packet.queries & ~reported;
+      reported |= unreported;
+      if (unreported != 0) out.lose(LossReason::kPluginLeftOut, 1, unreported);
     }
   }
 

@@ -86,7 +86,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   pass_skipped();
   if (mine && !over_) [[likely]]
     return ExchangeVerdict::kFine;
-  pairing_.tell_all(*sink_);
+  pairing_.report_all(*sink_);
   return over_ ? ExchangeVerdict::kOver : ExchangeVerdict::kNotMine;
 }
 
@@ -107,7 +107,7 @@ void Exchange::end(Side side, Sink& sink) {
   const bool both = ended_[0] && ended_[1];
   if (both || is_server(side)) cut_response_off();
   if (is_server(side)) pairing_.server_ended(filter);
-  if (both) pairing_.tell_all(filter);
+  if (both) pairing_.report_all(filter);
 }
 
 void Exchange::visit_pending(Sink& sink) const {
@@ -164,15 +164,15 @@ void Exchange::note_unit(Side side, const Segment& first, uint64_t total) {
 bool Exchange::may_resume(Side side, std::string_view bytes) {
   bool strong = false;
   uint64_t total = 0;
-  const bool may_ask = !is_server(side) || !proven();
-  if (may_ask && bytes.size() >= kStartupHeadBytes && read_startup(bytes, &total) != Startup::kNot) {
+  const bool may_send_requests = !is_server(side) || !proven();
+  if (may_send_requests && bytes.size() >= kStartupHeadBytes && read_startup(bytes, &total) != Startup::kNot) {
     if (total != bytes.size()) return false;
     starting_ = startup_late_ = true;
     set_client(side);
     return true;
   }
-  if (may_ask && looks_like_requests(bytes, &strong) && (strong || !is_server(side))) {
-    starting_ = encryption_asked_ = false;
+  if (may_send_requests && looks_like_requests(bytes, &strong) && (strong || !is_server(side))) {
+    starting_ = encryption_requested_ = false;
     set_client(side);
     prove(strong ? kProof : 1);
     return true;

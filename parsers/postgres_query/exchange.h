@@ -118,7 +118,7 @@ class Exchange {
   void close(std::string_view payload);
   void note_failure(const Request& request, const Response& response);
   void pass_skipped();
-  void tell_unanswered(Kind kind, const Segment& first, uint64_t total);
+  void report_unanswered(Kind kind, const Segment& first, uint64_t total);
 
   Unit server_unit(Side side, std::string_view bytes, const Segment& first);
   Unit encryption_answer(char answered, const Segment& first);
@@ -142,15 +142,15 @@ class Exchange {
   int client_ = -1;       // side, once known
   uint8_t proof_ = 0;
   bool over_ = false;
-  bool starting_ = true;           // the client's next message has no type
-  bool connecting_ = false;        // a connection attempt has begun, and may be over
-  bool startup_late_ = false;      // earlier requests of the client, for encryption, may have been lost
-  bool encryption_asked_ = false;  // by the client's latest message
-  bool encrypting_ = false;        // the client encrypts; the server's agreement may come late
-  bool answering_ = true;          // the server has sent no message, except perhaps answers of one byte
-  bool described_ = false;         // a prepared statement's description comes next, and belongs to no request
-  bool failed_known_ = false;      // requests of failed_batch_ that are still to come will be skipped
-  bool executed_ = false;          // the latest portal was executed, although its Execute is late
+  bool starting_ = true;               // the client's next message has no type
+  bool connecting_ = false;            // a connection attempt has begun, and may be over
+  bool startup_late_ = false;          // earlier requests of the client, for encryption, may have been lost
+  bool encryption_requested_ = false;  // by the client's latest message
+  bool encrypting_ = false;            // the client encrypts; the server's agreement may come late
+  bool answering_ = true;              // the server has sent no message, except perhaps answers of one byte
+  bool described_ = false;             // a prepared statement's description comes next, and belongs to no request
+  bool failed_known_ = false;          // requests of failed_batch_ that are still to come will be skipped
+  bool executed_ = false;              // the latest portal was executed, although its Execute is late
   bool in_row_ = false;
   char response_type_ = 0;  // type of the first message of the response being read
   bool acked_known_ = false;

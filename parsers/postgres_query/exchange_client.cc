@@ -21,7 +21,7 @@ Unit Exchange::client_unit(Side side, std::string_view bytes, const Segment& fir
 }
 
 Unit Exchange::startup_unit(Side side, std::string_view bytes, const Segment& first) {
-  if (encryption_asked_ && bytes[0] == kTlsHandshake) {
+  if (encryption_requested_ && bytes[0] == kTlsHandshake) {
     encrypting_ = true;
     over_ = !answering_ || !readers_[other_side(side)].in_step();
     return Unit::opaque(bytes.size());
@@ -40,8 +40,8 @@ Unit Exchange::startup_unit(Side side, std::string_view bytes, const Segment& fi
 // This is the same connection, regardless of an earlier encryption request.
 void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   starting_ = startup == Startup::kTls || startup == Startup::kGss;
-  encryption_asked_ = starting_;
-  if (startup == Startup::kCancel) return tell_unanswered(Kind::kCancel, first, total);
+  encryption_requested_ = starting_;
+  if (startup == Startup::kCancel) return report_unanswered(Kind::kCancel, first, total);
   if (!std::exchange(connecting_, true)) open(Kind::kConnect, first).cut = startup_late_;
   pairing_.end_request(first.offset + total);
 }
@@ -71,7 +71,7 @@ void Exchange::client_message(const Head& head, std::string_view payload, const 
       if (Request* request = pairing_.reading()) request->copies = true;
       break;
     case 'X':
-      return tell_unanswered(Kind::kTerminate, first, head.total);
+      return report_unanswered(Kind::kTerminate, first, head.total);
     default:
       break;
   }
@@ -154,7 +154,7 @@ void Exchange::close(std::string_view payload) {
   (statement ? statements_ : portals_).forget(take_name(&payload));
 }
 
-void Exchange::tell_unanswered(Kind kind, const Segment& first, uint64_t total) {
+void Exchange::report_unanswered(Kind kind, const Segment& first, uint64_t total) {
   unanswered_ = Request();
   unanswered_.kind = kind;
   unanswered_.first_ns = first.time_ns;

@@ -168,8 +168,8 @@ void Exchange::note_failure(const Request& request, const Response& response) {
 }
 
 void Exchange::pass_skipped() {
-  const auto is_whole = [&](const Request& next) { return next.skipped && next.batch != batch_; };
-  pairing_.pass_silent_while(is_whole, failed_, *sink_);
+  const auto is_complete = [&](const Request& next) { return next.skipped && next.batch != batch_; };
+  pairing_.pass_silent_while(is_complete, failed_, *sink_);
 }
 
 void Exchange::ready(uint64_t end) {

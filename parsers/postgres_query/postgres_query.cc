@@ -82,28 +82,29 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override {
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override {
     static const Response kNoResponse;
     const Response& answer = response != nullptr ? *response : kNoResponse;
-    const bool asked = request != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
-    const bool cut = (asked && request->cut) || answer.cut || (asked && answered && request->lacks_beginning(answer));
+    const bool has_request = request != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
+    const bool cut =
+        (has_request && request->cut) || answer.cut || (has_request && answered && request->lacks_beginning(answer));
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
     // The answer to a login's password looks like that to its first message, which follows at most one byte.
-    const bool begins_late = asked && request->kind == Kind::kConnect && answer.after_gap &&
+    const bool begins_late = has_request && request->kind == Kind::kConnect && answer.after_gap &&
                              (answer.acked > request->end || answer.begin > request->peer_offset + 1);
     seen = seen_of(request, seen);
-    out.emit(
-        header,
-        {text_if(asked, name_of(kind_of(request, response))), text_if(knows_text(request), asked ? request->text : ""),
-         text_if(answer.status != Status::kNone, name_of(answer.status)),
-         text_if(whole || answer.sqlstate[0] != '\0', answer.sqlstate), u64_if(whole, answer.rows),
-         u64_if(whole, answer.affected_rows), u64_if(whole, answer.results),
-         time_to_first_byte(request, begins_late ? nullptr : response), since(answer.first_row_ns),
-         since(answer.last_row_ns), time_to_last_byte(request, response), bytes_of(request), bytes_of(response),
-         Value::boolean(cut), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
+    out.emit(header,
+             {text_if(has_request, name_of(kind_of(request, response))),
+              text_if(knows_text(request), has_request ? request->text : ""),
+              text_if(answer.status != Status::kNone, name_of(answer.status)),
+              text_if(whole || answer.sqlstate[0] != '\0', answer.sqlstate), u64_if(whole, answer.rows),
+              u64_if(whole, answer.affected_rows), u64_if(whole, answer.results),
+              time_to_first_byte(request, begins_late ? nullptr : response), since(answer.first_row_ns),
+              since(answer.last_row_ns), time_to_last_byte(request, response), bytes_of(request), bytes_of(response),
+              Value::boolean(cut), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
   }
 };
 

@@ -15,7 +15,8 @@ using testing::Frame;
 using testing::Harness;
 using testing::Lines;
 
-const std::vector<std::string> kWhat = {"kind", "statement", "status", "sqlstate", "rows", "affected_rows", "partial"};
+const std::vector<std::string> kFields = {"kind", "statement",     "status", "sqlstate",
+                                          "rows", "affected_rows", "partial"};
 
 std::string number(uint64_t value, int bytes) {
   std::string result;
@@ -42,7 +43,7 @@ std::string bind(const std::string& name = "", const std::string& portal = "") {
   return message('B', text(portal) + text(name) + number(0, 2) + number(1, 2) + number(6, 4) + "SECRET" + number(0, 2));
 }
 std::string execute(const std::string& portal = "") { return message('E', text(portal) + number(0, 4)); }
-std::string describe(char what, const std::string& name = "") { return message('D', what + text(name)); }
+std::string describe(char kind, const std::string& name = "") { return message('D', kind + text(name)); }
 const std::string kSync = message('S'), kTerminate = message('X');
 
 // Messages of the server.
@@ -73,11 +74,11 @@ Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool repeat
   return testing::spoken(dialogue, 5432, cut, repeatedly, handshake);
 }
 
-Lines parsed(const std::vector<Frame>& frames, const std::vector<std::string>& what = kWhat) {
-  return Harness({"postgres_query"}).all(frames).lines(what);
+Lines parsed(const std::vector<Frame>& frames, const std::vector<std::string>& kind = kFields) {
+  return Harness({"postgres_query"}).all(frames).lines(kind);
 }
-Lines parsed(const Dialogue& dialogue, const std::vector<std::string>& what = kWhat) {
-  return parsed(spoken(dialogue).close().frames(), what);
+Lines parsed(const Dialogue& dialogue, const std::vector<std::string>& kind = kFields) {
+  return parsed(spoken(dialogue).close().frames(), kind);
 }
 
 void expect_at_every_cut(const Dialogue& dialogue, const Lines& expected) {
@@ -205,10 +206,10 @@ TEST(PostgresQuery, LongStatementsAreCut) {
 }
 
 TEST(PostgresQuery, Times) {
-  const std::string answer = selected(2) + kReady, asked = query("SELECT 1");
+  const std::string answer = selected(2) + kReady, request = query("SELECT 1");
   const size_t first_row = columns().size(), row = rows(1).size();
   Conversation conversation = spoken(logged_in());
-  conversation.client(asked.substr(0, 7)).client(asked.substr(7)).wait_ns(50'000'000);
+  conversation.client(request.substr(0, 7)).client(request.substr(7)).wait_ns(50'000'000);
   conversation.server(answer.substr(0, first_row)).wait_ns(20'000'000).server(answer.substr(first_row, row + 8));
   conversation.wait_ns(5'000'000).server(answer.substr(first_row + row + 8, row - 8)).wait_ns(3'000'000);
   conversation.server(answer.substr(first_row + 2 * row)).close();
@@ -217,14 +218,14 @@ TEST(PostgresQuery, Times) {
 }
 
 // Self-identifying statements: the number of rows equals the statement's number.
-Dialogue told_apart() {
+Dialogue self_identifying() {
   Dialogue dialogue = logged_in() + Dialogue{{true, parse("SELECT 2 $1", "s") + kSync}, {false, kParsed + kReady}};
   for (const int number : {1, 2, 3, 4, 5}) {
     const std::string statement = "SELECT " + std::to_string(number) + " rows";
-    std::string asked = query(statement), answer = selected(number) + kReady;
-    if (number == 2) asked = bind("s") + execute() + kSync, answer = kBound + rows(2) + done("SELECT 2") + kReady;
-    if (number == 4) asked = parse(statement) + bind() + execute() + kSync, answer = kParsed + kBound + answer;
-    dialogue = dialogue + Dialogue{{true, asked}, {false, answer}};
+    std::string request = query(statement), answer = selected(number) + kReady;
+    if (number == 2) request = bind("s") + execute() + kSync, answer = kBound + rows(2) + done("SELECT 2") + kReady;
+    if (number == 4) request = parse(statement) + bind() + execute() + kSync, answer = kParsed + kBound + answer;
+    dialogue = dialogue + Dialogue{{true, request}, {false, answer}};
   }
   return dialogue;
 }
@@ -240,7 +241,7 @@ bool is_right(const testing::Tuple& tuple) {
 
 TEST(PostgresQuery, NeverPairsWrongIfFramesAreLost) {
   for (const size_t cut : {1000u, 40u, 13u}) {
-    const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
+    const std::vector<Frame> frames = spoken(self_identifying(), cut, true).close().frames();
     for (size_t first = 0; first < frames.size(); ++first) {
       for (size_t second = first; second < std::min(frames.size(), first + 9); ++second) {
         std::vector<Frame> left = frames;
@@ -258,7 +259,7 @@ TEST(PostgresQuery, NeverPairsWrongIfFramesAreLost) {
 }
 
 TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
-  const Dialogue dialogue = told_apart();
+  const Dialogue dialogue = self_identifying();
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
   ASSERT_EQ(expected.size(), 7u);
@@ -355,26 +356,26 @@ void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
       EXPECT_EQ(late, expected) << from << " late by " << places;
       std::vector<Frame> more = frames;
       more.insert(more.begin() + static_cast<ptrdiff_t>(from + places), frames[from]);
-      Lines again = parsed(more);
-      std::sort(again.begin(), again.end());
-      EXPECT_EQ(again, expected) << from << " again after " << places;
+      Lines repeated = parsed(more);
+      std::sort(repeated.begin(), repeated.end());
+      EXPECT_EQ(repeated, expected) << from << " again after " << places;
     }
   }
 }
 
 TEST(PostgresQuery, LateAndRepeatedSegmentsHaveNoEffect) {
-  expect_same_if_late_or_repeated(spoken(told_apart(), 60, true).close().frames());
+  expect_same_if_late_or_repeated(spoken(self_identifying(), 60, true).close().frames());
   expect_same_if_late_or_repeated(spoken(pipelined(2), 60, true).close().frames());
-  const Dialogue asks = {{true, kTlsRequest}, {false, "N"}}, again = {{true, kGssRequest}, {false, "N"}};
-  expect_same_if_late_or_repeated(spoken(asks + told_apart()).close().frames());
-  expect_same_if_late_or_repeated(spoken(again + asks + told_apart()).close().frames());
+  const Dialogue asks = {{true, kTlsRequest}, {false, "N"}}, repeated = {{true, kGssRequest}, {false, "N"}};
+  expect_same_if_late_or_repeated(spoken(asks + self_identifying()).close().frames());
+  expect_same_if_late_or_repeated(spoken(repeated + asks + self_identifying()).close().frames());
   const Dialogue agreed = {{true, kTlsRequest},           {false, "S"},     {true, "\x16\x03\x01 hello"},
                            {false, "\x16\x03\x03 hello"}, {true, "sealed"}, {false, "sealed"}};
   expect_same_if_late_or_repeated(spoken(agreed).close().frames());
 }
 
 TEST(PostgresQuery, JoinsInMidStream) {
-  const Dialogue dialogue = told_apart();
+  const Dialogue dialogue = self_identifying();
   const std::vector<Frame> frames = spoken(dialogue).close().frames();
   const Lines expected = parsed(frames);
   for (size_t skipped = 3 + 4; skipped < frames.size() - 4; ++skipped) {
@@ -391,10 +392,10 @@ TEST(PostgresQuery, JoinsInMidStream) {
 
 TEST(PostgresQuery, OneWayCaptures) {
   const Dialogue refused = {{true, kTlsRequest}, {false, "N"}};
-  const std::vector<Frame> frames = spoken(refused + told_apart()).close().frames();
-  std::vector<Frame> asked, answered;
-  for (const Frame& frame : frames) (frame.bytes[14 + 15] == 1 ? asked : answered).push_back(frame);
-  EXPECT_EQ(parsed(asked, {"kind", "statement", "partial"}),
+  const std::vector<Frame> frames = spoken(refused + self_identifying()).close().frames();
+  std::vector<Frame> request, answered;
+  for (const Frame& frame : frames) (frame.bytes[14 + 15] == 1 ? request : answered).push_back(frame);
+  EXPECT_EQ(parsed(request, {"kind", "statement", "partial"}),
             (Lines{"connect  request", "prepare SELECT 2 $1 request", "query SELECT 1 rows request",
                    "execute SELECT 2 $1 request", "query SELECT 3 rows request", "execute SELECT 4 rows request",
                    "query SELECT 5 rows request"}));
@@ -404,7 +405,7 @@ TEST(PostgresQuery, OneWayCaptures) {
 }
 
 TEST(PostgresQuery, AWrongLengthAffectsFewTransactions) {
-  const Dialogue dialogue = told_apart();
+  const Dialogue dialogue = self_identifying();
   for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
     Dialogue changed = dialogue;
     changed[wrong].bytes[2] = '\x7f';

@@ -113,10 +113,10 @@ def is_rest_of(heads, ours, whole):
 
 def judge(ours, whole, numbers):
     """Returns the numbers of pairs whose heads are present and of correct ones, both if one packet has several requests, and the wrong ones."""
-    there, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
+    expected, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
     asked = collections.Counter(heads[0] for heads, pairs in whole.items() for _ in pairs)
     for heads, pairs in whole.items():
-        if not there.issuperset(heads):
+        if not expected.issuperset(heads):
             continue
         left = list(ours.get(heads, []))
         for true in pairs:
@@ -146,7 +146,7 @@ def compare_degraded(monitor):
         capture = pathlib.Path(folder) / "degraded.pcap"
         write_capture(capture, head, packets, numbers)
         whole = pairs_of(monitor, capture, packets_of)
-        for degradation, least, least_piped in ((lost, 0.999, 0.9), (late, 1, 1)):
+        for degradation, min_share, min_piped_share in ((lost, 0.999, 0.9), (late, 1, 1)):
             sums, wrong = [0] * 4, 0
             for seed in range(SEEDS):
                 left = degradation(numbers, random.Random(seed))
@@ -158,7 +158,7 @@ def compare_degraded(monitor):
             eligible, right, piped, piped_right = sums
             print(f"{degradation.__name__}: of {eligible} pairs whose heads are present {right} right ({right / eligible:.2%}); "
                   f"in packets with several requests {piped_right} of {piped} ({piped_right / piped:.1%}); {wrong} wrong")
-            faults += wrong + (right < least * eligible) + (piped_right < least_piped * piped)
+            faults += wrong + (right < min_share * eligible) + (piped_right < min_piped_share * piped)
     return faults
 
 

@@ -23,7 +23,7 @@ void BurstMeter::pass(const queues::Passage& passage) {
 
 // Flows without a separate entry have no names.
 void BurstMeter::burst(const queues::Burst& burst) {
-  if (ended_.size() == kMostEnded) {
+  if (ended_.size() == kMaxEnded) {
     ++without_room_;
     return;
   }

@@ -54,7 +54,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
     queues::Burst burst;
     std::vector<queues::DepartureHeader> headers;
   };
-  static constexpr size_t kMostEnded = 256;
+  static constexpr size_t kMaxEnded = 256;
 
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }
@@ -68,7 +68,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   queues::DepartureHeaders headers_;
   std::vector<queues::DepartureHeader> latest_;  // of each flow
   std::vector<Ended> ended_;                     // in this interval
-  uint64_t without_room_ = 0;                    // bursts beyond kMostEnded
+  uint64_t without_room_ = 0;                    // bursts beyond kMaxEnded
 };
 
 }  // namespace tapline

@@ -12,7 +12,7 @@ void DepthMeter::pass(const queues::Passage& passage) {
   ++interval_.measured;
   interval_.queue_bytes += found.queue_bytes;
   if (interval_.measured == 1 || found.queue_bytes > interval_.fullest.queue_bytes) interval_.fullest = found;
-  interval_.least_delay_ns = std::min(interval_.least_delay_ns, passage.delay_ns());
+  interval_.min_delay_ns = std::min(interval_.min_delay_ns, passage.delay_ns());
   interval_.longest_delay_ns = std::max(interval_.longest_delay_ns, passage.delay_ns());
   interval_.delays_ns += passage.delay_ns();
 }
@@ -35,11 +35,11 @@ void DepthMeter::close_interval(const std::string& queue, uint64_t queries, Emit
   header.queries = queries;
   out.emit(header,
            {Value::string(queue), known(all.fullest.queue_bytes), known(all.fullest.queue_packets),
-            known(all.fullest.flows), known(static_cast<int64_t>(all.queue_bytes) / measured),
-            known(all.least_delay_ns), known(all.delays_ns / measured), known(all.longest_delay_ns),
-            Value::u64(all.packets), Value::u64(all.bytes), Value::u64(lost),
-            Value::u64(now.never_left_bytes - reported_.never_left_bytes), Value::u64(all.packets - all.measured),
-            Value::u64(now.ambiguous - reported_.ambiguous), Value::u64(now.evicted - reported_.evicted),
+            known(all.fullest.flows), known(static_cast<int64_t>(all.queue_bytes) / measured), known(all.min_delay_ns),
+            known(all.delays_ns / measured), known(all.longest_delay_ns), Value::u64(all.packets),
+            Value::u64(all.bytes), Value::u64(lost), Value::u64(now.never_left_bytes - reported_.never_left_bytes),
+            Value::u64(all.packets - all.measured), Value::u64(now.ambiguous - reported_.ambiguous),
+            Value::u64(now.evicted - reported_.evicted),
             all.cut ? Value::absent(FieldType::kU64) : Value::u64(all.error_bytes), Value::i64(input_.offset_ns()),
             Value::u64(late), Value::u64(repeated)});
   reported_ = now;

@@ -44,7 +44,7 @@ class DepthMeter final : private queues::MatchSink {
   struct Interval {
     queues::Finding fullest;   // the contents found by the packet that found the most bytes
     uint64_t queue_bytes = 0;  // Σ over packets of the bytes that each found
-    int64_t least_delay_ns = INT64_MAX, longest_delay_ns = 0, delays_ns = 0;
+    int64_t min_delay_ns = INT64_MAX, longest_delay_ns = 0, delays_ns = 0;
     uint64_t measured = 0;  // packets whose arrival was seen
     uint64_t packets = 0, bytes = 0;
     uint64_t error_bytes = 0;

@@ -45,7 +45,7 @@ TEST(QueueDepth, IntervalsAddUp) {
   EXPECT_EQ(sum(harness, "bytes"), 301'000u);
 }
 
-TEST(QueueDepth, CountsWhatEitherTapDidNotShow) {
+TEST(QueueDepth, CountsPacketsThatEitherTapMissed) {
   std::vector<Frame> frames = two_flows(90);
   std::erase_if(frames, [](const Frame& frame) { return frame.bytes[19] % 10 == (frame.tap == kDepartures ? 2 : 5); });
   Harness harness = harness_of(kNsPerMs);
@@ -79,14 +79,14 @@ TEST(QueueDepth, CountsTheDropsOfARealQueue) {
   EXPECT_EQ(sum(harness, "packets"), 134u);
   EXPECT_EQ(sum(harness, "lost"), 18u);
   EXPECT_EQ(sum(harness, "never_came"), 0u);
-  uint64_t most_bytes = 0;
+  uint64_t max_bytes = 0;
   for (const testing::Tuple& tuple : harness.tuples()) {
     if (tuple["queue_bytes"] == "-") continue;  // only losses
-    most_bytes = std::max<uint64_t>(most_bytes, std::stoull(tuple["queue_bytes"]));
+    max_bytes = std::max<uint64_t>(max_bytes, std::stoull(tuple["queue_bytes"]));
   }
   // The queue has room for 30,000 bytes; the token bucket has room for another packet, and one is being sent.
-  EXPECT_GT(most_bytes, 25'000u);
-  EXPECT_LE(most_bytes, 33'000u);
+  EXPECT_GT(max_bytes, 25'000u);
+  EXPECT_LE(max_bytes, 33'000u);
 }
 
 }  // namespace

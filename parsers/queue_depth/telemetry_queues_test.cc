@@ -189,10 +189,10 @@ TEST(TelemetryQueues, EveryHopThatIsNotUsedIsCountedByReason) {
 TEST(TelemetryQueues, QueuesWithoutRoomAreCountedUntilOthersAreIdle) {
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 300; ++i) frames.push_back(packet({hop(i, 1, kStart, kStart + 1000)}, i));
-  EXPECT_EQ(count(frames).hops.without_room, 300u - queues::HopQueues::kMostQueues);
+  EXPECT_EQ(count(frames).hops.without_room, 300u - queues::HopQueues::kMaxQueues);
   const int64_t later_ns = kStart + 31 * kNsPerSecond;
   frames.push_back(packet({hop(400, 1, later_ns, later_ns + 1000)}, 1));
-  EXPECT_EQ(count(frames).hops.usable, queues::HopQueues::kMostQueues + 1u);
+  EXPECT_EQ(count(frames).hops.usable, queues::HopQueues::kMaxQueues + 1u);
 }
 
 // The address sanitizer detects reads beyond a frame.

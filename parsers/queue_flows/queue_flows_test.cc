@@ -42,7 +42,7 @@ std::vector<Tuple> tuples_of(const Harness& harness) {
   return tuples;
 }
 
-TEST(QueueFlows, ReportsWhatEachFlowHadInTheQueue) {
+TEST(QueueFlows, ReportsTheQueueShareOfEachFlow) {
   Harness harness = harness_of({});
   harness.all(two_flows(12));
   // Packet 11 arrives at 220 µs, when packets 5 (which leaves at 240 µs) to 10 are in the queue; of its flow 5, 7, 8,
@@ -87,7 +87,7 @@ TEST(QueueFlows, EachQueryHasItsOwnThresholds) {
 }
 
 // Two queries with the same arguments measure different queues: s1:2 and s1:3.
-TEST(QueueFlows, AQueryGetsTheQueuesWhosePacketsItSees) {
+TEST(QueueFlows, ReportsOnlyQueuesOfPacketsThatTheQuerySees) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser("queue_flows"));
   const TapNames taps[] = {
@@ -129,7 +129,7 @@ TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
   }
 }
 
-TEST(QueueFlows, WhatNeverLeavesIsCountedAsLost) {
+TEST(QueueFlows, CountsPacketsThatNeverLeaveAsLost) {
   std::vector<Frame> frames = two_flows(90);
   std::erase_if(frames, [](const Frame& frame) { return frame.tap == kDepartures && frame.bytes[19] % 10 == 2; });
   Harness harness = harness_of({});
@@ -175,7 +175,7 @@ TEST(QueueFlows, FragmentsMakeTheContentsUncertain) {
   EXPECT_EQ(tuples_of(harness).size(), 2u);
 }
 
-TEST(QueueFlows, WithoutBothTapsThereIsNothingToReport) {
+TEST(QueueFlows, ReportsNothingWithoutBothTaps) {
   for (const char* side : {"arrivals", ""}) {
     std::vector<std::unique_ptr<Parser>> parsers;
     parsers.push_back(make_parser("queue_flows"));

@@ -64,7 +64,7 @@ class BusyPeriod {
 
   // A packet of this flow arrived when the queue contained found_bytes, and waited for delay_ns. `victim`: that is
   // victim_delay_ns or more.
-  void come(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {
+  void arrive(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {
     truncate(found_bytes);
     // Packets whose arrival no tap saw raised it, too.
     if (depth_ < found_bytes) raise(FlowTable::kOthers, found_bytes - depth_);

@@ -269,7 +269,7 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
   EXPECT_GT(bursts, 1000u);
 }
 
-TEST(QueueContents, StayWithinTheirBoundsAndSayWhatIsMissing) {
+TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
   Kept kept;
   QueueContents contents({.max_flows = 16, .max_packets = 1024, .victim_delay_ns = 0}, &kept);
   uint64_t cut = 0;
@@ -288,11 +288,11 @@ TEST(QueueContents, StayWithinTheirBoundsAndSayWhatIsMissing) {
   EXPECT_GT(contents.waits().unknown_ns(), 0u);
   contents.finish();
   ASSERT_EQ(kept.bursts.size(), 1u);
-  EXPECT_LE(kept.bursts[0].reported.size(), Burst::kMostFlows);
+  EXPECT_LE(kept.bursts[0].reported.size(), Burst::kMaxFlows);
 }
 
 // Twenty flows of large packets fill the queue; of thirty flows of one small packet, the last ones wait longest.
-TEST(QueueContents, ReportTheFlowsThatCausedAndThoseThatWaitedMost) {
+TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
   Kept kept;
   QueueContents contents({.victim_delay_ns = 1}, &kept);
   int64_t departure_ns = 0;

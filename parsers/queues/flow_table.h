@@ -43,7 +43,7 @@ class FlowTable {
   }
 
   // REQUIRES: the flow has a reference.
-  void hold_again(uint32_t flow) { flows_[flow].references += flow != kOthers; }
+  void add_reference(uint32_t flow) { flows_[flow].references += flow != kOthers; }
 
   void release(uint32_t flow) {
     if (flow == kOthers || --flows_[flow].references != 0) return;

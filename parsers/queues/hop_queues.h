@@ -16,9 +16,9 @@ struct HopStatistics {
   uint64_t hops = 0;
   uint64_t usable = 0;
   uint64_t incomplete = 0;     // switch ID, egress port, latency or time were not requested, or the switch lacks them
-  uint64_t untimely = 0;       // left the switch more than kMostAgeNs before the packet was captured, or after it
-  uint64_t beyond = 0;         // beyond the first Telemetry::kMostHops of a packet
-  uint64_t without_room = 0;   // queues beyond kMostQueues
+  uint64_t untimely = 0;       // left the switch more than kMaxAgeNs before the packet was captured, or after it
+  uint64_t beyond = 0;         // beyond the first Telemetry::kMaxHops of a packet
+  uint64_t without_room = 0;   // queues beyond kMaxQueues
   uint64_t contradictory = 0;  // packets, not hops: their telemetry is contradictory
 };
 
@@ -32,12 +32,12 @@ struct QueueHop {
 // if no packet of its queue has been captured for kIdleNs. Not thread-safe.
 class HopQueues {
  public:
-  static constexpr uint32_t kMostQueues = 256;
+  static constexpr uint32_t kMaxQueues = 256;
   static constexpr int64_t kIdleNs = 30 * kNsPerSecond;
   // Longest time from a departure to the packet's capture, including the difference of the two clocks.
-  static constexpr int64_t kMostAgeNs = 10 * kNsPerSecond;
+  static constexpr int64_t kMaxAgeNs = 10 * kNsPerSecond;
   // Longest time by which a switch's clock may be ahead of the monitor's.
-  static constexpr int64_t kMostAheadNs = kNsPerSecond;
+  static constexpr int64_t kMaxAheadNs = kNsPerSecond;
 
   // Calls use(const QueueHop&) for each usable hop of the packet, in path order. Before a number goes to another queue,
   // calls reuse(number). Returns how many hops are not usable; a packet with contradictory telemetry counts as one.
@@ -49,7 +49,7 @@ class HopQueues {
       return 1;
     }
     statistics_.hops += telemetry.hops;
-    const uint32_t read = telemetry.hops < Telemetry::kMostHops ? telemetry.hops : Telemetry::kMostHops;
+    const uint32_t read = telemetry.hops < Telemetry::kMaxHops ? telemetry.hops : Telemetry::kMaxHops;
     statistics_.beyond += telemetry.hops - read;
     uint64_t usable = 0;
     for (uint32_t i = 0; i < read; ++i) {
@@ -92,7 +92,7 @@ class HopQueues {
     found->arrival_ns = telemetry.has_departure_time ? time_ns - hop.latency_ns : time_ns;
     found->departure_ns = found->arrival_ns + hop.latency_ns;
     const int64_t age_ns = captured_ns - found->departure_ns;
-    if (age_ns >= -kMostAheadNs && age_ns <= kMostAgeNs) return true;
+    if (age_ns >= -kMaxAheadNs && age_ns <= kMaxAgeNs) return true;
     ++statistics_.untimely;
     return false;
   }
@@ -105,7 +105,7 @@ class HopQueues {
       if (captured_ns > queues_[*queue].latest_ns) queues_[*queue].latest_ns = captured_ns;
       return true;
     }
-    if (queues_.size() < kMostQueues) {
+    if (queues_.size() < kMaxQueues) {
       *queue = size();
       queues_.push_back({});
     } else if (idle(captured_ns, queue)) {

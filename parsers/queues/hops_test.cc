@@ -91,7 +91,7 @@ TEST(Hops, PassInOrderOfDepartureOnceEach) {
   }
 }
 
-TEST(Hops, LateOnesAreCountedAndTheOrderStands) {
+TEST(Hops, CountsLateHopsAndKeepsTheOrder) {
   std::mt19937_64 random(2);
   uint64_t late = 0;
   for (int round = 0; round < 100; ++round) {

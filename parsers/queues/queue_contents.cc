@@ -24,12 +24,12 @@ void select_flows(Flows& flows) {
   const auto mark = [](auto begin, auto end) {
     std::for_each(begin, end, [](Burst::Flow& flow) { flow.is_main = true; });
   };
-  std::partial_sort(flows.begin(), at_most(flows, Burst::kMostMain), flows.end(), causes_more);
-  mark(flows.begin(), at_most(flows, Burst::kMostMain));
-  std::partial_sort(at_most(flows, Burst::kMostMain), at_most(flows, 2 * Burst::kMostMain), flows.end(), waited_more);
-  mark(at_most(flows, Burst::kMostMain), at_most(flows, 2 * Burst::kMostMain));
+  std::partial_sort(flows.begin(), at_most(flows, Burst::kMaxMain), flows.end(), causes_more);
+  mark(flows.begin(), at_most(flows, Burst::kMaxMain));
+  std::partial_sort(at_most(flows, Burst::kMaxMain), at_most(flows, 2 * Burst::kMaxMain), flows.end(), waited_more);
+  mark(at_most(flows, Burst::kMaxMain), at_most(flows, 2 * Burst::kMaxMain));
   std::sort(flows.begin(), flows.end(), causes_more);
-  const auto others = std::stable_partition(at_most(flows, Burst::kMostCulprits), flows.end(), is_main);
+  const auto others = std::stable_partition(at_most(flows, Burst::kMaxCulprits), flows.end(), is_main);
   flows.erase(others, flows.end());
 }
 
@@ -113,7 +113,7 @@ void QueueContents::follow_period(const Passage& passage, const Finding& found) 
     const int64_t delay_ns = passage.delay_ns();
     burst_.max_delay_ns = std::max(burst_.max_delay_ns, delay_ns);
     burst_.peak_bytes = std::max(burst_.peak_bytes, found.queue_bytes + passage.bytes);
-    period_.come(found.flow, passage.bytes, found.queue_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
+    period_.arrive(found.flow, passage.bytes, found.queue_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
   }
   hold_period_flows();
 }
@@ -134,14 +134,14 @@ void QueueContents::close_period() {
     bursts_->burst(burst_);
   }
   for (const uint32_t flow : period_.flows()) flows_.release(flow);
-  held_ = 0;
+  referenced_ = 0;
   period_.restart(log_.empty() ? 0 : log_[log_.end() - 1].bytes_before);
   burst_ = {};
 }
 
 // A flow keeps its number until its sums are reported.
 void QueueContents::hold_period_flows() {
-  for (; held_ < period_.flows().size(); ++held_) flows_.hold_again(period_.flows()[held_]);
+  for (; referenced_ < period_.flows().size(); ++referenced_) flows_.add_reference(period_.flows()[referenced_]);
 }
 
 // Drops departures for which no later packet can have waited.

@@ -51,11 +51,11 @@ struct Burst {
     uint32_t flow = 0;
     BusyPeriod::Culprit bytes;  // byte × victims
     BusyPeriod::Waits waits;
-    bool is_main = false;  // one of the kMostMain largest culprits, or of the others that waited most
+    bool is_main = false;  // one of the kMaxMain largest culprits, or of the others that waited most
   };
-  static constexpr size_t kMostCulprits = 16;
-  static constexpr size_t kMostMain = 8;
-  static constexpr size_t kMostFlows = kMostCulprits + kMostMain;
+  static constexpr size_t kMaxCulprits = 16;
+  static constexpr size_t kMaxMain = 8;
+  static constexpr size_t kMaxFlows = kMaxCulprits + kMaxMain;
 
   int64_t begin_ns = 0;  // arrival of the packet that found the queue empty
   int64_t end_ns = 0;    // departure of the last packet
@@ -65,7 +65,7 @@ struct Burst {
   uint64_t victims = 0;
   uint64_t lost = 0;  // packets that never left
   uint32_t flows = 0;
-  // The largest culprits, and the flows whose packets waited longest in total. By direct bytes, at most kMostFlows.
+  // The largest culprits, and the flows whose packets waited longest in total. By direct bytes, at most kMaxFlows.
   std::vector<Flow> reported;
   BusyPeriod::Culprit all;  // the sum over all flows
 };
@@ -95,7 +95,7 @@ class QueueContents {
 
   const FlowTable& flows() const { return flows_; }
   // Keeps a flow's number and sums until released.
-  void hold(uint32_t flow) { flows_.hold_again(flow); }
+  void hold(uint32_t flow) { flows_.add_reference(flow); }
   void release(uint32_t flow) { flows_.release(flow); }
   QueueFlow& flow(uint32_t number) { return flows_[number]; }
 
@@ -132,7 +132,7 @@ class QueueContents {
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;
-  size_t held_ = 0;  // flows of period_ with a reference
+  size_t referenced_ = 0;  // flows of period_ with a reference
   int64_t cut_until_ns_;
   uint64_t evicted_ = 0;
 };

@@ -103,13 +103,13 @@ double cpu_ns() {
 }
 
 double ns_per_packet(size_t packets, const std::function<void()>& run) {
-  double least = 1e18;
+  double min = 1e18;
   for (int i = 0; i < kRuns; ++i) {
     const double start_ns = cpu_ns();
     run();
-    least = std::min(least, (cpu_ns() - start_ns) / static_cast<double>(packets));
+    min = std::min(min, (cpu_ns() - start_ns) / static_cast<double>(packets));
   }
-  return least;
+  return min;
 }
 
 class Counted final : public MatchSink {

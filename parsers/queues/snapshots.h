@@ -98,10 +98,10 @@ class Snapshots {
   // The flow's count in one window: 0 if the window is no longer, or not yet, stored.
   uint64_t read(uint64_t flow_key, int64_t window) const {
     if (window > window_ || window_ - window > options_.snapshots - 2) return 0;
-    uint32_t least = UINT32_MAX;
+    uint32_t min = UINT32_MAX;
     for (uint32_t row = 0; row < options_.rows; ++row)
-      least = std::min(least, counters_[place(window, row, column(flow_key, row))]);
-    return least;
+      min = std::min(min, counters_[place(window, row, column(flow_key, row))]);
+    return min;
   }
   // From window `first` to the last complete one.
   uint64_t sum(uint64_t flow_key, int64_t first) const {

@@ -81,7 +81,7 @@ TEST(Snapshots, EachReadingIsWithinItsBound) {
       Snapshots snapshots({.snapshots = 8, .rows = kRows, .columns = columns, .window_shift = kShift}, kKey);
       Windows windows;
       uint64_t beyond = 0;
-      double may_be_beyond = 0;
+      double allowed_beyond = 0;
       for (const Passage& passage : passages) {
         // The longest wait that the windows cover.
         const int64_t arrival_ns = std::max(passage.arrival_ns, passage.departure_ns - 5 * snapshots.window_ns());
@@ -93,14 +93,14 @@ TEST(Snapshots, EachReadingIsWithinItsBound) {
         beyond += estimate > truth.own + snapshots.error_share() * truth.all + 1e-6 ||
                   estimate < truth.own - snapshots.error_share() * truth.below - 1e-6;
         // Each window fails with probability e^-R.
-        may_be_beyond += std::min(static_cast<double>(truth.windows) * std::exp(-1.0 * kRows), 1.0);
+        allowed_beyond += std::min(static_cast<double>(truth.windows) * std::exp(-1.0 * kRows), 1.0);
         snapshots.add(passage.flow_key, passage.departure_ns, passage.bytes);
         const int64_t now = passage.departure_ns >> kShift;
         windows[now][passage.flow_key] += passage.bytes;
         windows.erase(windows.begin(), windows.lower_bound(now - 8));
       }
-      EXPECT_LE(static_cast<double>(beyond), may_be_beyond) << static_cast<int>(reading) << " " << columns;
-      EXPECT_LT(may_be_beyond, 0.2 * static_cast<double>(passages.size()));
+      EXPECT_LE(static_cast<double>(beyond), allowed_beyond) << static_cast<int>(reading) << " " << columns;
+      EXPECT_LT(allowed_beyond, 0.2 * static_cast<double>(passages.size()));
     }
   }
 }

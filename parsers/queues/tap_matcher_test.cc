@@ -296,15 +296,15 @@ TEST(TapMatcher, FloodsAreBounded) {
       options.max_unsettled = 256;
       TapMatcher matcher(options, &counted);
       const uint64_t memory_bytes = matcher.memory_bytes();
-      uint64_t most = 0, resident_before = 0;
+      uint64_t max = 0, resident_before = 0;
       for (uint64_t i = 0; i < flood; ++i) {
         if (i == flood / 10) resident_before = resident_bytes();
         matcher.arrive(
             {.digest = equal ? 1 : flood_digest(i), .time_ns = static_cast<int64_t>(i) * gap_ns, .bytes = 60});
-        most = std::max(most, matcher.in_queue());
+        max = std::max(max, matcher.in_queue());
       }
       EXPECT_LE(resident_bytes(), resident_before + (1 << 20));
-      EXPECT_LE(most, kMaxPackets);
+      EXPECT_LE(max, kMaxPackets);
       EXPECT_EQ(matcher.statistics().evicted + counted.left_behind, flood - matcher.in_queue());
       EXPECT_EQ(gap_ns == 1 ? counted.left_behind : matcher.statistics().evicted, 0u);
       EXPECT_EQ(matcher.memory_bytes(), memory_bytes);
@@ -323,7 +323,7 @@ TEST(TapMatcher, FloodsAreBounded) {
   EXPECT_EQ(counted.passed, flood);
 }
 
-TEST(TapMatcher, AnArrivalIsGivenUpAfterTheLongestDelay) {
+TEST(TapMatcher, ExpiresAnArrivalAfterTheLongestDelay) {
   Kept kept;
   MatchOptions options = known_offset();
   TapMatcher matcher(options, &kept);

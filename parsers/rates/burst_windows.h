@@ -129,7 +129,7 @@ class BurstWindows {
     begin(sample, progress, queue);
     Progress rest = progress;
     rest.new_bytes = progress.new_bytes - progress.hole_bytes;
-    rest.missed_packets = rest.least_missed_packets = 0;
+    rest.missed_packets = rest.min_missed_packets = 0;
     open_.add(sample, rest);
   }
 

@@ -15,7 +15,7 @@ struct Coverage {
   uint64_t seen_bytes = 0;      // payload of the samples that advanced them
   uint64_t seen_wire_bytes = 0;
   uint64_t missed_packets = 0;
-  uint64_t least_missed_packets = 0;
+  uint64_t min_missed_packets = 0;
   uint64_t repeated_bytes = 0;
   uint64_t repeated_wire_bytes = 0;
   uint64_t control_wire_bytes = 0;  // samples without payload
@@ -27,7 +27,7 @@ struct Coverage {
   void add(const TcpSample& sample, const Progress& progress) {
     sequence_bytes += progress.new_bytes;
     missed_packets += progress.missed_packets;
-    least_missed_packets += progress.least_missed_packets;
+    min_missed_packets += progress.min_missed_packets;
     if (progress.step == Step::kRepeated) {
       ++repeated;
       repeated_bytes += sample.payload_bytes;
@@ -37,7 +37,7 @@ struct Coverage {
       see(sample.payload_bytes, sample.wire_bytes);
       // A packet counted as missed has arrived after all.
       missed_packets -= missed_packets > 0 ? 1 : 0;
-      least_missed_packets -= least_missed_packets > 0 ? 1 : 0;
+      min_missed_packets -= min_missed_packets > 0 ? 1 : 0;
     } else if (sample.payload_bytes == 0 || progress.step == Step::kControl) {
       ++control;
       control_wire_bytes += sample.wire_bytes;
@@ -52,7 +52,7 @@ struct Coverage {
   void add_hole(const Progress& progress) {
     sequence_bytes += progress.hole_bytes;
     missed_packets += progress.missed_packets;
-    least_missed_packets += progress.least_missed_packets;
+    min_missed_packets += progress.min_missed_packets;
   }
 
   Coverage& operator+=(const Coverage& other) {
@@ -60,7 +60,7 @@ struct Coverage {
     seen_bytes += other.seen_bytes;
     seen_wire_bytes += other.seen_wire_bytes;
     missed_packets += other.missed_packets;
-    least_missed_packets += other.least_missed_packets;
+    min_missed_packets += other.min_missed_packets;
     repeated_bytes += other.repeated_bytes;
     repeated_wire_bytes += other.repeated_wire_bytes;
     control_wire_bytes += other.control_wire_bytes;
@@ -87,26 +87,26 @@ struct Coverage {
     const auto seen_payload = static_cast<double>(seen_bytes), seen_wire = static_cast<double>(seen_wire_bytes);
     const double headers = samples == 0 ? kUsualHeaders : (seen_wire - seen_payload) / seen_packets;
     const double missing = std::max(0.0, static_cast<double>(sequence_bytes) - seen_payload);
-    const auto missed = static_cast<double>(missed_packets), least = static_cast<double>(least_missed_packets);
-    const double scale = sequence_bytes == 0 ? 1 : 1 / std::max(sampling_share(), kLeastShare);
+    const auto missed = static_cast<double>(missed_packets), min = static_cast<double>(min_missed_packets);
+    const double scale = sequence_bytes == 0 ? 1 : 1 / std::max(sampling_share(), kMinShare);
     const auto controls = static_cast<double>(control_wire_bytes), repeats = static_cast<double>(repeated_wire_bytes);
     Bounded result;
     // A queue bounded in bytes still has room for small packets when it has none for others.
     result.value = seen_wire + missing + missed * headers + controls * (1 + scale) / 2 + repeats * scale;
     // A host may capture segments that its card divides later, so the number of missing headers is uncertain.
     result.low = seen_wire + missing + controls + repeats;
-    const double unsure = missed - std::min(least, missed);
+    const double unsure = missed - std::min(min, missed);
     result.high = seen_wire + missing + (missed + unsure + 2 * std::sqrt(unsure)) * headers +
-                  controls * scale * most(control) + repeats * scale * most(repeated);
+                  controls * scale * upper_bound(control) + repeats * scale * upper_bound(repeated);
     return result;
   }
 
  private:
   static constexpr double kUsualHeaders = 66;  // Ethernet, IPv4 and TCP with timestamps
-  static constexpr double kLeastShare = 1e-4;
+  static constexpr double kMinShare = 1e-4;
 
   // The relative upper bound of a Poisson count, at two standard deviations.
-  static double most(uint32_t count) { return count == 0 ? 1 : 1 + 2 / std::sqrt(count) + 2.0 / count; }
+  static double upper_bound(uint32_t count) { return count == 0 ? 1 : 1 + 2 / std::sqrt(count) + 2.0 / count; }
 
   void see(uint32_t payload_bytes, uint32_t wire_bytes) {
     ++samples;

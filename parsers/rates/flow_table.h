@@ -124,13 +124,13 @@ class FlowTable {
 
   uint32_t place_in(size_t bucket) const {
     uint32_t place = 0;
-    int least = 256;
+    int min = 256;
     for (uint32_t way = 0; way < kWays; ++way) {
       if (keys_[bucket].of[way] == 0) return way;
       const Use& use = uses_[bucket].of[way];
       const bool idle = static_cast<uint8_t>(interval_ - use.interval) >= kIdleIntervals;
       const int samples = idle ? -1 : use.samples;
-      if (samples < least) least = samples, place = way;
+      if (samples < min) min = samples, place = way;
     }
     return place;
   }

@@ -99,11 +99,11 @@ TEST(FlowTable, EverySampleIsAccountedFor) {
   Flows flows(256);
   constexpr uint64_t kFlows = 3000, kSamples = 100'000;
   for (uint64_t i = 0; i < kSamples; ++i) flows.sample(key_of(key_of(i) % kFlows));
-  uint64_t held = 0;
+  uint64_t counted = 0;
   for (uint64_t flow = 0; flow < kFlows; ++flow) {
-    if (const Entry* entry = flows.table.peek(key_of(flow))) held += entry->samples;
+    if (const Entry* entry = flows.table.peek(key_of(flow))) counted += entry->samples;
   }
-  EXPECT_EQ(held + flows.evicted_samples, kSamples);
+  EXPECT_EQ(counted + flows.evicted_samples, kSamples);
   EXPECT_GT(flows.evictions, 0u);
 }
 

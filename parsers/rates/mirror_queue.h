@@ -109,21 +109,21 @@ class MirrorQueue {
   Bounded true_interval(int64_t interval_ns, const QueueDelay& first, const QueueDelay& second) const {
     const auto full = static_cast<double>(full_delay_ns_), measured = static_cast<double>(interval_ns);
     // The additional wait of the second copy.
-    auto least = static_cast<double>(second.low_ns - first.high_ns);
-    auto most = static_cast<double>(second.high_ns - first.low_ns);
+    auto min_ns = static_cast<double>(second.low_ns - first.high_ns);
+    auto max_ns = static_cast<double>(second.high_ns - first.low_ns);
     if (!first.from_full && second.from_full) {
-      least = -static_cast<double>(first.high_ns);
-      most = full;
+      min_ns = -static_cast<double>(first.high_ns);
+      max_ns = full;
     } else if (first.from_full && !second.from_full) {
-      least = -full;
-      most = static_cast<double>(second.high_ns);
+      min_ns = -full;
+      max_ns = static_cast<double>(second.high_ns);
     }
     const double error = 2 * static_cast<double>(port_.clock_error_ns + frame_ns_);
     const double infinite = std::numeric_limits<double>::infinity();
     Bounded interval;
     interval.value = measured;
-    interval.low = std::max(0.0, measured - most - error);
-    interval.high = least <= -static_cast<double>(kUnknownNs) ? infinite : measured - least + error;
+    interval.low = std::max(0.0, measured - max_ns - error);
+    interval.high = min_ns <= -static_cast<double>(kUnknownNs) ? infinite : measured - min_ns + error;
     return interval;
   }
 
@@ -207,7 +207,7 @@ class MirrorQueue {
     const int64_t elapsed_ns = time_ns - block_ns_;
     if (elapsed_ns > 0) {
       const double ns_per_byte = static_cast<double>(elapsed_ns) / static_cast<double>(block_bytes_);
-      if (ns_per_byte_ == 0 || ns_per_byte < least_ns_per_byte_) set_ns_per_byte(ns_per_byte);
+      if (ns_per_byte_ == 0 || ns_per_byte < min_ns_per_byte_) set_ns_per_byte(ns_per_byte);
     }
     block_ns_ = time_ns;
     block_bytes_ = block_packets_ = 0;
@@ -216,7 +216,7 @@ class MirrorQueue {
   // Times in a capture can be years apart. Assuming at least 8 kbit/s, slower than any link, bounds the results.
   void set_ns_per_byte(double measured) {
     const double ns_per_byte = std::min(measured, kSlowestNsPerByte);
-    least_ns_per_byte_ = ns_per_byte;
+    min_ns_per_byte_ = ns_per_byte;
     ns_per_byte_ = static_cast<uint64_t>(ns_per_byte * (uint64_t{1} << kFractionBits)) + 1;
     frame_ns_ = static_cast<int64_t>(((kFullFrameBytes + kFramingBytes) * ns_per_byte_) >> kFractionBits) + 1;
     slack_ns_ = frame_ns_ / 4 + 2 * port_.clock_error_ns;
@@ -238,7 +238,7 @@ class MirrorQueue {
   uint32_t block_packets_ = 0;
   uint64_t block_bytes_ = 0;
   int64_t block_ns_ = 0;
-  double least_ns_per_byte_ = 0;
+  double min_ns_per_byte_ = 0;
   MirrorPort port_;
 };
 

@@ -19,15 +19,15 @@ class SamplingShare {
     sequence_bytes_ += flow.sequence_bytes;
     seen_bytes_ += std::min(flow.seen_bytes, flow.sequence_bytes);
     if (flow.samples < kFewSamples) return;
-    least_ = std::min(least_, flow.sampling_share());
-    most_ = std::max(most_, flow.sampling_share());
+    min_ = std::min(min_, flow.sampling_share());
+    max_ = std::max(max_, flow.sampling_share());
   }
 
   SamplingShare& operator+=(const SamplingShare& other) {
     sequence_bytes_ += other.sequence_bytes_;
     seen_bytes_ += other.seen_bytes_;
-    least_ = std::min(least_, other.least_);
-    most_ = std::max(most_, other.most_);
+    min_ = std::min(min_, other.min_);
+    max_ = std::max(max_, other.max_);
     return *this;
   }
 
@@ -38,8 +38,8 @@ class SamplingShare {
   Bounded share() const {
     Bounded share;
     share.value = static_cast<double>(seen_bytes_) / static_cast<double>(sequence_bytes_);
-    share.low = std::min(least_, share.value) / kUnfairness;
-    share.high = std::min(1.0, std::max(most_, share.value) * kUnfairness);
+    share.low = std::min(min_, share.value) / kUnfairness;
+    share.high = std::min(1.0, std::max(max_, share.value) * kUnfairness);
     return share;
   }
 
@@ -49,8 +49,8 @@ class SamplingShare {
 
   uint64_t sequence_bytes_ = 0;
   uint64_t seen_bytes_ = 0;
-  double least_ = 1;  // minimum over flows with more than a few samples
-  double most_ = 0;
+  double min_ = 1;  // minimum over flows with more than a few samples
+  double max_ = 0;
 };
 
 }  // namespace tapline::rates

@@ -29,11 +29,11 @@ enum class Step : uint8_t {
 // The bytes that a sample adds to its flow.
 struct Progress {
   Step step = Step::kControl;
-  uint32_t seq = 0;                   // number of the first byte after SYN
-  uint32_t new_bytes = 0;             // advance of the sequence number, including the sample's payload
-  uint32_t hole_bytes = 0;            // the part of new_bytes before the sample
-  uint32_t missed_packets = 0;        // in the hole, estimated from the samples' payloads
-  uint32_t least_missed_packets = 0;  // in the hole, if all packets had the largest payload
+  uint32_t seq = 0;                 // number of the first byte after SYN
+  uint32_t new_bytes = 0;           // advance of the sequence number, including the sample's payload
+  uint32_t hole_bytes = 0;          // the part of new_bytes before the sample
+  uint32_t missed_packets = 0;      // in the hole, estimated from the samples' payloads
+  uint32_t min_missed_packets = 0;  // in the hole, if all packets had the largest payload
   uint32_t repeated_bytes = 0;
   int64_t previous_ns = 0;   // time of the flow's previous sample
   int64_t last_hole_ns = 0;  // time of the sample before the latest hole; 0: no hole
@@ -118,10 +118,10 @@ class SequenceTracker {
       last_ns_ = std::max(last_ns_, sample.time_ns);
       return;
     }
-    const double most = reachable(sample.time_ns, limits), distance = std::abs(static_cast<double>(ahead));
-    if (most >= kHalfOfNumbers && distance > kUsualWindow) {
+    const double max_ahead = reachable(sample.time_ns, limits), distance = std::abs(static_cast<double>(ahead));
+    if (max_ahead >= kHalfOfNumbers && distance > kUsualWindow) {
       start(sample, progress);  // the number of wrap-arounds is unknown
-    } else if (distance > (ahead > 0 ? most + kSlackBytes : kLargestWindow)) {
+    } else if (distance > (ahead > 0 ? max_ahead + kSlackBytes : kLargestWindow)) {
       ignore(sample, progress);
     } else if (ahead > 0) {
       advance(sample, static_cast<uint32_t>(ahead), progress);
@@ -182,12 +182,12 @@ class SequenceTracker {
 
   void count_missed(uint32_t hole, Progress* progress) const {
     const uint32_t mean = max_payload_ == 0 ? kUsualPayload : std::max(mean_payload(), 1u);
-    const uint32_t most = max_payload_ == 0 ? kJumboPayload : max_payload_;
-    progress->least_missed_packets = (hole + most - 1) / most;
-    const uint32_t by_mean = std::max((hole + mean / 2) / mean, progress->least_missed_packets);
+    const uint32_t max_ahead = max_payload_ == 0 ? kJumboPayload : max_payload_;
+    progress->min_missed_packets = (hole + max_ahead - 1) / max_ahead;
+    const uint32_t by_mean = std::max((hole + mean / 2) / mean, progress->min_missed_packets);
     // A queue bounded in bytes drops large packets rather than small ones, so the missing packets are larger than the
     // samples; a queue bounded in packets does not. This estimate lies between the two.
-    progress->missed_packets = (by_mean + 2 * progress->least_missed_packets + 1) / 3;
+    progress->missed_packets = (by_mean + 2 * progress->min_missed_packets + 1) / 3;
   }
 
   void repeat(const TcpSample& sample, uint32_t behind, Progress* progress) {

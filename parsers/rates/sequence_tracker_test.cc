@@ -54,7 +54,7 @@ TEST(SequenceTracker, CountsMissingBytes) {
   EXPECT_EQ(hole.hole_bytes, 4 * kPayload);
   EXPECT_EQ(hole.new_bytes, 5 * kPayload);
   EXPECT_EQ(hole.missed_packets, 4u);
-  EXPECT_EQ(hole.least_missed_packets, 4u);
+  EXPECT_EQ(hole.min_missed_packets, 4u);
   EXPECT_EQ(hole.previous_ns, kSecond + 20 * kUs);
   EXPECT_EQ(flow.coverage().sequence_bytes, 7 * kPayload);
   EXPECT_EQ(flow.coverage().wire_bytes().value, 7 * (kPayload + 66));
@@ -83,10 +83,10 @@ TEST(SequenceTracker, RetransmissionsAreNotProgress) {
   Tracked flow;
   for (uint32_t i = 0; i < 50; ++i) flow.add(1000 + i * kPayload);
   const uint64_t before = flow.coverage().sequence_bytes;
-  const Progress again = flow.add(1000 + 20 * kPayload);
-  EXPECT_EQ(again.step, Step::kRepeated);
-  EXPECT_EQ(again.repeated_bytes, kPayload);
-  EXPECT_EQ(again.new_bytes, 0u);
+  const Progress repeated = flow.add(1000 + 20 * kPayload);
+  EXPECT_EQ(repeated.step, Step::kRepeated);
+  EXPECT_EQ(repeated.repeated_bytes, kPayload);
+  EXPECT_EQ(repeated.new_bytes, 0u);
   EXPECT_EQ(flow.coverage().sequence_bytes, before);
   EXPECT_EQ(flow.coverage().repeated_bytes, kPayload);
   EXPECT_EQ(flow.add(1000 + 50 * kPayload).step, Step::kNext);
@@ -238,9 +238,9 @@ TEST(SequenceTracker, AgreesWithAModelOfAllSegments) {
     std::set<uint32_t> seen;
     uint32_t next = 0;
     for (int i = 0; i < 2000; ++i) {
-      const bool again = next > 0 && random() % 4 == 0;
+      const bool repeated = next > 0 && random() % 4 == 0;
       const uint32_t segment =
-          again ? next - 1 - random() % std::min(next, 20u) : next + random() % 6 / 4 * (random() % 5);
+          repeated ? next - 1 - random() % std::min(next, 20u) : next + random() % 6 / 4 * (random() % 5);
       const Progress progress = flow.add(start + segment * kPayload, kPayload, 100 * kUs);
       const bool is_new = seen.insert(segment).second;
       if (segment >= next) {
@@ -269,7 +269,7 @@ TEST(SequenceTracker, MissingPacketsHaveTheSizeOfTheSample) {
   // Before any payload was seen, standard and jumbo frames are the limits.
   unknown.add(1000, 0);
   const Progress hole = unknown.add(1000 + 10 * 8948, 0);
-  EXPECT_EQ(hole.least_missed_packets, 10u);
+  EXPECT_EQ(hole.min_missed_packets, 10u);
   EXPECT_GT(hole.missed_packets, 10u);
 }
 

@@ -11,9 +11,9 @@ namespace tapline::rates {
 // Bounds and figures as values of optional fields: absent if unknown or unbounded.
 
 inline Value bits_value(double bits_per_second) {
-  constexpr double kMost = 9e18;
+  constexpr double kMax = 9e18;
   if (!std::isfinite(bits_per_second)) return Value::absent(FieldType::kU64);
-  return Value::u64(static_cast<uint64_t>(std::min(std::round(bits_per_second), kMost)));
+  return Value::u64(static_cast<uint64_t>(std::min(std::round(bits_per_second), kMax)));
 }
 
 // Share of the link's speed, 0 if unknown.

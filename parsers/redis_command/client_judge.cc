@@ -33,8 +33,8 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
   seen.acked = segment.peer_offset;
   const int evidence = weigh(side, bytes, turn || first, turn ? kFull : 1);
   int& sum = turn ? strong_ : weak_;
-  const int most = turn ? kMostStrong : kMostWeak;
-  sum = std::clamp(sum + evidence, -most, most);
+  const int max = turn ? kMaxStrong : kMaxWeak;
+  sum = std::clamp(sum + evidence, -max, max);
   decide();
   return turn;
 }
@@ -53,9 +53,9 @@ int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weigh
   using Kind = Beginning::Kind;
   Beginning beginning = beginning_of(bytes);
   const bool known = beginning.kind == Kind::kCommand;
-  const std::string& asked = seen_[other_side(side)].command;
-  const bool answers = beginning.type == 0 || may_answer(beginning.type, asked);
-  seen_[side].asked |= known || beginning.kind == Kind::kArray;
+  const std::string& last_command = seen_[other_side(side)].command;
+  const bool answers = beginning.type == 0 || may_answer(beginning.type, last_command);
+  seen_[side].may_be_client |= known || beginning.kind == Kind::kArray;
   if (begins) seen_[side].command = known ? std::move(beginning.command) : std::string();
   switch (beginning.kind) {
     case Kind::kOther:
@@ -63,7 +63,7 @@ int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weigh
     case Kind::kCommand:
       return towards(side, answers ? weight : 2 * weight);
     case Kind::kArray:
-      return towards(side, asked.empty() ? -1 : answers ? -weight : weight);
+      return towards(side, last_command.empty() ? -1 : answers ? -weight : weight);
     case Kind::kAnswer:
       return answers ? towards(side, -weight) : 0;
   }
@@ -76,7 +76,7 @@ void ClientJudge::decide() {
   const Side client = lead > 0 ? 0 : 1;
   // If only one side is seen, stored commands in answers look like commands.
   const bool both = seen_[0].any && seen_[1].any;
-  if (seen_[client].asked && (both || guess_ == client)) client_ = client;
+  if (seen_[client].may_be_client && (both || guess_ == client)) client_ = client;
 }
 
 }  // namespace tapline::redis

@@ -28,12 +28,12 @@ class ClientJudge {
  private:
   static constexpr int kCertain = 3;
   static constexpr int kFull = 2;  // weight of the beginning of a turn
-  static constexpr int kMostWeak = kCertain - 1, kMostStrong = 4 * kCertain;
+  static constexpr int kMaxWeak = kCertain - 1, kMaxStrong = 4 * kCertain;
 
   struct Seen {
     bool any = false;
-    bool asked = false;        // it sent bytes that may be a command
-    bool acked_known = false;  // true if the latest segment's acknowledgement is known
+    bool may_be_client = false;  // it sent bytes that may be a command
+    bool acked_known = false;    // true if the latest segment's acknowledgement is known
     uint64_t acked = 0;
     std::string command = {};  // the command that began its turn
   };

@@ -43,7 +43,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
 
 ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
   if (client_ >= 0) return OrderedExchange::gap(side, bytes, segment, sink);
-  held_.keep_gap(side, bytes, segment);
+  pieces_.keep_gap(side, bytes, segment);
   return ExchangeVerdict::kFine;
 }
 
@@ -53,7 +53,7 @@ ExchangeVerdict Exchange::read(Side side, std::span<const uint8_t> bytes, const 
   if (side == client_ && segment.peer_offset_known) {
     const bool more = boundary_ > 0 && boundaries_[(boundary_ - 1) % boundaries_.size()] != segment.peer_offset;
     if (more || boundary_ == 0) boundaries_[boundary_++ % boundaries_.size()] = segment.peer_offset;
-    asks_anew_ = begins || more;
+    new_turn_ = begins || more;
   }
   return OrderedExchange::data(side, bytes, segment, sink);
 }
@@ -61,17 +61,17 @@ ExchangeVerdict Exchange::read(Side side, std::span<const uint8_t> bytes, const 
 ExchangeVerdict Exchange::judge(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
   const bool begins = judge_.see(side, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, segment);
   if (judge_.client() >= 0 && judge_.client() == client_) return read(side, bytes, segment, begins, sink);
-  held_.keep(side, bytes, segment, begins);
+  pieces_.keep(side, bytes, segment, begins);
   judged_bytes_ += bytes.size();
   if (judge_.client() < 0) return ExchangeVerdict::kFine;
-  if (client_ >= 0) begin_again();
+  if (client_ >= 0) restart();
   take_client(static_cast<Side>(judge_.client()));
   sink.on_client(static_cast<Side>(client_));
   return read_held(sink);
 }
 
 ExchangeVerdict Exchange::read_held(Sink& sink) {
-  for (const HeldPieces::Piece& piece : held_.take()) {
+  for (const HeldPieces::Piece& piece : pieces_.take()) {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(piece.bytes.data()), piece.bytes.size());
     const ExchangeVerdict verdict = piece.missing > 0 ? gap(piece.side, piece.missing, piece.segment, sink)
                                                       : read(piece.side, bytes, piece.segment, piece.begins, sink);
@@ -81,12 +81,12 @@ ExchangeVerdict Exchange::read_held(Sink& sink) {
 }
 
 // Client and server were confused: discards everything read so far.
-void Exchange::begin_again() {
+void Exchange::restart() {
   ClientJudge judge = std::move(judge_);
-  HeldPieces held = std::move(held_);
+  HeldPieces held = std::move(pieces_);
   recycle();
   judge_ = std::move(judge);
-  held_ = std::move(held);
+  pieces_ = std::move(held);
   for (const Side side : {Side{0}, Side{1}}) start_in_middle(side);
 }
 
@@ -106,7 +106,8 @@ uint64_t Exchange::settled_offset() const {
 }
 
 bool Exchange::is_boundary(uint64_t offset) const {
-  return std::find(boundaries_.begin(), boundaries_.end(), offset) != boundaries_.end() || pairing_.asked_at(offset);
+  return std::find(boundaries_.begin(), boundaries_.end(), offset) != boundaries_.end() ||
+         pairing_.has_request_at(offset);
 }
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
@@ -344,7 +345,7 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;
-    return asks_anew_ && (kind == Beginning::Kind::kCommand || kind == Beginning::Kind::kArray);
+    return new_turn_ && (kind == Beginning::Kind::kCommand || kind == Beginning::Kind::kArray);
   }
   int64_t count = 0;
   if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxResumedLineBytes).find('\n') + 1), &count)) return false;

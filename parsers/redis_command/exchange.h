@@ -58,7 +58,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   bool hopeless() const { return OrderedExchange::hopeless() || (client_ < 0 && judged_bytes_ > kMaxSeekBytes); }
-  size_t memory_bytes() const { return OrderedExchange::memory_bytes() + held_.memory_bytes(); }
+  size_t memory_bytes() const { return OrderedExchange::memory_bytes() + pieces_.memory_bytes(); }
   void recycle();
 
   // Called by UnitReader and OrderedExchange.
@@ -77,7 +77,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   ExchangeVerdict read(Side side, std::span<const uint8_t> bytes, const Segment& segment, bool begins, Sink& sink);
   ExchangeVerdict judge(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict read_held(Sink& sink);
-  void begin_again();
+  void restart();
   Unit request_unit(Side side, std::string_view bytes, const Segment& first);
   Unit inline_command(Side side, std::string_view line, const Segment& first);
   Unit element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin);
@@ -94,7 +94,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
 
   bool judging_ = true;  // the handshake did not identify the client
   ClientJudge judge_;
-  HeldPieces held_;
+  HeldPieces pieces_;
   uint64_t judged_bytes_ = 0;
   bool silent_ = false;  // CLIENT REPLY OFF
   bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
@@ -118,7 +118,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   // at each.
   std::array<uint64_t, 16> boundaries_ = {};
   size_t boundary_ = 0;
-  bool asks_anew_ = false;  // the client's current segment is the first since it received data
+  bool new_turn_ = false;  // the client's current segment is the first since it received data
 };
 
 }  // namespace tapline::redis

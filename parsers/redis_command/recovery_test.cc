@@ -77,13 +77,13 @@ std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>&
 constexpr size_t kHandshake = 3;
 
 // A value is never reported as a key, and the client never as the server.
-void expect_nothing_stored(const Harness& run, const std::string& what) {
+void expect_nothing_stored(const Harness& run, const std::string& context) {
   for (const Tuple& tuple : run.tuples()) {
-    EXPECT_TRUE(tuple["key"] == "-" || tuple["key"].starts_with("key:")) << what << ": " << tuple["key"];
+    EXPECT_TRUE(tuple["key"] == "-" || tuple["key"].starts_with("key:")) << context << ": " << tuple["key"];
   }
 }
 
-size_t pairs_told(const Harness& run) {
+size_t reported_pairs(const Harness& run) {
   return static_cast<size_t>(std::count_if(run.tuples().begin(), run.tuples().end(),
                                            [](const Tuple& tuple) { return tuple["partial"].empty(); }));
 }
@@ -95,10 +95,10 @@ TEST(RedisCommand, ArraysAreAnswersWhereverTheCaptureStarts) {
     for (size_t begin = kHandshake; begin < frames.size() - 5; ++begin) {
       Harness run({"redis_command"});
       run.all({frames.begin() + static_cast<ptrdiff_t>(begin), frames.end()});
-      const std::string what = "from " + std::to_string(begin);
-      expect_nothing_stored(run, what);
+      const std::string context = "from " + std::to_string(begin);
+      expect_nothing_stored(run, context);
       const size_t exchanges = (frames.size() - 1 - begin) / 2;
-      EXPECT_GE(pairs_told(run), exchanges - 2) << what;
+      EXPECT_GE(reported_pairs(run), exchanges - 2) << context;
     }
   }
 }
@@ -110,17 +110,17 @@ TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
     for (const bool low_client : {false, true}) {
       const std::vector<Frame> frames = arrays_of(8, low_client, {kind});
       for (size_t begin = kHandshake; begin < kHandshake + 4; ++begin) {
-        const std::vector<Frame> heard(frames.begin() + static_cast<ptrdiff_t>(begin), frames.end());
+        const std::vector<Frame> captured(frames.begin() + static_cast<ptrdiff_t>(begin), frames.end());
         for (const bool by_query : {false, true}) {
           const ToSide to_side = (begin - kHandshake) % 2 == 0 ? ToSide::kDestination : ToSide::kSource;
           Harness run({"redis_command"});
-          run.feed(heard, 1, 32, by_query ? to_side : ToSide::kUnknown);
+          run.feed(captured, 1, 32, by_query ? to_side : ToSide::kUnknown);
           run.engine().end();
-          const std::string what = "kind " + std::to_string(kind) + " from " + std::to_string(begin);
-          expect_nothing_stored(run, what);
+          const std::string context = "kind " + std::to_string(kind) + " from " + std::to_string(begin);
+          expect_nothing_stored(run, context);
           const bool undecidable = kind == 5 || kind == 8;
           if (by_query || !undecidable) {
-            EXPECT_GE(pairs_told(run), (frames.size() - 1 - begin) / 2 - 2) << what << by_query;
+            EXPECT_GE(reported_pairs(run), (frames.size() - 1 - begin) / 2 - 2) << context << by_query;
           }
         }
       }
@@ -150,7 +150,7 @@ TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
       Harness run({"redis_command"});
       run.all({frames.begin() + static_cast<ptrdiff_t>(begin), frames.end()});
       expect_nothing_stored(run, "from " + std::to_string(begin));
-      EXPECT_GE(pairs_told(run), 5u) << begin;
+      EXPECT_GE(reported_pairs(run), 5u) << begin;
     }
   }
 }
@@ -173,7 +173,7 @@ struct Score {
 };
 
 // The answer to the command of key NUMBER has NUMBER modulo 50 bytes.
-void say_gets(Conversation& conversation, int first, int count) {
+void send_gets(Conversation& conversation, int first, int count) {
   for (int number = first; number < first + count; ++number) {
     conversation.client(array({"GET", key(number)}));
     if (number % 3 == 0) conversation.server_ack();
@@ -200,7 +200,7 @@ TEST(RedisCommand, LateSegmentsShiftNoPairs) {
   constexpr int kCount = 150;
   Conversation conversation({.server_port = 6379});
   conversation.handshake();
-  say_gets(conversation, 0, kCount);
+  send_gets(conversation, 0, kCount);
   const std::vector<Frame> frames = conversation.close().frames();
   for (const uint32_t places : {10u, 20u}) {
     size_t right = 0;
@@ -218,14 +218,14 @@ TEST(RedisCommand, PairsAgainAfterAnyStart) {
   for (uint32_t seed = 0; seed < 4 * kSeeds; ++seed) {
     Conversation conversation({.server_port = 6379});
     if (seed % 2 == 0) conversation.handshake();
-    say_gets(conversation, 0, kDamaged);
+    send_gets(conversation, 0, kDamaged);
     const auto damaged = static_cast<ptrdiff_t>(conversation.frames().size());
-    say_gets(conversation, kDamaged, kClean + kMore);
+    send_gets(conversation, kDamaged, kClean + kMore);
     const std::vector<Frame> frames = conversation.client_ack().close().frames();
-    std::vector<Frame> heard = disordered({frames.begin(), frames.begin() + damaged},
-                                          {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
-    heard.insert(heard.end(), frames.begin() + damaged, frames.end());
-    const Score score = score_of(heard);
+    std::vector<Frame> captured = disordered({frames.begin(), frames.begin() + damaged},
+                                             {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
+    captured.insert(captured.end(), frames.begin() + damaged, frames.end());
+    const Score score = score_of(captured);
     EXPECT_EQ(score.wrong, 0u) << seed;
     for (int number = kDamaged + kClean; number < kDamaged + kClean + kMore; ++number) {
       EXPECT_TRUE(score.right.contains(key(number))) << number << ", seed " << seed;

@@ -13,12 +13,13 @@ class RedisCommand final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override {
-    const bool asked = request != nullptr, answered = response != nullptr;
-    const bool never_answered = asked && request->unanswered;
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override {
+    const bool has_request = request != nullptr, answered = response != nullptr;
+    const bool never_answered = has_request && request->unanswered;
     if (never_answered) seen = Seen::kBoth;
-    out.emit(header, {text_if(asked, asked ? request->name() : ""), text_if(asked, asked ? request->key() : ""),
+    out.emit(header, {text_if(has_request, has_request ? request->name() : ""),
+                      text_if(has_request, has_request ? request->key() : ""),
                       text_if(answered || never_answered, never_answered ? "unanswered" : status_of(response)),
                       text_if(answered, answered && response->is_error() ? response->status() : ""),
                       time_to_first_byte(request, response), time_to_last_byte(request, response), bytes_of(request),

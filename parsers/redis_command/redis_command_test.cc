@@ -13,9 +13,9 @@ using testing::Frame;
 using testing::Harness;
 using testing::Lines;
 
-const std::vector<std::string> kWhat = {"command", "key", "status", "error", "partial"};
+const std::vector<std::string> kFields = {"command", "key", "status", "error", "partial"};
 
-Lines parse(const std::vector<Frame>& frames) { return Harness({"redis_command"}).all(frames).lines(kWhat); }
+Lines parse(const std::vector<Frame>& frames) { return Harness({"redis_command"}).all(frames).lines(kFields); }
 
 std::vector<Frame> one_connection(std::string_view commands, std::string_view answers) {
   return Conversation().handshake().client(commands).server(answers).client_ack().close().frames();
@@ -169,7 +169,7 @@ TEST(RedisCommand, JoinsInMidStream) {
 }
 
 // Each command's answer has a unique length, so a wrong pair shows.
-std::vector<Frame> told_apart(int batch) {
+std::vector<Frame> self_identifying(int batch) {
   Conversation conversation;
   conversation.handshake();
   for (int i = 20; i < 32; i += batch) {
@@ -185,7 +185,7 @@ std::vector<Frame> told_apart(int batch) {
 
 TEST(RedisCommand, NeverPairsWrongIfFramesAreLost) {
   for (const int batch : {1, 3}) {
-    const std::vector<Frame> frames = told_apart(batch);
+    const std::vector<Frame> frames = self_identifying(batch);
     for (size_t first = 0; first < frames.size(); ++first) {
       for (size_t second = first; second < frames.size(); ++second) {
         std::vector<Frame> left;

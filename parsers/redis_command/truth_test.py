@@ -141,9 +141,9 @@ def unanswered(commands):
     return result
 
 
-def expected(asked, answered):
+def expected(requests, answered):
     """Returns the tuples of one connection: (command, key, status, error, first byte, last byte, bytes, bytes, partial)."""
-    commands = list(commands_of(asked.data))
+    commands = list(commands_of(requests.data))
     quiet = unanswered(commands)
     answers, confirmations = iter([a for a in answers_of(answered.data) if not is_message(a.value)]), 0
     result = []
@@ -162,7 +162,7 @@ def expected(asked, answered):
             continue
         if is_confirmation(answer.value):
             confirmations = max(len(command.words) - 2, 0)
-        asked_ns = asked.time_ns(command.begin)
+        asked_ns = requests.time_ns(command.begin)
         result.append((*about, *state_of(answer.value), max(answered.time_ns(answer.begin) - asked_ns, 0),
                        max(answered.time_ns(answer.end - 1) - asked_ns, 0), size, answer.end - answer.begin, ""))
         if about[0] == "MONITOR":
@@ -170,7 +170,7 @@ def expected(asked, answered):
     return result
 
 
-def told(tuples):
+def reported(tuples):
     return [(t["command"], t["key"], t["status"], t["error"], t["first_byte_ns"], t["response_time_ns"], t["request_bytes"],
              t["response_bytes"], t["partial"]) for t in tuples]
 
@@ -183,8 +183,8 @@ def check_tshark(name, connections, records, faults):
         if server in PORTS:
             theirs[client].update(record["items"])
             cut |= {client} if len(record["items"]) >= 20 else set()
-    for (client, _, _), (asked, _) in connections.items():
-        for command in commands_of(asked.data):
+    for (client, _, _), (requests, _) in connections.items():
+        for command in commands_of(requests.data):
             if not command.inline:
                 ours[f"{client[0]}:{client[1]}"].update(w.decode(errors="replace") for w in command.words)
     words = 0
@@ -197,8 +197,8 @@ def check_tshark(name, connections, records, faults):
 
 def compare(name, capture, records, monitor, found, faults):
     connections = streams.connections(capture, PORTS)
-    truth = [each for asked, answered in connections.values() for each in expected(asked, answered)]
-    found += differences.rows_of(name, truth, told(oracle.tuples(monitor, "redis_command", capture)))
+    truth = [each for requests, answered in connections.values() for each in expected(requests, answered)]
+    found += differences.rows_of(name, truth, reported(oracle.tuples(monitor, "redis_command", capture)))
     return len(truth), check_tshark(name, connections, records, faults)
 
 

@@ -38,7 +38,7 @@ class SocksRequest final : public StreamParser {
     handshake.step = step;
     if (message.kind == socks::Message::Kind::kRequest) note(message, &handshake);
     if (message.kind != socks::Message::Kind::kReply) return StreamVerdict::kContinue;
-    tell(connection, connection.queries, name_of_reply(message), segment.time_ns, Seen::kBoth, out);
+    emit(connection, connection.queries, name_of_reply(message), segment.time_ns, Seen::kBoth, out);
     return finish(connection);
   }
 
@@ -50,7 +50,7 @@ class SocksRequest final : public StreamParser {
     give_up(connection, silent ? Seen::kUnanswered : Seen::kRequest, out);
   }
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
-    if (knows(connection)) tell(connection, queries, "", 0, Seen::kRequest, out);
+    if (knows(connection)) emit(connection, queries, "", 0, Seen::kRequest, out);
   }
   void on_release(Connection& connection) override { forget(connection); }
 
@@ -84,7 +84,7 @@ class SocksRequest final : public StreamParser {
   }
 
   StreamVerdict give_up(Connection& connection, Seen seen, Emitter& out) {
-    if (knows(connection)) tell(connection, connection.queries, "", 0, seen, out);
+    if (knows(connection)) emit(connection, connection.queries, "", 0, seen, out);
     return finish(connection);
   }
 
@@ -93,7 +93,7 @@ class SocksRequest final : public StreamParser {
     return StreamVerdict::kGiveUp;
   }
 
-  void tell(const Connection& connection, uint64_t queries, std::string_view status, int64_t reply_ns, Seen seen,
+  void emit(const Connection& connection, uint64_t queries, std::string_view status, int64_t reply_ns, Seen seen,
             Emitter& out) {
     const Handshake& handshake = handshakes_.at(connection.index);
     if (handshake.version == 0) return;

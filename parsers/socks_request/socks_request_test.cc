@@ -27,32 +27,33 @@ Conversation talk(const Lines& messages) {
   return conversation;
 }
 
-Lines asked(const Lines& messages) {
+Lines parsed(const Lines& messages) {
   return Harness({"socks_request"}).all(talk(messages).close().frames()).lines(kAll);
 }
 
 TEST(SocksRequest, EveryVersion) {
-  EXPECT_EQ(asked({"\5\1\0"s, "\5\0"s, kName5, kGranted5, kGet, kOk}), Lines{"5 connect www.test 80 granted 3000000 "});
+  EXPECT_EQ(parsed({"\5\1\0"s, "\5\0"s, kName5, kGranted5, kGet, kOk}),
+            Lines{"5 connect www.test 80 granted 3000000 "});
   EXPECT_EQ(
-      asked({"\5\2\0\2"s, "\5\2"s, "\1\1u\2pw"s, "\1\0"s, "\5\1\0\1\x0a\0\0\1\x01\xbb"s, "\5\5\0\1\0\0\0\0\0\0"s}),
+      parsed({"\5\2\0\2"s, "\5\2"s, "\1\1u\2pw"s, "\1\0"s, "\5\1\0\1\x0a\0\0\1\x01\xbb"s, "\5\5\0\1\0\0\0\0\0\0"s}),
       Lines{"5 connect 10.0.0.1 443 refused 5000000 "});
-  EXPECT_EQ(asked({"\5\1\0"s, "\5\0"s, "\5\3\0\4\x20\x01\x0d\xb8"s + std::string(11, '\0') + "\1\0\x35"s, kGranted5}),
+  EXPECT_EQ(parsed({"\5\1\0"s, "\5\0"s, "\5\3\0\4\x20\x01\x0d\xb8"s + std::string(11, '\0') + "\1\0\x35"s, kGranted5}),
             Lines{"5 udp-associate 2001:db8::1 53 granted 3000000 "});
-  EXPECT_EQ(asked({"\4\1\0\x50\x0a\0\0\1user\0"s, "\0\x5a\0\0\0\0\0\0"s}),
+  EXPECT_EQ(parsed({"\4\1\0\x50\x0a\0\0\1user\0"s, "\0\x5a\0\0\0\0\0\0"s}),
             Lines{"4 connect 10.0.0.1 80 granted 1000000 "});
-  EXPECT_EQ(asked({"\4\1\0\x50\0\0\0\1\0www.test\0"s, "\0\x5b\0\0\0\0\0\0"s}),
+  EXPECT_EQ(parsed({"\4\1\0\x50\0\0\0\1\0www.test\0"s, "\0\x5b\0\0\0\0\0\0"s}),
             Lines{"4 connect www.test 80 rejected 1000000 "});
 }
 
 TEST(SocksRequest, WithoutAReply) {
-  EXPECT_EQ(asked({"\5\1\0"s, "\5\0"s, kName5}), Lines{"5 connect www.test 80 - - request"});
-  EXPECT_EQ(asked({"\5\1\0"s, "\5\xff"s}), Lines{});
+  EXPECT_EQ(parsed({"\5\1\0"s, "\5\0"s, kName5}), Lines{"5 connect www.test 80 - - request"});
+  EXPECT_EQ(parsed({"\5\1\0"s, "\5\xff"s}), Lines{});
 }
 
 TEST(SocksRequest, IgnoresOtherStreams) {
-  EXPECT_EQ(asked({kGet, kOk}), Lines{});
-  EXPECT_EQ(asked({"\5\1\0\1"s, "\5\0"s, kName5, kGranted5}), Lines{}) << "no greeting: one byte too many";
-  EXPECT_EQ(asked({std::string(500, '\4'), std::string(500, '\5')}), Lines{});
+  EXPECT_EQ(parsed({kGet, kOk}), Lines{});
+  EXPECT_EQ(parsed({"\5\1\0\1"s, "\5\0"s, kName5, kGranted5}), Lines{}) << "no greeting: one byte too many";
+  EXPECT_EQ(parsed({std::string(500, '\4'), std::string(500, '\5')}), Lines{});
 }
 
 // Every parser sees the traffic through the proxy, including data in the segment of the last reply.

@@ -46,17 +46,17 @@ class TcpConnTime final : public Parser {
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {
       if (packet.tcp_events != 0) [[unlikely]]
-        tell(packet, out);
+        emit_setup(packet, out);
     }
   }
 
   void on_interval(int64_t end_ns, Emitter& out) override {
     // Iterates backwards, since the last element replaces one that is removed.
-    for (size_t i = held_.size(); i-- > 0;) {
-      Connection& connection = *held_[i];
+    for (size_t i = waiting_.size(); i-- > 0;) {
+      Connection& connection = *waiting_[i];
       State& state = state_of<State>(connection);
       if (end_ns - state.rst_ns < kPatienceNs) continue;
-      tell_rst(connection, state.queries, out);
+      emit_rst(connection, state.queries, out);
       let_go(state);
     }
   }
@@ -64,10 +64,10 @@ class TcpConnTime final : public Parser {
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
     State& state = state_of<State>(connection);
     if (state.position != 0) {
-      tell_rst(connection, state.queries & queries, out);
+      emit_rst(connection, state.queries & queries, out);
       state.queries &= ~queries;
     } else if (!connection.ended()) {
-      emit(connection, queries, "timeout", outcome_when_given_up(connection.tcp_state), connection.last_seen_ns, out);
+      emit(connection, queries, "timeout", outcome_on_timeout(connection.tcp_state), connection.last_seen_ns, out);
     }
   }
 
@@ -83,12 +83,12 @@ class TcpConnTime final : public Parser {
     uint32_t position;  // in held_, from 1; 0 = no RST is delayed
   };
 
-  void tell(const Packet& packet, Emitter& out) {
+  void emit_setup(const Packet& packet, Emitter& out) {
     const uint8_t events = packet.tcp_events;
     if ((events & tcp_event::kStrayRst) != 0) return emit(packet, "stray-rst", "", out);
     if ((events & tcp_event::kSyn) != 0) emit(packet, "syn", "", out);
     if ((events & tcp_event::kSynAckConflict) != 0) emit(packet, "syn-ack-conflict", "", out);
-    if ((events & tcp_event::kRstIgnored) != 0) tell_ignored(packet, out);
+    if ((events & tcp_event::kRstIgnored) != 0) emit_ignored_rst(packet, out);
     if ((events & tcp_event::kEstablished) != 0) emit(packet, "established", "", out);
     if ((events & tcp_event::kClosed) != 0) emit(packet, "fin", "closed", out);
     if ((events & tcp_event::kReset) != 0) hold(packet);
@@ -96,25 +96,25 @@ class TcpConnTime final : public Parser {
 
   void hold(const Packet& packet) {
     State& state = state_of<State>(*packet.connection);
-    held_.push_back(packet.connection);
-    state = {packet.time_ns, packet.queries, static_cast<uint32_t>(held_.size())};
+    waiting_.push_back(packet.connection);
+    state = {packet.time_ns, packet.queries, static_cast<uint32_t>(waiting_.size())};
   }
 
   void let_go(State& state) {
     if (state.position == 0) return;
-    held_[state.position - 1] = held_.back();
-    state_of<State>(*held_.back()).position = state.position;
-    held_.pop_back();
+    waiting_[state.position - 1] = waiting_.back();
+    state_of<State>(*waiting_.back()).position = state.position;
+    waiting_.pop_back();
     state.position = 0;
   }
 
-  void tell_rst(const Connection& connection, uint64_t queries, Emitter& out) {
+  void emit_rst(const Connection& connection, uint64_t queries, Emitter& out) {
     const bool refused = connection.tcp_state == TcpState::kRefused;
     emit(connection, queries, "rst", refused ? "refused" : "reset", state_of<State>(connection).rst_ns, out);
   }
 
   // This packet is the RST, or the one that shows that an earlier RST was ignored.
-  void tell_ignored(const Packet& packet, Emitter& out) {
+  void emit_ignored_rst(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
     const int64_t rst_ns = state.position != 0 ? state.rst_ns : packet.time_ns;
     let_go(state);
@@ -137,12 +137,12 @@ class TcpConnTime final : public Parser {
     out.emit(header, {Value::string(event), Value::string(outcome), Value::i64(header.time_ns - event_ns)});
   }
 
-  static std::string_view outcome_when_given_up(TcpState state) {
+  static std::string_view outcome_on_timeout(TcpState state) {
     if (state == TcpState::kSynSent) return "unanswered";
     return state == TcpState::kHalfClosed ? "half-closed" : "open";
   }
 
-  std::vector<Connection*> held_;  // connections whose RST is delayed
+  std::vector<Connection*> waiting_;  // connections whose RST is delayed
 };
 
 }  // namespace

@@ -174,7 +174,7 @@ TEST(TcpConnTime, UnansweredSynsAreOneConnection) {
   EXPECT_EQ(events(frames), (Lines{"syn  0", "timeout unanswered 0"}));
 }
 
-TEST(TcpConnTime, GivenUpAtTheEndOfTheCapture) {
+TEST(TcpConnTime, ReportsPendingHandshakesAtTheEndOfTheCapture) {
   Conversation half;
   half.handshake().client_fin();
   Conversation::Options options;

@@ -23,29 +23,29 @@ class TcpFlowKey final : public Parser {
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {
-      if (packet.connection != nullptr) tell(packet, out);
+      if (packet.connection != nullptr) emit(packet, out);
     }
   }
 
   void on_end(Connection& connection, uint64_t queries, Emitter&) override {
-    state_of<State>(connection).told &= ~queries;
+    state_of<State>(connection).reported &= ~queries;
   }
 
  private:
   struct State {
     int64_t next_interval_ns;  // start of the interval in which the flow is next reported
-    uint64_t told;             // queries that were given the flow in this interval
+    uint64_t reported;         // queries that were given the flow in this interval
   };
 
-  void tell(const Packet& packet, Emitter& out) {
+  void emit(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
-    if (state.told == 0 || packet.time_ns >= state.next_interval_ns) {
+    if (state.reported == 0 || packet.time_ns >= state.next_interval_ns) {
       state.next_interval_ns = (packet.time_ns / kNsPerSecond + 1) * kNsPerSecond;
-      state.told = 0;
+      state.reported = 0;
     }
-    const uint64_t untold = packet.queries & ~state.told;
+    const uint64_t untold = packet.queries & ~state.reported;
     if (untold == 0) return;
-    state.told |= untold;
+    state.reported |= untold;
     TupleHeader header = out.header_of(packet);
     header.queries = untold;
     out.emit(header, {});

@@ -28,7 +28,7 @@ TEST(TcpFlowKey, FlowsOfTwoVlansAreSeparate) {
   EXPECT_EQ(Harness({"tcp_flow_key"}).all(frames).tuples().size(), 2u);
 }
 
-TEST(TcpFlowKey, ALaterQueryGetsTheFlowToo) {
+TEST(TcpFlowKey, ReportsTheFlowToALaterQuery) {
   const std::vector<testing::Frame> frames = Conversation().handshake().frames();
   Harness harness({"tcp_flow_key"});
   harness.feed({frames[0]}, 0b01);

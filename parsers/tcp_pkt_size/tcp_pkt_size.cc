@@ -43,7 +43,7 @@ class TcpPktSize final : public Parser {
   void on_interval(int64_t /*end_ns*/, Emitter& out) override {
     for (Connection* connection : active_) {
       State& state = state_of<State>(*connection);
-      tell(*connection, state.queries, out);
+      emit(*connection, state.queries, out);
       state.position = 0;
     }
     active_.clear();
@@ -51,7 +51,7 @@ class TcpPktSize final : public Parser {
 
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
     State& state = state_of<State>(connection);
-    tell(connection, state.queries & queries, out);
+    emit(connection, state.queries & queries, out);
     state.queries &= ~queries;
   }
 
@@ -91,14 +91,14 @@ class TcpPktSize final : public Parser {
     } else if (state.queries != packet.queries) {
       // Queries were added or removed within the second: each receives just the packets that it selected.
       out.header_of(packet);  // moves the clock
-      tell(*packet.connection, state.queries, out);
+      emit(*packet.connection, state.queries, out);
       restart(state, packet);
     }
     ++state.packets;
     state.bytes += packet.wire_bytes;
   }
 
-  void tell(const Connection& connection, uint64_t queries, Emitter& out) {
+  void emit(const Connection& connection, uint64_t queries, Emitter& out) {
     const State& state = state_of<State>(connection);
     if (queries == 0 || state.position == 0) return;
     const uint64_t packets = state.packets + (connection.more_packets - state.more_packets_before);

@@ -11,8 +11,8 @@ namespace {
 constexpr size_t kFileHeaderBytes = 24, kRecordHeaderBytes = 16;
 constexpr uint32_t kMicroseconds = 0xa1b2c3d4, kNanoseconds = 0xa1b23c4d;
 
-[[noreturn]] void fail(const std::string& path, const char* what) {
-  std::fprintf(stderr, "%s: %s\n", path.c_str(), what);
+[[noreturn]] void fail(const std::string& path, const char* reason) {
+  std::fprintf(stderr, "%s: %s\n", path.c_str(), reason);
   std::abort();
 }
 

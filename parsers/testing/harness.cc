@@ -85,7 +85,7 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   size_t decoded = 0;
   for (size_t i = 0; i < frames.size(); ++i) {
     Packet packet;
-    if (whole_packet(frames[i], hasher, &packet)) {
+    if (full_packet(frames[i], hasher, &packet)) {
       packet.queries = queries;
       packet.to_side = to_side;
       packets.push_back(packet);
@@ -101,7 +101,7 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
 }
 
 // Returns false if the frame can't be decoded, or is a fragment whose datagram is incomplete.
-bool Harness::whole_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet) {
+bool Harness::full_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet) {
   const DecodeOutcome outcome = decode(frame.raw(), hasher, packet);
   if (outcome != DecodeOutcome::kFragment) return outcome == DecodeOutcome::kOk;
   if (fragments_ == nullptr) fragments_ = std::make_unique<FragmentTable>(FragmentOptions{}, kTestKey);

@@ -69,7 +69,7 @@ class Harness {
   uint64_t lost(LossReason reason) const;
 
  private:
-  bool whole_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet);
+  bool full_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet);
 
   Collector collector_;
   Engine engine_;

@@ -120,7 +120,7 @@ class Row {
     for (int i = 0; i < kBurstsPerRun; ++i) burst();
     cycles_.push_back(static_cast<double>(__rdtsc() - start) / (kBurstsPerRun * kBurst));
   }
-  double least() const { return *std::min_element(cycles_.begin(), cycles_.end()); }
+  double min() const { return *std::min_element(cycles_.begin(), cycles_.end()); }
   double median() {
     std::sort(cycles_.begin(), cycles_.end());
     return cycles_[cycles_.size() / 2];
@@ -160,10 +160,10 @@ void measure(uint32_t flows, uint32_t wire_bytes, const std::string& only) {
   for (int i = 0; i < kRuns; ++i) {
     for (auto& row : rows) row->run();
   }
-  const double pass = rows[0]->least();
+  const double pass = rows[0]->min();
   for (auto& row : rows) {
-    std::printf("| %u flows, %u B, %s | %.0f | %.0f | %.1f |\n", flows, wire_bytes, row->name().c_str(), row->least(),
-                row->median(), row->least() / pass);
+    std::printf("| %u flows, %u B, %s | %.0f | %.0f | %.1f |\n", flows, wire_bytes, row->name().c_str(), row->min(),
+                row->median(), row->min() / pass);
   }
 }
 

@@ -131,7 +131,7 @@ class Stream:
 
 def connections(capture, server_ports):
     """Returns {(client, server): (the client's stream, the server's)}, by the servers' ports; a SYN starts a new connection."""
-    result, current, again = {}, {}, collections.Counter()
+    result, current, repeated_bytes = {}, {}, collections.Counter()
     for segment in segments(capture):
         asks = segment.destination[1] in server_ports
         ends = (segment.source, segment.destination) if asks else (segment.destination, segment.source)
@@ -139,8 +139,8 @@ def connections(capture, server_ports):
             continue
         fresh = segment.flags & SYN and asks and ends in current and current[ends][0].data
         if ends not in current or fresh:
-            again[ends] += fresh
+            repeated_bytes[ends] += fresh
             current[ends] = (Stream(), Stream())
-            result[(*ends, again[ends])] = current[ends]
+            result[(*ends, repeated_bytes[ends])] = current[ends]
         current[ends][0 if asks else 1].add(segment)
     return result

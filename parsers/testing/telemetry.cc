@@ -11,16 +11,16 @@ void put(Bytes* to, uint64_t value, int bytes) {
 
 Bytes metadata(const Hop& hop, uint16_t instructions) {
   Bytes bytes;
-  const auto asked = [instructions](int bit) { return (instructions >> (15 - bit) & 1) != 0; };
-  if (asked(0)) put(&bytes, hop.switch_id, 4);
-  if (asked(1)) put(&bytes, uint32_t{hop.ingress_port} << 16 | hop.egress_port, 4);
-  if (asked(2)) put(&bytes, hop.latency_ns, 4);
-  if (asked(3)) put(&bytes, uint32_t{hop.queue_id} << 24 | hop.queue_depth, 4);
-  if (asked(4)) put(&bytes, hop.time_ns - hop.latency_ns, 8);
-  if (asked(5)) put(&bytes, hop.time_ns, 8);
-  if (asked(6)) put(&bytes, 0, 8);
+  const auto has_field = [instructions](int bit) { return (instructions >> (15 - bit) & 1) != 0; };
+  if (has_field(0)) put(&bytes, hop.switch_id, 4);
+  if (has_field(1)) put(&bytes, uint32_t{hop.ingress_port} << 16 | hop.egress_port, 4);
+  if (has_field(2)) put(&bytes, hop.latency_ns, 4);
+  if (has_field(3)) put(&bytes, uint32_t{hop.queue_id} << 24 | hop.queue_depth, 4);
+  if (has_field(4)) put(&bytes, hop.time_ns - hop.latency_ns, 8);
+  if (has_field(5)) put(&bytes, hop.time_ns, 8);
+  if (has_field(6)) put(&bytes, 0, 8);
   for (int bit = 7; bit < 16; ++bit) {
-    if (asked(bit)) put(&bytes, 0xffffffff, 4);
+    if (has_field(bit)) put(&bytes, 0xffffffff, 4);
   }
   return bytes;
 }
@@ -40,8 +40,8 @@ Bytes telemetry(const IntSpec& spec, uint16_t next) {
   put(&bytes, spec.instructions, 2);
   put(&bytes, 0, 6);
   for (auto hop = spec.hops.rbegin(); hop != spec.hops.rend(); ++hop) {
-    const Bytes told = metadata(*hop, spec.instructions);
-    bytes.insert(bytes.end(), told.begin(), told.end());
+    const Bytes hop_metadata = metadata(*hop, spec.instructions);
+    bytes.insert(bytes.end(), hop_metadata.begin(), hop_metadata.end());
   }
   return bytes;
 }

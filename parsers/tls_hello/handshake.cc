@@ -10,7 +10,7 @@ constexpr uint8_t kFatal = 2;
 // of the real type, and the tag. An empty Certificate and the end of early data are also shorter than a Finished, and
 // come before it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
-constexpr uint32_t kLeastFinishedBytes = 4 + 32 + 1 + 8;
+constexpr uint32_t kMinFinishedBytes = 4 + 32 + 1 + 8;
 // If one side has sent this many bytes since the other one's were due, those count as not captured.
 constexpr uint64_t kPatienceBytes = 64 << 10;
 
@@ -41,7 +41,7 @@ bool Handshake::is_answer(Side side, const Segment& segment) const {
 
 void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   reached_[side] = segment.offset + bytes;
-  if (segment.peer_offset_known) heard_[side] = std::max(heard_[side], segment.peer_offset);
+  if (segment.peer_offset_known) acknowledged_[side] = std::max(acknowledged_[side], segment.peer_offset);
 }
 
 // True if this side, whose hello was seen, had received more of the other's stream than was captured: the other's hello
@@ -49,7 +49,7 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
 bool Handshake::is_hello_late(Side side) const {
   const bool seen = side == client_ ? client_seen_ : server_seen_;
   const bool other_seen = side == client_ ? server_seen_ : client_seen_;
-  return seen && !other_seen && heard_[side] > reached_[other_side(side)];
+  return seen && !other_seen && acknowledged_[side] > reached_[other_side(side)];
 }
 
 void Handshake::end(Side side) {
@@ -126,7 +126,7 @@ void Handshake::on_protected(Side side, ContentType type, uint32_t bytes, const 
     const bool after_server = !segment.peer_offset_known || segment.peer_offset > server_hello_offset_;
     if (side != client_ || type != ContentType::kApplicationData || !after_server) return;
     if (bytes <= kAlertBytes) return settle(Outcome::kAlert);
-    if (bytes < kLeastFinishedBytes) return;
+    if (bytes < kMinFinishedBytes) return;
   } else if (finished_ != 3) {
     return;
   }
@@ -163,7 +163,7 @@ void Handshake::recycle() {
   client_seen_ = server_seen_ = is_13_ = hello_too_long_ = refused_ = false;
   client_ = 0;
   finished_ = alert_ = 0;
-  for (Side side : {0, 1}) reached_[side] = heard_[side] = 0;
+  for (Side side : {0, 1}) reached_[side] = acknowledged_[side] = 0;
   offered_version_ = version_ = cipher_suite_ = 0;
   for (std::string* text : {&server_name_, &offered_protocols_, &ja4_text_, &protocol_}) text->clear();
 }

@@ -61,7 +61,7 @@ class Handshake final : private RecordHandler {
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
   // True if the client acknowledged bytes of the server that were not captured.
-  bool lacks_answer() const { return heard_[client_] > reached_[other_side(client_)]; }
+  bool lacks_answer() const { return acknowledged_[client_] > reached_[other_side(client_)]; }
   int64_t client_hello_ns() const { return client_hello_ns_; }
   uint8_t alert() const { return alert_; }  // the alert's description, 0 if it is encrypted
 
@@ -92,8 +92,8 @@ class Handshake final : private RecordHandler {
   uint8_t alert_ = 0;
   uint16_t offered_version_ = 0, version_ = 0, cipher_suite_ = 0;
   uint64_t client_hello_offset_ = 0, server_hello_offset_ = 0;
-  uint64_t reached_[2] = {0, 0};  // per side: end of the known part of its stream, captured or not
-  uint64_t heard_[2] = {0, 0};    // per side: bytes of the other side's stream that it has acknowledged
+  uint64_t reached_[2] = {0, 0};       // per side: end of the known part of its stream, captured or not
+  uint64_t acknowledged_[2] = {0, 0};  // per side: bytes of the other side's stream that it has acknowledged
   int64_t client_hello_ns_ = 0, server_hello_ns_ = 0, complete_ns_ = 0;
   std::string server_name_, offered_protocols_, ja4_text_, protocol_;
 };

@@ -72,7 +72,7 @@ class TlsHello final : public StreamParser {
 
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
     const State& state = state_of<State>(connection);
-    if (state.slot != 0) tell(connection, *handshakes_[state.slot - 1], queries, out);
+    if (state.slot != 0) emit_handshake(connection, *handshakes_[state.slot - 1], queries, out);
   }
 
   void on_release(Connection& connection) override {
@@ -95,12 +95,12 @@ class TlsHello final : public StreamParser {
   StreamVerdict go_on(Connection& connection, Handshake& handshake, Emitter& out) {
     if (handshake.hello_too_long()) out.lose(LossReason::kHeadTooLong, 1, connection.queries);
     if (handshake.outcome() == Outcome::kNone && !handshake.hello_too_long()) return StreamVerdict::kContinue;
-    tell(connection, handshake, connection.queries, out);
+    emit_handshake(connection, handshake, connection.queries, out);
     release(state_of<State>(connection));
     return StreamVerdict::kGiveUp;
   }
 
-  static void tell(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out);
+  static void emit_handshake(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out);
   static Seen seen_of(const Connection& connection, const Handshake& handshake, int64_t now_ns);
 
   uint32_t acquire() {
@@ -143,22 +143,22 @@ Seen TlsHello::seen_of(const Connection& connection, const Handshake& handshake,
   return over && !lost ? Seen::kUnanswered : Seen::kRequest;
 }
 
-void TlsHello::tell(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out) {
+void TlsHello::emit_handshake(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out) {
   if (!handshake.client_seen() && !handshake.server_seen()) return;
   claim_client(connection, handshake.client());
   TupleHeader header = out.header_of(connection);
   header.queries = queries;
-  const bool asked = handshake.client_seen(), answered = handshake.server_seen();
+  const bool has_request = handshake.client_seen(), answered = handshake.server_seen();
   const Seen seen = seen_of(connection, handshake, header.time_ns);
   const auto time_of = [](std::optional<int64_t> ns) { return ns ? Value::i64(*ns) : Value::absent(FieldType::kI64); };
   out.emit(header,
-           {text_if(asked, handshake.server_name()),
+           {text_if(has_request, handshake.server_name()),
             Value::string(tls::name_of_version(answered ? handshake.version() : handshake.offered_version())),
-            text_if(answered, handshake.protocol()), text_if(asked, handshake.offered_protocols()),
-            text_if(asked, handshake.ja4()), u64_if(answered, handshake.cipher_suite()), time_of(handshake.answer_ns()),
-            time_of(handshake.handshake_ns()), Value::string(tls::name_of(handshake.last_outcome())),
-            u64_if(handshake.alert() != 0, handshake.alert()), Value::string(partial_of(seen)),
-            Value::boolean(seen == Seen::kUnanswered)});
+            text_if(answered, handshake.protocol()), text_if(has_request, handshake.offered_protocols()),
+            text_if(has_request, handshake.ja4()), u64_if(answered, handshake.cipher_suite()),
+            time_of(handshake.answer_ns()), time_of(handshake.handshake_ns()),
+            Value::string(tls::name_of(handshake.last_outcome())), u64_if(handshake.alert() != 0, handshake.alert()),
+            Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
 }
 
 const Schema& TlsHello::schema() const {

@@ -29,12 +29,12 @@ class IdPairing {
   // The protocol's fields keep the values of an earlier request.
   Request& begin_request(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
-    if (place != nullptr && (place->asked || !could_answer(first.offset, place->response))) {
-      tell(*place, sink);
+    if (place != nullptr && (place->requested || !could_answer(first.offset, place->response))) {
+      report(*place, sink);
       place = nullptr;
     }
     if (place == nullptr) place = &open(id, sink);
-    place->asked = true;
+    place->requested = true;
     waiting_ -= place->waits;
     place->waits = false;
     Request& request = place->request;
@@ -55,7 +55,7 @@ class IdPairing {
   Request* find_request(const Id& id) { return const_cast<Request*>(std::as_const(*this).find_request(id)); }
   const Request* find_request(const Id& id) const {
     const Place* place = find(id);
-    return place != nullptr && place->asked ? &place->request : nullptr;
+    return place != nullptr && place->requested ? &place->request : nullptr;
   }
   Response* find_response(const Id& id) {
     Place* place = find(id);
@@ -65,19 +65,19 @@ class IdPairing {
   // Reports the transaction if its response came earlier.
   void end_request(const Id& id, uint64_t end, Sink& sink, bool complete = true) {
     Place* place = find(id);
-    if (place == nullptr || !place->asked) return;
+    if (place == nullptr || !place->requested) return;
     place->request.end = end;
     place->request.complete = complete;
-    if (place->answered) tell(*place, sink);
+    if (place->answered) report(*place, sink);
   }
 
   // Begins a response with the first byte of `first`. The protocol's fields keep the values of an earlier response.
   Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     const bool old =
-        place != nullptr && place->asked && first.peer_offset_known && first.peer_offset <= place->request.begin;
+        place != nullptr && place->requested && first.peer_offset_known && first.peer_offset <= place->request.begin;
     if (place != nullptr && (place->answering || old)) {
-      tell(*place, sink);
+      report(*place, sink);
       place = nullptr;
     }
     if (place == nullptr) place = &open(id, sink);
@@ -94,7 +94,7 @@ class IdPairing {
     place->response.complete = true;
     place->answered = true;
     const bool may_come = place->response.acked_known ? place->response.acked > settled_offset_ : kAnswersWait;
-    if (place->asked || !may_come) return tell(*place, sink);
+    if (place->requested || !may_come) return report(*place, sink);
     place->waits = true;
     ++waiting_;
   }
@@ -105,39 +105,39 @@ class IdPairing {
     if (waiting_ == 0) return;
     for (size_t i = 0; i < places_.size(); ++i) {
       Place& place = places_[i];
-      if (place.open && place.waits && place.response.acked <= offset) tell(place, sink, false);
+      if (place.open && place.waits && place.response.acked <= offset) report(place, sink, false);
     }
     trim_front();
   }
 
   // Reports the answers that have waited since before this time, and the oldest if more than `most` wait, without their
   // requests.
-  void settle_answers(int64_t time_ns, size_t most, Sink& sink) {
+  void settle_answers(int64_t time_ns, size_t max_waiting, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];
       if (!place.open || !place.waits) continue;
-      if (place.response.last_ns >= time_ns && waiting_ <= most) break;
-      tell(place, sink, false);
+      if (place.response.last_ns >= time_ns && waiting_ <= max_waiting) break;
+      report(place, sink, false);
     }
     trim_front();
   }
 
   // The client no longer waits for this answer: its stream was reset, or it timed out.
   void give_up(const Id& id, Sink& sink) {
-    if (Place* place = find(id)) tell(*place, sink);
+    if (Place* place = find(id)) report(*place, sink);
   }
   // As give_up() for all transactions that began before this time.
   void give_up_before(int64_t time_ns, Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i].open && began_ns(places_[i]) < time_ns) tell(places_[i], sink, false);
+      if (places_[i].open && began_ns(places_[i]) < time_ns) report(places_[i], sink, false);
     }
     trim_front();
   }
 
   // Reports all pending transactions, complete or not, and leaves none pending.
-  void tell_all(Sink& sink) {
+  void report_all(Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i].open) tell(places_[i], sink, false);
+      if (places_[i].open) report(places_[i], sink, false);
     }
     trim_front();
   }
@@ -156,7 +156,7 @@ class IdPairing {
     int64_t oldest_ns = INT64_MAX;
     for (size_t i = 0; i < places_.size(); ++i) {
       Place& place = places_[i];
-      if (!place.open || !place.asked || place.answering) continue;
+      if (!place.open || !place.requested || place.answering) continue;
       if (place.request.reported || !place.request.complete) continue;
       if (place.request.first_ns >= before_ns) {
         oldest_ns = std::min(oldest_ns, place.request.first_ns);
@@ -186,7 +186,7 @@ class IdPairing {
   struct Place {
     Id id = {};
     bool open = false;
-    bool asked = false;      // request is set
+    bool requested = false;  // request is set
     bool answering = false;  // response is set
     bool answered = false;   // and read completely
     bool waits = false;      // answered, and the request may still come
@@ -194,7 +194,9 @@ class IdPairing {
     Response response = {};
   };
 
-  static int64_t began_ns(const Place& place) { return place.asked ? place.request.first_ns : place.response.first_ns; }
+  static int64_t began_ns(const Place& place) {
+    return place.requested ? place.request.first_ns : place.response.first_ns;
+  }
   static bool could_answer(uint64_t request_begin, const Response& response) {
     return !response.acked_known || request_begin < response.acked;
   }
@@ -210,13 +212,13 @@ class IdPairing {
   Place& open(const Id& id, Sink& sink) {
     if (open_ == kMaxPending) [[unlikely]] {
       sink.on_loss(LossReason::kTooManyPending);
-      tell(places_.front(), sink);
+      report(places_.front(), sink);
     }
     if (places_.size() == kMaxPending) compact();
     Place& place = places_.push_back();
     place.id = id;
     place.open = true;
-    place.asked = place.answering = place.answered = place.waits = false;
+    place.requested = place.answering = place.answered = place.waits = false;
     place.request.text.clear();
     ++open_;
     return place;
@@ -234,10 +236,10 @@ class IdPairing {
   }
 
   void show(const Place& place, Sink& sink) const {
-    sink.on_transaction(place.asked ? &place.request : nullptr, place.answering ? &place.response : nullptr);
+    sink.on_transaction(place.requested ? &place.request : nullptr, place.answering ? &place.response : nullptr);
   }
 
-  void tell(Place& place, Sink& sink, bool trim = true) {
+  void report(Place& place, Sink& sink, bool trim = true) {
     show(place, sink);
     waiting_ -= place.waits;
     place.waits = false;

@@ -38,7 +38,7 @@ class OrderedExchange {
     }
     settle(side);
     if (!over_) return ExchangeVerdict::kFine;
-    pairing_.tell_all(filter);
+    pairing_.report_all(filter);
     return ExchangeVerdict::kOver;
   }
 
@@ -54,7 +54,7 @@ class OrderedExchange {
     Filter filter(*this, sink);
     sink_ = &filter;
     ended_[side] = true;
-    if (ended_[0] && ended_[1]) return pairing_.tell_all(filter);
+    if (ended_[0] && ended_[1]) return pairing_.report_all(filter);
     if (client_ >= 0 && side != client_) pairing_.server_ended(filter);
   }
 

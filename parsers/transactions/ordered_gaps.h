@@ -32,7 +32,7 @@ auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Respons
   }
   responses_hidden_ = overlapping_ && chosen == kNone;
   if (chosen == kNone && response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
-  tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
+  report_first_requests(chosen == kNone ? last + 1 : chosen, sink);
   return chosen == kNone ? Taken::kNothing : Taken::kRequest;
 }
 

@@ -47,7 +47,7 @@ class OrderedPairing {
     note_overlap(first);
     if (requests_.size() >= max_pending) [[unlikely]] {
       sink.on_loss(LossReason::kTooManyPending);
-      tell_first_requests(1, sink);
+      report_first_requests(1, sink);
       response_gap_ = true;
     }
     Request& request = requests_.push_back();
@@ -125,7 +125,7 @@ class OrderedPairing {
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
   // True if a pending request was sent when the client had received this many bytes of the responses, so that a
   // response begins there.
-  bool asked_at(uint64_t offset) const {
+  bool has_request_at(uint64_t offset) const {
     for (size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i].peer_offset == offset) return true;
     }
@@ -187,17 +187,17 @@ class OrderedPairing {
   // The server sends no more: unanswered requests stay unanswered, unless the answer waits for a request's missing
   // part.
   void server_ended(Sink& sink) {
-    if (waiting_.empty()) tell_first_requests(requests_.size(), sink);
+    if (waiting_.empty()) report_first_requests(requests_.size(), sink);
   }
 
   // Reports all pending messages, complete or not, and leaves none pending.
-  void tell_all(Sink& sink) {
+  void report_all(Sink& sink) {
     settle(true, sink);
     if (current_) sink.on_transaction(answered(), &*current_);
     if (current_paired_) forget(current_request_);
     current_.reset();
     current_paired_ = false;
-    tell_first_requests(requests_.size(), sink);
+    report_first_requests(requests_.size(), sink);
   }
 
   // Reports all pending messages without changing state.
@@ -326,7 +326,8 @@ class OrderedPairing {
   // While nothing is hidden, the order decides, and the contents of both must not contradict it.
   Taken take_request(Response& response, Request* taken, Circumstances now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
-    while (!requests_.empty() && requests_.front().begin < abandoned_until_) [[unlikely]] tell_first_requests(1, sink);
+    while (!requests_.empty() && requests_.front().begin < abandoned_until_)
+      [[unlikely]] report_first_requests(1, sink);
     const bool later = may_come(response) && !now.closing;
     if (requests_.empty() || !received(requests_.front(), response)) return later ? Taken::kLater : Taken::kNothing;
     const bool ordered = !hidden_before(response) && awaited(requests_.front(), response) && !passed_over(response) &&
@@ -420,7 +421,7 @@ class OrderedPairing {
     requests_.pop_front();
   }
 
-  void tell_first_requests(size_t count, Sink& sink) {
+  void report_first_requests(size_t count, Sink& sink) {
     for (; count > 0; --count) {
       sink.on_transaction(&requests_.front(), nullptr);
       pop_request();

@@ -11,7 +11,7 @@
 namespace tapline {
 namespace {
 
-struct Ask : RequestHalf {
+struct Request : RequestHalf {
   uint32_t index = 0;  // its actual number, which the pairing must infer without reading it
   uint32_t tag = 0;    // repeated by its response, if the protocol has such a field
   bool quiet = false;
@@ -22,71 +22,71 @@ struct Answer : ResponseHalf {
   uint32_t index = 0;
   uint32_t tag = 0;
 };
-bool Ask::contradicts(const Answer& answer) const { return tag != answer.tag; }
+bool Request::contradicts(const Answer& answer) const { return tag != answer.tag; }
 
-using Pairing = OrderedPairing<Ask, Answer>;
+using Pairing = OrderedPairing<Request, Answer>;
 
-class Sink final : public TransactionSink<Ask, Answer> {
+class Sink final : public TransactionSink<Request, Answer> {
  public:
-  void on_transaction(const Ask* ask, const Answer* answer) override {
-    if (ask != nullptr && answer != nullptr) {
+  void on_transaction(const Request* request, const Answer* answer) override {
+    if (request != nullptr && answer != nullptr) {
       pairs += 1;
-      wrong += ask->index != answer->index;
+      wrong += request->index != answer->index;
     }
-    told.push_back((ask != nullptr ? std::to_string(ask->index) : "-") + ":" +
-                   (answer != nullptr ? std::to_string(answer->index) : "-"));
+    reports.push_back((request != nullptr ? std::to_string(request->index) : "-") + ":" +
+                      (answer != nullptr ? std::to_string(answer->index) : "-"));
   }
-  void on_silence(const Ask& ask, const Answer& /*later*/) override {
-    told.push_back(std::to_string(ask.index) + ":silent");
+  void on_silence(const Request& request, const Answer& /*later*/) override {
+    reports.push_back(std::to_string(request.index) + ":silent");
   }
   void on_client(Side /*side*/) override {}
   void on_loss(LossReason /*reason*/) override { ++losses; }
 
   uint32_t pairs = 0, wrong = 0, losses = 0;
-  std::vector<std::string> told;
+  std::vector<std::string> reports;
 };
 
 // One connection's messages: every message is 10 bytes long and one microsecond after the last.
 class Talk {
  public:
-  Talk& ask(uint32_t index, uint32_t tag = 0, bool quiet = false) {
-    Ask& ask = pairing.begin_request(segment(asked_, answered_), sink);
-    ask.index = index;
-    ask.tag = tag;
-    ask.quiet = quiet;
-    asked_ += 10;
-    pairing.end_request(asked_);
-    pairing.requests_settled(asked_, sink);
+  Talk& request(uint32_t index, uint32_t tag = 0, bool quiet = false) {
+    Request& request = pairing.begin_request(segment(request_bytes_, answered_), sink);
+    request.index = index;
+    request.tag = tag;
+    request.quiet = quiet;
+    request_bytes_ += 10;
+    pairing.end_request(request_bytes_);
+    pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
   Talk& answer(uint32_t index, uint32_t tag = 0) {
     Answer answer;
     answer.index = index;
     answer.tag = tag;
-    const Segment first = segment(answered_, asked_);
+    const Segment first = segment(answered_, request_bytes_);
     pairing.begin_response(first, answer, sink);
     answered_ += 10;
     pairing.end_response(answered_, first.time_ns, sink);
     return *this;
   }
-  Talk& lose_ask() {
-    asked_ += 10;
+  Talk& lose_request() {
+    request_bytes_ += 10;
     pairing.hide_requests();
-    pairing.requests_settled(asked_, sink);
+    pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
   // Requests that arrive only after the server's answers; the pairing waits for the previous one.
-  Talk& ask_late(uint32_t index, std::vector<std::function<void()>>* late) {
-    const Segment first = segment(asked_, answered_);
+  Talk& late_request(uint32_t index, std::vector<std::function<void()>>* late) {
+    const Segment first = segment(request_bytes_, answered_);
     late->push_back([this, index, first] {
-      Ask& ask = pairing.begin_request(first, sink);
-      ask.index = index;
-      ask.tag = 0;
-      ask.quiet = false;
+      Request& request = pairing.begin_request(first, sink);
+      request.index = index;
+      request.tag = 0;
+      request.quiet = false;
       pairing.end_request(first.offset + 10);
       pairing.requests_settled(first.offset + 10, sink);
     });
-    asked_ += 10;
+    request_bytes_ += 10;
     return *this;
   }
   Talk& lose_answer() {
@@ -101,13 +101,13 @@ class Talk {
   }
   // Sequential exchanges, starting with 0.
   Talk& wait_for(uint32_t exchanges) {
-    for (uint32_t i = 0; i < exchanges; ++i) ask(i).answer(i);
+    for (uint32_t i = 0; i < exchanges; ++i) request(i).answer(i);
     return *this;
   }
-  std::vector<std::string> told() {
-    pairing.tell_all(sink);
+  std::vector<std::string> reports() {
+    pairing.report_all(sink);
     EXPECT_EQ(pairing.memory_bytes(), 0u);
-    return sink.told;
+    return sink.reports;
   }
 
   Pairing pairing;
@@ -116,30 +116,32 @@ class Talk {
  private:
   Segment segment(uint64_t offset, uint64_t peer_offset) { return {now_ns_ += 1000, offset, peer_offset, true}; }
 
-  uint64_t asked_ = 0, answered_ = 0;
+  uint64_t request_bytes_ = 0, answered_ = 0;
   int64_t now_ns_ = 0;
 };
 
-using Told = std::vector<std::string>;
+using Reports = std::vector<std::string>;
 
 TEST(OrderedPairing, PairsInOrder) {
-  EXPECT_EQ(Talk().ask(1).answer(1).ask(2).ask(3).answer(2).answer(3).told(), (Told{"1:1", "2:2", "3:3"}));
-  EXPECT_EQ(Talk().ask(1).told(), Told{"1:-"});
-  EXPECT_EQ(Talk().answer(1).told(), Told{"-:1"});
+  EXPECT_EQ(Talk().request(1).answer(1).request(2).request(3).answer(2).answer(3).reports(),
+            (Reports{"1:1", "2:2", "3:3"}));
+  EXPECT_EQ(Talk().request(1).reports(), Reports{"1:-"});
+  EXPECT_EQ(Talk().answer(1).reports(), Reports{"-:1"});
 }
 
 TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
-  EXPECT_EQ(Talk().ask(1).lose_answer().ask(2).answer(2).told(), (Told{"1:-", "2:2"}));
-  EXPECT_EQ(Talk().ask(1).answer(1).lose_ask().answer(2).ask(3).answer(3).told(), (Told{"1:1", "-:2", "3:3"}));
+  EXPECT_EQ(Talk().request(1).lose_answer().request(2).answer(2).reports(), (Reports{"1:-", "2:2"}));
+  EXPECT_EQ(Talk().request(1).answer(1).lose_request().answer(2).request(3).answer(3).reports(),
+            (Reports{"1:1", "-:2", "3:3"}));
 }
 
 // The hole among the answers lies after the first waiting one rather than before it.
 TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Talk talk;
-  talk.ask(1).answer(1);
+  talk.request(1).answer(1);
   for (const uint32_t index : {2, 3, 4, 5, 6, 7}) {
-    talk.ask_late(index, &late);
+    talk.late_request(index, &late);
     index == 5 ? talk.lose_answer() : talk.answer(index);
   }
   late.front() = [&] {
@@ -147,61 +149,83 @@ TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
     talk.pairing.requests_settled(20, talk.sink);
   };
   for (const auto& arrive : late) arrive();
-  EXPECT_EQ(talk.told(), (Told{"1:1", "-:2", "3:3", "4:4", "5:-", "6:6", "7:7"}));
+  EXPECT_EQ(talk.reports(), (Reports{"1:1", "-:2", "3:3", "4:4", "5:-", "6:6", "7:7"}));
 }
 
 TEST(OrderedPairing, APipelineIsResynchronizedByTheNextBatch) {
-  EXPECT_EQ(Talk().ask(1).ask(2).ask(3).answer(1).lose_answer().answer(3).ask(4).ask(5).answer(4).answer(5).told(),
-            (Told{"1:1", "2:-", "3:-", "-:3", "4:4", "5:5"}));
+  EXPECT_EQ(Talk()
+                .request(1)
+                .request(2)
+                .request(3)
+                .answer(1)
+                .lose_answer()
+                .answer(3)
+                .request(4)
+                .request(5)
+                .answer(4)
+                .answer(5)
+                .reports(),
+            (Reports{"1:1", "2:-", "3:-", "-:3", "4:4", "5:5"}));
 }
 
-TEST(OrderedPairing, EvidenceInHalvesResolvesAPipeline) {
-  EXPECT_EQ(Talk().ask(1, 7).ask(2, 8).ask(3, 9).answer(1, 7).lose_answer().answer(3, 9).told(),
-            (Told{"1:1", "2:-", "3:3"}));
+TEST(OrderedPairing, OneSidedEvidenceResolvesAPipeline) {
+  EXPECT_EQ(Talk().request(1, 7).request(2, 8).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
+            (Reports{"1:1", "2:-", "3:3"}));
   // Two requests fit.
-  EXPECT_EQ(Talk().ask(1, 7).ask(2, 9).ask(3, 9).answer(1, 7).lose_answer().answer(3, 9).told(),
-            (Told{"1:1", "2:-", "3:-", "-:3"}));
+  EXPECT_EQ(Talk().request(1, 7).request(2, 9).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
+            (Reports{"1:1", "2:-", "3:-", "-:3"}));
 }
 
-TEST(OrderedPairing, ContradictoryHalvesAreNeverPaired) {
-  EXPECT_EQ(Talk().ask(1, 7).answer(2, 8).ask(3, 9).answer(3, 9).told(), (Told{"1:-", "-:2", "3:3"}));
+TEST(OrderedPairing, DoesNotPairContradictoryMessages) {
+  EXPECT_EQ(Talk().request(1, 7).answer(2, 8).request(3, 9).answer(3, 9).reports(), (Reports{"1:-", "-:2", "3:3"}));
 }
 
 TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
-  EXPECT_EQ(Talk().ask(1, 7, true).ask(2, 8, true).ask(3, 9).answer(2, 8).answer(3, 9).told(),
-            (Told{"1:silent", "2:2", "3:3"}));
+  EXPECT_EQ(Talk().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
+            (Reports{"1:silent", "2:2", "3:3"}));
   // The gap may have removed an answer.
-  EXPECT_EQ(Talk().ask(1, 7, true).ask(2, 9).lose_answer().answer(2, 9).told(), (Told{"1:-", "2:2"}));
+  EXPECT_EQ(Talk().request(1, 7, true).request(2, 9).lose_answer().answer(2, 9).reports(), (Reports{"1:-", "2:2"}));
 }
 
 TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNextBatch) {
   Talk talk;
-  talk.wait_for(4).ask(4).ask(5).ask(6).ask(7).answer(4).lose_answer().answer(6).answer(7).ask(8).answer(8);
-  EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
+  talk.wait_for(4)
+      .request(4)
+      .request(5)
+      .request(6)
+      .request(7)
+      .answer(4)
+      .lose_answer()
+      .answer(6)
+      .answer(7)
+      .request(8)
+      .answer(8);
+  EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
   // If a client was not seen to wait, the next requests prove nothing.
-  EXPECT_EQ(Talk().ask(0).ask(1).answer(0).lose_answer().ask(2).ask(3).answer(2).told(),
-            (Told{"0:0", "1:-", "2:-", "3:-", "-:2"}));
+  EXPECT_EQ(Talk().request(0).request(1).answer(0).lose_answer().request(2).request(3).answer(2).reports(),
+            (Reports{"0:0", "1:-", "2:-", "3:-", "-:2"}));
 }
 
 TEST(OrderedPairing, AnUnrecognizedAnswerShiftsNoPairs) {
   Talk talk;
-  talk.wait_for(4).ask(4).miss_answer().ask(5).answer(5).ask(6).answer(6);
-  EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:-", "5:5", "6:6"}));
+  talk.wait_for(4).request(4).miss_answer().request(5).answer(5).request(6).answer(6);
+  EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:-", "5:5", "6:6"}));
 }
 
 TEST(OrderedPairing, TooManyPendingAreReportedOldestFirst) {
   Talk talk;
-  for (uint32_t i = 0; i < 130; ++i) talk.ask(i);
+  for (uint32_t i = 0; i < 130; ++i) talk.request(i);
   EXPECT_EQ(talk.sink.losses, 2u);
-  EXPECT_EQ(talk.sink.told, (Told{"0:-", "1:-"}));
-  EXPECT_EQ(talk.told().size(), 130u);
+  EXPECT_EQ(talk.sink.reports, (Reports{"0:-", "1:-"}));
+  EXPECT_EQ(talk.reports().size(), 130u);
 }
 
 TEST(OrderedPairing, TextsCountAsMemory) {
   Pairing pairing;
   Sink sink;
-  Ask& ask = pairing.begin_request({.time_ns = 1, .offset = 0, .peer_offset = 0, .peer_offset_known = true}, sink);
-  pairing.keep_text(ask, std::string(1000, 'x'));
+  Request& request =
+      pairing.begin_request({.time_ns = 1, .offset = 0, .peer_offset = 0, .peer_offset_known = true}, sink);
+  pairing.keep_text(request, std::string(1000, 'x'));
   pairing.end_request(10);
   EXPECT_GE(pairing.memory_bytes(), 1000u);
   pairing.begin_response({.time_ns = 2, .offset = 0, .peer_offset = 10, .peer_offset_known = true}, {}, sink);
@@ -221,7 +245,7 @@ class Simulation {
   void run(uint32_t requests) {
     while (answered_ < requests) step(requests);
     drain(0);
-    pairing_.tell_all(sink);
+    pairing_.report_all(sink);
   }
 
   Sink sink;

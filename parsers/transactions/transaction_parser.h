@@ -169,12 +169,11 @@ class TransactionParser : public StreamParser {
 
  protected:
   // Emits the tuple of a transaction, one of whose halves may be null. All tuples that it emits carry this header.
-  virtual void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-                    Emitter& out) = 0;
+  virtual void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                                Emitter& out) = 0;
   // As above for a request that was answered by silence.
-  virtual void tell_silence(const TupleHeader& header, const Request& request, const Response& /*later*/,
-                            Emitter& out) {
-    tell(header, &request, nullptr, Seen::kRequest, out);
+  virtual void emit_silent(const TupleHeader& header, const Request& request, const Response& /*later*/, Emitter& out) {
+    emit_transaction(header, &request, nullptr, Seen::kRequest, out);
   }
 
   bool has_exchange(const Connection& connection) const { return this->template state_of<State>(connection).slot != 0; }
@@ -193,11 +192,11 @@ class TransactionParser : public StreamParser {
       const int64_t before_ns = now_ns - kPatienceNs;
       // While data arrive, a long request may just have ended, or a long answer have begun.
       if (place.data_ns >= before_ns) {
-        look_again(slot, now_ns);
+        rescan(slot, now_ns);
         continue;
       }
       Writer writer(*this, *place.connection, place.connection->queries, out);
-      if (place.exchange->report_overdue(before_ns, writer) != INT64_MAX) look_again(slot, now_ns);
+      if (place.exchange->report_overdue(before_ns, writer) != INT64_MAX) rescan(slot, now_ns);
     }
   }
 
@@ -210,7 +209,7 @@ class TransactionParser : public StreamParser {
     const ExchangeVerdict verdict = use(exchange, writer);
     memory_bytes_ += exchange.memory_bytes() - before;
     if (verdict != ExchangeVerdict::kFine || exchange.hopeless()) return give_up(connection);
-    look_again(this->template state_of<State>(connection).slot, out.now_ns());
+    rescan(this->template state_of<State>(connection).slot, out.now_ns());
     if (memory_bytes_ <= kMaxMemoryBytes) return StreamVerdict::kContinue;
     out.lose(LossReason::kParserMemoryFull, 1, connection.queries);
     exchange.visit_pending(writer);
@@ -246,10 +245,10 @@ class TransactionParser : public StreamParser {
     void on_transaction(const Request* request, const Response* response) override {
       const bool reported = request != nullptr && request->reported;
       if (reported && response == nullptr) return;
-      parser_.tell(header(), request, response, reported ? Seen::kLate : seen(request, response), out_);
+      parser_.emit_transaction(header(), request, response, reported ? Seen::kLate : seen(request, response), out_);
     }
     void on_silence(const Request& request, const Response& later) override {
-      parser_.tell_silence(header(), request, later, out_);
+      parser_.emit_silent(header(), request, later, out_);
     }
     void on_client(Side side) override { claim_client(connection_, side); }
     void on_loss(LossReason reason) override { out_.lose(reason, 1, queries_); }
@@ -283,7 +282,7 @@ class TransactionParser : public StreamParser {
   }
 
   // Appends the slot to the chain, unless the chain contains it.
-  void look_again(uint32_t slot, int64_t now_ns) {
+  void rescan(uint32_t slot, int64_t now_ns) {
     Place& place = places_[slot - 1];
     if (place.due_ns != 0) return;
     place.due_ns = now_ns + kLookEveryNs;

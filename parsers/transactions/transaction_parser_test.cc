@@ -39,7 +39,7 @@ class EchoExchange {
   }
   void end(Side side, Sink& sink) {
     ended_[side] = true;
-    if (ended_[0] && ended_[1]) return pairing_.tell_all(sink);
+    if (ended_[0] && ended_[1]) return pairing_.report_all(sink);
     if (side != client_) pairing_.server_ended(sink);
   }
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
@@ -109,8 +109,8 @@ class Echo final : public TransactionParser<EchoExchange> {
   }
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
-            Emitter& out) override {
+  void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) override {
     out.emit(header, {text_if(request != nullptr, request != nullptr ? request->text : ""),
                       u64_if(response != nullptr, response != nullptr ? response->bytes : 0),
                       time_to_last_byte(request, response), Value::string(partial_of(seen)),
@@ -129,26 +129,26 @@ LinesOf parse(Conversation& conversation) {
   return run.all(conversation.frames()).lines({"text", "bytes", "response_time_ns", "partial"});
 }
 
-TEST(TransactionParser, ReportsTransactionsAndHalves) {
+TEST(TransactionParser, ReportsCompleteAndOneSidedTransactions) {
   Conversation conversation;
   conversation.handshake().client("?a\n?bc").server("!1\n").client("d\n").server("!").server("22\n").client("?e\n");
   EXPECT_EQ(parse(conversation), (LinesOf{"a 3 1000000 ", "bcd 4 4000000 ", "e - - request"}));
 }
 
-const std::vector<std::string> kWhy = {"text", "response_time_ns", "partial", "unanswered"};
+const std::vector<std::string> kFields = {"text", "response_time_ns", "partial", "unanswered"};
 
-TEST(TransactionParser, ARequestWhoseConnectionIsClosedIsUnanswered) {
+TEST(TransactionParser, ReportsARequestAsUnansweredWhenItsConnectionCloses) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server("!1\n").client("?b\n").server_ack().close();
   Harness run = echo();
-  EXPECT_EQ(run.all(conversation.frames()).lines(kWhy), (LinesOf{"a 1000000  false", "b - request true"}));
+  EXPECT_EQ(run.all(conversation.frames()).lines(kFields), (LinesOf{"a 1000000  false", "b - request true"}));
 }
 
 TEST(TransactionParser, TheEndOfTheCaptureExplainsAMissingAnswer) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();
   Harness run = echo();
-  EXPECT_EQ(run.all(conversation.frames()).lines(kWhy), LinesOf{"a - request false"});
+  EXPECT_EQ(run.all(conversation.frames()).lines(kFields), LinesOf{"a - request false"});
 }
 
 TEST(TransactionParser, ALostAnswerIsNotAMissingOne) {
@@ -157,7 +157,7 @@ TEST(TransactionParser, ALostAnswerIsNotAMissingOne) {
   std::vector<testing::Frame> frames = conversation.frames();
   frames.erase(frames.begin() + 4);  // the answer
   Harness run = echo();
-  EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
+  EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
 
 TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
@@ -170,7 +170,7 @@ TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
     if (frame.bytes[kLastOfSource] == 1) frames.push_back(frame);
   }
   Harness run = echo();
-  EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
+  EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
 
 // A client that waits too long is reported while it waits; a late answer is reported with its time and no request is
@@ -188,7 +188,7 @@ TEST(TransactionParser, WaitingIsBounded) {
       ASSERT_TRUE(run.tuples().empty());
     }
   }
-  EXPECT_EQ(run.lines(kWhy), LinesOf{"a - request true"});
+  EXPECT_EQ(run.lines(kFields), LinesOf{"a - request true"});
   const size_t before = conversation.frames().size();
   conversation.wait_ns(4 * Echo::kPatienceNs).server("!1\n").client("?b\n").server("!2\n").close();
   run.feed({conversation.frames().begin() + static_cast<ptrdiff_t>(before), conversation.frames().end()});
@@ -196,7 +196,7 @@ TEST(TransactionParser, WaitingIsBounded) {
   ASSERT_EQ(run.tuples().size(), 3u);
   EXPECT_EQ(run.lines({"text", "partial", "unanswered"})[1], "a response false");
   EXPECT_GE(std::stoll(run.tuples()[1]["response_time_ns"]), 4 * Echo::kPatienceNs);
-  EXPECT_EQ(run.lines(kWhy)[2], "b 1000000  false");
+  EXPECT_EQ(run.lines(kFields)[2], "b 1000000  false");
 }
 
 TEST(TransactionParser, ClaimsTheClientWhereItWasGuessed) {
@@ -208,7 +208,7 @@ TEST(TransactionParser, ClaimsTheClientWhereItWasGuessed) {
   EXPECT_EQ(run.tuples()[0].endpoints(), "10.0.0.1:80>10.0.0.2:40000");
 }
 
-TEST(TransactionParser, ReportsPendingHalvesOnlyToEndingQueries) {
+TEST(TransactionParser, ReportsPendingOneSidedTransactionsOnlyToEndingQueries) {
   Conversation conversation;
   conversation.handshake().client("?a\n");
   Harness run = echo();

@@ -20,16 +20,16 @@ class Lines {
       if (bytes.size() < 2) return Unit::more(2);
       const size_t length = 2 + static_cast<size_t>(bytes[1] - '0');
       if (bytes.size() < length) return Unit::more(length);
-      return tell(bytes.substr(0, length), first, 0);
+      return make_unit(bytes.substr(0, length), first, 0);
     }
     const size_t end = reader.line_end(bytes);
     if (end == std::string_view::npos) return Unit::more();
     if (bytes[0] == '#') {
-      tell(bytes.substr(0, end), first, 0);
+      make_unit(bytes.substr(0, end), first, 0);
       return Unit::opaque(end);
     }
-    return tell(bytes.substr(0, end), first,
-                bytes[0] == '+' ? static_cast<uint64_t>(std::stoi(std::string(bytes.substr(1, end - 1)))) : 0);
+    return make_unit(bytes.substr(0, end), first,
+                     bytes[0] == '+' ? static_cast<uint64_t>(std::stoi(std::string(bytes.substr(1, end - 1)))) : 0);
   }
   void on_skipped(Side /*side*/, uint64_t end_offset, int64_t time_ns) {
     events.push_back("skipped to " + std::to_string(end_offset));
@@ -62,7 +62,7 @@ class Lines {
   uint32_t looks = 0;
 
  private:
-  Unit tell(std::string_view unit, const Segment& first, uint64_t skip) {
+  Unit make_unit(std::string_view unit, const Segment& first, uint64_t skip) {
     std::string text(unit);
     if (text.back() == '\n') text.pop_back();
     events.push_back(text + " at " + std::to_string(first.offset));

@@ -40,7 +40,7 @@ TEST(AdmissionTest, SharesAddUp) {
   EXPECT_EQ(refusal(*program, traffic, model), "");
 }
 
-TEST(AdmissionTest, WhatLeavesTheCacheCostsMore) {
+TEST(AdmissionTest, ChargesMoreForTriggersThatLeaveTheCache) {
   const CostModel model = {.match = 5, .match_root = 1, .count_group = 20, .miss_group = 50, .cached_groups = 1000};
   const auto program = program_of(100, 10 * kMs, GroupBy::flow());
   const auto at = [&](double sets, double groups) {

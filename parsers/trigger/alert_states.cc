@@ -24,7 +24,7 @@ bool AlertStates::has_met(const Key& key, int64_t end_ns) const {
 bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns) {
   auto found = states_.find(key);
   if (found == states_.end()) {
-    if (states_.size() == most_) {
+    if (states_.size() == capacity_) {
       ++untracked_;
       return trigger.after <= 1;
     }

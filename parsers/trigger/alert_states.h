@@ -27,9 +27,9 @@ class AlertStates {
   };
 
   // REQUIRES: the hasher outlives it.
-  AlertStates(const GroupHasher& hasher, size_t most) : most_(most), states_(0, Hash{&hasher}) {
+  AlertStates(const GroupHasher& hasher, size_t capacity) : capacity_(capacity), states_(0, Hash{&hasher}) {
     // A lane never waits for a larger table.
-    states_.reserve(std::min(most, kReserved));
+    states_.reserve(std::min(capacity, kReserved));
     next_ = states_.end();
   }
 
@@ -38,7 +38,7 @@ class AlertStates {
   // True if meet() was called for the window that ends at this time.
   bool has_met(const Key& key, int64_t end_ns) const;
   // meet() can remember the key, and half of the memory stays free for triggers with states.
-  bool has_room(const Key& key) const { return states_.size() < most_ / 2 || states_.contains(key); }
+  bool has_room(const Key& key) const { return states_.size() < capacity_ / 2 || states_.contains(key); }
   // The condition is met in this window: `when`, or `clear` for an alert that was in force in the previous one.
   // Returns true if the alert is in force in it. `last_end_ns` is the end of the previous window. REQUIRES: windows
   // come in order, each at most once.
@@ -87,14 +87,14 @@ class AlertStates {
   static constexpr size_t kReserved = 1 << 16;
 
   void take(States::node_type state) {
-    if (states_.size() < most_) {
+    if (states_.size() < capacity_) {
       states_.insert(std::move(state));
     } else {
       ++untracked_;
     }
   }
 
-  size_t most_;
+  size_t capacity_;
   States states_;
   States::iterator next_;  // to be looked at by forget()
   uint64_t untracked_ = 0;

@@ -6,7 +6,7 @@ namespace tapline::trigger {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-constexpr size_t kMost = 100;
+constexpr size_t kCapacity = 100;
 
 struct Fixture {
   explicit Fixture(uint32_t after, int64_t cooldown_ns = 0) {
@@ -34,7 +34,7 @@ struct Fixture {
 
   std::shared_ptr<const Program> program;
   GroupHasher hasher;
-  AlertStates states{hasher, kMost};
+  AlertStates states{hasher, kCapacity};
 };
 
 TEST(AlertStates, AnAlertBeginsAfterWindowsInARow) {
@@ -60,8 +60,8 @@ TEST(AlertStates, ACooldownCountsFromTheBeginningOfAnAlert) {
 
 TEST(AlertStates, OnlyRecentGroupsTakeMemory) {
   Fixture f(2, 5 * kMs);
-  for (uint64_t group = 0; group < kMost; ++group) f.meet(group, 0);
-  EXPECT_EQ(f.left_after(0), kMost);
+  for (uint64_t group = 0; group < kCapacity; ++group) f.meet(group, 0);
+  EXPECT_EQ(f.left_after(0), kCapacity);
   EXPECT_TRUE(f.meet(0, 1));
   EXPECT_EQ(f.left_after(1), 1u);
   EXPECT_EQ(f.left_after(5), 1u) << "in its cooldown";
@@ -70,29 +70,29 @@ TEST(AlertStates, OnlyRecentGroupsTakeMemory) {
 
 TEST(AlertStates, ForgettingIsBoundedAndContinues) {
   Fixture f(2);
-  for (uint64_t group = 0; group < kMost; ++group) f.meet(group, 0);
+  for (uint64_t group = 0; group < kCapacity; ++group) f.meet(group, 0);
   f.states.begin_forgetting();
-  uint32_t work = kMost / 2;
+  uint32_t work = kCapacity / 2;
   EXPECT_FALSE(f.states.forget(&work, *f.program, 9 * kMs));
   EXPECT_EQ(work, 0u);
-  EXPECT_EQ(f.states.size(), kMost / 2);
-  work = kMost;
+  EXPECT_EQ(f.states.size(), kCapacity / 2);
+  work = kCapacity;
   EXPECT_TRUE(f.states.forget(&work, *f.program, 9 * kMs));
   EXPECT_EQ(f.states.size(), 0u);
 }
 
 TEST(AlertStates, GroupsWithoutRoomAreCounted) {
   Fixture one(1, kMs), two(2);
-  for (uint64_t group = 0; group < kMost; ++group) {
+  for (uint64_t group = 0; group < kCapacity; ++group) {
     one.meet(group, 0);
     two.meet(group, 0);
   }
-  EXPECT_TRUE(one.meet(kMost, 0)) << "one window is enough for its alert";
-  EXPECT_FALSE(two.meet(kMost, 0));
-  EXPECT_FALSE(two.meet(kMost, 1));
+  EXPECT_TRUE(one.meet(kCapacity, 0)) << "one window is enough for its alert";
+  EXPECT_FALSE(two.meet(kCapacity, 0));
+  EXPECT_FALSE(two.meet(kCapacity, 1));
   EXPECT_EQ(one.states.untracked(), 1u);
   EXPECT_EQ(two.states.untracked(), 2u);
-  EXPECT_EQ(two.states.size(), kMost);
+  EXPECT_EQ(two.states.size(), kCapacity);
 }
 
 }  // namespace

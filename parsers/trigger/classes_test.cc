@@ -155,7 +155,7 @@ TEST(MatchSetsTest, CellsAreTheMatchSet) {
   }
 }
 
-TEST(ProgramTest, RefusesWhatItCannotBound) {
+TEST(ProgramTest, RejectsUnboundedConditions) {
   std::string error;
   const Trigger good = with_conditions({Filter{}})[0];
   EXPECT_EQ(Program::make(std::vector<Trigger>(Program::kMaxTriggers + 1, good), &error), nullptr);

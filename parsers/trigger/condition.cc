@@ -78,8 +78,8 @@ Expression apply(Op op, Expression left, const Expression& right) {
 
 Interval Counts::of(Measure measure) const {
   const auto word = static_cast<size_t>(word_of(measure));
-  const auto least = static_cast<double>(low[word]), most = static_cast<double>(high[word]);
-  if (measure == Measure::kBurst) return {least, static_cast<double>(high[kBurstHigh])};
+  const auto min = static_cast<double>(low[word]), max = static_cast<double>(high[word]);
+  if (measure == Measure::kBurst) return {min, static_cast<double>(high[kBurstHigh])};
   if (measure == Measure::kUnackedBytes) {
     // Negative only if the window began before the data were sent that it saw acknowledged.
     const auto bytes = [](uint64_t bound) {
@@ -87,10 +87,10 @@ Interval Counts::of(Measure measure) const {
     };
     return {bytes(low[word]), bytes(high[word])};
   }
-  if (is_sum(measure)) return {least, most};
+  if (is_sum(measure)) return {min, max};
   if (high[word] == 0) return Interval::absent();
   const Presence presence = low[word] == 0 ? Presence::kUnknown : Presence::kPresent;
-  if (measure != Measure::kMinRttNs) return {least, most, presence};
+  if (measure != Measure::kMinRttNs) return {min, max, presence};
   return {static_cast<double>(~high[word]), low[word] == 0 ? INFINITY : static_cast<double>(~low[word]), presence};
 }
 
@@ -167,9 +167,9 @@ void Condition::find_threshold() {
   const bool falls = measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes;
   if ((op != Op::kGreater && op != Op::kGreaterEqual) || falls) return;
   const double constant = expression_[1].constant;
-  const double least = op == Op::kGreater ? std::floor(constant) + 1 : std::ceil(constant);
+  const double min = op == Op::kGreater ? std::floor(constant) + 1 : std::ceil(constant);
   // At 2^53 and above, doubles can't represent every whole number.
-  if (least >= 1 && least < 9e15) threshold_ = {measure, least};
+  if (min >= 1 && min < 9e15) threshold_ = {measure, min};
 }
 
 }  // namespace tapline::trigger

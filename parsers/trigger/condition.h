@@ -82,7 +82,7 @@ class Condition {
   // it is tested without the instructions.
   struct Threshold {
     Measure measure;
-    double least;  // the smallest value, a whole number, that fulfils the condition
+    double min;  // the smallest value, a whole number, that fulfils the condition
   };
   const std::optional<Threshold>& threshold() const { return threshold_; }
 

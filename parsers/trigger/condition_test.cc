@@ -48,7 +48,7 @@ TEST(ConditionTest, AbsentValuesCompareFalse) {
             Verdict::kPossible);
 }
 
-TEST(ConditionTest, LeastTimeIsKeptAsItsComplement) {
+TEST(ConditionTest, StoresMinimumTimeAsItsComplement) {
   const Expression fast = below(value_of(Measure::kMinRttNs), number(10));
   EXPECT_EQ(test(fast, counts_of(Measure::kMinRttNs, ~uint64_t{9}, ~uint64_t{9})), Verdict::kTrue);
   EXPECT_EQ(test(fast, counts_of(Measure::kMinRttNs, ~uint64_t{10}, ~uint64_t{10})), Verdict::kFalse);
@@ -56,24 +56,24 @@ TEST(ConditionTest, LeastTimeIsKeptAsItsComplement) {
 }
 
 TEST(ConditionTest, ThresholdsAreWholeNumbers) {
-  const auto least = [](Op op, double constant) {
+  const auto min = [](Op op, double constant) {
     return condition_of(apply(op, value_of(Measure::kBytes), number(constant))).threshold();
   };
-  EXPECT_EQ(least(Op::kGreater, 10)->least, 11);
-  EXPECT_EQ(least(Op::kGreater, 10.5)->least, 11);
-  EXPECT_EQ(least(Op::kGreaterEqual, 10)->least, 10);
-  EXPECT_EQ(least(Op::kGreaterEqual, 10.5)->least, 11);
-  EXPECT_FALSE(least(Op::kGreaterEqual, 0)) << "is true without packets";
-  EXPECT_FALSE(least(Op::kLess, 10));
-  EXPECT_FALSE(least(Op::kGreater, -1));
+  EXPECT_EQ(min(Op::kGreater, 10)->min, 11);
+  EXPECT_EQ(min(Op::kGreater, 10.5)->min, 11);
+  EXPECT_EQ(min(Op::kGreaterEqual, 10)->min, 10);
+  EXPECT_EQ(min(Op::kGreaterEqual, 10.5)->min, 11);
+  EXPECT_FALSE(min(Op::kGreaterEqual, 0)) << "is true without packets";
+  EXPECT_FALSE(min(Op::kLess, 10));
+  EXPECT_FALSE(min(Op::kGreater, -1));
 }
 
-TEST(ConditionTest, KnowsWhatHoldsWithoutPackets) {
+TEST(ConditionTest, EvaluatesConditionsWithoutPackets) {
   EXPECT_FALSE(condition_of(above(value_of(Measure::kBytes), number(0))).holds_when_empty());
   EXPECT_TRUE(condition_of(below(value_of(Measure::kBytes), number(1))).holds_when_empty());
 }
 
-TEST(ConditionTest, RefusesWhatIsNoCondition) {
+TEST(ConditionTest, RejectsTextThatIsNoCondition) {
   std::string error;
   const Expression bytes = value_of(Measure::kBytes);
   EXPECT_FALSE(Condition::make({}, &error));

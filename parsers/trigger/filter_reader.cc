@@ -22,7 +22,7 @@ using conditions::Node;
 constexpr uint64_t kMaxListed = 4096;
 
 struct Unfit {
-  std::string why;
+  std::string reason;
 };
 
 const conditions::Schema& fields_of_packets() {
@@ -232,7 +232,7 @@ std::optional<Filter> read_filter(const v1::ConditionTree& tree, std::string* er
   try {
     return Reader(*expression).read();
   } catch (const Unfit& unfit) {
-    *error = "The monitor can't test this condition on packets: " + unfit.why + ".";
+    *error = "The monitor can't test this condition on packets: " + unfit.reason + ".";
     return std::nullopt;
   }
 }

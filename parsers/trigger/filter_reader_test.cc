@@ -90,7 +90,7 @@ TEST(FilterReader, ProtocolAndVlan) {
   EXPECT_EQ(filter.vlans, (std::vector<uint32_t>{7, 8, 9})) << "a packet without a tag has no vlan";
 }
 
-TEST(FilterReader, WhatHasNoSuchFormIsRefusedWithTheReason) {
+TEST(FilterReader, RejectsUnsupportedFormsWithAReason) {
   EXPECT_NE(error_of("src_ip = 10.0.0.1 or dst_ip = 10.0.0.1").find("joined by OR"), std::string::npos);
   EXPECT_NE(error_of("src_ip != 10.0.0.1").find("src_ip must be one of a list"), std::string::npos);
   EXPECT_NE(error_of("src_ip in 10.0.0.1..10.0.0.2").find("must be a prefix"), std::string::npos);

@@ -39,9 +39,9 @@ void Gather::populate(size_t bytes) const {
 }
 
 size_t Gather::count(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
-  const size_t most = std::min(samples.size(), kBurst);
+  const size_t max = std::min(samples.size(), kBurst);
   size_t count = 0;
-  while (count < most && samples[count].time_ns < border_ns_) ++count;
+  while (count < max && samples[count].time_ns < border_ns_) ++count;
   if (count > 0) count_burst(samples.first(count), tcp.first(tcp.empty() ? 0 : count));
   return count;
 }
@@ -133,7 +133,7 @@ inline void Gather::watch(const Open& open, GroupTable::Entry* entry) const {
   if (!entry->is_first() || entry->next != 0) return watch_chain(open, entry);
   uint64_t* counter = entry->counter();
   for (const Channel::Limit& limit : open.channel->early) {
-    if (counter[limit.word] >= std::max(limit.least, counter[kTouched])) return open.window->list(entry);
+    if (counter[limit.word] >= std::max(limit.min, counter[kTouched])) return open.window->list(entry);
   }
 }
 
@@ -150,7 +150,7 @@ void Gather::watch_chain(const Open& open, GroupTable::Entry* entry) const {
     if (each->next == 0) break;
   }
   for (const Channel::Limit& limit : open.channel->early) {
-    if (sum[limit.word] >= std::max(limit.least, settled_below)) return open.window->list(&first);
+    if (sum[limit.word] >= std::max(limit.min, settled_below)) return open.window->list(&first);
   }
 }
 

@@ -88,11 +88,11 @@ void MatchSets::make_single_cells() {
 }
 
 bool MatchSets::is_nearly_full() const {
-  const auto mostly = [](uint64_t used, uint64_t most) { return used > most / 4 * 3; };
-  bool full =
-      mostly(set_count_, kMaxSets) || mostly(ref_count_, kMaxRefs) || mostly(word_count_, kMaxWords + program_.bits());
+  const auto nearly_full = [](uint64_t used, uint64_t max) { return used > max / 4 * 3; };
+  bool full = nearly_full(set_count_, kMaxSets) || nearly_full(ref_count_, kMaxRefs) ||
+              nearly_full(word_count_, kMaxWords + program_.bits());
   for (uint32_t channel = 0; channel < cell_counts_.size(); ++channel) {
-    full = full || mostly(cell_counts_[channel] - program_.channels()[channel].bits(), kMaxSharedCells);
+    full = full || nearly_full(cell_counts_[channel] - program_.channels()[channel].bits(), kMaxSharedCells);
   }
   return full;
 }
@@ -233,9 +233,9 @@ void MatchSets::limit_by(Cell* cell, uint32_t bit) const {
     return;
   }
   const int word = threshold->measure == Measure::kBurst ? kBurstHigh : word_of(threshold->measure);
-  const auto least = static_cast<uint64_t>(threshold->least);
-  uint64_t& lowest = cell->least[word];
-  lowest = (cell->thresholds >> word & 1) != 0 ? std::min(lowest, least) : least;
+  const auto min = static_cast<uint64_t>(threshold->min);
+  uint64_t& lowest = cell->min[word];
+  lowest = (cell->thresholds >> word & 1) != 0 ? std::min(lowest, min) : min;
   cell->thresholds |= 1u << word;
 }
 

@@ -20,13 +20,13 @@ struct Cell {
   // need not be tested.
   uint32_t thresholds;
   bool always_tested;  // some trigger is not a threshold
-  uint64_t least[kWords];
+  uint64_t min[kWords];
 
   // False: no trigger of the cell is true for these counts.
   bool may_hold(const uint64_t* counts) const {
     if (always_tested) return true;
     bool reached = false;
-    for (const uint32_t word : SetBits(thresholds)) reached = reached || counts[word] >= least[word];
+    for (const uint32_t word : SetBits(thresholds)) reached = reached || counts[word] >= min[word];
     return reached;
   }
 };

@@ -10,8 +10,8 @@
 namespace tapline::trigger {
 namespace {
 
-std::string error_in(const Trigger& trigger, const std::string& what) {
-  return "Trigger " + std::to_string(trigger.id) + ": " + what;
+std::string error_in(const Trigger& trigger, const std::string& reason) {
+  return "Trigger " + std::to_string(trigger.id) + ": " + reason;
 }
 
 bool has_wrong_prefix(const std::vector<Prefix>& list) {
@@ -60,7 +60,7 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
 std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
   if (!clear || !when.threshold()) return when.threshold();
   if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;
-  return clear->threshold()->least < when.threshold()->least ? clear->threshold() : when.threshold();
+  return clear->threshold()->min < when.threshold()->min ? clear->threshold() : when.threshold();
 }
 
 // Returns an empty string, and sets *compiled, if the trigger's conditions are valid.
@@ -83,13 +83,13 @@ std::string compile(Trigger* trigger, Program::Compiled* compiled) {
 
 void limit(const Condition::Threshold& threshold, Channel* channel) {
   const auto word = static_cast<uint32_t>(word_of(threshold.measure));
-  const auto least = static_cast<uint64_t>(threshold.least);
+  const auto min = static_cast<uint64_t>(threshold.min);
   for (Channel::Limit& known : channel->early) {
     if (known.word != word) continue;
-    known.least = std::min(known.least, least);
+    known.min = std::min(known.min, min);
     return;
   }
-  channel->early.push_back({word, least});
+  channel->early.push_back({word, min});
 }
 
 bool has_too_many_values(const std::vector<Trigger>& triggers) {

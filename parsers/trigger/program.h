@@ -45,7 +45,7 @@ struct Channel {
   // value of all triggers.
   struct Limit {
     uint32_t word;
-    uint64_t least;
+    uint64_t min;
   };
   std::vector<Limit> early;
 

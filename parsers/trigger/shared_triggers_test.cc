@@ -70,9 +70,9 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
   Recorder sinks[kLanes];
   std::atomic<int64_t> passed[kLanes] = {};
   const auto behind = [&] {
-    int64_t least = INT64_MAX;
-    for (const auto& each : passed) least = std::min(least, each.load());
-    return least;
+    int64_t min = INT64_MAX;
+    for (const auto& each : passed) min = std::min(min, each.load());
+    return min;
   };
   std::vector<std::thread> threads;
   for (uint32_t number = 0; number < kLanes; ++number) {

@@ -26,7 +26,7 @@ class SilentGroups {
   };
 
   // REQUIRES: the hasher outlives it.
-  SilentGroups(const GroupHasher& hasher, size_t most) : most_(most), groups_(0, Hash{&hasher}) {
+  SilentGroups(const GroupHasher& hasher, size_t capacity) : capacity_(capacity), groups_(0, Hash{&hasher}) {
     next_ = groups_.end();
   }
 
@@ -98,12 +98,12 @@ class SilentGroups {
   using Groups = std::unordered_map<Key, State, Hash>;
 
   bool has_room(const Key& key) {
-    if (groups_.size() < most_ || groups_.contains(key)) return true;
+    if (groups_.size() < capacity_ || groups_.contains(key)) return true;
     ++untracked_;
     return false;
   }
 
-  size_t most_;
+  size_t capacity_;
   Groups groups_;
   Groups::iterator next_;  // to be tested
   int64_t latest_ns_ = kNever;

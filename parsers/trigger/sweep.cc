@@ -362,9 +362,9 @@ void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const
 bool Sweep::test_triggers(uint32_t* work) {
   for (; place_ < touched_.size(); ++place_) {
     if (*work == 0) return false;
-    const uint64_t events = events_so_far();
+    const uint64_t events = event_count();
     test_trigger(touched_[place_]);
-    *work = less(*work, 1 + static_cast<uint32_t>(events_so_far() - events) * kStepsPerEvent);
+    *work = less(*work, 1 + static_cast<uint32_t>(event_count() - events) * kStepsPerEvent);
   }
   touched_.clear();
   return true;
@@ -384,7 +384,7 @@ void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const Gr
   if (threshold) {
     const auto word =
         static_cast<size_t>(threshold->measure == Measure::kBurst ? kBurstHigh : word_of(threshold->measure));
-    if (static_cast<double>(counts.high[word]) < threshold->least) return;
+    if (static_cast<double>(counts.high[word]) < threshold->min) return;
   }
   Event event;
   event.scope = scope;

@@ -101,8 +101,8 @@ class Sweep {
   };
   // A trigger without groups whose condition is tested in the open window.
   struct Limit {
-    uint32_t word;   // index of a counter's word
-    uint64_t least;  // the count to look at it again; kNever: not in this window
+    uint32_t word;  // index of a counter's word
+    uint64_t min;   // the count to look at it again; kNever: not in this window
   };
   static constexpr uint64_t kNever = Window::kListed;
 
@@ -149,7 +149,7 @@ class Sweep {
   const Condition& condition_of(const Program::Compiled& trigger, const AlertStates::Key& key) const;
   void report(uint32_t bit, Event* event);
 
-  uint64_t events_so_far() const { return report_.events + report_.suppressed_events; }
+  uint64_t event_count() const { return report_.events + report_.suppressed_events; }
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
   int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
   int64_t latest_pane_ns() const { return end_ns() - channel_.every_ns; }

@@ -46,14 +46,14 @@ void Sweep::make_limits() {
     const Program::Compiled& trigger = program_.compiled(channel_.first_bit() + index);
     if (!trigger.fires_early()) continue;
     limits_[index] = {static_cast<uint32_t>(word_of(trigger.threshold->measure)),
-                      static_cast<uint64_t>(trigger.threshold->least)};
+                      static_cast<uint64_t>(trigger.threshold->min)};
   }
 }
 
 void Sweep::restore_limits() {
   for (const uint32_t index : changed_limits_) {
     const Program::Compiled& trigger = program_.compiled(channel_.first_bit() + index);
-    limits_[index].least = static_cast<uint64_t>(trigger.threshold->least);
+    limits_[index].min = static_cast<uint64_t>(trigger.threshold->min);
   }
   changed_limits_.clear();
 }
@@ -89,11 +89,11 @@ bool Sweep::look_at_triggers(uint32_t* work) {
     for (; place_ < until; ++place_) {
       Limit& limit = limits_[place_];
       const uint64_t sum = std::exchange(sums_[place_], 0);
-      if (sum < limit.least || limit.least == kNever) continue;
+      if (sum < limit.min || limit.min == kNever) continue;
       Counts counts;
       counts.low[limit.word] = sum;
       const uint64_t next = look_at_trigger(channel_.first_bit() + place_, &counts, EventScope::kAll, {});
-      if (next == std::exchange(limit.least, next)) continue;
+      if (next == std::exchange(limit.min, next)) continue;
       changed_limits_.push_back(place_);
       *work = less(*work, 1);
     }
@@ -123,8 +123,8 @@ void Sweep::look_at_group(GroupTable::Entry* group, uint32_t* work) {
     });
     *work = less(*work, 1 + counted_[i].cell->trigger_count);
   }
-  const bool listed_again = next != kNever && channel_.early.size() > 1;
-  group->counter()[kTouched] = listed_again ? 0 : next;
+  const bool needs_relisting = next != kNever && channel_.early.size() > 1;
+  group->counter()[kTouched] = needs_relisting ? 0 : next;
 }
 
 // Reports the trigger if it is true, and sets the upper bounds of its counts. Returns the value at which it must be
@@ -134,8 +134,8 @@ uint64_t Sweep::look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, 
   const AlertStates::Key alert = {bit, scope, key};
   if (alerts_.has_met(alert, end_ns())) return kNever;
   const Condition& condition = condition_of(trigger, alert);
-  const auto least = static_cast<uint64_t>(condition.threshold()->least);
-  if (counts->low[static_cast<size_t>(word_of(condition.threshold()->measure))] < least) return least;
+  const auto min = static_cast<uint64_t>(condition.threshold()->min);
+  if (counts->low[static_cast<size_t>(word_of(condition.threshold()->measure))] < min) return min;
   // Without room, it is reported at the window's end.
   if (!alerts_.has_room(alert)) return kNever;
   counts->high = counts->low;

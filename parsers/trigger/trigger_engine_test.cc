@@ -77,7 +77,7 @@ TEST(TriggerEngineTest, TheWindowOfABurstIsTheOneThatIsReported) {
   EXPECT_EQ(event.group.dst_ip(), IpAddress());
 }
 
-TEST(TriggerEngineTest, SilenceIsReportedInEachWholeWindow) {
+TEST(TriggerEngineTest, ReportsSilenceInEachCompleteWindow) {
   EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2)))}, {.sweep = {.max_empty_windows = 5}});
   run.send(packet(kStart + 1));  // its window is partial
   run.engine->advance(kStart + 10 * kMs);
@@ -326,7 +326,7 @@ TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
 }
 
 // More combinations of filters than sets fit: counts stay exact.
-TEST(TriggerEngineTest, MoreMatchSetsThanThereIsRoomFor) {
+TEST(TriggerEngineTest, RejectsMatchSetsBeyondTheCapacity) {
   constexpr uint16_t kSide = 270;
   std::vector<Trigger> triggers;
   for (uint16_t i = 0; i < kSide; ++i) {

@@ -26,8 +26,8 @@ constexpr uint32_t kSeedDivisor = 1;
 
 // TRIGGER_SEEDS overrides the number.
 uint32_t seeds(uint32_t usual) {
-  const char* asked = std::getenv("TRIGGER_SEEDS");
-  return asked == nullptr ? usual / kSeedDivisor : static_cast<uint32_t>(std::atoi(asked));
+  const char* seeds_text = std::getenv("TRIGGER_SEEDS");
+  return seeds_text == nullptr ? usual / kSeedDivisor : static_cast<uint32_t>(std::atoi(seeds_text));
 }
 
 struct Input {
@@ -198,7 +198,7 @@ TEST(TriggerOracle, SilentGroupsAreTheModels) {
 // A condition that only more packets can make true is reported once in its window, at most 2 ms after the packet that
 // made it true, and never before it.
 TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
-  constexpr int64_t kMostNs = 2'000'000;
+  constexpr int64_t kMaxNs = 2'000'000;
   size_t early = 0, at_end = 0;
   for (uint32_t seed = 0; seed < seeds(150) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -212,7 +212,7 @@ TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
         EXPECT_EQ(event.ready_ns, event.window_end_ns);
         continue;
       }
-      EXPECT_LE(event.ready_ns, found->second.risen[0].first + kMostNs);
+      EXPECT_LE(event.ready_ns, found->second.risen[0].first + kMaxNs);
       ++(event.ready_ns < event.window_end_ns ? early : at_end);
     }
   }

@@ -126,7 +126,7 @@ class QueryTriggers final : public trigger::EventSink {
     const int64_t ended_ns = shared_ == nullptr ? ended_ns_ : shared_->ended_ns();
     if (event.window_end_ns - channel.every_ns > ended_ns) return;
     const GroupText group(channel.by, event.group);
-    const bool told_apart = event.scope == EventScope::kGroup;
+    const bool self_identifying = event.scope == EventScope::kGroup;
     const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
     const bool may_grow = event.ready_ns < event.window_end_ns;
     TupleHeader header;
@@ -138,7 +138,7 @@ class QueryTriggers final : public trigger::EventSink {
     header.queries = query_;
     out_->emit_event(
         header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
-                 told_apart ? Value::string(group.view()) : Value::absent(FieldType::kString),
+                 self_identifying ? Value::string(group.view()) : Value::absent(FieldType::kString),
                  known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
                  may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
                  Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),

@@ -71,12 +71,12 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         for name in CAPTURES:
             capture = folder / "generated" / f"{name}.pcap.zst"
-            here, there = counted(monitor, capture, pathlib.Path(temporary)), truth(capture)
-            print(name, here)
-            for measure, (least, most) in there.items():
-                if not least <= here[measure] <= most:
+            reported, expected = counted(monitor, capture, pathlib.Path(temporary)), truth(capture)
+            print(name, reported)
+            for measure, (low, high) in expected.items():
+                if not low <= reported[measure] <= high:
                     failed = True
-                    print(f"  {measure}: {here[measure]:,} counted, tshark has {least:,} to {most:,}")
+                    print(f"  {measure}: {reported[measure]:,} counted, tshark has {low:,} to {high:,}")
     sys.exit(1 if failed else 0)
 
 

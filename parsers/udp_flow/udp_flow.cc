@@ -27,7 +27,7 @@ class UdpFlow final : public Parser {
   void on_interval(int64_t /*end_ns*/, Emitter& out) override {
     for (Connection* flow : active_) {
       State& state = state_of<State>(*flow);
-      tell(*flow, state.queries, out);
+      emit(*flow, state.queries, out);
       state.position = 0;
     }
     active_.clear();
@@ -35,9 +35,9 @@ class UdpFlow final : public Parser {
 
   void on_end(Connection& flow, uint64_t queries, Emitter& out) override {
     State& state = state_of<State>(flow);
-    tell(flow, state.queries & queries, out);
+    emit(flow, state.queries & queries, out);
     state.queries &= ~queries;
-    state.told &= ~queries;
+    state.reported &= ~queries;
   }
 
   void on_release(Connection& flow) override {
@@ -50,9 +50,9 @@ class UdpFlow final : public Parser {
 
  private:
   struct State {
-    uint64_t queries;  // queries that selected the packets counted here
-    uint64_t told;     // queries that were given the flow
-    int64_t first_ns;  // time of its first packet, in either direction
+    uint64_t queries;   // queries that selected the packets counted here
+    uint64_t reported;  // queries that were given the flow
+    int64_t first_ns;   // time of its first packet, in either direction
     uint64_t bytes[2];
     uint32_t packets[2];  // both are 0 only before the flow's first packet
     uint32_t position;    // in active_, from 1; 0 = nothing counted
@@ -74,7 +74,7 @@ class UdpFlow final : public Parser {
     } else if (state.queries != packet.queries) {
       // Queries were added or removed within the second: each receives just the packets that it selected.
       out.header_of(packet);  // moves the clock
-      tell(flow, state.queries, out);
+      emit(flow, state.queries, out);
       restart(state, packet);
     }
     const Side side = flow.side_of(packet);
@@ -83,15 +83,15 @@ class UdpFlow final : public Parser {
   }
 
   // Queries that receive the flow for the first time get a different tuple.
-  void tell(const Connection& flow, uint64_t queries, Emitter& out) {
+  void emit(const Connection& flow, uint64_t queries, Emitter& out) {
     State& state = state_of<State>(flow);
     if (state.position == 0) return;
-    tell(flow, queries & ~state.told, 1, out);
-    tell(flow, queries & state.told, 0, out);
-    state.told |= queries;
+    emit(flow, queries & ~state.reported, 1, out);
+    emit(flow, queries & state.reported, 0, out);
+    state.reported |= queries;
   }
 
-  void tell(const Connection& flow, uint64_t queries, uint64_t flows, Emitter& out) {
+  void emit(const Connection& flow, uint64_t queries, uint64_t flows, Emitter& out) {
     if (queries == 0) return;
     const State& state = state_of<State>(flow);
     const Side client = flow.client_side, server = other_side(client);

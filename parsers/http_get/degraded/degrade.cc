@@ -127,9 +127,8 @@ Degraded recognise(const std::vector<testing::Frame>& frames, std::vector<testin
     const auto found = known.find(beginning(damaged[i]));
     const bool same = found != known.end() &&
                       std::equal(damaged[i].bytes.begin(), damaged[i].bytes.end(), frames[found->second].bytes.begin());
-    const uint32_t otherwise = damaged.size() == frames.size() ? i : Degraded::kForeign;
-    degraded.items.push_back(
-        {same ? found->second : otherwise, static_cast<uint32_t>(damaged[i].bytes.size()), i, !same});
+    const uint32_t origin = damaged.size() == frames.size() ? i : Degraded::kForeign;
+    degraded.items.push_back({same ? found->second : origin, static_cast<uint32_t>(damaged[i].bytes.size()), i, !same});
   }
   degraded.frames = std::move(damaged);
   return degraded;

@@ -52,13 +52,13 @@ class DegradedCapture : public ::testing::Test {
     EXPECT_GT(score.eligible, 0u);
     EXPECT_EQ(score.right, score.eligible);
     EXPECT_EQ(score.wrong, 0u);
-    EXPECT_EQ(score.again, 0u);
+    EXPECT_EQ(score.repeated, 0u);
   }
 
   static void print(const char* name, const Score& score) {
     std::printf("%-16s %9lu %9lu %6lu %6lu %8lu %9lu %9lu %9lu %9lu\n", name, score.eligible, score.right, score.wrong,
-                score.again, score.resized, score.half_requests, score.half_responses, score.one_way,
-                score.one_way_told);
+                score.repeated, score.resized, score.half_requests, score.half_responses, score.one_way,
+                score.one_way_reported);
     for (const std::string& example : score.examples) std::printf("    %s\n", example.c_str());
   }
 
@@ -129,14 +129,14 @@ TEST_F(DegradedCapture, Loss) {
   const Score loss = all_seeds(Degradation::kLoss, "loss");
   EXPECT_GE(loss.right, loss.eligible - loss.eligible / 1000);
   EXPECT_LE(loss.wrong, loss.eligible / 10'000);
-  EXPECT_EQ(loss.again, 0u);
+  EXPECT_EQ(loss.repeated, 0u);
 }
 
 TEST_F(DegradedCapture, Late) {
   const Score late = all_seeds(Degradation::kLate, "late");
   EXPECT_GE(late.right, late.eligible - late.eligible / 1000);
   EXPECT_EQ(late.wrong, 0u);
-  EXPECT_EQ(late.again, 0u);
+  EXPECT_EQ(late.repeated, 0u);
 }
 
 TEST_F(DegradedCapture, MidStream) {
@@ -158,7 +158,7 @@ TEST_F(DegradedCapture, OneWay) {
     const Score one_way = all_seeds(degradation, name);
     expect_all_right(one_way);
     EXPECT_GT(one_way.one_way, 0u);
-    EXPECT_EQ(one_way.one_way_told, one_way.one_way);
+    EXPECT_EQ(one_way.one_way_reported, one_way.one_way);
   }
 }
 
@@ -173,7 +173,7 @@ TEST_F(DegradedCapture, DamagedFiles) {
     // A flipped bit in a sequence number or a length can move a whole frame, and affect its neighbours.
     EXPECT_GE(damaged.right, damaged.eligible - damaged.eligible / (name == "flip" ? 100 : 1000)) << name;
     EXPECT_EQ(damaged.wrong, 0u) << name;
-    EXPECT_EQ(damaged.again, 0u) << name;
+    EXPECT_EQ(damaged.repeated, 0u) << name;
     if (name == "oneway") {
       EXPECT_EQ(damaged.half_requests, truth.size());
     }

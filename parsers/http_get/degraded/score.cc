@@ -88,7 +88,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
 }
 
 // True if the captured copies together cover each byte of the head.
-bool is_whole(const Message& message, const Copies& copies) {
+bool is_complete(const Message& message, const Copies& copies) {
   uint64_t covered = message.begin;
   for (const HeadPiece& piece : message.pieces) {
     for (const Copy& copy : copies[piece.frame]) {
@@ -116,11 +116,11 @@ std::string key(const std::string& client, int64_t first_byte_ns) {
 class Scorer {
  public:
   Scorer(const std::vector<Transaction>& truth, const Copies& copies)
-      : truth_(truth), told_(truth.size()), eligible_(truth.size()) {
+      : truth_(truth), reported_(truth.size()), eligible_(truth.size()) {
     for (uint32_t i = 0; i < truth.size(); ++i) {
       const Transaction& each = truth[i];
       if (!each.response.seen) continue;
-      eligible_[i] = is_whole(each.request, copies) && is_whole(each.response, copies);
+      eligible_[i] = is_complete(each.request, copies) && is_complete(each.response, copies);
       score_.eligible += eligible_[i];
       for (const int64_t request_ns : first_times(each.request, copies)) {
         for (const int64_t response_ns : first_times(each.response, copies)) {
@@ -142,7 +142,8 @@ class Scorer {
       }
     }
     for (uint32_t i = 0; i < truth_.size(); ++i) {
-      if (eligible_[i] && !told_[i]) note("missed " + truth_[i].client + " " + truth_[i].method + " " + truth_[i].url);
+      if (eligible_[i] && !reported_[i])
+        note("missed " + truth_[i].client + " " + truth_[i].method + " " + truth_[i].url);
     }
     return score_;
   }
@@ -154,11 +155,11 @@ class Scorer {
       ++score_.wrong;
       return note("wrong " + tuple.text());
     }
-    if (told_[index]) {
-      ++score_.again;
+    if (reported_[index]) {
+      ++score_.repeated;
       return note("again " + tuple.text());
     }
-    told_[index] = true;
+    reported_[index] = true;
     if (!eligible_[index]) return;
     ++score_.right;
     const Transaction& each = truth_[index];
@@ -177,7 +178,7 @@ class Scorer {
           each.status != tuple.status) {
         continue;
       }
-      if (found == kAbsent || told_[found]) found = at->second;
+      if (found == kAbsent || reported_[found]) found = at->second;
     }
     return found;
   }
@@ -187,7 +188,7 @@ class Scorer {
   }
 
   const std::vector<Transaction>& truth_;
-  std::vector<bool> told_, eligible_;
+  std::vector<bool> reported_, eligible_;
   std::unordered_multimap<std::string, uint32_t> pairs_;
   Score score_;
 };
@@ -209,10 +210,10 @@ void score_one_way(const std::vector<Transaction>& truth, const std::vector<Tupl
         left.find(tuple.client + " " + (requests ? tuple.method + " " + tuple.url : std::to_string(tuple.status)));
     if (found == left.end() || found->second == 0) continue;
     --found->second;
-    ++score->one_way_told;
+    ++score->one_way_reported;
   }
-  for (const auto& [what, times] : left) {
-    if (times > 0 && score->examples.size() < kMaxExamples) score->examples.push_back("no half of " + what);
+  for (const auto& [message_text, times] : left) {
+    if (times > 0 && score->examples.size() < kMaxExamples) score->examples.push_back("no half of " + message_text);
   }
 }
 
@@ -222,13 +223,13 @@ Score& Score::operator+=(const Score& other) {
   eligible += other.eligible;
   right += other.right;
   wrong += other.wrong;
-  again += other.again;
+  repeated += other.repeated;
   resized += other.resized;
   tuples += other.tuples;
   half_requests += other.half_requests;
   half_responses += other.half_responses;
   one_way += other.one_way;
-  one_way_told += other.one_way_told;
+  one_way_reported += other.one_way_reported;
   for (const std::string& example : other.examples) {
     if (examples.size() < kMaxExamples) examples.push_back(example);
   }

@@ -94,26 +94,26 @@ Head read_head(std::string_view text, size_t begin) {
   return head;
 }
 
-constexpr size_t kNotWhole = std::string_view::npos;
+constexpr size_t kIncomplete = std::string_view::npos;
 
 size_t end_of_chunked(std::string_view text, size_t at) {
   while (true) {
     const size_t line_end = text.find('\n', at);
-    if (line_end == std::string_view::npos) return kNotWhole;
+    if (line_end == std::string_view::npos) return kIncomplete;
     const size_t bytes = std::strtoul(std::string(text.substr(at, line_end - at)).c_str(), nullptr, 16);
     at = line_end + 1;
     if (bytes == 0) {
       // Trailer fields end with an empty line.
       while (true) {
         const size_t end = text.find('\n', at);
-        if (end == std::string_view::npos) return kNotWhole;
+        if (end == std::string_view::npos) return kIncomplete;
         const bool empty = end - at <= 1;
         at = end + 1;
         if (empty) return at;
       }
     }
     at += bytes + 2;
-    if (at > text.size()) return kNotWhole;
+    if (at > text.size()) return kIncomplete;
   }
 }
 
@@ -121,7 +121,7 @@ size_t end_of_body(const Head& head, std::string_view text, size_t without_frami
   if (head.fields.contains("transfer-encoding")) return end_of_chunked(text, head.end);
   const auto length = head.fields.find("content-length");
   const size_t end = length == head.fields.end() ? without_framing : head.end + std::stoul(length->second);
-  return end <= text.size() ? end : kNotWhole;
+  return end <= text.size() ? end : kIncomplete;
 }
 
 constexpr uint64_t kMaxSegmentBytes = 1 << 16;
@@ -144,7 +144,7 @@ std::vector<HeadPiece> pieces_of(const Stream& stream, uint64_t begin, uint64_t 
 }
 
 Message message(const Stream& stream, size_t begin, size_t head_end, size_t end) {
-  return {true, begin, head_end, end == kNotWhole ? stream.bytes.size() : end, {}};
+  return {true, begin, head_end, end == kIncomplete ? stream.bytes.size() : end, {}};
 }
 
 bool is_versioned(std::string_view line) {
@@ -189,7 +189,7 @@ std::vector<Transaction> read_requests(const Conversation& conversation, bool* s
     const size_t end = end_of_body(head, text, head.end);
     transaction.request = message(conversation.stream[0], at, head.end, end);
     requests.push_back(transaction);
-    if (end == kNotWhole) break;
+    if (end == kIncomplete) break;
     at = end;
   }
   return requests;
@@ -217,7 +217,7 @@ void read_responses(const Conversation& conversation, bool simple, std::vector<T
     transaction.status = status;
     transaction.response = message(stream, at, head.end, end);
     ++answered;
-    if (end == kNotWhole || status == 101) return;
+    if (end == kIncomplete || status == 101) return;
     at = end;
   }
 }

@@ -56,7 +56,7 @@ class Sender {
         paced = burst >= round_trip_packets();
       }
     }
-    while (!again_.empty()) send_again();
+    while (!retransmissions_.empty()) retransmit();
     reorder();
     return std::move(sent_);
   }
@@ -80,7 +80,7 @@ class Sender {
   }
 
   void send_next(int64_t at_ns) {
-    while (!again_.empty() && again_.front().sent_ns <= std::max(at_ns, free_ns_)) send_again();
+    while (!retransmissions_.empty() && retransmissions_.front().sent_ns <= std::max(at_ns, free_ns_)) retransmit();
     SentPacket packet;
     packet.seq = seq_;
     packet.payload_bytes = flow_.mixed_sizes ? 1 + random_.below(flow_.payload_bytes) : flow_.payload_bytes;
@@ -89,12 +89,12 @@ class Sender {
     put(packet, at_ns, before);
     if (!before && !after) return;
     packet.sent_ns = sent_.back().sent_ns + flow_.round_trip_ns;
-    again_.push_back(packet);
+    retransmissions_.push_back(packet);
   }
 
-  void send_again() {
-    const SentPacket packet = again_.front();
-    again_.pop_front();
+  void retransmit() {
+    const SentPacket packet = retransmissions_.front();
+    retransmissions_.pop_front();
     put(packet, packet.sent_ns, false);
   }
 
@@ -123,7 +123,7 @@ class Sender {
   uint32_t seq_;
   uint64_t total_ = 0;
   int64_t free_ns_ = 0;
-  std::deque<SentPacket> again_;
+  std::deque<SentPacket> retransmissions_;
   std::vector<SentPacket> sent_;
 };
 
@@ -131,7 +131,10 @@ class Sender {
 class Port {
  public:
   Port(const MirrorSpec& mirror, size_t flows, MirrorRun* run)
-      : mirror_(mirror), queues_(mirror.scheduler == Scheduler::kFifo ? 1 : flows), held_(queues_.size()), run_(run) {}
+      : mirror_(mirror),
+        queues_(mirror.scheduler == Scheduler::kFifo ? 1 : flows),
+        queued_(queues_.size()),
+        run_(run) {}
 
   void arrive(uint32_t packet) {
     const SentPacket& sent = run_->sent[packet];
@@ -139,12 +142,12 @@ class Port {
     ++run_->arrived;
     const size_t queue = queues_.size() == 1 ? 0 : sent.flow;
     const bool no_place = mirror_.queue_packets != 0 && queues_[queue].size() >= mirror_.queue_packets / queues_.size();
-    if (no_place || held_[queue] + sent.wire_bytes > mirror_.queue_bytes / queues_.size()) {
+    if (no_place || queued_[queue] + sent.wire_bytes > mirror_.queue_bytes / queues_.size()) {
       ++run_->dropped;
       if (run_->first_drop_ns < 0) run_->first_drop_ns = sent.arrival_ns;
       return;
     }
-    held_[queue] += sent.wire_bytes;
+    queued_[queue] += sent.wire_bytes;
     ++waiting_;
     queues_[queue].push_back(packet);
     free_ns_ = std::max(free_ns_, sent.arrival_ns);
@@ -157,7 +160,7 @@ class Port {
       while (queues_[turn_].empty()) turn_ = (turn_ + 1) % queues_.size();
       const uint32_t packet = queues_[turn_].front();
       queues_[turn_].pop_front();
-      held_[turn_] -= run_->sent[packet].wire_bytes;
+      queued_[turn_] -= run_->sent[packet].wire_bytes;
       turn_ = (turn_ + 1) % queues_.size();
       --waiting_;
       free_ns_ += transmission_ns(run_->sent[packet].wire_bytes, mirror_.bits_per_second);
@@ -171,7 +174,7 @@ class Port {
  private:
   MirrorSpec mirror_;
   std::vector<std::deque<uint32_t>> queues_;
-  std::vector<uint64_t> held_;
+  std::vector<uint64_t> queued_;
   MirrorRun* run_;
   size_t turn_ = 0;
   size_t waiting_ = 0;

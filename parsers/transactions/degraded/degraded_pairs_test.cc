@@ -19,8 +19,8 @@ using http::Degradation;
 using http::degrade;
 
 uint32_t seeds() {
-  const char* asked = std::getenv("DEGRADED_SEEDS");
-  if (asked != nullptr) return static_cast<uint32_t>(std::atoi(asked));
+  const char* seeds_text = std::getenv("DEGRADED_SEEDS");
+  if (seeds_text != nullptr) return static_cast<uint32_t>(std::atoi(seeds_text));
 #ifdef __SANITIZE_ADDRESS__
   return 1;
 #else
@@ -28,8 +28,8 @@ uint32_t seeds() {
 #endif
 }
 
-constexpr uint32_t kLeastPlaces = 10;      // start positions in the middle
-constexpr uint64_t kLeastBatched = 1000;   // the minimum for a meaningful share
+constexpr uint32_t kMinPlaces = 10;        // start positions in the middle
+constexpr uint64_t kMinBatched = 1000;     // the minimum for a meaningful share
 constexpr size_t kDamagedFrames = 12'000;  // the first frames of a capture, from which its damaged files were made
 // A row of README.md.
 void print(const std::string& name, const PairScore& score) {
@@ -45,7 +45,7 @@ void print(const std::string& name, const PairScore& score) {
   };
   std::printf("| %s | %s | %lu | %s | %lu | %lu | %lu | %lu | %lu | %lu | %lu |\n", name.c_str(),
               of(score.right, score.eligible).c_str(), score.partly, of(score.batched_right, score.batched).c_str(),
-              score.batched_partly, score.wrong, score.unknowable, score.again, score.alone, score.half_requests,
+              score.batched_partly, score.wrong, score.unknowable, score.repeated, score.alone, score.half_requests,
               score.half_responses);
   for (const std::string& example : score.examples) std::printf("    wrong: %s\n", example.c_str());
   if (std::getenv("DEGRADED_MISSED") == nullptr) return;
@@ -62,8 +62,8 @@ const PairJudge* judge_of(const Subject& subject) {
   return judge.get();
 }
 
-void expect_at_least(double share, uint64_t part, uint64_t all, const std::string& what) {
-  EXPECT_GE(static_cast<double>(part), share * static_cast<double>(all)) << what << ": " << part << " of " << all;
+void expect_at_least(double share, uint64_t part, uint64_t all, const std::string& label) {
+  EXPECT_GE(static_cast<double>(part), share * static_cast<double>(all)) << label << ": " << part << " of " << all;
 }
 
 class DegradedPairs : public ::testing::TestWithParam<Subject> {
@@ -88,8 +88,8 @@ class DegradedPairs : public ::testing::TestWithParam<Subject> {
   PairScore all_seeds(const Condition& condition) const {
     PairScore sum;
     // One start position each.
-    const uint32_t least = condition.from_middle ? kLeastPlaces : 0;
-    for (uint32_t seed = 0; seed < std::max(seeds(), least); ++seed) {
+    const uint32_t min = condition.from_middle ? kMinPlaces : 0;
+    for (uint32_t seed = 0; seed < std::max(seeds(), min); ++seed) {
       sum += judge_->judge(degraded(judge_->frames(), condition, seed), condition.capture);
     }
     print(GetParam().name + ", " + condition.name, sum);
@@ -106,14 +106,14 @@ TEST_P(DegradedPairs, CompleteDuplicatedAndOneWay) {
   EXPECT_EQ(none.batched_right, none.batched);
   const PairScore twice = all_seeds(Degradation::kTwice, "twice");
   EXPECT_EQ(twice.right, twice.eligible);
-  EXPECT_EQ(twice.again, 0u);
+  EXPECT_EQ(twice.repeated, 0u);
   // No transaction may be missing from connections with both directions captured.
   const PairScore requests = all_seeds(Degradation::kRequestsOnly, "requests only");
   EXPECT_EQ(requests.right, requests.eligible);
-  if (subject.tells_requests_alone) expect_at_least(0.995, requests.half_requests, requests.alone, "requests only");
+  if (subject.emits_requests_alone) expect_at_least(0.995, requests.half_requests, requests.alone, "requests only");
   const PairScore responses = all_seeds(Degradation::kResponsesOnly, "responses only");
   EXPECT_EQ(responses.right, responses.eligible);
-  if (subject.tells_responses_alone) {
+  if (subject.emits_responses_alone) {
     expect_at_least(0.999, responses.half_responses, responses.alone, "responses only");
   }
 }
@@ -129,7 +129,7 @@ TEST_P(DegradedPairs, UnderEachCondition) {
     // Takes two losses at once: at 5 % loss there are up to one in 4,000.
     EXPECT_LE(score.unknowable, pairs / 4'000) << condition.name;
     expect_at_least(bar.right, score.right + score.partly, score.eligible, condition.name);
-    if (score.batched < kLeastBatched) continue;
+    if (score.batched < kMinBatched) continue;
     expect_at_least(bar.batched, score.batched_right + score.batched_partly, score.batched, condition.name);
   }
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPrime = 262'147;
 constexpr int64_t kStepNs = 1 << 20;
 constexpr int64_t kStartNs = 1'000'000'000'000;
-constexpr size_t kMostExamples = 5, kShownBytes = 80;
+constexpr size_t kMaxExamples = 5, kShownBytes = 80;
 
 int64_t time_of(int64_t frame) { return kStartNs + frame * kStepNs + frame * frame % kPrime; }
 
@@ -39,15 +39,15 @@ PairScore& PairScore::operator+=(const PairScore& other) {
   batched_partly += other.batched_partly;
   wrong += other.wrong;
   unknowable += other.unknowable;
-  again += other.again;
+  repeated += other.repeated;
   half_requests += other.half_requests;
   half_responses += other.half_responses;
   alone += other.alone;
   for (const std::string& example : other.missed) {
-    if (missed.size() < kMostExamples) missed.push_back(example);
+    if (missed.size() < kMaxExamples) missed.push_back(example);
   }
   for (const std::string& example : other.examples) {
-    if (examples.size() < kMostExamples) examples.push_back(example);
+    if (examples.size() < kMaxExamples) examples.push_back(example);
   }
   return *this;
 }
@@ -56,8 +56,8 @@ PairJudge::PairJudge(JudgedTuple judged, std::vector<Frame> frames)
     : judged_(std::move(judged)), frames_(std::move(frames)) {
   for (size_t i = 0; i < frames_.size(); ++i) frames_[i].time_ns = time_of(static_cast<int64_t>(i));
   PairScore unused;
-  truth_ = told_of(frames_, &unused, &connections_);
-  for (const auto& [frames_of_pair, texts] : truth_) asked_.emplace(frames_of_pair.second, frames_of_pair.first);
+  truth_ = reported_pairs(frames_, &unused, &connections_);
+  for (const auto& [frames_of_pair, texts] : truth_) requests_.emplace(frames_of_pair.second, frames_of_pair.first);
   note_copies();
 }
 
@@ -76,7 +76,7 @@ void PairJudge::note_copies() {
 }
 
 // If a retransmitted frame was lost, or came after its copy, the copy counts as captured first.
-PairJudge::Told PairJudge::by_first_copies(const Told& told, const Order& order) const {
+PairJudge::Reported PairJudge::by_first_copies(const Reported& reported, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);
     if (copied == first_copy_.end()) return frame;
@@ -84,8 +84,8 @@ PairJudge::Told PairJudge::by_first_copies(const Told& told, const Order& order)
     const bool earlier = original != order.end() && copy != order.end() && original->second < copy->second;
     return earlier ? frame : copied->second;
   };
-  Told result;
-  for (const auto& [pair, texts] : told) {
+  Reported result;
+  for (const auto& [pair, texts] : reported) {
     for (const auto& [details, times] : texts) result[{first(pair.first), first(pair.second)}][details] += times;
   }
   return result;
@@ -100,24 +100,25 @@ size_t PairJudge::pairs() const {
 }
 
 bool PairJudge::frames_of(int64_t distance_ns, Pair* pair) const {
-  const int64_t apart = (distance_ns + kStepNs / 2) / kStepNs;
-  if (apart <= 0) return false;
-  const int64_t rest = ((distance_ns - apart * kStepNs) % kPrime + kPrime) % kPrime;
-  int64_t sum = rest * power(apart, kPrime - 2) % kPrime;
+  const int64_t steps = (distance_ns + kStepNs / 2) / kStepNs;
+  if (steps <= 0) return false;
+  const int64_t rest = ((distance_ns - steps * kStepNs) % kPrime + kPrime) % kPrime;
+  int64_t sum = rest * power(steps, kPrime - 2) % kPrime;
   for (; sum < 2 * static_cast<int64_t>(frames_.size()); sum += kPrime) {
-    if (sum < apart || (sum - apart) % 2 != 0) continue;
-    const int64_t first = (sum - apart) / 2;
-    if (time_of(first + apart) - time_of(first) != distance_ns) continue;
-    *pair = {static_cast<uint32_t>(first), static_cast<uint32_t>(first + apart)};
+    if (sum < steps || (sum - steps) % 2 != 0) continue;
+    const int64_t first = (sum - steps) / 2;
+    if (time_of(first + steps) - time_of(first) != distance_ns) continue;
+    *pair = {static_cast<uint32_t>(first), static_cast<uint32_t>(first + steps)};
     return true;
   }
   return false;
 }
 
-PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* score, Connections* connections) const {
+PairJudge::Reported PairJudge::reported_pairs(const std::vector<Frame>& frames, PairScore* score,
+                                              Connections* connections) const {
   Harness run({judged_.parser}, options());
   run.all(frames);
-  Told told;
+  Reported reported;
   for (const Tuple& tuple : run.tuples()) {
     score->half_requests += tuple["partial"] == "request";
     score->half_responses += tuple["partial"] == "response";
@@ -129,17 +130,17 @@ PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* 
     for (const std::string& field : judged_.fields) details.values.push_back(tuple[field]);
     const auto cut = tuple.values.find("cut");
     details.cut = cut != tuple.values.end() && cut->second == "true";
-    details.asked_again = !judged_.asked_again.empty() && tuple[judged_.asked_again] != "0";
-    ++told[pair][details];
+    details.repeats_request = !judged_.repeats_request.empty() && tuple[judged_.repeats_request] != "0";
+    ++reported[pair][details];
   }
-  return told;
+  return reported;
 }
 
-bool PairJudge::is_part_of(const Details& told, const Values& truth) const {
+bool PairJudge::is_part_of(const Details& reported, const Values& truth) const {
   if (!judged_.may_forget) return false;
   for (size_t i = 0; i < truth.size(); ++i) {
-    const std::string& value = told.values[i];
-    if (value != truth[i] && value != "-" && !(told.cut && truth[i].starts_with(value))) return false;
+    const std::string& value = reported.values[i];
+    if (value != truth[i] && value != "-" && !(reported.cut && truth[i].starts_with(value))) return false;
   }
   return true;
 }
@@ -154,14 +155,14 @@ std::string shown(const std::vector<std::string>& values, uint32_t request, uint
 
 }  // namespace
 
-void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Told& told, bool batched,
-                            PairScore* score) const {
-  const auto found = told.find(pair);
+void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Reported& reported,
+                            bool batched, PairScore* score) const {
+  const auto found = reported.find(pair);
   std::map<Values, uint64_t> wanted;
   for (const auto& [details, times] : truth) wanted[details.values] += times;
   for (const auto& [values, times] : wanted) {
     uint64_t same = 0, part = 0;
-    if (found != told.end()) {
+    if (found != reported.end()) {
       for (const auto& [others, seen] : found->second) {
         if (others.values == values) same += seen;
         if (others.values != values && is_part_of(others, values)) part += seen;
@@ -171,36 +172,36 @@ void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>&
     (batched ? score->batched : score->eligible) += times;
     (batched ? score->batched_right : score->right) += right;
     (batched ? score->batched_partly : score->partly) += std::min(times - right, part);
-    score->again += same - right;
-    if (right + part < times && score->missed.size() < kMostExamples) {
+    score->repeated += same - right;
+    if (right + part < times && score->missed.size() < kMaxExamples) {
       score->missed.push_back(shown(values, pair.first, pair.second));
     }
   }
 }
 
 // `readable`: the bytes of its frames are unaltered.
-bool PairJudge::is_of(const Pair& pair, const Details& told, bool readable) const {
+bool PairJudge::is_of(const Pair& pair, const Details& reported, bool readable) const {
   const auto truth = truth_.find(pair);
   if (truth == truth_.end()) return false;
   return !readable || std::any_of(truth->second.begin(), truth->second.end(), [&](const auto& known) {
-    return known.first.values == told.values || is_part_of(told, known.first.values);
+    return known.first.values == reported.values || is_part_of(reported, known.first.values);
   });
 }
 
 // The halves are correct, but the first frame of the request, or of the response, was lost or late, and the tuple is
 // marked accordingly.
-bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
-  if (!told.cut) return false;
-  const auto [begin, end] = asked_.equal_range(pair.second);
+bool PairJudge::begins_late(const Pair& pair, const Details& reported) const {
+  if (!reported.cut) return false;
+  const auto [begin, end] = requests_.equal_range(pair.second);
   const bool request = std::any_of(begin, end, [&](const auto& asked) {
-    return asked.second < pair.first && is_of({asked.second, pair.second}, told, true);
+    return asked.second < pair.first && is_of({asked.second, pair.second}, reported, true);
   });
   const auto own = truth_.lower_bound({pair.first, 0});
   const bool is_own = own != truth_.end() && own->first.first == pair.first && own->first.second < pair.second;
-  return request || (is_own && is_of(own->first, told, true));
+  return request || (is_own && is_of(own->first, reported, true));
 }
 
-void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
+void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
   // True if all counter-evidence is lost: the request's answer, and the answer's request or the proof that it is an
@@ -208,14 +209,14 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
     if (truth == truth_.end() || truth->first.first != pair.first || whole.contains(truth->first.second)) return false;
-    const auto own = asked_.find(pair.second);
-    return details.asked_again || (own != asked_.end() && !whole.contains(own->second));
+    const auto own = requests_.find(pair.second);
+    return details.repeats_request || (own != requests_.end() && !whole.contains(own->second));
   };
-  for (const auto& [details, times] : told) {
+  for (const auto& [details, times] : reported) {
     if (is_of(pair, details, readable) || begins_late(pair, details)) continue;
-    const bool unknowable = !judged_.asked_again.empty() && is_unknowable(details);
+    const bool unknowable = !judged_.repeats_request.empty() && is_unknowable(details);
     (unknowable ? score->unknowable : score->wrong) += times;
-    if (!unknowable && score->examples.size() < kMostExamples) {
+    if (!unknowable && score->examples.size() < kMaxExamples) {
       score->examples.push_back(shown(details.values, pair.first, pair.second));
     }
   }
@@ -259,20 +260,20 @@ PairScore PairJudge::judge(const http::Degraded& degraded, JudgedCapture capture
     for (Frame& each : wrapped(frame, capture.wrapping, item.original)) frames.push_back(std::move(each));
   }
   PairScore score;
-  const Told told = by_first_copies(told_of(frames, &score), order);
-  std::map<uint32_t, uint64_t> asked_in;
+  const Reported reported = by_first_copies(reported_pairs(frames, &score), order);
+  std::map<uint32_t, uint64_t> requested_times;
   for (const auto& [pair, texts] : truth_) {
-    for (const auto& [values, times] : texts) asked_in[pair.first] += times;
+    for (const auto& [values, times] : texts) requested_times[pair.first] += times;
   }
   const Frames passed_over = joining(whole, capture.joining);
   for (const auto& [pair, texts] : truth_) {
     if (passed_over.contains(pair.first)) continue;
     const bool asked = whole.contains(pair.first), answered = whole.contains(pair.second);
-    if (asked && answered) count_right(pair, texts, told, asked_in[pair.first] > 1, &score);
+    if (asked && answered) count_right(pair, texts, reported, requested_times[pair.first] > 1, &score);
     if (asked == answered) continue;
     for (const auto& [values, times] : texts) score.alone += times;
   }
-  for (const auto& [pair, texts] : told) {
+  for (const auto& [pair, texts] : reported) {
     count_wrong(pair, texts, whole, altered, &score);
   }
   return score;

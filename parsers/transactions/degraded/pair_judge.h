@@ -26,8 +26,8 @@ struct PairScore {
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
   uint64_t wrong = 0;       // whole transactions that are not in the whole capture
-  uint64_t unknowable = 0;  // the same, but no captured data contradict them (JudgedTuple::asked_again)
-  uint64_t again = 0;       // reported more often than in the whole capture
+  uint64_t unknowable = 0;  // the same, but no captured data contradict them (JudgedTuple::repeats_request)
+  uint64_t repeated = 0;    // reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
   // Among the transactions reported for the whole capture: requests reported without response, and vice versa.
@@ -48,7 +48,7 @@ struct JudgedTuple {
   bool may_forget = false;
   // A field that counts how often a question was asked before the answer came: if the answer was lost, a later
   // identical question can't be distinguished.
-  std::string asked_again = {};
+  std::string repeats_request = {};
   // The monitor drops copies of datagrams (--duplicates drop); if set, so does the judge.
   bool drop_copies = false;
 };
@@ -79,34 +79,34 @@ class PairJudge {
   struct Details {
     Values values;
     bool cut = false;
-    bool asked_again = false;
+    bool repeats_request = false;
     auto operator<=>(const Details&) const = default;
   };
-  using Told = std::map<Pair, std::map<Details, uint64_t>>;
+  using Reported = std::map<Pair, std::map<Details, uint64_t>>;
   using Frames = std::set<uint32_t>;
   using Order = std::map<uint32_t, size_t>;  // frames of a degraded capture
 
   using Connections = std::map<std::string, Frames>;  // positions at which requests begin
 
-  Told told_of(const std::vector<Frame>& frames, PairScore* score, Connections* connections = nullptr) const;
+  Reported reported_pairs(const std::vector<Frame>& frames, PairScore* score, Connections* connections = nullptr) const;
   Frames joining(const Frames& whole, uint32_t requests) const;
   void note_copies();
-  Told by_first_copies(const Told& told, const Order& order) const;
-  void count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Told& told, bool batched,
+  Reported by_first_copies(const Reported& reported, const Order& order) const;
+  void count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Reported& reported, bool batched,
                    PairScore* score) const;
-  void count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
+  void count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole,
                    const Frames& altered, PairScore* score) const;
-  bool is_of(const Pair& pair, const Details& told, bool readable) const;
-  bool begins_late(const Pair& pair, const Details& told) const;
-  bool is_part_of(const Details& told, const Values& truth) const;
+  bool is_of(const Pair& pair, const Details& reported, bool readable) const;
+  bool begins_late(const Pair& pair, const Details& reported) const;
+  bool is_part_of(const Details& reported, const Values& truth) const;
   bool frames_of(int64_t distance_ns, Pair* pair) const;
 
   JudgedTuple judged_;
   std::vector<Frame> frames_;
-  Told truth_;
+  Reported truth_;
   Connections connections_;
-  std::multimap<uint32_t, uint32_t> asked_;  // the truth's pairs: the request's frame by the response's
-  std::map<uint32_t, uint32_t> first_copy_;  // the first copy of each retransmitted frame
+  std::multimap<uint32_t, uint32_t> requests_;  // the truth's pairs: the request's frame by the response's
+  std::map<uint32_t, uint32_t> first_copy_;     // the first copy of each retransmitted frame
 };
 
 }  // namespace tapline::testing

@@ -41,7 +41,7 @@ struct Protocol {
   std::string parser;
   uint16_t port;
   Dialogue hello;  // before the first exchange
-  std::function<std::string(int exchange)> ask, answer;
+  std::function<std::string(int exchange)> request, answer;
   std::string field;                               // the tuple's field that identifies the exchange
   std::function<std::string(int exchange)> named;  // the value of that field
   bool pipelines = true;
@@ -52,7 +52,7 @@ void PrintTo(const Protocol& protocol, std::ostream* out) { *out << protocol.par
 Protocol http() {
   return {.parser = "http_get",
           .port = 80,
-          .ask = [](int i) { return "GET /" + name_of(i) + " HTTP/1.1\r\nHost: h\r\n\r\n"; },
+          .request = [](int i) { return "GET /" + name_of(i) + " HTTP/1.1\r\nHost: h\r\n\r\n"; },
           .answer =
               [](int i) {
                 const std::string body = value_of(i);
@@ -74,7 +74,7 @@ Protocol http2() {
           .port = 8080,
           .hello = {{true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(kSettings, 0, 0, "")},
                     {false, frame(kSettings, 0, 0, "")}},
-          .ask = [=](int i) { return frame(kHeaders, kEnds, stream_of(i), headers(i)); },
+          .request = [=](int i) { return frame(kHeaders, kEnds, stream_of(i), headers(i)); },
           .answer = [=](int i) { return frame(kHeaders, kEnds, stream_of(i), "\x88"); },
           .field = "url",
           .named = [](int i) { return "/" + name_of(i); }};
@@ -86,7 +86,7 @@ Protocol kafka() {
   return {
       .parser = "kafka_request",
       .port = 9092,
-      .ask =
+      .request =
           [=](int i) {
             return message(big_endian(kHeartbeat, 2) + big_endian(kVersion, 2) +
                            big_endian(static_cast<uint64_t>(i), 4) + big_endian(2, 2) + "me" + big_endian(5, 2) +
@@ -101,7 +101,7 @@ Protocol kafka() {
 Protocol memcached() {
   return {.parser = "memcached_get",
           .port = 11211,
-          .ask = [](int i) { return "get " + name_of(i) + "\r\n"; },
+          .request = [](int i) { return "get " + name_of(i) + "\r\n"; },
           .answer =
               [](int i) {
                 const std::string value = value_of(i);
@@ -124,7 +124,7 @@ Protocol mysql() {
   return {.parser = "mysql_query",
           .port = 3306,
           .hello = {{false, packet(0, greeting)}, {true, packet(1, login)}, {false, packet(2, ok)}},
-          .ask = [=](int i) { return packet(0, "\x03" + name_of(i)); },
+          .request = [=](int i) { return packet(0, "\x03" + name_of(i)); },
           .answer = [=](int i) { return packet(1, ok + value_of(i)); },
           .field = "statement",
           .named = name_of,
@@ -142,7 +142,7 @@ Protocol postgres() {
       .parser = "postgres_query",
       .port = 5432,
       .hello = {{true, big_endian(startup.size() + 4, 4) + startup}, {false, message('R', big_endian(0, 4)) + ready}},
-      .ask = [=](int i) { return message('Q', text(name_of(i))); },
+      .request = [=](int i) { return message('Q', text(name_of(i))); },
       .answer =
           [=](int i) {
             const std::string value = value_of(i);
@@ -160,7 +160,7 @@ Protocol redis() {
   };
   return {.parser = "redis_command",
           .port = 6379,
-          .ask = [=](int i) { return "*2\r\n" + bulk("GET") + bulk(name_of(i)); },
+          .request = [=](int i) { return "*2\r\n" + bulk("GET") + bulk(name_of(i)); },
           .answer = [=](int i) { return bulk(value_of(i)); },
           .field = "key",
           .named = name_of};
@@ -177,14 +177,14 @@ class Talk {
     for (const Message& message : protocol_.hello) {
       message.from_client ? conversation_.client(message.bytes) : conversation_.server(message.bytes);
     }
-    conversation_.client(protocol_.ask(next_)).server(protocol_.answer(next_));
+    conversation_.client(protocol_.request(next_)).server(protocol_.answer(next_));
     ++next_;
     hello_end_ = conversation_.frames().size();
     for (int round = 0; round < kDamagedRounds; ++round) say();
     clean_frame_ = conversation_.frames().size();
     first_clean_ = next_ += kOtherNumbers;
     for (int i = 0; i < kCleanExchanges + kJudgedExchanges; ++i) {
-      conversation_.client(protocol_.ask(next_)).server(protocol_.answer(next_));
+      conversation_.client(protocol_.request(next_)).server(protocol_.answer(next_));
       ++next_;
     }
     conversation_.client_ack();
@@ -204,12 +204,12 @@ class Talk {
     const int count = kind == 0 ? 1 : 2 + static_cast<int>(random_() % 4);
     const int begin = next_, end = next_ += count;
     if (kind < 3) {
-      speak(true, protocol_.ask, begin, end);
+      speak(true, protocol_.request, begin, end);
       speak(false, protocol_.answer, begin, end);
     } else {
-      conversation_.client(protocol_.ask(begin));
+      conversation_.client(protocol_.request(begin));
       for (int i = begin; i < end; ++i) {
-        if (i + 1 < end) conversation_.client(protocol_.ask(i + 1));
+        if (i + 1 < end) conversation_.client(protocol_.request(i + 1));
         conversation_.server(protocol_.answer(i));
       }
     }

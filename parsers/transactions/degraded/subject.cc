@@ -70,7 +70,7 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
   keys.read("fields", &subject.judged.fields);
   keys.read("since", &subject.judged.since);
   keys.read("may_forget", &subject.judged.may_forget);
-  keys.read("asked_again", &subject.judged.asked_again);
+  keys.read("repeats_request", &subject.judged.repeats_request);
   keys.read("drop_copies", &subject.judged.drop_copies);
   keys.read("copies", &subject.copies);
   keys.read("skip", &subject.skip);
@@ -78,8 +78,8 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
   if (node.contains("bars")) subject.bars = read_bars(node["bars"], where);
   keys.know("bars");
   keys.read("has_damaged", &subject.has_damaged);
-  keys.read("tells_requests_alone", &subject.tells_requests_alone);
-  keys.read("tells_responses_alone", &subject.tells_responses_alone);
+  keys.read("emits_requests_alone", &subject.emits_requests_alone);
+  keys.read("emits_responses_alone", &subject.emits_responses_alone);
   keys.expect_no_others();
   return subject;
 }

@@ -23,7 +23,7 @@ struct Subject {
   size_t frames = SIZE_MAX;              // number of frames to use after these
   std::map<std::string, Bar> bars = {};  // replace a condition's bar, by its name
   bool has_damaged = false;
-  bool tells_requests_alone = false, tells_responses_alone = false;
+  bool emits_requests_alone = false, emits_responses_alone = false;
 };
 
 // Reads the subjects of all parsers, sorted by name. Aborts on a file that does not match README.md.

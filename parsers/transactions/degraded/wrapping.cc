@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kEthernetBytes = 14, kV4Bytes = 20;
 // Payload of an IPv4 packet, a multiple of 8: the TCP header fits into the first fragment, as RFC 1858 requires.
-constexpr size_t kFragmentBytes = 520, kLeastFragmentBytes = 64;
+constexpr size_t kFragmentBytes = 520, kMinFragmentBytes = 64;
 constexpr uint16_t kVlan = 7, kVxlanPort = 4789, kTypeV4 = 0x0800, kTypeV6 = 0x86dd;
 constexpr uint8_t kMoreFragments = 0x20;
 
@@ -60,8 +60,8 @@ Frame in_v6(const Frame& frame) {
 
 std::vector<Frame> in_fragments(const Frame& frame, uint32_t number) {
   const size_t begin = kEthernetBytes + kV4Bytes, end = ip_end(frame);
-  if (end < begin + 2 * kLeastFragmentBytes) return {frame};
-  const size_t bytes = std::clamp((end - begin) / 16 * 8, kLeastFragmentBytes, kFragmentBytes);
+  if (end < begin + 2 * kMinFragmentBytes) return {frame};
+  const size_t bytes = std::clamp((end - begin) / 16 * 8, kMinFragmentBytes, kFragmentBytes);
   std::vector<Frame> fragments;
   for (size_t at = begin; at < end; at += bytes) {
     const size_t stop = std::min(at + bytes, end);

@@ -43,7 +43,7 @@ struct Counted {
   std::vector<size_t> samples;
 };
 
-void raise(std::optional<double>* most, double value) { *most = std::max(most->value_or(value), value); }
+void raise(std::optional<double>* max, double value) { *max = std::max(max->value_or(value), value); }
 
 void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* to) {
   const auto sum = [to](Measure measure) -> double& { return to->sums[word_of(measure)]; };
@@ -74,13 +74,13 @@ void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* to
 
 // Exact: the most bytes in (t - span, t] for any packet's time t.
 double burst_of(const Counted& counted, int64_t span_ns) {
-  double most = 0;
+  double max = 0;
   for (const auto& [end, ignored] : counted.packets) {
     double bytes = 0;
     for (const auto& [time, of] : counted.packets) bytes += time <= end && time > end - span_ns ? of : 0;
-    most = std::max(most, bytes);
+    max = std::max(max, bytes);
   }
-  return most;
+  return max;
 }
 
 std::optional<double> value_of_measure(Measure measure, const Counted& counted, int64_t burst_ns) {

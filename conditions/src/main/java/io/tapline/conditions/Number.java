@@ -14,11 +14,11 @@ import java.util.regex.Pattern;
 public record Number(BigInteger whole, double real) {
   static final Number ZERO = of(BigInteger.ZERO);
 
-  private static final BigInteger MOST_U64 =
+  private static final BigInteger MAX_U64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
   /** At this value and above, a product with a unit stays real. */
-  private static final double MOST_WHOLE_PRODUCT = 1e18;
+  private static final double MAX_EXACT_PRODUCT = 1e18;
 
   private static final Map<String, Integer> NAMES =
       Map.of("true", 1, "false", 0, "TCP", 6, "tcp", 6, "UDP", 17, "udp", 17, "ICMP", 1, "icmp", 1);
@@ -88,7 +88,7 @@ public record Number(BigInteger whole, double real) {
   }
 
   private static Number whole(BigInteger value, double factor) {
-    if (value.compareTo(MOST_U64) > 0) {
+    if (value.compareTo(MAX_U64) > 0) {
       throw new NumberFormatException("more than 64 bits");
     }
     return of(value.multiply(BigInteger.valueOf((long) factor)));
@@ -96,7 +96,7 @@ public record Number(BigInteger whole, double real) {
 
   private static Number real(double value, double factor) {
     double product = value * factor;
-    boolean whole = product == Math.floor(product) && product < MOST_WHOLE_PRODUCT && factor != 1;
+    boolean whole = product == Math.floor(product) && product < MAX_EXACT_PRODUCT && factor != 1;
     return whole ? of(BigInteger.valueOf((long) product)) : of(product);
   }
 

@@ -22,14 +22,14 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
   /** Compares keys with one key in this order; NaN is in none of the ranges. */
   static RangeLeaf ordered(RowField field, Order order, long key, boolean negated) {
     boolean real = field.type() == Column.Type.F64;
-    long least = real ? Number.key(Double.NEGATIVE_INFINITY) : 0;
-    long most = real ? Number.key(Double.POSITIVE_INFINITY) : -1;
+    long min = real ? Number.key(Double.NEGATIVE_INFINITY) : 0;
+    long max = real ? Number.key(Double.POSITIVE_INFINITY) : -1;
     List<KeyRange> ranges =
         switch (order) {
-          case LESS -> key == least ? List.of() : List.of(new KeyRange(least, key - 1));
-          case LESS_OR_EQUAL -> List.of(new KeyRange(least, key));
-          case GREATER -> key == most ? List.of() : List.of(new KeyRange(key + 1, most));
-          default -> List.of(new KeyRange(key, most));
+          case LESS -> key == min ? List.of() : List.of(new KeyRange(min, key - 1));
+          case LESS_OR_EQUAL -> List.of(new KeyRange(min, key));
+          case GREATER -> key == max ? List.of() : List.of(new KeyRange(key + 1, max));
+          default -> List.of(new KeyRange(key, max));
         };
     return of(field, ranges, negated);
   }

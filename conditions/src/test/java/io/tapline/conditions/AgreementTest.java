@@ -138,7 +138,7 @@ class AgreementTest {
   }
 
   private static long byColumns(ConditionProgram program, List<Values> rows) {
-    boolean[] held =
+    boolean[] matched =
         program.select(
             rows.size(),
             leaf ->
@@ -146,8 +146,8 @@ class AgreementTest {
                     ? holds(numbers, program, rows)
                     : holds(leaf, program, rows));
     long selected = 0;
-    for (int i = 0; i < held.length; i++) {
-      selected |= held[i] ? 1L << i : 0;
+    for (int i = 0; i < matched.length; i++) {
+      selected |= matched[i] ? 1L << i : 0;
     }
     return selected;
   }
