@@ -270,15 +270,15 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("query_added")
             before = time.time_ns()
             self.send(tcp_frame(1024 + i) for i in range(100))
-            came = monitor.await_event("copies", lambda event: event["packets"] == 100)
-            self.assertGreater(came["until_ns"], before)
-            for incarnation, packets in ((came["incarnation"], 30), (came["incarnation"], 20), (came["incarnation"] - 1, 70),
-                                         (came["incarnation"], 42)):
+            received = monitor.await_event("copies", lambda event: event["packets"] == 100)
+            self.assertGreater(received["until_ns"], before)
+            for incarnation, packets in ((received["incarnation"], 30), (received["incarnation"], 20), (received["incarnation"] - 1, 70),
+                                         (received["incarnation"], 42)):
                 line = {"copies_lost": {"incarnation": incarnation, "packets": packets}}
                 monitor.process.stdin.write(json.dumps(line).encode() + b"\n")
             monitor.process.stdin.flush()
             monitor.await_event("progress", lambda event: event["packets"] == 142)
-            monitor.await_event("copies", lambda event: event["until_ns"] > came["until_ns"])
+            monitor.await_event("copies", lambda event: event["until_ns"] > received["until_ns"])
             monitor.process.stdin.write(b'{"end":{"query":"q"}}\n')
             monitor.process.stdin.flush()
             counts = monitor.await_event("query_ended")["accounting"]

@@ -79,7 +79,7 @@ bool supervised(const MonitorConfig& config) {
 }
 
 int supervise(const CommandLine& line, Reporter* reporter) {
-  if (line.config.lanes > kMostSupervisedLanes) {
+  if (line.config.lanes > kMaxSupervisedLanes) {
     Status status = Status::usage("at most 32 lanes can be supervised; use --supervise never without plug-ins");
     reporter->error(status);
     return status.exit_code();

@@ -85,7 +85,7 @@ class Monitor {
       }
     }
     warn_of_polled_times();
-    tell_ready();
+    report_ready();
     Status status = run_lanes();
     // Stop the port last: the other queues hold packets of its pool.
     for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->stop();
@@ -184,7 +184,7 @@ class Monitor {
     }
   }
 
-  void tell_ready() {
+  void report_ready() {
     if (page_ == nullptr || !page_->restarted()) {
       reporter_->ready();
     } else {
@@ -247,7 +247,7 @@ class Monitor {
 
   void report() {
     LaneAccounting lanes;
-    QueryAccounts accounts(kMostQueries);
+    QueryAccounts accounts(kMaxQueries);
     const std::span<const Tap> taps = taps_.all();
     std::vector<TapAccounting> tap_accounts(taps.size());
     for (const auto& lane : lanes_) {
@@ -255,10 +255,10 @@ class Monitor {
       for (size_t tap = 0; tap < taps.size(); ++tap) tap_accounts[tap] += lane->taps()[tap];
     }
     for (const auto& unit : units_) {
-      for (size_t query = 0; query < kMostQueries; ++query) accounts[query] += unit->accounts()[query];
+      for (size_t query = 0; query < kMaxQueries; ++query) accounts[query] += unit->accounts()[query];
     }
     // Queries that were reported when they ended are left out.
-    auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
+    auto specs = std::make_unique<std::array<QuerySpec, kMaxQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
     reporter_->end(accounting_of(lanes, taps, tap_accounts, *specs, accounts),
                    accounting_summary(lanes, taps, tap_accounts, *specs, accounts));
@@ -283,7 +283,7 @@ class Monitor {
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;
   // Pipeline mode only.
-  QueryAccounts dispatch_accounts_ = QueryAccounts(kMostQueries);
+  QueryAccounts dispatch_accounts_ = QueryAccounts(kMaxQueries);
   std::unique_ptr<DispatchStage> dispatch_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };

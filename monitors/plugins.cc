@@ -46,7 +46,7 @@ Status stand_in(const std::string& path, const PluginPage& page) {
 }  // namespace
 
 Status load_plugins(std::span<const std::string> paths, MonitorPage* page) {
-  if (paths.size() > kMostPlugins) return Status::usage("more than 16 plug-ins");
+  if (paths.size() > kMaxPlugins) return Status::usage("more than 16 plug-ins");
   for (uint32_t i = 0; i < paths.size(); ++i) {
     PluginPage* plugin = page == nullptr ? nullptr : &page->plugins[i];
     bool left_out = plugin != nullptr && plugin->left_out;

@@ -60,7 +60,7 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertEqual([json.loads(line)["text"] for line in out.splitlines()], ["GET /0 HTTP/1.1%0D", "GET /1 HTTP/1.1%0D", "GET /2 HTTP/1.1%0D"])
 
-    def check_restarts(self, marks, how, restarts=2):
+    def check_restarts(self, marks, cause, restarts=2):
         with self.monitor(self.write("c", capture(marks))) as monitor:
             code, out = monitor.finish()
         self.assertEqual(code, 0, monitor.events)
@@ -68,7 +68,7 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual(len(warnings), restarts, warnings)
         for warning in warnings:
             self.assertIn(MARKER, warning)
-            self.assertIn(how, warning)
+            self.assertIn(cause, warning)
         self.assertEqual([e["restarts"] for e in monitor.events if e["event"] == "restarted"], list(range(1, restarts + 1)))
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
@@ -92,8 +92,8 @@ class PluginsTest(unittest.TestCase):
         return accounting["queries"]["mine"], [t for t in tuples if t["query"] == "mine"]
 
     def test_crashing_twice(self):
-        for word, how in (("CRASH", "SIGSEGV"), ("ABORT", "SIGABRT"), ("EXIT", "exit code 0")):
-            mine, tuples = self.check_restarts({500: word.encode(), 1000: word.encode(), 1500: word.encode()}, how)
+        for word, cause in (("CRASH", "SIGSEGV"), ("ABORT", "SIGABRT"), ("EXIT", "exit code 0")):
+            mine, tuples = self.check_restarts({500: word.encode(), 1000: word.encode(), 1500: word.encode()}, cause)
             self.assertEqual(mine["dropped"]["flows"]["plugin_left_out"], 50)
             self.assertLess(max(number(t["text"]) for t in tuples if t["kind"] == "packet"), 1000)
 

@@ -139,10 +139,10 @@ class HashKeysTest(MonitorTest):
                          (self.hashed(self.KEY)[0], self.hashed(self.OTHER)[1]))
 
     def test_an_invalid_file_is_reported_without_its_text(self):
-        for keys, why in (("", "has 0 words"), (self.KEY[:-1], "has 31 characters"), ("x" + self.KEY[1:], "not all of its 32")):
+        for keys, reason in (("", "has 0 words"), (self.KEY[:-1], "has 31 characters"), ("x" + self.KEY[1:], "not all of its 32")):
             path = self.write("hash.key", keys)
             for action in ([], ["--check"]):
-                err = self.assert_fails(1, path, "32 hexadecimal digits", why,
+                err = self.assert_fails(1, path, "32 hexadecimal digits", reason,
                                         arguments=["--pcap", self.syns(), "--parser", "tcp_conn_time", "--hash-key-file", path, *action])
                 self.assertNotIn(self.KEY[1:-1], err)
         self.assert_fails(1, "/nowhere", "can't be read",
@@ -186,7 +186,7 @@ class WrongInputTest(MonitorTest):
         os.chmod(path, 0)
         if os.geteuid() == 0:
             os.chmod(self.directory.name, 0o755)
-        self.assert_fails(1, "no permission", arguments=["--pcap", path, "--parser", "http_get"], **as_nobody(self))
+        self.assert_fails(1, "no permission", arguments=["--pcap", path, "--parser", "http_get"], **as_unprivileged_user(self))
 
     def test_unreachable_broker(self):
         start = time.monotonic()
@@ -226,7 +226,7 @@ class WrongInputTest(MonitorTest):
         self.assert_fails(2, "--brokers", arguments=["--pcap", syns, "--parser", "http_get", "--output", "kafka"])
 
 
-def as_nobody(test):
+def as_unprivileged_user(test):
     """Returns the arguments with which subprocess runs a program without privileges; skips the test where that is impossible."""
     if os.geteuid() != 0:
         return {}
@@ -245,7 +245,7 @@ class PortsTest(MonitorTest):
 
     def test_no_permission(self):
         self.assert_fails(1, "no permission", "CAP_NET_RAW",
-                          arguments=["--interface", "lo", "--parser", "tcp_conn_time"], **as_nobody(self))
+                          arguments=["--interface", "lo", "--parser", "tcp_conn_time"], **as_unprivileged_user(self))
 
     def test_unknown_device(self):
         self.assert_fails(1, "net_nothing0", arguments=["--vdev", "net_nothing0", "--parser", "tcp_conn_time"])

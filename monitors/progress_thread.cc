@@ -37,14 +37,14 @@ ProgressThread::~ProgressThread() {
 void ProgressThread::run() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kProgressEvery, [this] { return done_; })) {
-    tell();
+    report();
     if (incarnation_ != 0) report_copies();
     renew_();
   }
-  tell();
+  report();
 }
 
-void ProgressThread::tell() const {
+void ProgressThread::report() const {
   uint64_t packets = 0, bytes = 0;
   for (const LaneProgress* lane : lanes_) {
     packets += lane->packets.load(std::memory_order_relaxed);

@@ -27,7 +27,7 @@ class ProgressThread {
 
  private:
   void run();
-  void tell() const;
+  void report() const;
   // Returns the packets on all interfaces; nothing if there are none, or one of them does not count.
   std::optional<uint64_t> counted() const;
   void report_copies() const;

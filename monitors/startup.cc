@@ -24,7 +24,7 @@ namespace {
 
 // Restores the queries that a dead process had at its end.
 Status resume_queries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
-  for (uint32_t place = 0; place < kMostQueries; ++place) {
+  for (uint32_t place = 0; place < kMaxQueries; ++place) {
     const std::string_view bytes = page.plans[place].plan();
     if (bytes.empty()) continue;
     queries->taken |= uint64_t{1} << place;
@@ -74,8 +74,7 @@ Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* que
     queries->taken = 1;
     return query_of_parsers(config.parser, &queries->specs[0]);
   }
-  if (config.plan.size() > kMostQueries)
-    return Status::invalid("more than 64 plans; run a second monitor for the rest");
+  if (config.plan.size() > kMaxQueries) return Status::invalid("more than 64 plans; run a second monitor for the rest");
   std::set<std::string> names;
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
@@ -135,9 +134,9 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
   if (supervised && !layout.workers.empty()) {
     return Status::invalid("a supervised monitor, such as one with plug-ins, can't have workers, only lanes");
   }
-  if (supervised && layout.lanes > kMostSupervisedLanes) {
+  if (supervised && layout.lanes > kMaxSupervisedLanes) {
     return Status::invalid("a supervised monitor, such as one with plug-ins, has at most " +
-                           std::to_string(kMostSupervisedLanes) + " lanes");
+                           std::to_string(kMaxSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {
     return Status::invalid("lanes and workers are mutually exclusive: pipeline mode has one receive queue");

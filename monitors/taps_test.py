@@ -204,9 +204,9 @@ class TapsTest(unittest.TestCase):
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
         taps = ("--tap", f"sw1:2:arrivals={both}#in", "--tap", f"sw1:2:departures={both}#out")
         alone, _ = self.parse(*taps, parsers="tcp_pkt_size")
-        beside, _ = self.parse(*taps, parsers="tcp_pkt_size,queue_depth")
-        self.assertEqual([each for each in beside if "tcp_pkt_size" in each], alone)
-        depths = [json.loads(each) for each in beside if "queue_depth" in each]
+        combined, _ = self.parse(*taps, parsers="tcp_pkt_size,queue_depth")
+        self.assertEqual([each for each in combined if "tcp_pkt_size" in each], alone)
+        depths = [json.loads(each) for each in combined if "queue_depth" in each]
         self.assertEqual(sum(depth["packets"] for depth in depths), len(departures))
         self.assertEqual(sum(depth["never_came"] for depth in depths), 0)
 

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kPollAtLeast{100};
+constexpr milliseconds kMinPoll{100};
 constexpr milliseconds kBetweenAttempts{500};
 // Statuses and plans are messages (schema/agent.proto).
 constexpr uint32_t kProtocol = 1;
@@ -24,11 +24,11 @@ constexpr uint32_t kProtocol = 1;
 constexpr seconds kFirstWord{5};
 // The time that a starting control plane may take.
 constexpr seconds kPatience{10};
-constexpr milliseconds kMostMonitorPause{10'000};
+constexpr milliseconds kMaxMonitorPause{10'000};
 // A monitor that ran for this long did not die from its start options.
 constexpr seconds kHealthy{30};
 // The time that queries may take to flush when the agent ends.
-constexpr seconds kMostEnding{15};
+constexpr seconds kMaxShutdown{15};
 
 // Names the monitor's interfaces, or its device without the parameters, and its taps of switches.
 void add_input(const InputConfig& input, v1::AgentHello* hello) {
@@ -56,7 +56,7 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
       reporter_(reporter),
       stop_(stop),
       incarnation_(static_cast<uint64_t>(wall_ns())),
-      alone_since_(Clock::now()) {}
+      without_lease_since_(Clock::now()) {}
 
 Status Agent::run() {
   reporter_->ready();
@@ -109,13 +109,13 @@ void Agent::keep_lease(Time now) {
   }
 }
 
-void Agent::lease_lost(const std::string& why, Time now) {
+void Agent::lease_lost(const std::string& cause, Time now) {
   if (welcomed_) {
-    reporter_->warning("control plane " + lease_->server() + " disconnected: " + why + "; reconnecting");
+    reporter_->warning("control plane " + lease_->server() + " disconnected: " + cause + "; reconnecting");
     grace_until_ = now + milliseconds(deployment_.grace_ms());
-    alone_since_ = now;
+    without_lease_since_ = now;
   } else {
-    not_taken(lease_->server(), why, now);
+    not_taken(lease_->server(), cause, now);
   }
   lease_.reset();
   welcomed_ = false;
@@ -124,20 +124,21 @@ void Agent::lease_lost(const std::string& why, Time now) {
 }
 
 // Warns once until there is a lease again; the agent keeps trying, twice a second.
-void Agent::not_taken(const std::string& server, const std::string& why, Time now) {
-  not_taken_[server] = why;
-  if (reported_alone_ || now < alone_since_ + kPatience) return;
+void Agent::not_taken(const std::string& server, const std::string& cause, Time now) {
+  not_taken_[server] = cause;
+  if (reported_no_lease_ || now < without_lease_since_ + kPatience) return;
   std::string all;
   for (const auto& [each, reason] : not_taken_) all += (all.empty() ? "" : "; ") + each + ": " + reason;
   reporter_->warning("no control plane accepts this host (" + all + "); retrying");
-  reported_alone_ = true;
+  reported_no_lease_ = true;
 }
 
 void Agent::on(const LeaseEvent& event, Time now) {
   if (lease_ == nullptr || event.lease != lease_->id()) return;
-  if (event.refused && !reported_alone_) reporter_->warning("control plane " + lease_->server() + ": " + event.why);
-  reported_alone_ |= event.refused;
-  if (event.lost) return lease_lost(event.why, now);
+  if (event.refused && !reported_no_lease_)
+    reporter_->warning("control plane " + lease_->server() + ": " + event.cause);
+  reported_no_lease_ |= event.refused;
+  if (event.lost) return lease_lost(event.cause, now);
   if (!assignments_.execute(event.command)) return lease_lost("another control plane leads now", now);
   if (event.command.has_welcome()) on(event.command.welcome());
   if (event.command.has_events_taken()) {
@@ -157,7 +158,7 @@ void Agent::on(const v1::Welcome& welcome) {
   deployment_ = welcome;
   welcomed_ = true;
   events_.resend();
-  reported_alone_ = false;
+  reported_no_lease_ = false;
   not_taken_.clear();
   grace_until_ = Time::max();
   if (moved) stop_monitor();
@@ -202,11 +203,11 @@ void Agent::start_monitor(Time now) {
   monitor_failure_.Clear();
   if (started.ok()) return;
   reporter_->error(started);
-  assignments_.monitor_gone(started.message());
+  assignments_.on_monitor_exit(started.message());
   monitor_failure_.set_message(started.message());
   monitor_failure_.set_kind(started.kind());
   assignments_.monitor_failed(monitor_failure_);
-  next_monitor_ = now + kMostMonitorPause;
+  next_monitor_ = now + kMaxMonitorPause;
 }
 
 void Agent::read_monitor(Time now) {
@@ -214,7 +215,7 @@ void Agent::read_monitor(Time now) {
   std::vector<v1::MonitorStatus> events;
   const bool lives = monitor_->read(&events);
   for (const v1::MonitorStatus& event : events) {
-    assignments_.monitor_said(event);
+    assignments_.on_monitor_event(event);
     // A gap in the numbers reveals an event without room.
     if (event.has_events()) events_.add(event.events());
     if (event.has_error()) monitor_failure_ = event.error();
@@ -222,26 +223,26 @@ void Agent::read_monitor(Time now) {
     monitor_ready_ = monitor_was_ready_ = true;
     assignments_.monitor_ready();
   }
-  if (!lives) monitor_gone(now);
+  if (!lives) on_monitor_exit(now);
 }
 
-void Agent::monitor_gone(Time now) {
-  const std::string why = monitor_->reap();
+void Agent::on_monitor_exit(Time now) {
+  const std::string cause = monitor_->reap();
   const bool wanted = assignments_.needs_monitor();
   monitor_.reset();
   monitor_ready_ = false;
-  assignments_.monitor_gone(why);
+  assignments_.on_monitor_exit(cause);
   if (!monitor_was_ready_) {
     if (monitor_failure_.message().empty()) {
-      monitor_failure_.set_message(why);
+      monitor_failure_.set_message(cause);
       monitor_failure_.set_kind("internal");
     }
     assignments_.monitor_failed(monitor_failure_);
   }
   if (now - monitor_started_ > kHealthy) monitor_pause_ = milliseconds(0);
   next_monitor_ = now + monitor_pause_;
-  monitor_pause_ = std::min(kMostMonitorPause, monitor_pause_ * 2 + kPollAtLeast);
-  if (wanted) reporter_->warning(why + "; restarting it");
+  monitor_pause_ = std::min(kMaxMonitorPause, monitor_pause_ * 2 + kMinPoll);
+  if (wanted) reporter_->warning(cause + "; restarting it");
 }
 
 void Agent::deliver() {
@@ -253,18 +254,18 @@ void Agent::deliver() {
   const bool has_lease = lease_ != nullptr && welcomed_;
   const bool takes_events = has_lease && deployment_.protocol() > 0;
   if (takes_events) events_.send([this](const v1::EventBatch& batch) { return lease_->try_send(batch); });
-  std::vector<v1::MonitorStatus> held;
+  std::vector<v1::MonitorStatus> unsent;
   for (v1::MonitorStatus& status : out.control_plane) {
     if (!has_lease) break;
     // The end of a query comes after its last event.
     if (takes_events && status.has_query_ended() && events_.has_unsent(status.query_ended().query())) {
-      held.push_back(std::move(status));
+      unsent.push_back(std::move(status));
     } else {
       lease_->send(for_protocol(deployment_.protocol(), std::move(status)));
     }
   }
   out = {};
-  out.control_plane = std::move(held);
+  out.control_plane = std::move(unsent);
 }
 
 void Agent::wait() {
@@ -273,13 +274,13 @@ void Agent::wait() {
     files[1].fd = monitor_->fd();
     if (monitor_->has_unsent()) files[1].events |= POLLOUT;
   }
-  poll(files, 2, static_cast<int>(kPollAtLeast.count()));
+  poll(files, 2, static_cast<int>(kMinPoll.count()));
 }
 
 bool Agent::ended(Time now) {
   if (!stop_->load()) return false;
   if (stop_at_ == Time::max()) {
-    stop_at_ = now + kMostEnding;
+    stop_at_ = now + kMaxShutdown;
     assignments_.end_all();
     deliver();
   }

@@ -33,8 +33,8 @@ class Agent {
 
   v1::AgentHello hello() const;
   void keep_lease(Time now);
-  void lease_lost(const std::string& why, Time now);
-  void not_taken(const std::string& server, const std::string& why, Time now);
+  void lease_lost(const std::string& cause, Time now);
+  void not_taken(const std::string& server, const std::string& cause, Time now);
   void on(const LeaseEvent& event, Time now);
   void on(const v1::Welcome& welcome);
   void answer(const v1::Probe& probe, int64_t received_ns);
@@ -42,7 +42,7 @@ class Agent {
   void start_monitor(Time now);
   void stop_monitor();
   void read_monitor(Time now);
-  void monitor_gone(Time now);
+  void on_monitor_exit(Time now);
   void deliver();
   void wait();
   bool ended(Time now);
@@ -60,9 +60,9 @@ class Agent {
   size_t server_ = 0;
   bool welcomed_ = false;
   // Time since which no control plane has accepted this host, the latest reason of each, and true once it was reported.
-  Time alone_since_;
+  Time without_lease_since_;
   std::map<std::string, std::string> not_taken_;
-  bool reported_alone_ = false;
+  bool reported_no_lease_ = false;
   Time next_attempt_{};
   // The lease breaks if no message arrives by the first time; all queries end if there is no new lease by the second.
   Time lease_until_{};

@@ -36,42 +36,42 @@ void read_until(int fd, const std::string& text, std::chrono::milliseconds at_mo
 
 // The agent's output on this interface until "text" and for that long after it, with control planes that don't listen.
 std::string says(const std::string& interface, const std::string& text, std::chrono::milliseconds after) {
-  int said[2];
-  EXPECT_EQ(pipe(said), 0);
+  int output_pipe[2];
+  EXPECT_EQ(pipe(output_pipe), 0);
   AgentConfig config;
   config.name = "h1";
   config.interface = interface;
   config.control_plane = {"127.0.0.1:1", "127.0.0.1:2"};
-  Reporter reporter(said[1], Reporter::Format::kText);
+  Reporter reporter(output_pipe[1], Reporter::Format::kText);
   std::atomic<bool> stop{false};
   Agent agent(config, {.credentials = grpc::InsecureChannelCredentials(), .authorization = ""}, {"http_get"}, &reporter,
               &stop);
   std::thread run([&] { EXPECT_TRUE(agent.run().ok()); });
   std::string all;
-  read_until(said[0], text, std::chrono::seconds(60), &all);
+  read_until(output_pipe[0], text, std::chrono::seconds(60), &all);
   std::this_thread::sleep_for(after);
   stop = true;
   run.join();
-  close(said[1]);
-  read_until(said[0], "", std::chrono::seconds(1), &all);
-  close(said[0]);
+  close(output_pipe[1]);
+  read_until(output_pipe[0], "", std::chrono::seconds(1), &all);
+  close(output_pipe[0]);
   return all;
 }
 
 TEST(AgentTest, ReportsOnceThatNoControlPlaneAcceptsItsHost) {
   // The agent makes a few more attempts.
-  const std::string said = says("lo", kNotTaken, std::chrono::seconds(3));
-  const size_t first = said.find(kNotTaken);
-  EXPECT_NE(first, std::string::npos) << said;
-  EXPECT_NE(said.find("; 127.0.0.1:2: "), std::string::npos) << said;
-  EXPECT_EQ(said.find("no control plane", first + 1), std::string::npos) << said;
-  EXPECT_EQ(said.find("interface"), std::string::npos) << said;
+  const std::string output_pipe = says("lo", kNotTaken, std::chrono::seconds(3));
+  const size_t first = output_pipe.find(kNotTaken);
+  EXPECT_NE(first, std::string::npos) << output_pipe;
+  EXPECT_NE(output_pipe.find("; 127.0.0.1:2: "), std::string::npos) << output_pipe;
+  EXPECT_EQ(output_pipe.find("no control plane", first + 1), std::string::npos) << output_pipe;
+  EXPECT_EQ(output_pipe.find("interface"), std::string::npos) << output_pipe;
 }
 
 TEST(AgentTest, ReportsAMissingInterface) {
   constexpr char kMissing[] = "there is no interface 'nosuch0' on this host";
-  const std::string said = says("nosuch0", kMissing, std::chrono::milliseconds(0));
-  EXPECT_NE(said.find(kMissing), std::string::npos) << said;
+  const std::string output_pipe = says("nosuch0", kMissing, std::chrono::milliseconds(0));
+  EXPECT_NE(output_pipe.find(kMissing), std::string::npos) << output_pipe;
 }
 
 // A minimal control plane for the test: assigns one query and records the agent's messages.
@@ -191,7 +191,7 @@ TEST_F(AgentAndMonitorTest, AMonitorThatIsKilledIsReplacedAndItsQueryContinues) 
   });
 }
 
-TEST_F(AgentAndMonitorTest, AMonitorThatDoesNotStartRejectsTheQueryWithItsMessage) {
+TEST_F(AgentAndMonitorTest, RejectsTheQueryWithTheMessageOfAMonitorThatDoesNotStart) {
   // error {message: "no eth9", kind: "user"}
   with(1, {"printf '\\072\\017\\012\\007no eth9\\022\\004user' >&0\n", "exit 1\n"}, [](ControlPlane* control_plane) {
     EXPECT_EQ(control_plane->next().error().message(), "no eth9");

@@ -25,10 +25,10 @@ v1::MonitorStatus lost_event(const std::string& query) {
   return event;
 }
 
-v1::MonitorStatus refused_event(const std::string& query, const std::string& why, const std::string& kind) {
+v1::MonitorStatus refused_event(const std::string& query, const std::string& cause, const std::string& kind) {
   v1::MonitorStatus event;
   event.mutable_query_refused()->set_query(query);
-  event.mutable_query_refused()->set_message(why);
+  event.mutable_query_refused()->set_message(cause);
   event.mutable_query_refused()->set_kind(kind);
   return event;
 }
@@ -98,7 +98,7 @@ void Assignments::assign(const v1::AssignCommand& command) {
   const std::string& query = command.query();
   v1::Plan plan;
   if (Status status = plan_of(command, &plan); !status.ok())
-    return tell(refused_event(query, status.message(), "internal"), command.epoch());
+    return report(refused_event(query, status.message(), "internal"), command.epoch());
   const auto [found, is_new] = places_.try_emplace(query);
   Place& place = found->second;
   if (is_new || (place.state == State::kEnded && command.epoch() > place.epoch)) {
@@ -107,12 +107,12 @@ void Assignments::assign(const v1::AssignCommand& command) {
   } else if (command.epoch() > place.epoch) {
     place.next_plan = std::move(plan);
     place.next_epoch = command.epoch();
-    ask_to_end(query, &place, true);
+    request_end(query, &place, true);
   } else if (place.state == State::kRunning) {
     // Reported before, but perhaps to a control plane that is gone.
-    tell(added_event(query), place.epoch);
+    report(added_event(query), place.epoch);
   } else if (place.state == State::kEnded) {
-    tell(place.end, place.epoch);
+    report(place.end, place.epoch);
   }
 }
 
@@ -160,13 +160,13 @@ Assignments::Place Assignments::new_place(uint32_t epoch, v1::Plan plan) {
 void Assignments::end(const v1::EndCommand& command) {
   const std::string& query = command.query();
   const auto place = places_.find(query);
-  if (place == places_.end()) return tell(lost_event(query), 0);
+  if (place == places_.end()) return report(lost_event(query), 0);
   if (place->second.state == State::kEnded) {
     places_.erase(place);
     return;
   }
   place->second.next_plan.reset();
-  ask_to_end(query, &place->second, command.abandon());
+  request_end(query, &place->second, command.abandon());
 }
 
 void Assignments::give(const std::string& query, Place* place) {
@@ -185,7 +185,7 @@ void Assignments::give(const std::string& query, Place* place) {
   place->state = State::kStarting;
 }
 
-void Assignments::ask_to_end(const std::string& query, Place* place, bool abandon) {
+void Assignments::request_end(const std::string& query, Place* place, bool abandon) {
   if (place->state == State::kWaiting) return ended(query, place, lost_event(query));
   if (place->state == State::kEnding) return;
   v1::EndCommand* end = outbox_.monitor.emplace_back().mutable_end();
@@ -196,7 +196,7 @@ void Assignments::ask_to_end(const std::string& query, Place* place, bool abando
 }
 
 void Assignments::ended(const std::string& query, Place* place, v1::MonitorStatus event) {
-  tell(event, place->epoch);
+  report(event, place->epoch);
   if (place->next_plan) {
     *place = new_place(place->next_epoch, *std::move(place->next_plan));
     return give(query, place);
@@ -213,12 +213,12 @@ void Assignments::monitor_ready() {
   }
 }
 
-void Assignments::monitor_gone(const std::string& why) {
+void Assignments::on_monitor_exit(const std::string& cause) {
   monitor_ready_ = false;
   outbox_.monitor.clear();
   v1::MonitorStatus event;
-  event.mutable_monitor_ended()->set_message(why);
-  tell(std::move(event), 0);
+  event.mutable_monitor_ended()->set_message(cause);
+  report(std::move(event), 0);
   for (auto& [query, place] : places_) {
     if (place.state != State::kStarting && place.state != State::kRunning) continue;
     place.state = State::kWaiting;
@@ -232,20 +232,20 @@ void Assignments::monitor_failed(const v1::MonitorStatus::Failure& failure) {
   for (auto at = places_.begin(); at != places_.end();) {
     const Place& place = at->second;
     const bool refused = place.state == State::kWaiting && !place.ran;
-    if (refused) tell(refused_event(at->first, failure.message(), failure.kind()), place.epoch);
+    if (refused) report(refused_event(at->first, failure.message(), failure.kind()), place.epoch);
     at = refused ? places_.erase(at) : std::next(at);
   }
 }
 
-void Assignments::monitor_said(const v1::MonitorStatus& event) {
+void Assignments::on_monitor_event(const v1::MonitorStatus& event) {
   if (event.has_progress() || event.has_ready() || event.has_events_lost() || event.has_events()) return;
   const std::string& query = query_of(event);
   const auto found = places_.find(query);
-  if (found == places_.end()) return tell(event, 0);
+  if (found == places_.end()) return report(event, 0);
   Place* place = &found->second;
   if (event.has_query_ended()) return ended(query, place, place->abandoned ? lost_event(query) : event);
   if (event.has_query_refused() && place->state == State::kEnding) return ended(query, place, lost_event(query));
-  tell(event, place->epoch);
+  report(event, place->epoch);
   if (event.has_query_added()) place->ran = true;
   if (event.has_query_added() && place->state == State::kStarting) place->state = State::kRunning;
   if (event.has_query_refused() && place->state == State::kStarting) places_.erase(found);
@@ -255,7 +255,7 @@ void Assignments::end_all(bool abandon) {
   for (const std::string& query : in([](State state) { return state != State::kEnded; })) {
     Place* place = &places_.at(query);
     place->next_plan.reset();
-    ask_to_end(query, place, abandon);
+    request_end(query, place, abandon);
   }
 }
 
@@ -278,7 +278,7 @@ std::vector<v1::Assignment> Assignments::list() const {
   return list;
 }
 
-void Assignments::tell(v1::MonitorStatus event, uint32_t epoch) {
+void Assignments::report(v1::MonitorStatus event, uint32_t epoch) {
   event.set_epoch(epoch);
   outbox_.control_plane.push_back(std::move(event));
 }
@@ -286,10 +286,10 @@ void Assignments::tell(v1::MonitorStatus event, uint32_t epoch) {
 void Assignments::forget_ended() {
   size_t ended = 0;
   for (const auto& [query, place] : places_) ended += place.state == State::kEnded;
-  for (auto at = places_.begin(); ended > kMostEnded && at != places_.end();) {
-    const bool goes = at->second.state == State::kEnded;
-    ended -= goes;
-    at = goes ? places_.erase(at) : std::next(at);
+  for (auto at = places_.begin(); ended > kMaxEnded && at != places_.end();) {
+    const bool has_ended = at->second.state == State::kEnded;
+    ended -= has_ended;
+    at = has_ended ? places_.erase(at) : std::next(at);
   }
 }
 

@@ -23,7 +23,7 @@ v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status);
 class Assignments {
  public:
   // Beyond this many, unacknowledged ended queries are forgotten, in the order of their names.
-  static constexpr size_t kMostEnded = 1024;
+  static constexpr size_t kMaxEnded = 1024;
 
   // The next actions, in order. The caller takes and clears them.
   struct Outbox {
@@ -37,11 +37,11 @@ class Assignments {
   // The monitor accepts commands, no longer accepts any, or has ended.
   void monitor_ready();
   void monitor_stopping() { monitor_ready_ = false; }
-  void monitor_gone(const std::string& why);
+  void on_monitor_exit(const std::string& cause);
   // A monitor could not start. Refuses the queries that no monitor has run yet; the others wait for the next one.
   void monitor_failed(const v1::MonitorStatus::Failure& failure);
   // Handles an event of the monitor.
-  void monitor_said(const v1::MonitorStatus& event);
+  void on_monitor_event(const v1::MonitorStatus& event);
 
   // Ends all queries: in order, or abandoned if the lease was not renewed within the grace period.
   void end_all(bool abandon = false);
@@ -88,9 +88,9 @@ class Assignments {
   void lose(const v1::CopiesLostCommand& command);
   static Place new_place(uint32_t epoch, v1::Plan plan);
   void give(const std::string& query, Place* place);
-  void ask_to_end(const std::string& query, Place* place, bool abandon);
+  void request_end(const std::string& query, Place* place, bool abandon);
   void ended(const std::string& query, Place* place, v1::MonitorStatus event);
-  void tell(v1::MonitorStatus event, uint32_t epoch);
+  void report(v1::MonitorStatus event, uint32_t epoch);
   void forget_ended();
 
   uint64_t term_ = 0;

@@ -36,10 +36,10 @@ v1::MonitorStatus ended(const std::string& query) {
   event.mutable_query_ended()->mutable_accounting()->set_packets_in(3);
   return event;
 }
-v1::MonitorStatus refused(const std::string& query, const std::string& why) {
+v1::MonitorStatus refused(const std::string& query, const std::string& cause) {
   v1::MonitorStatus event;
   event.mutable_query_refused()->set_query(query);
-  event.mutable_query_refused()->set_message(why);
+  event.mutable_query_refused()->set_message(cause);
   event.mutable_query_refused()->set_kind("user");
   return event;
 }
@@ -101,7 +101,7 @@ struct AssignmentsTest : testing::Test {
   void running(const std::string& query, uint32_t epoch = 1) {
     assignments.monitor_ready();
     assignments.execute(assignment(query, epoch));
-    assignments.monitor_said(added(query));
+    assignments.on_monitor_event(added(query));
     assignments.outbox() = {};
   }
   v1::Assignment::State state_of(const std::string& query) {
@@ -120,19 +120,19 @@ TEST_F(AssignmentsTest, AQueryWaitsForTheMonitorAndPassesThroughAllStates) {
   assignments.monitor_ready();
   EXPECT_EQ(to_monitor(), Lines{"assign q 1"});
   EXPECT_EQ(state_of("q"), v1::Assignment::STARTING);
-  assignments.monitor_said(added("q"));
+  assignments.on_monitor_event(added("q"));
   EXPECT_EQ(state_of("q"), v1::Assignment::RUNNING);
   assignments.execute(end("q"));
   EXPECT_EQ(to_monitor(), Lines{"end q"});
   EXPECT_EQ(state_of("q"), v1::Assignment::ENDING);
-  assignments.monitor_said(ended("q"));
+  assignments.on_monitor_event(ended("q"));
   EXPECT_EQ(reported(), (Lines{"added q", "ended q"}));
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
 TEST_F(AssignmentsTest, AnEndIsRememberedUntilItIsAcknowledged) {
   running("q");
-  assignments.monitor_said(ended("q"));
+  assignments.on_monitor_event(ended("q"));
   EXPECT_EQ(state_of("q"), v1::Assignment::ENDED);
   reported();
   assignments.execute(assignment("q", 1));
@@ -158,7 +158,7 @@ TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceItHasEnded) {
   EXPECT_EQ(to_monitor(), Lines{"abandon q"}) << "its stream continues";
   assignments.execute(assignment("q", 2));
   EXPECT_EQ(to_monitor(), Lines{}) << "it is asked to end once";
-  assignments.monitor_said(ended("q"));
+  assignments.on_monitor_event(ended("q"));
   EXPECT_EQ(to_monitor(), Lines{"assign q 2"});
   EXPECT_EQ(assignments.outbox().control_plane.at(0).epoch(), 1u);
   EXPECT_EQ(assignments.list().at(0).epoch(), 2u);
@@ -178,7 +178,7 @@ TEST_F(AssignmentsTest, ARestartedMonitorGetsItsQueriesAgainExceptEndingOnes) {
   running("b");
   assignments.execute(end("b"));
   to_monitor();
-  assignments.monitor_gone("killed");
+  assignments.on_monitor_exit("killed");
   EXPECT_EQ(reported(), (Lines{"monitor ended: killed", "lost b"}));
   EXPECT_EQ(state_of("a"), v1::Assignment::STARTING);
   EXPECT_TRUE(assignments.needs_monitor());
@@ -206,7 +206,7 @@ TEST_F(AssignmentsTest, ARestartedMonitorGetsOnlyTheUnusedPartOfAGrant) {
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 packets 30 spent 0"});
   assignments.execute(credit(0, 2));
   EXPECT_EQ(to_monitor(), Lines{"credit q 0 2"});
-  assignments.monitor_gone("killed");
+  assignments.on_monitor_exit("killed");
   assignments.execute(credit(45, 3));
   assignments.monitor_ready();
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 packets 45 spent 30"});
@@ -223,7 +223,7 @@ TEST_F(AssignmentsTest, ARestartedMonitorGetsTheLatestRateLimit) {
   EXPECT_EQ(to_monitor(), Lines{"assign q 1"});
   assignments.execute(limit);
   EXPECT_EQ(to_monitor(), Lines{"limit q 0.250000"});
-  assignments.monitor_gone("killed");
+  assignments.on_monitor_exit("killed");
   assignments.monitor_ready();
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 limit 0.250000"});
 }
@@ -239,7 +239,7 @@ TEST_F(AssignmentsTest, EachMonitorLearnsThatSwitchesCopyForItsQuery) {
   mirrored.mutable_mirrored()->set_epoch(1);
   assignments.execute(mirrored);
   EXPECT_EQ(to_monitor(), Lines{"mirrored q"});
-  assignments.monitor_gone("killed");
+  assignments.on_monitor_exit("killed");
   assignments.monitor_ready();
   EXPECT_EQ(to_monitor(), (Lines{"assign q 1", "mirrored q"}));
 }
@@ -254,9 +254,9 @@ TEST_F(AssignmentsTest, LostCopiesAreForTheMonitorAndReceivedOnesForTheControlPl
   running("q");
   assignments.execute(lost);
   EXPECT_EQ(to_monitor(), Lines{"lost 120"});
-  v1::MonitorStatus came;
-  came.mutable_copies()->set_packets(80);
-  assignments.monitor_said(came);
+  v1::MonitorStatus received;
+  received.mutable_copies()->set_packets(80);
+  assignments.on_monitor_event(received);
   EXPECT_EQ(reported(), Lines{"copies 80"});
 }
 
@@ -291,7 +291,7 @@ TEST_F(AssignmentsTest, NewQueriesAreRejectedIfNoMonitorStarts) {
   v1::MonitorStatus::Failure failure;
   failure.set_message("there is no interface 'eth9'");
   failure.set_kind("user");
-  assignments.monitor_gone("exit code 1");
+  assignments.on_monitor_exit("exit code 1");
   assignments.monitor_failed(failure);
   EXPECT_EQ(reported(), (Lines{"monitor ended: exit code 1", "refused new: there is no interface 'eth9'"}));
   EXPECT_EQ(state_of("moved"), v1::Assignment::STARTING) << "its results so far are kept";
@@ -300,7 +300,7 @@ TEST_F(AssignmentsTest, NewQueriesAreRejectedIfNoMonitorStarts) {
 
 TEST_F(AssignmentsTest, AQueryThatRanWaitsForAMonitorThatStarts) {
   running("q");
-  assignments.monitor_gone("killed");
+  assignments.on_monitor_exit("killed");
   assignments.monitor_failed({});
   EXPECT_EQ(state_of("q"), v1::Assignment::STARTING);
 }
@@ -321,18 +321,18 @@ TEST_F(AssignmentsTest, AbandonedQueriesCountAsLostEvenIfTheyFinish) {
   command.mutable_end()->set_abandon(true);
   assignments.execute(command);
   EXPECT_EQ(to_monitor(), Lines{"abandon q"});
-  assignments.monitor_said(ended("q"));
+  assignments.on_monitor_event(ended("q"));
   EXPECT_EQ(reported(), Lines{"lost q"});
   assignments.end_all(true);
   EXPECT_EQ(to_monitor(), Lines{"abandon r"});
-  assignments.monitor_said(ended("r"));
+  assignments.on_monitor_event(ended("r"));
   EXPECT_EQ(reported(), Lines{"lost r"});
 }
 
 TEST_F(AssignmentsTest, ARejectedQueryIsForgotten) {
   assignments.monitor_ready();
   assignments.execute(assignment("q", 1));
-  assignments.monitor_said(refused("q", "no"));
+  assignments.on_monitor_event(refused("q", "no"));
   EXPECT_EQ(reported(), Lines{"refused q: no"});
   EXPECT_TRUE(assignments.list().empty());
 }
@@ -359,17 +359,17 @@ TEST_F(AssignmentsTest, AnEndingMonitorGetsNoQueries) {
   assignments.monitor_stopping();
   assignments.execute(assignment("r", 1));
   EXPECT_EQ(to_monitor(), Lines{});
-  assignments.monitor_gone("idle");
+  assignments.on_monitor_exit("idle");
   assignments.monitor_ready();
   EXPECT_EQ(to_monitor().size(), 2u);
 }
 
 TEST_F(AssignmentsTest, EndedQueriesAreBounded) {
-  for (size_t i = 0; i < Assignments::kMostEnded + 10; i++) {
+  for (size_t i = 0; i < Assignments::kMaxEnded + 10; i++) {
     assignments.execute(assignment("q" + std::to_string(i), 1));
   }
   assignments.end_all();
-  EXPECT_EQ(assignments.list().size(), Assignments::kMostEnded);
+  EXPECT_EQ(assignments.list().size(), Assignments::kMaxEnded);
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
@@ -379,7 +379,7 @@ TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
   for (uint32_t seed = 0; seed < 300; seed++) {
     std::mt19937 random(seed);
     Assignments tried;
-    std::set<std::string> held;
+    std::set<std::string> retained;
     bool alive = false;
     v1::AgentCommand command;
     for (int step = 0; step < 200; step++) {
@@ -400,26 +400,26 @@ TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
           break;
         case 4:
           if (alive && random() % 4 == 0) {
-            tried.monitor_gone("killed");
-            held.clear();
+            tried.on_monitor_exit("killed");
+            retained.clear();
             alive = false;
           }
           break;
         case 5:
-          if (held.contains(query)) tried.monitor_said(added(query));
+          if (retained.contains(query)) tried.on_monitor_event(added(query));
           break;
         case 6:
-          if (held.erase(query) == 1) tried.monitor_said(ended(query));
+          if (retained.erase(query) == 1) tried.on_monitor_event(ended(query));
           break;
         default:
-          tried.monitor_said(v1::MonitorStatus());
+          tried.on_monitor_event(v1::MonitorStatus());
       }
       for (const v1::MonitorCommand& each : std::exchange(tried.outbox().monitor, {})) {
         ASSERT_TRUE(alive) << "seed " << seed;
         if (each.has_assign()) {
-          ASSERT_TRUE(held.insert(each.assign().plan().query()).second) << "seed " << seed << " " << words(each);
+          ASSERT_TRUE(retained.insert(each.assign().plan().query()).second) << "seed " << seed << " " << words(each);
         } else {
-          ASSERT_TRUE(each.has_end() && held.contains(each.end().query())) << "seed " << seed << " " << words(each);
+          ASSERT_TRUE(each.has_end() && retained.contains(each.end().query())) << "seed " << seed << " " << words(each);
         }
       }
     }

@@ -24,7 +24,7 @@ void Lease::send(v1::AgentMessage message) {
   {
     const std::lock_guard lock(mutex_);
     if (finishing_ || broken_) return;
-    if (unsent_.size() == kMostUnsent) context_.TryCancel();
+    if (unsent_.size() == kMaxUnsent) context_.TryCancel();
     unsent_.push_back(std::move(message));
   }
   changed_.notify_all();
@@ -39,7 +39,7 @@ void Lease::send(v1::MonitorStatus status) {
 bool Lease::try_send(const v1::EventBatch& events) {
   {
     const std::lock_guard lock(mutex_);
-    if (unsent_.size() >= kMostUnsentEvents) return false;
+    if (unsent_.size() >= kMaxUnsentEvents) return false;
   }
   v1::MonitorStatus status;
   *status.mutable_events() = events;
@@ -74,7 +74,7 @@ void Lease::run() {
   const grpc::Status status = stream->Finish();
   inbox_->push({.lease = id_,
                 .lost = true,
-                .why = status.ok() ? "it closed the lease" : status.error_message(),
+                .cause = status.ok() ? "it closed the lease" : status.error_message(),
                 .refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::PERMISSION_DENIED});
 }

@@ -24,7 +24,7 @@ struct LeaseEvent {
   uint64_t lease = 0;
   // The lease is lost, and the reason is set; otherwise there is a command.
   bool lost = false;
-  std::string why{};
+  std::string cause{};
   // The token is missing or wrong, or the certificate names another host.
   bool refused = false;
   v1::AgentCommand command{};
@@ -35,9 +35,9 @@ struct LeaseEvent {
 class Lease {
  public:
   // Maximum number of unsent messages; the stream to a control plane that does not read them is broken.
-  static constexpr size_t kMostUnsent = 4096;
+  static constexpr size_t kMaxUnsent = 4096;
   // Number of unsent messages at which try_send() rejects events.
-  static constexpr size_t kMostUnsentEvents = 64;
+  static constexpr size_t kMaxUnsentEvents = 64;
 
   Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
         Inbox<LeaseEvent>* inbox);

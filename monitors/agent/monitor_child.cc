@@ -33,11 +33,11 @@ struct Descriptor {
 
 // Keeps the secret in memory and not in a pipe: the monitor may open it more than once. The descriptor's number is at
 // least `least`, so that it does not take the place of another secret's.
-bool hold_secret(const std::string& secret, int least, Descriptor* file) {
+bool hold_secret(const std::string& secret, int min, Descriptor* file) {
   Descriptor any;
   any.number = memfd_create("secret", MFD_CLOEXEC);
   if (any.number < 0) return false;
-  file->number = fcntl(any.number, F_DUPFD_CLOEXEC, least);
+  file->number = fcntl(any.number, F_DUPFD_CLOEXEC, min);
   return file->number >= 0 && fchmod(file->number, S_IRUSR) == 0 &&
          write(file->number, secret.data(), secret.size()) == static_cast<ssize_t>(secret.size());
 }
@@ -89,8 +89,8 @@ void MonitorChild::send(const v1::MonitorCommand& command) {
   if (!socket_.send(command)) kill("the monitor stopped reading its commands");
 }
 
-void MonitorChild::kill(const std::string& why) {
-  if (killed_for_.empty()) killed_for_ = why;
+void MonitorChild::kill(const std::string& cause) {
+  if (killed_for_.empty()) killed_for_ = cause;
   if (process_ > 0) ::kill(process_, SIGKILL);
 }
 

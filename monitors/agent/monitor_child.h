@@ -45,7 +45,7 @@ class MonitorChild {
 
  private:
   MonitorChild(pid_t process, int socket) : process_(process), socket_(socket) {}
-  void kill(const std::string& why);
+  void kill(const std::string& cause);
 
   pid_t process_;
   MessageSocket socket_;

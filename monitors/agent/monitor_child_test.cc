@@ -69,8 +69,8 @@ class MonitorChildTest : public ::testing::Test {
     EXPECT_EQ(events.size(), 1u);
     EXPECT_TRUE(!events.empty() && events[0].has_ready());
     std::vector<std::string> lines;
-    std::ifstream told(config_.monitor + ".told");
-    for (std::string line; std::getline(told, line);) lines.push_back(line);
+    std::ifstream log(config_.monitor + ".told");
+    for (std::string line; std::getline(log, line);) lines.push_back(line);
     return lines;
   }
 
@@ -92,12 +92,12 @@ TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
 
 // The free descriptors of an agent that has just lost a lease, or that has many open files.
 TEST_F(MonitorChildTest, WorksWithAnyFreeDescriptors) {
-  std::vector<int> held;
+  std::vector<int> descriptors;
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(lines_of_log().back(), secrets()) << held.size() << " more descriptors";
-    held.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(lines_of_log().back(), secrets()) << descriptors.size() << " more descriptors";
+    descriptors.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  for (const int descriptor : held) close(descriptor);
+  for (const int descriptor : descriptors) close(descriptor);
 }
 
 TEST_F(MonitorChildTest, AKilledMonitorIsReaped) {
@@ -113,7 +113,7 @@ TEST_F(MonitorChildTest, AMonitorIsReplacedIfItsEventsAreUnreadableOrLost) {
   events_until(start().get(), "events of the monitor were lost");
 }
 
-TEST_F(MonitorChildTest, AMonitorThatDoesNotReadItsCommandsIsReplaced) {
+TEST_F(MonitorChildTest, ReplacesAMonitorThatDoesNotReadItsCommands) {
   install("#!/bin/sh\nexec sleep 60\n");
   const std::unique_ptr<MonitorChild> child = start();
   v1::MonitorCommand command;

@@ -24,7 +24,7 @@ TEST_F(BrokerLoginFileTest, AUserAndAPassword) {
   EXPECT_EQ(login_, (BrokerLogin{"web-1", "a:b="}));
 }
 
-TEST_F(BrokerLoginFileTest, WithoutAFileThereIsNoLogin) {
+TEST_F(BrokerLoginFileTest, HasNoLoginWithoutAFile) {
   ASSERT_TRUE(read_broker_login("", &login_).ok());
   EXPECT_EQ(login_, BrokerLogin());
 }

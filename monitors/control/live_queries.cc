@@ -36,7 +36,7 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
       page_(page),
       events_(events),
       reporter_(reporter) {
-  for (uint32_t place = 0; place < kMostQueries; ++place) leases_[place].lent = credits->left(place);
+  for (uint32_t place = 0; place < kMaxQueries; ++place) leases_[place].last_grant = credits->left(place);
 }
 
 int LiveQueries::find(const std::string& name) const {
@@ -68,7 +68,7 @@ Status LiveQueries::prepare(uint32_t place) {
   for (const auto& unit : units_) spec.lanes += unit->serves(place);
   share_triggers(layout_.lanes, &spec);
   credits_->reset(place, spec.limit_packets.value_or(0), spec.limit_spent);
-  leases_[place] = {.lent = credits_->left(place)};
+  leases_[place] = {.last_grant = credits_->left(place)};
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
   if (page_ != nullptr) page_->pipeline_limits[place] = spec.pipeline_limit;
   if (page_ != nullptr) page_->copies_confirmed[place] = !spec.copies_unconfirmed;
@@ -80,7 +80,7 @@ Status LiveQueries::prepare(uint32_t place) {
 }
 
 // Returns true if the lane has done it; a lane that has finished does nothing any more.
-bool LiveQueries::ask(Lane* lane, std::unique_ptr<LaneCommand> command) {
+bool LiveQueries::push(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().post(posted);
   while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
@@ -91,9 +91,9 @@ bool LiveQueries::ask(Lane* lane, std::unique_ptr<LaneCommand> command) {
 }
 
 // Returns true if every lane has done it.
-bool LiveQueries::tell(LaneCommand::Kind kind, uint32_t place, double rate) {
+bool LiveQueries::send(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
-  for (const auto& lane : lanes_) all &= ask(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
+  for (const auto& lane : lanes_) all &= push(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
   return all;
 }
 
@@ -113,13 +113,13 @@ Status LiveQueries::add_query(const v1::Plan& plan) {
     std::lock_guard lock(queries_->mutex);
     queries_->taken |= uint64_t{1} << place;
   }
-  return tell(LaneCommand::Kind::kAdd, place) ? Status() : Status::resources("the monitor is ending");
+  return send(LaneCommand::Kind::kAdd, place) ? Status() : Status::resources("the monitor is ending");
 }
 
 Status LiveQueries::end_query(const std::string& name) {
   const int place = find(name);
   if (place < 0) return Status::invalid("no query '" + name + "' is running");
-  tell(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
+  send(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
   return {};
 }
 
@@ -133,7 +133,7 @@ Status LiveQueries::limit_query(const std::string& name, double rate) {
   const int place = find(name);
   if (place < 0) return {};
   if (!queries_->specs[place].rate_may_fall) return Status::invalid("query '" + name + "' does not have SAMPLE auto");
-  tell(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
+  send(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
   if (page_ != nullptr) page_->pipeline_limits[place] = rate;
   if (queries_->specs[place].sampled_by_port) reporter_->limited(name, rate);
   return {};
@@ -150,15 +150,15 @@ Status LiveQueries::credit_query(const std::string& name, uint64_t packets, uint
   credits_->grant(place, packets);
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
   leases_[place].version = version;
-  leases_[place].lent = credits_->left(place);
-  tell_credits(place);
+  leases_[place].last_grant = credits_->left(place);
+  report_credits(place);
   return {};
 }
 
 Status LiveQueries::confirm_copies(const std::string& name) {
   const int place = find(name);
   if (place < 0) return {};
-  tell(LaneCommand::Kind::kMirrored, static_cast<uint32_t>(place));
+  send(LaneCommand::Kind::kMirrored, static_cast<uint32_t>(place));
   if (page_ != nullptr) page_->copies_confirmed[place] = true;
   return {};
 }
@@ -169,7 +169,7 @@ Status LiveQueries::lose_copies(uint64_t incarnation, uint64_t packets) {
   command->packets = packets - lost_copies_;
   lost_copies_ = packets;
   // It is unknown which lane would have received packets that never arrived.
-  ask(lanes_[0].get(), std::move(command));
+  push(lanes_[0].get(), std::move(command));
   return {};
 }
 
@@ -178,10 +178,10 @@ void LiveQueries::look_at_credits(uint32_t place) {
   const Lease& lease = leases_[place];
   const uint64_t left = credits_->left(place);
   const bool changed = !lease.reported || left != lease.left || credits_->refused(place) != lease.refused;
-  if (changed && left <= lease.lent / 2) tell_credits(place);
+  if (changed && left <= lease.last_grant / 2) report_credits(place);
 }
 
-void LiveQueries::tell_credits(uint32_t place) {
+void LiveQueries::report_credits(uint32_t place) {
   Lease& lease = leases_[place];
   const uint64_t refused = credits_->refused(place), left = credits_->left(place), granted = credits_->granted(place);
   v1::MonitorStatus::Credits credits;
@@ -189,7 +189,7 @@ void LiveQueries::tell_credits(uint32_t place) {
   credits.set_version(lease.version);
   credits.set_granted(granted);
   credits.set_taken(granted - left);
-  credits.set_wanting(left <= lease.lent / 2);
+  credits.set_wanting(left <= lease.last_grant / 2);
   credits.set_refused(left == 0 && refused != lease.refused);
   reporter_->credits(std::move(credits));
   lease.reported = true;

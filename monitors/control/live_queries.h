@@ -43,11 +43,11 @@ class LiveQueries final : public QueryControl {
  private:
   Status check(const QuerySpec& spec) const;
   Status prepare(uint32_t place);
-  bool tell(LaneCommand::Kind kind, uint32_t place, double rate = 1);
-  static bool ask(Lane* lane, std::unique_ptr<LaneCommand> command);
+  bool send(LaneCommand::Kind kind, uint32_t place, double rate = 1);
+  static bool push(Lane* lane, std::unique_ptr<LaneCommand> command);
   int find(const std::string& name) const;
   void look_at_credits(uint32_t place);
-  void tell_credits(uint32_t place);
+  void report_credits(uint32_t place);
 
   std::string monitor_id_;
   uint64_t incarnation_;
@@ -64,13 +64,13 @@ class LiveQueries final : public QueryControl {
   // The state of a leased limit.
   struct Lease {
     uint64_t version = 0;
-    uint64_t lent = 0;  // packets left at the last grant
+    uint64_t last_grant = 0;  // packets left at the last grant
     // As last reported.
     bool reported = false;
     uint64_t left = 0;
     uint64_t refused = 0;
   };
-  std::array<Lease, kMostQueries> leases_;
+  std::array<Lease, kMaxQueries> leases_;
   uint64_t lost_copies_ = 0;  // as reported to lanes
 };
 

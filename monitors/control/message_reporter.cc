@@ -37,7 +37,7 @@ MessageReporter::~MessageReporter() {
 void MessageReporter::report(const v1::MonitorStatus& event, const std::string& text) {
   if (socket_) return send(event);
   if (format() == Format::kJson) return write(event_json(event) + "\n");
-  if (!text.empty()) say(text);
+  if (!text.empty()) print(text);
 }
 
 void MessageReporter::send(const v1::MonitorStatus& event) {

@@ -55,7 +55,7 @@ class EventForwarder {
   std::string monitor_;
   uint64_t incarnation_;
   Send send_;
-  std::array<Stream, kMostQueries> streams_;
+  std::array<Stream, kMaxQueries> streams_;
   uint64_t filled_ = 0;   // bits of the queries whose batch is not empty
   uint64_t refused_ = 0;  // bits of the queries whose last batch found no room: the next one reports it, even if empty
 };

@@ -92,8 +92,8 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::atomic<multilog::HeaderCapture*> wanted_{nullptr};
   std::atomic<multilog::HeaderCapture*> used_{nullptr};
   std::atomic<bool> over_{false};
-  uint64_t missed_ = 0;                   // packets that passed without a node
-  std::array<Losses, kMostTaps> losses_;  // by tap, as reported to a node
+  uint64_t missed_ = 0;                  // packets that passed without a node
+  std::array<Losses, kMaxTaps> losses_;  // by tap, as reported to a node
 };
 
 HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,

@@ -10,9 +10,9 @@
 namespace tapline {
 namespace {
 
-constexpr int64_t kTellTimeEveryNs = kNsPerMs;
+constexpr int64_t kTimeIntervalNs = kNsPerMs;
 constexpr int64_t kSendAccountsEveryNs = 50'000'000;
-constexpr size_t kMostGroups = 16;
+constexpr size_t kMaxGroups = 16;
 
 }  // namespace
 
@@ -71,7 +71,7 @@ bool DispatchStage::dispatch(const Packet& packet) {
     Worker* worker;
     uint64_t queries;
   };
-  std::array<Choice, kMostGroups> chosen;
+  std::array<Choice, kMaxGroups> chosen;
   size_t count = 0;
   for (Route& route : routes_) {
     if ((packet.queries & route.queries) == 0 || (packet.repeated_view && !route.group->all_views)) continue;
@@ -160,21 +160,21 @@ void DispatchStage::send_accounts(uint64_t queries) {
 }
 
 void DispatchStage::advance(int64_t now_ns) {
-  const bool second_passed = told_ns_ == INT64_MIN || now_ns / kNsPerSecond > told_ns_ / kNsPerSecond;
+  const bool second_passed = sent_time_ns_ == INT64_MIN || now_ns / kNsPerSecond > sent_time_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
   // Sends the counts of the past second before time moves on: windows end at whole seconds.
   send_accounts(active_);
   send_to_all({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
-  told_ns_ = now_ns_;
+  sent_time_ns_ = now_ns_;
 }
 
 void DispatchStage::tick(int64_t monotonic_ns) {
-  if (monotonic_ns - told_at_ns_ < kTellTimeEveryNs) return;
-  told_at_ns_ = monotonic_ns;
-  if (now_ns_ > told_ns_) {
+  if (monotonic_ns - sent_at_ns_ < kTimeIntervalNs) return;
+  sent_at_ns_ = monotonic_ns;
+  if (now_ns_ > sent_time_ns_) {
     send_to_all({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
-    told_ns_ = now_ns_;
+    sent_time_ns_ = now_ns_;
   }
   if (monotonic_ns - accounts_sent_at_ns_ < kSendAccountsEveryNs) return;
   accounts_sent_at_ns_ = monotonic_ns;

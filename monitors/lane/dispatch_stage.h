@@ -89,10 +89,10 @@ class DispatchStage final : public PacketStage {
   QueryAccounts* accounts_;
   QueryAccounts handed_on_;
   uint64_t active_ = 0;
-  int64_t now_ns_ = INT64_MIN;       // packet time
-  int64_t told_ns_ = INT64_MIN;      // packet time last sent to the workers
-  int64_t told_at_ns_ = 0;           // monotonic
-  int64_t accounts_sent_at_ns_ = 0;  // monotonic
+  int64_t now_ns_ = INT64_MIN;        // packet time
+  int64_t sent_time_ns_ = INT64_MIN;  // packet time last sent to the workers
+  int64_t sent_at_ns_ = 0;            // monotonic
+  int64_t accounts_sent_at_ns_ = 0;   // monotonic
   bool finished_ = false;
 };
 

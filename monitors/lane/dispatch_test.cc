@@ -30,7 +30,7 @@ struct Timed {
 class TestSource final : public PacketSource {
  public:
   TestSource(std::vector<Timed> packets, bool retaining) : packets_(std::move(packets)), retaining_(retaining) {}
-  ~TestSource() override { EXPECT_EQ(held_.load(), 0) << "unreleased buffers"; }
+  ~TestSource() override { EXPECT_EQ(unreleased_.load(), 0) << "unreleased buffers"; }
 
   Status start() override { return {}; }
   Burst poll(std::span<RawPacket> out) override {
@@ -57,9 +57,9 @@ class TestSource final : public PacketSource {
   bool retains() const override { return retaining_; }
   void retain(void* buffer, uint16_t times) override {
     EXPECT_NE(buffer, nullptr);
-    held_ += times;
+    unreleased_ += times;
   }
-  void release(std::span<void* const> buffers) override { held_ -= static_cast<int64_t>(buffers.size()); }
+  void release(std::span<void* const> buffers) override { unreleased_ -= static_cast<int64_t>(buffers.size()); }
 
   bool stay_live = false;
   std::atomic<bool>* stop_at_end = nullptr;
@@ -69,7 +69,7 @@ class TestSource final : public PacketSource {
   bool retaining_;
   size_t next_ = 0;
   std::vector<std::unique_ptr<Bytes>> burst_;
-  std::atomic<int64_t> held_{0};
+  std::atomic<int64_t> unreleased_{0};
 };
 
 // The output of all units: batches of each query, from several threads.
@@ -171,7 +171,7 @@ class Rig {
   // No layout: run to completion.
   void run(TestSource& source, const std::vector<WorkerLayout>& layout, uint32_t ring_packets = 256) {
     auto specs = queries_;
-    specs.resize(kMostQueries);
+    specs.resize(kMaxQueries);
     std::vector<std::unique_ptr<ParserUnit>> units;
     auto make_unit = [&](const std::vector<std::string>& names) {
       std::vector<std::unique_ptr<Parser>> parsers;
@@ -184,7 +184,7 @@ class Rig {
                                                    !source.live(), make_output));
       return units.back().get();
     };
-    QueryAccounts accounts(kMostQueries);
+    QueryAccounts accounts(kMaxQueries);
     std::vector<WorkerGroup> groups;
     for (const WorkerLayout& each : layout) {
       WorkerGroup& group = groups.emplace_back();

@@ -16,7 +16,7 @@ namespace {
 // Reading a port's losses costs system calls.
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
 // Limit that exceeds the packets that any queue holds.
-constexpr int kMostPollsBehind = 4096;
+constexpr int kMaxPollsBehind = 4096;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ bool Lane::may_go_on() const {
 
 Status Lane::run() {
   enter();
-  if (source_->live()) ask_for_short_slice();
+  if (source_->live()) request_short_slice();
   if (source_->live() && !clock_started_) start_clock(wall_ns());
   if (source_->live()) begin_to_watch(wall_ns());
   std::array<RawPacket, kBurstPackets> burst;
@@ -416,7 +416,7 @@ void Lane::tick() {
   // be reported with earlier packets. A poll from before the process was paused proves nothing, so the next one
   // decides.
   if (now_ns_ - before_ns > kNsPerSecond) caught_up_ = false;
-  if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMostPollsBehind)) {
+  if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMaxPollsBehind)) {
     losses_due_ = false;
     polls_behind_ = 0;
     count_losses();

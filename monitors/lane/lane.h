@@ -38,7 +38,7 @@ struct LaneOptions {
   // Number of the source's taps.
   uint8_t taps = 1;
   // Number of the first tap that shows copies of queues; only queries of these queues want them.
-  uint8_t first_marked_tap = kMostTaps;
+  uint8_t first_marked_tap = kMaxTaps;
   // If set, a packet that several taps show counts once.
   std::optional<ViewOptions> views = {};
   HashKey hash_key = {};
@@ -141,7 +141,7 @@ class Lane {
   QueryGate gate_;
   SamplingLimit sampling_limit_;
   double applied_limit_ = 1;
-  std::array<double, kMostQueries> pipeline_limits_;  // by query, as last set by kLimit
+  std::array<double, kMaxQueries> pipeline_limits_;  // by query, as last set by kLimit
   bool limits_changed_ = false;
   uint64_t unwatched_ = 0;    // added queries whose watched-since time is not set yet
   uint64_t unconfirmed_ = 0;  // queries whose packets switches may not all copy yet

@@ -38,7 +38,7 @@ TEST_F(LaneTest, APacketOfTwoTapsCountsOnce) {
   expect_batches_add_up();
 }
 
-TEST_F(LaneTest, AParserThatAsksGetsEveryView) {
+TEST_F(LaneTest, PassesEveryViewToAParserThatWantsThem) {
   queries_ = {query("both")};
   queries_[0].parsers = {"tcp_conn_time", "views"};
   options_.taps = 2;
@@ -83,7 +83,7 @@ TEST_F(LaneTest, MarkedCopiesChangeNoOtherQuery) {
   std::stable_sort(copied.begin(), copied.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
   options_.taps = 4;
   options_.first_marked_tap = 2;
-  const auto with = [this](const std::vector<ListSource::Timed>& packets) {
+  const auto rows_with = [this](const std::vector<ListSource::Timed>& packets) {
     batches_.clear();
     queries_ = {query("plain"), query("few"), query("at")};
     queries_[0].parsers = {"tcp_conn_time", "tcp_pkt_size"};
@@ -96,9 +96,9 @@ TEST_F(LaneTest, MarkedCopiesChangeNoOtherQuery) {
     expect_batches_add_up();
     return std::vector<Accounting>(accounts_.begin(), accounts_.end());
   };
-  const auto without = with(once);
+  const auto without = rows_with(once);
   EXPECT_EQ(rows("at"), 0u);
-  const auto all = with(copied);
+  const auto all = rows_with(copied);
   EXPECT_EQ(all[0], without[0]);
   EXPECT_EQ(all[1], without[1]);
   EXPECT_EQ(rows("at"), 10u);

@@ -160,7 +160,7 @@ TEST_F(LaneTest, APacketLimitEndsOnlyItsQueryAndFlushesItsOpenConnections) {
   expect_batches_add_up();
 }
 
-TEST_F(LaneTest, WhenAllQueriesHaveEndedTheLaneEnds) {
+TEST_F(LaneTest, EndsTheLaneAfterItsLastQuery) {
   queries_[0].limit_packets = 2;
   ListSource source(connection(kStart, 40000));
   source.is_live = true;

@@ -65,7 +65,7 @@ class ParserUnit {
     explicit PageResource(UnitPage* page)
         : page_(page), memory_(&page->accounts, sizeof page->accounts, std::pmr::null_memory_resource()) {}
     QueryAccounts accounts() {
-      const auto kept = std::make_unique<std::array<Accounting, kMostQueries>>(page_->accounts);
+      const auto kept = std::make_unique<std::array<Accounting, kMaxQueries>>(page_->accounts);
       return QueryAccounts(kept->begin(), kept->end(), &memory_);
     }
 

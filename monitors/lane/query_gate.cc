@@ -138,7 +138,7 @@ void QueryGate::admit_unseen(uint64_t queries, uint64_t packets, uint64_t bytes)
 
 void QueryGate::refuse(const Packet& packet, Drop reason) {
   for (uint32_t index : SetBits(active_ & ~satisfied_)) {
-    if (!specs_[index].match.ask(packet).wanted) continue;
+    if (!specs_[index].match.match(packet).wanted) continue;
     (*accounts_)[index].lose_packets(index_of(reason), 1);
     (*accounts_)[index].bytes_in += packet.wire_bytes;
   }
@@ -150,7 +150,7 @@ bool QueryGate::match(Packet* packet, AdmitOne admit) const {
   ToSide to_side = ToSide::kUnknown;
   packet->queries = 0;
   for (uint32_t index : SetBits(active_ & ~satisfied_)) {
-    ConnectionMatch::Answer answer = specs_[index].match.ask(*packet);
+    ConnectionMatch::Answer answer = specs_[index].match.match(*packet);
     if (!answer.wanted) continue;
     wanted = true;
     admit(index);

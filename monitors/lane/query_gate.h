@@ -48,14 +48,14 @@ class PacketCredits {
   uint64_t refused(uint32_t query) const { return refused_[query].load(std::memory_order_relaxed); }
 
  private:
-  std::array<std::atomic<uint64_t>, kMostQueries> left_ = {};
-  std::array<std::atomic<uint64_t>, kMostQueries> refused_ = {};
-  std::array<uint64_t, kMostQueries> granted_ = {};
+  std::array<std::atomic<uint64_t>, kMaxQueries> left_ = {};
+  std::array<std::atomic<uint64_t>, kMaxQueries> refused_ = {};
+  std::array<uint64_t, kMaxQueries> granted_ = {};
 };
 
 class QueryGate {
  public:
-  // `queries` (at most kMostQueries) are the query slots; the gate reads a slot once add() names it. All arguments
+  // `queries` (at most kMaxQueries) are the query slots; the gate reads a slot once add() names it. All arguments
   // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
@@ -117,7 +117,7 @@ class QueryGate {
   void choose_deadline();
 
   std::span<const QuerySpec> specs_;
-  std::array<Query, kMostQueries> queries_ = {};
+  std::array<Query, kMaxQueries> queries_ = {};
   QueryAccounts* accounts_;
   PacketCredits* credits_;
   bool clock_started_ = false;

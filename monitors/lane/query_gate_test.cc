@@ -124,14 +124,14 @@ TEST(QueryGateTest, ByPortARateKeepsOnlyTheFlowsThatSwitchesCopy) {
       gate.set_sampling_rate(0, share / (1 << bits));
       int kept = 0;
       for (int port = 32768; port < 61000; ++port) {
-        Packet there = packet_to(80, static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15);
-        there.src_port = static_cast<uint16_t>(port);
-        Packet back = there;
+        Packet forward = packet_to(80, static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15);
+        forward.src_port = static_cast<uint16_t>(port);
+        Packet back = forward;
         std::swap(back.src_port, back.dst_port);
-        gate.admit(&there);
+        gate.admit(&forward);
         gate.admit(&back);
-        ASSERT_EQ(there.queries, back.queries) << port << ": both directions or none";
-        if (there.queries == 0) continue;
+        ASSERT_EQ(forward.queries, back.queries) << port << ": both directions or none";
+        if (forward.queries == 0) continue;
         ++kept;
         ASSERT_EQ(port & ((1 << bits) - 1) << 1, 0) << port;
       }
@@ -302,8 +302,8 @@ TEST(QueryGateTest, AnEndlessDurationDoesNotOverflow) {
 }
 
 TEST(QueryGateTest, SixtyFourQueries) {
-  std::vector<QuerySpec> queries(kMostQueries);
-  QueryAccounts accounts(kMostQueries);
+  std::vector<QuerySpec> queries(kMaxQueries);
+  QueryAccounts accounts(kMaxQueries);
   PacketCredits credits;
   QueryGate gate(queries, &accounts, &credits);
   add_all(queries, &gate, &credits);

@@ -29,7 +29,7 @@ TEST_F(SamplingLimitTest, IsOneWhileTheQueueHasRoom) {
   EXPECT_EQ(limit_.rate(), 1);
 }
 
-TEST_F(SamplingLimitTest, HalvesOnceTheQueueHasBeenFullForAWhile) {
+TEST_F(SamplingLimitTest, HalvesTheRateAfterTheQueueStayedFull) {
   run_for(400, 0.9);
   EXPECT_EQ(limit_.rate(), 1) << "a burst does not limit the rate";
   run_for(100, 0.1);

@@ -10,20 +10,20 @@
 namespace tapline {
 namespace {
 
-constexpr uint32_t kMostCommands = 1024;
+constexpr uint32_t kMaxCommands = 1024;
 constexpr int64_t kLookAtOutputEveryNs = 50'000'000;
 
 }  // namespace
 
 Worker::Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy)
-    : unit_(unit), source_(source), busy_(busy), packets_(ring_packets), commands_(kMostCommands) {}
+    : unit_(unit), source_(source), busy_(busy), packets_(ring_packets), commands_(kMaxCommands) {}
 
 Worker::~Worker() {
   abandon_.store(true, std::memory_order_relaxed);
   join();
   // Commands that were never executed.
-  for (auto commands = commands_.readable(kMostCommands); !commands.empty();
-       commands = commands_.readable(kMostCommands)) {
+  for (auto commands = commands_.readable(kMaxCommands); !commands.empty();
+       commands = commands_.readable(kMaxCommands)) {
     for (const WorkerCommand& command : commands) delete command.account;
     commands_.pop(static_cast<uint32_t>(commands.size()));
   }

@@ -14,10 +14,11 @@ namespace {
 constexpr int kMappedBits = 128;
 constexpr int kV4MappedOffsetBits = 96;
 
-std::optional<int> parse_length(std::string_view text, int most) {
+std::optional<int> parse_length(std::string_view text, int max_length) {
   int length = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc() || end != text.data() + text.size() || length < 0 || length > most) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || length < 0 || length > max_length)
+    return std::nullopt;
   return length;
 }
 
@@ -51,8 +52,8 @@ std::optional<AddressPattern> AddressPattern::parse(std::string_view prefix, uin
     return std::nullopt;
   }
   int family_offset = pattern.v4_ ? kV4MappedOffsetBits : 0;
-  int most = kMappedBits - family_offset;
-  auto length = slash == std::string_view::npos ? most : parse_length(prefix.substr(slash + 1), most);
+  int max_length = kMappedBits - family_offset;
+  auto length = slash == std::string_view::npos ? max_length : parse_length(prefix.substr(slash + 1), max_length);
   if (!length) return std::nullopt;
   set_mask(family_offset + *length, pattern.mask_);
   std::memcpy(pattern.value_, address.mapped().data(), sizeof pattern.value_);
@@ -85,22 +86,22 @@ bool any_is(const std::vector<uint32_t>& wanted, uint32_t value) {
 
 }  // namespace
 
-ConnectionMatch::Answer ConnectionMatch::ask(const Packet& packet) const {
-  const Answer answer = ask_own(packet);
+ConnectionMatch::Answer ConnectionMatch::match(const Packet& packet) const {
+  const Answer answer = match_own(packet);
   for (const ConnectionMatch& other : except_) {
-    if (answer.wanted && other.ask(packet).wanted) return {false, ToSide::kUnknown};
+    if (answer.wanted && other.match(packet).wanted) return {false, ToSide::kUnknown};
   }
   return answer;
 }
 
-ConnectionMatch::Answer ConnectionMatch::ask_own(const Packet& packet) const {
+ConnectionMatch::Answer ConnectionMatch::match_own(const Packet& packet) const {
   if (of_queues() && !has_tap(taps_, packet.tap)) return {false, ToSide::kUnknown};
   if (ignored_ != 0 && has_tap(ignored_, packet.tap)) return {false, ToSide::kUnknown};
   if (!any_is(vlans_, packet.vlan[0]) || !any_is(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
-  return ask_ends({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
+  return match_ends({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
 }
 
-ConnectionMatch::Answer ConnectionMatch::ask_ends(const End& source, const End& destination) const {
+ConnectionMatch::Answer ConnectionMatch::match_ends(const End& source, const End& destination) const {
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
   bool forward =
       any_covers(to_, destination.address, destination.port) && any_covers(from_, source.address, source.port);
@@ -111,7 +112,7 @@ ConnectionMatch::Answer ConnectionMatch::ask_ends(const End& source, const End& 
 }
 
 uint16_t ConnectionMatch::far_port(const End& source, const End& destination) const {
-  switch (ask_ends(source, destination).to_side) {
+  switch (match_ends(source, destination).to_side) {
     case ToSide::kDestination:
       return source.port;
     case ToSide::kSource:

@@ -69,7 +69,7 @@ class ConnectionMatch {
     // Unknown if the packet matches in both directions.
     ToSide to_side;
   };
-  Answer ask(const Packet& packet) const;
+  Answer match(const Packet& packet) const;
 
   // One end of a connection.
   struct End {
@@ -80,7 +80,7 @@ class ConnectionMatch {
   // directions.
   uint16_t far_port(const End& source, const End& destination) const;
   // True if it wants a flow between these ends, in either direction.
-  bool wants_flow(const End& one, const End& other) const { return ask_ends(one, other).wanted; }
+  bool wants_flow(const End& one, const End& other) const { return match_ends(one, other).wanted; }
   // True if it wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty() && !of_queues();
@@ -96,9 +96,9 @@ class ConnectionMatch {
   static constexpr uint64_t kAllTaps = ~uint64_t{0};
 
   static bool has_tap(uint64_t taps, uint8_t tap) { return tap < 64 && (taps >> tap & 1) != 0; }
-  Answer ask_own(const Packet& packet) const;
+  Answer match_own(const Packet& packet) const;
   // Matches addresses and ports alone.
-  Answer ask_ends(const End& source, const End& destination) const;
+  Answer match_ends(const End& source, const End& destination) const;
   static bool any_covers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 
   std::vector<AddressPattern> from_;

@@ -71,58 +71,58 @@ TEST(AddressPatternTest, AgreesWithBitByBitComparison) {
   }
 }
 
-TEST(ConnectionMatchTest, EmptyMatchesEverythingWithoutAHint) {
-  auto answer = ConnectionMatch().ask(between("1.1.1.1", 5, "2.2.2.2", 80));
+TEST(ConnectionMatchTest, EmptyMatchSelectsAllPacketsWithoutAHint) {
+  auto answer = ConnectionMatch().match(between("1.1.1.1", 5, "2.2.2.2", 80));
   EXPECT_TRUE(answer.wanted);
   EXPECT_EQ(answer.to_side, ToSide::kUnknown);
 }
 
 TEST(ConnectionMatchTest, BothDirectionsOfAConnection) {
   ConnectionMatch match({pattern("10.0.0.0/8")}, {pattern("2.2.2.2", 80)});
-  auto there = match.ask(between("10.1.1.1", 5, "2.2.2.2", 80));
-  EXPECT_TRUE(there.wanted);
-  EXPECT_EQ(there.to_side, ToSide::kDestination);
-  auto back = match.ask(between("2.2.2.2", 80, "10.1.1.1", 5));
+  auto forward = match.match(between("10.1.1.1", 5, "2.2.2.2", 80));
+  EXPECT_TRUE(forward.wanted);
+  EXPECT_EQ(forward.to_side, ToSide::kDestination);
+  auto back = match.match(between("2.2.2.2", 80, "10.1.1.1", 5));
   EXPECT_TRUE(back.wanted);
   EXPECT_EQ(back.to_side, ToSide::kSource);
-  EXPECT_FALSE(match.ask(between("2.2.2.2", 80, "11.1.1.1", 5)).wanted);
-  EXPECT_FALSE(match.ask(between("10.1.1.1", 80, "2.2.2.2", 5)).wanted) << "the port belongs to the TO side";
+  EXPECT_FALSE(match.match(between("2.2.2.2", 80, "11.1.1.1", 5)).wanted);
+  EXPECT_FALSE(match.match(between("10.1.1.1", 80, "2.2.2.2", 5)).wanted) << "the port belongs to the TO side";
 }
 
 TEST(ConnectionMatchTest, OneListAlone) {
   ConnectionMatch from({pattern("10.0.0.1")}, {});
-  EXPECT_EQ(from.ask(between("10.0.0.1", 5, "2.2.2.2", 80)).to_side, ToSide::kDestination);
-  EXPECT_EQ(from.ask(between("2.2.2.2", 80, "10.0.0.1", 5)).to_side, ToSide::kSource);
+  EXPECT_EQ(from.match(between("10.0.0.1", 5, "2.2.2.2", 80)).to_side, ToSide::kDestination);
+  EXPECT_EQ(from.match(between("2.2.2.2", 80, "10.0.0.1", 5)).to_side, ToSide::kSource);
   ConnectionMatch to({}, {pattern("", 80)});
-  EXPECT_TRUE(to.ask(between("2.2.2.2", 80, "10.0.0.1", 5)).wanted);
-  EXPECT_FALSE(to.ask(between("2.2.2.2", 81, "10.0.0.1", 5)).wanted);
+  EXPECT_TRUE(to.match(between("2.2.2.2", 80, "10.0.0.1", 5)).wanted);
+  EXPECT_FALSE(to.match(between("2.2.2.2", 81, "10.0.0.1", 5)).wanted);
 }
 
 TEST(ConnectionMatchTest, MatchingBothWaysGivesNoHint) {
   ConnectionMatch match({}, {pattern("", 80)});
-  auto answer = match.ask(between("10.0.0.1", 80, "10.0.0.2", 80));
+  auto answer = match.match(between("10.0.0.1", 80, "10.0.0.2", 80));
   EXPECT_TRUE(answer.wanted);
   EXPECT_EQ(answer.to_side, ToSide::kUnknown);
 }
 
 TEST(ConnectionMatchTest, PortsOfARange) {
   ConnectionMatch match({}, {*AddressPattern::parse("10.0.0.0/8", 8000, 8099)});
-  for (uint16_t port : {8000, 8042, 8099}) EXPECT_TRUE(match.ask(between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
-  for (uint16_t port : {7999, 8100}) EXPECT_FALSE(match.ask(between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
+  for (uint16_t port : {8000, 8042, 8099}) EXPECT_TRUE(match.match(between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
+  for (uint16_t port : {7999, 8100}) EXPECT_FALSE(match.match(between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
 }
 
 TEST(ConnectionMatchTest, VlansAndTenants) {
   ConnectionMatch match({}, {pattern("", 80)});
   match.restrict({100, 200}, {5001});
   Packet packet = between("1.1.1.1", 5, "10.0.0.1", 80);
-  EXPECT_FALSE(match.ask(packet).wanted);
+  EXPECT_FALSE(match.match(packet).wanted);
   packet.vlan_tags = 1;
   packet.vlan[0] = 200;
-  EXPECT_FALSE(match.ask(packet).wanted);
+  EXPECT_FALSE(match.match(packet).wanted);
   packet.network_id = 5001;
-  EXPECT_TRUE(match.ask(packet).wanted);
+  EXPECT_TRUE(match.match(packet).wanted);
   packet.vlan[0] = 300;
-  EXPECT_FALSE(match.ask(packet).wanted);
+  EXPECT_FALSE(match.match(packet).wanted);
   ConnectionMatch all;
   EXPECT_TRUE(all.wants_all());
   all.restrict({100}, {});
@@ -132,10 +132,10 @@ TEST(ConnectionMatchTest, VlansAndTenants) {
 TEST(ConnectionMatchTest, FlowsOfOtherMonitorsAreLeftOutInBothDirections) {
   ConnectionMatch match({}, {pattern("10.1.0.2", 0)});
   match.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));
-  EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
-  EXPECT_FALSE(match.ask(between("10.1.0.2", 80, "10.0.0.2", 5)).wanted);
-  EXPECT_FALSE(match.ask(between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "matches neither query";
-  EXPECT_EQ(match.ask(between("10.2.0.2", 5, "10.1.0.2", 80)).to_side, ToSide::kDestination);
+  EXPECT_FALSE(match.match(between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
+  EXPECT_FALSE(match.match(between("10.1.0.2", 80, "10.0.0.2", 5)).wanted);
+  EXPECT_FALSE(match.match(between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "matches neither query";
+  EXPECT_EQ(match.match(between("10.2.0.2", 5, "10.1.0.2", 80)).to_side, ToSide::kDestination);
   ConnectionMatch all;
   all.except(ConnectionMatch({}, {pattern("10.0.0.2", 0)}));
   EXPECT_FALSE(all.wants_all());
@@ -143,9 +143,9 @@ TEST(ConnectionMatchTest, FlowsOfOtherMonitorsAreLeftOutInBothDirections) {
 
 TEST(ConnectionMatchTest, AnyOfSeveral) {
   ConnectionMatch match({}, {pattern("10.0.0.1", 80), pattern("2001:db8::/32", 3306)});
-  EXPECT_TRUE(match.ask(between("1.1.1.1", 5, "10.0.0.1", 80)).wanted);
-  EXPECT_TRUE(match.ask(between("2001:db8::7", 3306, "fe80::1", 5)).wanted);
-  EXPECT_FALSE(match.ask(between("1.1.1.1", 5, "10.0.0.1", 3306)).wanted);
+  EXPECT_TRUE(match.match(between("1.1.1.1", 5, "10.0.0.1", 80)).wanted);
+  EXPECT_TRUE(match.match(between("2001:db8::7", 3306, "fe80::1", 5)).wanted);
+  EXPECT_FALSE(match.match(between("1.1.1.1", 5, "10.0.0.1", 3306)).wanted);
 }
 
 TEST(ConnectionMatchTest, QueuesRestrictTheMatchToTheirTaps) {
@@ -157,7 +157,7 @@ TEST(ConnectionMatchTest, QueuesRestrictTheMatchToTheirTaps) {
   for (int tap = 0; tap < 256; ++tap) {
     Packet packet = between("10.0.0.1", 1, "10.0.0.2", 2);
     packet.tap = static_cast<uint8_t>(tap);
-    EXPECT_EQ(match.ask(packet).wanted, tap == 0 || tap == 63) << tap;
+    EXPECT_EQ(match.match(packet).wanted, tap == 0 || tap == 63) << tap;
     for (const bool repeated : {false, true}) {
       packet.repeated_view = repeated;
       EXPECT_EQ(match.counts(packet), tap == 63) << tap;

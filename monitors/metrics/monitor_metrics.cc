@@ -84,7 +84,7 @@ MonitorMetrics::Sums MonitorMetrics::collect() const {
     const std::vector<TapAccounting> taps = lane->published_taps();
     for (size_t tap = 0; tap < taps.size(); ++tap) sums.taps[tap] += taps[tap];
   }
-  QueryAccounts accounts(kMostQueries);
+  QueryAccounts accounts(kMaxQueries);
   for (const auto& unit : units_) {
     const UnitSnapshot snapshot = unit->stage().published();
     for (size_t place = 0; place < snapshot.accounts.size(); ++place) accounts[place] += snapshot.accounts[place];

@@ -9,7 +9,7 @@ BatchLedger::Debt* find_room(BatchLedger* ledger) {
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
     if (!ledger->debts[i].open) return &ledger->debts[i];
   }
-  return ledger->tickets < BatchLedger::kMostInFlight ? &ledger->debts[ledger->tickets++] : nullptr;
+  return ledger->tickets < BatchLedger::kMaxInFlight ? &ledger->debts[ledger->tickets++] : nullptr;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace tapline {
 
 struct BatchLedger {
-  static constexpr uint32_t kMostInFlight = 16384;
+  static constexpr uint32_t kMaxInFlight = 16384;
 
   // A batch that is still to be accounted for, or was sent and not acknowledged.
   struct Debt {
@@ -48,10 +48,10 @@ struct BatchLedger {
   uint64_t known;
   // True if it keeps an output's batches, false if only its waiting tuples.
   bool batches;
-  std::array<Stream, kMostQueries> streams;
+  std::array<Stream, kMaxQueries> streams;
   // Tickets below this were used; the rest of `debts` is all zero.
   uint32_t tickets;
-  std::array<Debt, kMostInFlight> debts;
+  std::array<Debt, kMaxInFlight> debts;
 };
 
 // Settles a query after the process that kept the ledger has died. Pending tuples become lost by restart, in `account`

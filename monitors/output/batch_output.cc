@@ -331,7 +331,7 @@ uint64_t BatchOutput::new_ticket(InFlight batch) {
 }
 
 bool BatchOutput::has_room() const {
-  return options_.ledger == nullptr || !free_tickets_.empty() || in_flight_.size() < BatchLedger::kMostInFlight;
+  return options_.ledger == nullptr || !free_tickets_.empty() || in_flight_.size() < BatchLedger::kMaxInFlight;
 }
 
 void BatchOutput::close(uint64_t ticket) {

@@ -54,7 +54,7 @@ class TestSink final : public BatchSink {
   }
   Status flush() override { return {}; }
   Status status() const override { return {}; }
-  void tell(size_t index, bool delivered) { listener_->on_delivery((*sent_)[index].ticket, delivered); }
+  void acknowledge(size_t index, bool delivered) { listener_->on_delivery((*sent_)[index].ticket, delivered); }
 
   bool full = false;
   int waits = 0;

@@ -21,7 +21,7 @@ TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyOnceItIsOver) {
   EXPECT_EQ(rows(0), 1u);
 }
 
-TEST_F(BatchOutputTest, ReportsHowFarTheSinkIsBehind) {
+TEST_F(BatchOutputTest, ReportsTheLagOfTheSink) {
   open();
   EXPECT_EQ(output_->stats().fill, 0);
   sink_->full = true;
@@ -82,7 +82,7 @@ TEST_F(BatchOutputTest, AnUndeliveredBatchIsReportedAgainAsLost) {
   emit_letter(1, 1);
   output_->tick(100 * kMs, 1);
   ASSERT_EQ(sent_.size(), 1u);
-  sink_->tell(0, false);
+  sink_->acknowledge(0, false);
   EXPECT_TRUE(accounts_[0].balanced());
   sent_.clear();
   emit_letter(2, 1);
@@ -98,7 +98,7 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
   open();
   output_->end_query(0, 5);
   ASSERT_EQ(sent_.size(), 1u);
-  sink_->tell(0, false);
+  sink_->acknowledge(0, false);
   EXPECT_EQ(output_->finish().code(), Code::kResources);
 }
 
@@ -109,7 +109,7 @@ TEST_F(BatchOutputTest, TheAccountsBalanceUnderRandomFailures) {
     accounts_.assign(2, {});
     open();
     std::mt19937 random(seed);
-    std::vector<bool> told;
+    std::vector<bool> reported;
     uint64_t emitted[2] = {0, 0}, failed_rows[2] = {0, 0};
     for (int64_t now = 1; now < 300; ++now) {
       sink_->full = random() % 4 == 0;
@@ -118,12 +118,12 @@ TEST_F(BatchOutputTest, TheAccountsBalanceUnderRandomFailures) {
       emit_number(now, queries);
       if (random() % 5 == 0) output_->lose(LossReason::kTooManyPending, 1, 1);
       output_->tick(now * 50 * kMs, now);
-      told.resize(sent_.size());
+      reported.resize(sent_.size());
       size_t pick = sent_.empty() ? 0 : random() % sent_.size();
-      if (sent_.empty() || told[pick]) continue;
-      told[pick] = true;
+      if (sent_.empty() || reported[pick]) continue;
+      reported[pick] = true;
       bool delivered = random() % 3 != 0;
-      sink_->tell(pick, delivered);
+      sink_->acknowledge(pick, delivered);
       if (delivered) continue;
       failed_rows[sent_[pick].query] += sent_[pick].batch.rows();
       sent_[pick].batch.Clear();

@@ -57,11 +57,11 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
       const bool last = incarnation == kProcesses;
       if (last) output_->end_query(0, steps);
       // In the order in which they were sent: some acknowledged, some more arrived, the rest did not.
-      const size_t come = last ? sent_.size() : random() % (sent_.size() + 1);
-      const size_t acknowledged = last ? come : random() % (come + 1);
-      for (size_t i = 0; i < come; ++i) {
+      const size_t delivered = last ? sent_.size() : random() % (sent_.size() + 1);
+      const size_t acknowledged = last ? delivered : random() % (delivered + 1);
+      for (size_t i = 0; i < delivered; ++i) {
         if (sent_[i].query == 0) arrived.push_back(sent_[i].batch);
-        if (i < acknowledged) sink_->tell(i, true);
+        if (i < acknowledged) sink_->acknowledge(i, true);
       }
       if (last) break;
       for (uint32_t query : {0, 1}) settle_tuples(query, &accounts_[query], ledger.get());

@@ -117,7 +117,7 @@ TEST_F(BatchOutputTest, APreparedSlotSendsNothingUntilItIsAdded) {
   accounts_[1].packets_in = accounts_[1].packets_out = 3;
   output_->end_query(1, 5);
   EXPECT_FALSE(output_->done(1)) << "its end is not acknowledged yet";
-  for (size_t i = 0; i < sent_.size(); ++i) sink_->tell(i, true);
+  for (size_t i = 0; i < sent_.size(); ++i) sink_->acknowledge(i, true);
   ASSERT_TRUE(output_->done(1));
   ASSERT_TRUE(output_->prepare(1).ok());
   sent_.clear();
@@ -240,7 +240,7 @@ TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutAnEnd) {
   emit_number(5, 3);
   output_->end_query(0, 7);
   output_->end_query(1, 7);
-  for (size_t i = 0; i < sent_.size(); ++i) sink_->tell(i, true);
+  for (size_t i = 0; i < sent_.size(); ++i) sink_->acknowledge(i, true);
   EXPECT_TRUE(output_->done(0));
   EXPECT_TRUE(output_->done(1));
   EXPECT_EQ(rows(0), 1u);

@@ -45,14 +45,14 @@ void pack_as(std::span<const uint64_t> values, uint64_t base, std::string* data)
 }
 
 template <typename Number>
-uint64_t least_and_range(std::span<const uint64_t> values, uint64_t* range) {
-  auto least = static_cast<Number>(values[0]), most = least;
+uint64_t min_and_range(std::span<const uint64_t> values, uint64_t* range) {
+  auto min = static_cast<Number>(values[0]), max = min;
   for (uint64_t value : values) {
-    least = std::min(least, static_cast<Number>(value));
-    most = std::max(most, static_cast<Number>(value));
+    min = std::min(min, static_cast<Number>(value));
+    max = std::max(max, static_cast<Number>(value));
   }
-  *range = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
-  return static_cast<uint64_t>(least);
+  *range = static_cast<uint64_t>(max) - static_cast<uint64_t>(min);
+  return static_cast<uint64_t>(min);
 }
 
 }  // namespace
@@ -76,8 +76,8 @@ ColumnBuilder::Range ColumnBuilder::measure() const {
   if (dictionary_) return {0, width_for(dictionary_->entries() - 1)};
   if (field_.type == FieldType::kBool) return {0, 1};
   uint64_t range = 0;
-  uint64_t base = field_.type == FieldType::kI64 ? least_and_range<int64_t>(values(), &range)
-                                                 : least_and_range<uint64_t>(values(), &range);
+  uint64_t base = field_.type == FieldType::kI64 ? min_and_range<int64_t>(values(), &range)
+                                                 : min_and_range<uint64_t>(values(), &range);
   return {base, width_for(range)};
 }
 

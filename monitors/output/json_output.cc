@@ -99,7 +99,7 @@ void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<cons
   for (uint32_t query : SetBits(header.queries)) {
     if (!queries_[query].reports(header)) continue;
     Accounting& account = (*accounts_)[query];
-    if (buffer_.size() >= kMostWaitingBytes) {
+    if (buffer_.size() >= kMaxWaitingBytes) {
       account.lose_tuples(index_of(Drop::kOutputFull), 1);
       continue;
     }

@@ -4,7 +4,7 @@
 //    "src_ip":"10.0.0.1",…}
 //
 // If several queries run, "query" follows "parser", and a tuple that several queries want has one line for each. A live
-// capture never waits for its reader: a thread writes, up to kMostWaitingBytes wait for it, and whole lines beyond that
+// capture never waits for its reader: a thread writes, up to kMaxWaitingBytes wait for it, and whole lines beyond that
 // are dropped as output_full. Capture files wait. Not thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace tapline {
 
 class JsonOutput final : public TupleOutput {
  public:
-  static constexpr size_t kMostWaitingBytes = 4 << 20;
+  static constexpr size_t kMaxWaitingBytes = 4 << 20;
 
   // With a `ledger`, tuples count once they are written: it records the waiting ones, and queries that it knows resume
   // from their accounts. Strings that queries want hashed are hashed under `hash_key`.
@@ -68,7 +68,7 @@ class JsonOutput final : public TupleOutput {
   int64_t written_at_ns_ = 0;
   BatchLedger* ledger_;
   // The ledger's waiting tuples that the writer has taken and may not have written.
-  std::array<uint64_t, kMostQueries> offered_ = {};
+  std::array<uint64_t, kMaxQueries> offered_ = {};
   // Queries that a dead process knew and that have not been added again yet.
   uint64_t resumable_ = 0;
   Status status_;

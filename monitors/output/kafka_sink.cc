@@ -16,7 +16,7 @@ constexpr int kBrokerAnswersMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
 // Brokers learn of a new user or right within milliseconds.
-constexpr uint32_t kMostGrantMs = 5'000;
+constexpr uint32_t kMaxGrantMs = 5'000;
 
 struct FreeTopic {
   void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
@@ -146,7 +146,7 @@ class KafkaSink::Impl {
   int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
 
   // Until then, a refusal may come from a broker that has not learnt of a new user or right yet.
-  int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMostGrantMs) * kNsPerMs; }
+  int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMaxGrantMs) * kNsPerMs; }
 
   Status await_broker() {
     const int64_t grant_deadline_ns = grant_deadline();
@@ -207,9 +207,9 @@ class KafkaSink::Impl {
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
   }
 
-  Status topic_refused(const std::string& what) const {
+  Status topic_refused(const std::string& action) const {
     return Status::resources(
-        "Kafka at " + options_.brokers + " does not let " + principal() + " write " + what +
+        "Kafka at " + options_.brokers + " does not let " + principal() + " write " + action +
         "; the control plane grants that to the agents of a query's hosts: does the agent's --name "
         "match its certificate?");
   }

@@ -11,7 +11,7 @@ using Aggregate = TupleTrigger::Aggregate;
 using Comparison = TupleTrigger::Comparison;
 
 // Cells of a trigger's groups: 48 MB.
-constexpr size_t kMostCells = 1 << 20;
+constexpr size_t kMaxCells = 1 << 20;
 
 bool meets(Comparison comparison, double value, double threshold) {
   switch (comparison) {
@@ -101,14 +101,14 @@ TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
 }  // namespace
 
 TupleTriggers::TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
-                             size_t most_groups) {
+                             size_t max_groups) {
   for (const TupleTrigger& trigger : triggers) {
     for (uint32_t parser = 0; parser < schemas.size(); ++parser) {
       if (schemas[parser]->name != trigger.parser) continue;
       watches_.push_back({.trigger = &trigger,
                           .schema = schemas[parser],
                           .parser = parser,
-                          .most_groups = std::min(most_groups, kMostCells / trigger.panes)});
+                          .max_groups = std::min(max_groups, kMaxCells / trigger.panes)});
     }
   }
 }
@@ -144,7 +144,7 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     key_of(watch, header, values);
     auto found = watch.groups.find(key_);
     if (found == watch.groups.end()) {
-      if (watch.groups.size() >= watch.most_groups) {
+      if (watch.groups.size() >= watch.max_groups) {
         sink->on_uncounted(1);
         continue;
       }

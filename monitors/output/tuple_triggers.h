@@ -36,7 +36,7 @@ struct TupleTriggerEvent {
 class TupleTriggers {
  public:
   // Groups of one trigger; with windows of several panes fewer, so that all panes take bounded memory.
-  static constexpr size_t kMostGroups = 65'536;
+  static constexpr size_t kMaxGroups = 65'536;
 
   class Sink {
    public:
@@ -48,7 +48,7 @@ class TupleTriggers {
 
   // `triggers` and `schemas` (of all parsers, by the numbers that add() gets) outlive it.
   TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
-                size_t most_groups = kMostGroups);
+                size_t max_groups = kMaxGroups);
 
   // Counts a tuple of this parser. `losses` counts everything that the query has lost, regardless of the unit.
   // REQUIRES: advance(header.time_ns) has been called.
@@ -78,7 +78,7 @@ class TupleTriggers {
     const TupleTrigger* trigger = nullptr;
     const Schema* schema = nullptr;
     uint32_t parser = 0;
-    size_t most_groups = 0;
+    size_t max_groups = 0;
     int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
     std::map<int64_t, uint64_t> losses = {};  // losses when each pane of the window began, by the pane's start

@@ -57,9 +57,9 @@ TupleTrigger full_port() {
 
 class TupleTriggersTest : public testing::Test {
  protected:
-  void open(TupleTrigger trigger, size_t most_groups = TupleTriggers::kMostGroups) {
+  void open(TupleTrigger trigger, size_t max_groups = TupleTriggers::kMaxGroups) {
     triggers_ = {std::move(trigger)};
-    tested_ = std::make_unique<TupleTriggers>(triggers_, schemas_, most_groups);
+    tested_ = std::make_unique<TupleTriggers>(triggers_, schemas_, max_groups);
   }
   void add(int64_t ms, std::string_view port, Value share) {
     TupleHeader header;

@@ -52,7 +52,7 @@ MonitorTaps::MonitorTaps(std::vector<Tap> configured, bool marked)
   for (const Tap& tap : taps_) names_.push_back({tap.switch_name, tap.port, std::string(name_of(tap.side))});
   if (!marked) return;
   // Until it is bound, a pair is known to parsers by its number alone.
-  for (size_t tap = configured_; tap < kMostTaps; ++tap) {
+  for (size_t tap = configured_; tap < kMaxTaps; ++tap) {
     const TapSide side = tap % 2 == 0 ? TapSide::kArrivals : TapSide::kDepartures;
     const std::string number = "copies" + std::to_string(tap / 2);
     const bool in_pair = tap >= marks_.first();

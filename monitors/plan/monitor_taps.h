@@ -30,8 +30,8 @@ class MonitorTaps {
   std::span<const Tap> configured() const { return std::span(taps_).first(configured_); }
   // Null without taps for marked copies.
   const CopyMarks* marks() const { return taps_.size() > configured_ ? &marks_ : nullptr; }
-  // Number of the first tap of marked copies; kMostTaps without any.
-  uint8_t first_marked() const { return marks() == nullptr ? kMostTaps : marks_.first(); }
+  // Number of the first tap of marked copies; kMaxTaps without any.
+  uint8_t first_marked() const { return marks() == nullptr ? kMaxTaps : marks_.first(); }
 
   // The names as parsers get them.
   std::span<const TapNames> names() const { return names_; }

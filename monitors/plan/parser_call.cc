@@ -23,7 +23,7 @@ constexpr std::array<Unit, 5> kDurations = {
     {{"h", 3600 * kNsPerSecond}, {"m", 60 * kNsPerSecond}, {"s", kNsPerSecond}, {"ms", kNsPerMs}, {"us", kNsPerUs}}};
 constexpr std::array<Unit, 5> kSizes = {
     {{"tb", 1'000'000'000'000}, {"gb", 1'000'000'000}, {"mb", 1'000'000}, {"kb", 1'000}, {"b", 1}}};
-constexpr size_t kMostDigits = 18;
+constexpr size_t kMaxDigits = 18;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -46,7 +46,7 @@ std::optional<std::string> in_smallest_unit(std::string_view text, std::span<con
   const std::string_view number = text.substr(0, static_cast<size_t>(end - text.begin()));
   const std::string suffix = normal(text.substr(number.size()));
   const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& each) { return each.name == suffix; });
-  if (unit == units.end() || number.size() > kMostDigits || std::count(number.begin(), number.end(), '.') > 1) {
+  if (unit == units.end() || number.size() > kMaxDigits || std::count(number.begin(), number.end(), '.') > 1) {
     return std::nullopt;
   }
   __int128 scaled = 0, divisor = 1;
@@ -137,7 +137,7 @@ Status read_call_arguments(const ParserCall& call, const Schema& schema, std::ve
     values->push_back(argument.default_value);
     names.push_back(argument.name);
   }
-  std::set<size_t> given;
+  std::set<size_t> seen;
   for (const auto& [name, written] : call.arguments) {
     const auto found = std::find(names.begin(), names.end(), normal(name));
     const auto index = static_cast<size_t>(found - names.begin());
@@ -146,7 +146,7 @@ Status read_call_arguments(const ParserCall& call, const Schema& schema, std::ve
       problem = "it has no arguments";
     } else if (found == names.end()) {
       problem = "there is no argument '" + name + "'" + suggest_nearest(name, names) + "; --list-parsers shows all";
-    } else if (!given.insert(index).second) {
+    } else if (!seen.insert(index).second) {
       problem = "argument '" + name + "' is given twice";
     } else if (Status status = read_value(schema.arguments[index], written, &(*values)[index]); !status.ok()) {
       problem = status.message();

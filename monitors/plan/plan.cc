@@ -42,22 +42,22 @@ Status add_parser(const std::string& name, QuerySpec* spec) {
   return {};
 }
 
-Status read_argument(const v1::ParserArgument& given, QuerySpec* spec) {
-  if (!runs(*spec, given.parser())) {
-    return Status::invalid("an argument belongs to parser '" + given.parser() + "', which the query does not run");
+Status read_argument(const v1::ParserArgument& message, QuerySpec* spec) {
+  if (!runs(*spec, message.parser())) {
+    return Status::invalid("an argument belongs to parser '" + message.parser() + "', which the query does not run");
   }
-  const auto parser = make_parser(given.parser());
+  const auto parser = make_parser(message.parser());
   const auto& declared = parser->schema().arguments;
   const auto argument =
-      std::find_if(declared.begin(), declared.end(), [&](const Argument& each) { return each.name == given.name(); });
+      std::find_if(declared.begin(), declared.end(), [&](const Argument& each) { return each.name == message.name(); });
   if (argument == declared.end()) {
-    return Status::invalid("'" + given.parser() + "' has no argument '" + given.name() + "'");
+    return Status::invalid("'" + message.parser() + "' has no argument '" + message.name() + "'");
   }
   std::string error;
-  if (!read_argument(*argument, given.value(), &error)) return Status::invalid(given.parser() + ": " + error);
+  if (!read_argument(*argument, message.value(), &error)) return Status::invalid(message.parser() + ": " + error);
   const auto values = std::find_if(spec->arguments.begin(), spec->arguments.end(),
-                                   [&](const ParserArguments& each) { return each.parser == given.parser(); });
-  values->values[static_cast<size_t>(argument - declared.begin())] = given.value();
+                                   [&](const ParserArguments& each) { return each.parser == message.parser(); });
+  values->values[static_cast<size_t>(argument - declared.begin())] = message.value();
   return {};
 }
 
@@ -115,7 +115,7 @@ Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   for (const v1::Queue& queue : plan.queues()) {
     if (queue.switch_name().empty() || queue.port().empty())
       return Status::invalid("a queue needs a switch and a port");
-    if (queue.mark() > CopyMarks::kMostQueues)
+    if (queue.mark() > CopyMarks::kMaxQueues)
       return Status::invalid("the mark of queue " + queue.switch_name() + ":" + queue.port() + " is above 2^23 - 1");
     spec->queues.push_back({queue.switch_name(), queue.port(), queue.mark()});
   }
@@ -199,7 +199,7 @@ Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
 
 Status read_threads(const v1::Monitor& monitor, ThreadLayout* layout) {
   layout->lanes = std::max(1u, monitor.lanes());
-  if (layout->lanes > ThreadLayout::kMostThreads) return Status::invalid("more than 64 lanes");
+  if (layout->lanes > ThreadLayout::kMaxThreads) return Status::invalid("more than 64 lanes");
   for (const v1::Workers& workers : monitor.workers()) {
     if (workers.parsers().empty()) return Status::invalid("a group of workers without parsers");
     std::vector<std::string> parsers(workers.parsers().begin(), workers.parsers().end());
@@ -293,9 +293,9 @@ Status check_intervals(const QuerySpec& spec, const QuerySpec& running) {
     const Schema& schema = parser->schema();
     const int64_t asked_ns = spec.interval_ns(schema), running_ns = running.interval_ns(schema);
     if (schema.interval_argument.empty() || asked_ns == running_ns) continue;
-    const std::string given = schema.interval_argument + "=" + duration_text(running_ns);
-    return Status::invalid("parser '" + name + "' already runs with " + given +
-                           " on this monitor for another query, and all queries share its interval; use " + given +
+    const std::string message = schema.interval_argument + "=" + duration_text(running_ns);
+    return Status::invalid("parser '" + name + "' already runs with " + message +
+                           " on this monitor for another query, and all queries share its interval; use " + message +
                            ", or use another monitor");
   }
   return {};

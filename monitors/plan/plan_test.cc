@@ -41,9 +41,9 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   packet.vlan[0] = 7;
   const uint8_t ten[4] = {10, 1, 2, 3};
   packet.dst_ip = IpAddress::v4(ten);
-  EXPECT_TRUE(spec.match.ask(packet).wanted);
+  EXPECT_TRUE(spec.match.match(packet).wanted);
   packet.dst_port = 90;
-  EXPECT_FALSE(spec.match.ask(packet).wanted);
+  EXPECT_FALSE(spec.match.match(packet).wanted);
 }
 
 std::string filter_of(const std::string& parser, const std::string& field) {
@@ -69,13 +69,13 @@ std::string plan_of_marked(const std::string& arguments) {
 }
 
 TEST(PlanTest, ArgumentsOfParsers) {
-  QuerySpec defaults, given;
+  QuerySpec defaults, configured;
   ASSERT_TRUE(parse(plan_of_marked(""), &defaults).ok());
   ASSERT_EQ(defaults.arguments.size(), 1u);
   EXPECT_EQ(defaults.arguments[0].values, (std::vector<std::string>{"46"}));
-  ASSERT_TRUE(parse(plan_of_marked(R"({"parser":"marked_packet","name":"dscp","value":"10"})"), &given).ok());
-  EXPECT_EQ(given.arguments[0].parser, "marked_packet");
-  EXPECT_EQ(given.arguments[0].values, (std::vector<std::string>{"10"}));
+  ASSERT_TRUE(parse(plan_of_marked(R"({"parser":"marked_packet","name":"dscp","value":"10"})"), &configured).ok());
+  EXPECT_EQ(configured.arguments[0].parser, "marked_packet");
+  EXPECT_EQ(configured.arguments[0].values, (std::vector<std::string>{"10"}));
 }
 
 TEST(PlanTest, InvalidArgumentsAreRejected) {
@@ -97,10 +97,10 @@ TEST(PlanTest, FlowsOfAnotherMonitor) {
   ASSERT_TRUE(status.ok()) << status.message();
   Packet packet;
   packet.dst_port = 80;
-  EXPECT_TRUE(spec.match.ask(packet).wanted);
+  EXPECT_TRUE(spec.match.match(packet).wanted);
   const uint8_t ten[4] = {10, 1, 2, 3};
   packet.dst_ip = IpAddress::v4(ten);
-  EXPECT_FALSE(spec.match.ask(packet).wanted);
+  EXPECT_FALSE(spec.match.match(packet).wanted);
   status = parse(plan_with(R"(,"match":{"except":{"except":)" + theirs + "}}}"), &spec);
   EXPECT_FALSE(status.ok());
 }
@@ -288,7 +288,7 @@ TEST(PlanTest, AQueryOfParsersSelectsEverythingOnce) {
   QuerySpec spec;
   ASSERT_TRUE(query_of_parsers({"http-get", "http_get"}, &spec).ok());
   EXPECT_EQ(spec.parsers, std::vector<std::string>{"http_get"});
-  EXPECT_TRUE(spec.match.ask(Packet()).wanted);
+  EXPECT_TRUE(spec.match.match(Packet()).wanted);
   EXPECT_FALSE(query_of_parsers({"nothing"}, &spec).ok());
 }
 
@@ -329,8 +329,8 @@ TEST(PlanTest, QueuesRestrictTheQueryToTheirTaps) {
   const Tap elsewhere = {"sw1", "3", TapSide::kArrivals, "m2", false};
   ASSERT_TRUE(MonitorTaps({elsewhere, departures, arrivals}).bind(&spec).ok());
   Packet packet;
-  EXPECT_FALSE(spec.match.ask(packet).wanted);
-  for (packet.tap = 1; packet.tap <= 2; ++packet.tap) EXPECT_TRUE(spec.match.ask(packet).wanted);
+  EXPECT_FALSE(spec.match.match(packet).wanted);
+  for (packet.tap = 1; packet.tap <= 2; ++packet.tap) EXPECT_TRUE(spec.match.match(packet).wanted);
   packet.tap = 2;
   packet.repeated_view = true;
   EXPECT_TRUE(spec.match.counts(packet));
@@ -355,7 +355,7 @@ TEST(PlanTest, MarkedCopiesBelongToQueriesOfTheirQueue) {
   const auto wanted = [](const QuerySpec& spec, uint8_t tap) {
     Packet packet;
     packet.tap = tap;
-    return spec.match.ask(packet).wanted;
+    return spec.match.match(packet).wanted;
   };
   const uint8_t arrivals = taps.marks()->tap_of(14), departures = taps.marks()->tap_of(15);
   const uint8_t other = taps.marks()->tap_of(18), unbound = taps.marks()->tap_of(20);

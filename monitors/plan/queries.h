@@ -12,7 +12,7 @@
 namespace tapline {
 
 struct Queries {
-  std::array<QuerySpec, kMostQueries> specs = {};
+  std::array<QuerySpec, kMaxQueries> specs = {};
   // Bits of the slots in use.
   uint64_t taken = 0;
   // Bits of the queries whose streams another monitor takes over: they end here without an end of stream.

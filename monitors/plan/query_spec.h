@@ -23,7 +23,7 @@ class SharedTriggers;
 }  // namespace trigger
 
 // A monitor process numbers its queries; packets and tuples carry them as the bits of a 64-bit word.
-inline constexpr size_t kMostQueries = 64;
+inline constexpr size_t kMaxQueries = 64;
 
 // The values of a parser's arguments as text, in the order in which its schema declares them.
 struct ParserArguments {

@@ -35,12 +35,12 @@ Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threa
     }
     group.parsers.push_back(canonical);
   }
-  if (threads == 0 || threads > kMostThreads) {
+  if (threads == 0 || threads > kMaxThreads) {
     return Status::invalid("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
                            std::to_string(threads));
   }
   // One group is reserved for the parsers that no group names.
-  if (workers.size() + 1 >= kMostGroups) return Status::invalid("more than 15 groups of workers");
+  if (workers.size() + 1 >= kMaxGroups) return Status::invalid("more than 15 groups of workers");
   workers.push_back(std::move(group));
   return {};
 }

@@ -19,8 +19,8 @@ struct WorkerLayout {
 };
 
 struct ThreadLayout {
-  static constexpr uint32_t kMostThreads = 64;
-  static constexpr size_t kMostGroups = 16;
+  static constexpr uint32_t kMaxThreads = 64;
+  static constexpr size_t kMaxGroups = 16;
 
   uint32_t lanes = 1;
   // Empty: run to completion.

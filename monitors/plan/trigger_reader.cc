@@ -23,8 +23,8 @@ using trigger::Measure;
 constexpr std::string_view kParser = "trigger";
 constexpr uint8_t kV4Bits = 32, kV6Bits = 128;
 
-Status read_group(const v1::PacketTrigger& given, GroupBy* group) {
-  for (const std::string& field : given.group()) {
+Status read_group(const v1::PacketTrigger& message, GroupBy* group) {
+  for (const std::string& field : message.group()) {
     if (field == "src_ip") {
       group->src_v4_bits = kV4Bits, group->src_v6_bits = kV6Bits;
     } else if (field == "dst_ip") {
@@ -41,8 +41,8 @@ Status read_group(const v1::PacketTrigger& given, GroupBy* group) {
 }
 
 // Shortens the addresses of a group. REQUIRES: read_group() has set it.
-Status read_networks(const v1::PacketTrigger& given, GroupBy* group) {
-  for (const v1::NetworkLength& network : given.networks()) {
+Status read_networks(const v1::PacketTrigger& message, GroupBy* group) {
+  for (const v1::NetworkLength& network : message.networks()) {
     const bool source = network.field() == "src_ip";
     if (!source && network.field() != "dst_ip") {
       return Status::invalid("'" + network.field() + "' is not an address field, so it has no networks");
@@ -61,17 +61,17 @@ Status read_networks(const v1::PacketTrigger& given, GroupBy* group) {
   return {};
 }
 
-Status read_filter(const v1::PacketTrigger& given, Filter* filter) {
+Status read_filter(const v1::PacketTrigger& message, Filter* filter) {
   std::string error;
-  auto read = trigger::read_filter(given.filter(), &error);
+  auto read = trigger::read_filter(message.filter(), &error);
   if (!read) return Status::invalid(error);
   *filter = *std::move(read);
-  if (given.parser() == "tcp_pkt_size") {
+  if (message.parser() == "tcp_pkt_size") {
     filter->protocol = protocol::kTcp;
-  } else if (given.parser() == "udp_flow") {
+  } else if (message.parser() == "udp_flow") {
     filter->protocol = protocol::kUdp;
-  } else if (given.parser() != "packets") {
-    return Status::invalid("the packets of '" + given.parser() + "' can't be counted");
+  } else if (message.parser() != "packets") {
+    return Status::invalid("the packets of '" + message.parser() + "' can't be counted");
   }
   return {};
 }
@@ -110,29 +110,29 @@ Status read_steps(const Steps& steps, trigger::Expression* expression) {
   return {};
 }
 
-Status read_when(const v1::PacketTrigger& given, trigger::Trigger* read) {
-  if (given.when().empty()) return Status::invalid("it has no condition");
-  if (Status status = read_steps(given.when(), &read->when); !status.ok()) return status;
-  return read_steps(given.clear(), &read->clear);
+Status read_when(const v1::PacketTrigger& message, trigger::Trigger* read) {
+  if (message.when().empty()) return Status::invalid("it has no condition");
+  if (Status status = read_steps(message.when(), &read->when); !status.ok()) return status;
+  return read_steps(message.clear(), &read->clear);
 }
 
-Status read_every(const v1::PacketTrigger& given, int64_t* every_ns) {
-  *every_ns = ns_of(given.every());
+Status read_every(const v1::PacketTrigger& message, int64_t* every_ns) {
+  *every_ns = ns_of(message.every());
   if (*every_ns <= 0 || *every_ns % kNsPerMs != 0) return Status::invalid("its windows must be whole milliseconds");
   return {};
 }
 
-Status read(const v1::PacketTrigger& given, trigger::Trigger* read) {
-  read->id = given.processor();
-  if (Status status = read_group(given, &read->group); !status.ok()) return status;
-  if (Status status = read_networks(given, &read->group); !status.ok()) return status;
-  if (Status status = read_filter(given, &read->filter); !status.ok()) return status;
-  if (Status status = read_when(given, read); !status.ok()) return status;
-  read->after = std::max(given.after(), 1u);
-  read->cooldown_ns = ns_of(given.cooldown());
-  read->burst_ns = ns_of(given.burst());
-  read->window_ns = ns_of(given.window());
-  return read_every(given, &read->every_ns);
+Status read(const v1::PacketTrigger& message, trigger::Trigger* read) {
+  read->id = message.processor();
+  if (Status status = read_group(message, &read->group); !status.ok()) return status;
+  if (Status status = read_networks(message, &read->group); !status.ok()) return status;
+  if (Status status = read_filter(message, &read->filter); !status.ok()) return status;
+  if (Status status = read_when(message, read); !status.ok()) return status;
+  read->after = std::max(message.after(), 1u);
+  read->cooldown_ns = ns_of(message.cooldown());
+  read->burst_ns = ns_of(message.burst());
+  read->window_ns = ns_of(message.window());
+  return read_every(message, &read->every_ns);
 }
 
 }  // namespace
@@ -149,9 +149,9 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
     return Status::invalid("its triggers count every packet, but it is sampled");
   }
   std::vector<trigger::Trigger> triggers;
-  for (const v1::PacketTrigger& given : plan.triggers()) {
-    if (Status status = read(given, &triggers.emplace_back()); !status.ok()) {
-      return Status::invalid("trigger " + std::to_string(given.processor()) + ": " + status.sentence());
+  for (const v1::PacketTrigger& message : plan.triggers()) {
+    if (Status status = read(message, &triggers.emplace_back()); !status.ok()) {
+      return Status::invalid("trigger " + std::to_string(message.processor()) + ": " + status.sentence());
     }
   }
   std::string error;

@@ -67,9 +67,9 @@ TEST(TriggerReader, InvalidNetworksAreNamed) {
   const auto error_with = [](const std::string& networks) {
     return error_of(plan_with(with(R"("when")", R"("networks":[)" + networks + R"(],"when")")));
   };
-  const auto names = [&](const std::string& networks, const std::string& what) {
+  const auto names = [&](const std::string& networks, const std::string& expected) {
     const std::string error = error_with(networks);
-    EXPECT_NE(error.find(what), std::string::npos) << error;
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
   };
   const std::string valid = R"({"field":"src_ip","ipv4":24,"ipv6":64})";
   EXPECT_EQ(error_with(valid), "ok");
@@ -125,9 +125,9 @@ TEST(TriggerReader, APlanWithoutTriggersHasNoProgram) {
 }
 
 TEST(TriggerReader, ErrorsAreNamed) {
-  const auto names = [](const std::string& json, const std::string& what) {
+  const auto names = [](const std::string& json, const std::string& expected) {
     const std::string error = error_of(json);
-    EXPECT_NE(error.find(what), std::string::npos) << error;
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
   };
   names(plan_with(kTrigger, R"(["tcp_pkt_size"])"), "do not include 'trigger'");
   names(plan_with(with("tcp_pkt_size", "http_get")), "trigger 3: the packets of 'http_get' can't be counted");

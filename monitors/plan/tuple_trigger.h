@@ -36,7 +36,7 @@ struct TupleTrigger {
   uint32_t panes = 1;       // length of a window, as a multiple of every_ns
   bool monotone = false;    // once a window meets the condition, more tuples can't change that
 
-  static constexpr uint32_t kMostPanes = 100;
+  static constexpr uint32_t kMaxPanes = 100;
 };
 
 }  // namespace tapline

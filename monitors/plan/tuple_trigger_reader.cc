@@ -33,8 +33,8 @@ std::optional<uint32_t> field_index(std::string_view name, const Schema& schema)
   return std::nullopt;
 }
 
-Status read_group(const v1::Processor& given, const Schema& schema, TupleTrigger* read) {
-  for (const std::string& name : given.key()) {
+Status read_group(const v1::Processor& message, const Schema& schema, TupleTrigger* read) {
+  for (const std::string& name : message.key()) {
     const auto index = field_index(name, schema);
     if (!index) return Status::invalid("'" + schema.name + "' has no field '" + name + "' to group by");
     read->group.push_back(*index);
@@ -50,18 +50,18 @@ Status read_condition(const v1::ConditionTree& tree, const Schema& schema, std::
   return {};
 }
 
-Status read_value(const v1::Value& given, const Schema& schema, TupleTrigger* read) {
-  if (Status status = read_condition(given.only(), schema, &read->only); !status.ok()) return status;
-  if (given.has_count()) return {};
-  if (given.has_condition()) return read_condition(given.condition(), schema, &read->condition);
-  const auto index = field_index(given.field(), schema);
+Status read_value(const v1::Value& message, const Schema& schema, TupleTrigger* read) {
+  if (Status status = read_condition(message.only(), schema, &read->only); !status.ok()) return status;
+  if (message.has_count()) return {};
+  if (message.has_condition()) return read_condition(message.condition(), schema, &read->condition);
+  const auto index = field_index(message.field(), schema);
   if (!index || *index < common_fields().size()) {
-    return Status::invalid("'" + schema.name + "' has no field '" + given.field() + "' to aggregate");
+    return Status::invalid("'" + schema.name + "' has no field '" + message.field() + "' to aggregate");
   }
   read->field = *index - static_cast<uint32_t>(common_fields().size());
   const FieldType type = schema.fields[*read->field].type;
   if (type == FieldType::kString || type == FieldType::kAddress) {
-    return Status::invalid("'" + given.field() + "' is not a number");
+    return Status::invalid("'" + message.field() + "' is not a number");
   }
   return {};
 }
@@ -76,11 +76,11 @@ Status read_aggregate(const std::string& name, TupleTrigger* read) {
   return {};
 }
 
-Status read_window(const v1::Window& given, TupleTrigger* read) {
-  read->every_ns = ns_of(given.slide());
-  const int64_t size_ns = ns_of(given.size());
+Status read_window(const v1::Window& message, TupleTrigger* read) {
+  read->every_ns = ns_of(message.slide());
+  const int64_t size_ns = ns_of(message.size());
   if (read->every_ns < kNsPerMs || size_ns % read->every_ns != 0 || size_ns < read->every_ns ||
-      size_ns / read->every_ns > TupleTrigger::kMostPanes) {
+      size_ns / read->every_ns > TupleTrigger::kMaxPanes) {
     return Status::invalid(
         "its windows must be 1 to 100 times as long as the time between them, which is at least 1 ms");
   }
@@ -101,22 +101,22 @@ bool grows(const TupleTrigger& trigger, const Schema& schema) {
   }
 }
 
-Status read(const v1::Processor& given, const v1::Window& window, TupleTrigger* read) {
-  const auto parser = make_parser(given.parser());
+Status read(const v1::Processor& message, const v1::Window& window, TupleTrigger* read) {
+  const auto parser = make_parser(message.parser());
   const Schema& schema = parser->schema();
   read->parser = schema.name;
-  if (given.has_join() || !given.has_trigger()) return Status::invalid("it joins tuples, or is not a trigger");
-  if (!v1::Condition::Comparison_IsValid(given.condition().comparison())) {
+  if (message.has_join() || !message.has_trigger()) return Status::invalid("it joins tuples, or is not a trigger");
+  if (!v1::Condition::Comparison_IsValid(message.condition().comparison())) {
     return Status::invalid("its comparison is not known");
   }
-  if (Status status = read_group(given, schema, read); !status.ok()) return status;
-  if (Status status = read_value(given.value(), schema, read); !status.ok()) return status;
-  if (Status status = read_aggregate(given.aggregate(), read); !status.ok()) return status;
-  read->comparison = static_cast<TupleTrigger::Comparison>(given.condition().comparison());
-  read->threshold = given.condition().threshold();
-  read->clear = given.trigger().clear();
-  read->after = std::max(given.trigger().after(), 1u);
-  read->cooldown_ns = ns_of(given.trigger().cooldown());
+  if (Status status = read_group(message, schema, read); !status.ok()) return status;
+  if (Status status = read_value(message.value(), schema, read); !status.ok()) return status;
+  if (Status status = read_aggregate(message.aggregate(), read); !status.ok()) return status;
+  read->comparison = static_cast<TupleTrigger::Comparison>(message.condition().comparison());
+  read->threshold = message.condition().threshold();
+  read->clear = message.trigger().clear();
+  read->after = std::max(message.trigger().after(), 1u);
+  read->cooldown_ns = ns_of(message.trigger().cooldown());
   const bool above = read->comparison <= TupleTrigger::Comparison::kAtLeast;
   read->monotone = above && grows(*read, schema);
   return read_window(window, read);
@@ -125,18 +125,18 @@ Status read(const v1::Processor& given, const v1::Window& window, TupleTrigger* 
 }  // namespace
 
 Status read_tuple_triggers(const v1::Plan& plan, QuerySpec* spec) {
-  for (const v1::TupleTrigger& given : plan.tuple_triggers()) {
-    const std::string which = "trigger " + std::to_string(given.processor()) + ": ";
-    if (given.processor() >= static_cast<uint32_t>(plan.processors_size())) {
+  for (const v1::TupleTrigger& message : plan.tuple_triggers()) {
+    const std::string which = "trigger " + std::to_string(message.processor()) + ": ";
+    if (message.processor() >= static_cast<uint32_t>(plan.processors_size())) {
       return Status::invalid(which + "the plan has no such processor");
     }
-    const v1::Processor& processor = plan.processors(static_cast<int>(given.processor()));
+    const v1::Processor& processor = plan.processors(static_cast<int>(message.processor()));
     if (!has_parser(*spec, kEvents) || !has_parser(*spec, processor.parser())) {
       return Status::invalid(which + "its parser, or 'trigger', is not among the plan's parsers");
     }
     TupleTrigger& trigger = spec->tuple_triggers.emplace_back();
-    trigger.processor = given.processor();
-    if (Status status = read(processor, given.window(), &trigger); !status.ok()) {
+    trigger.processor = message.processor();
+    if (Status status = read(processor, message.window(), &trigger); !status.ok()) {
       return Status::invalid(which + status.sentence());
     }
   }

@@ -9,10 +9,10 @@ namespace tapline {
 namespace {
 
 // Runs of fewer digits within a word are part of a name: v2, oauth2, h264.
-constexpr size_t kLeastNumberDigits = 3;
-constexpr size_t kLeastHexDigits = 8;
+constexpr size_t kMinNumberDigits = 3;
+constexpr size_t kMinHexDigits = 8;
 // Words of mixed letters and digits of at least this length are not names.
-constexpr size_t kLeastTokenBytes = 20;
+constexpr size_t kMinTokenBytes = 20;
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -27,14 +27,14 @@ bool is_id(std::string_view word) {
   if (digits == 0) return false;
   if (digits == word.size()) return true;
   const bool hex = std::all_of(word.begin(), word.end(), [](char c) { return is_hex(c) || c == '-'; });
-  if (hex && word.size() >= kLeastHexDigits) return true;
+  if (hex && word.size() >= kMinHexDigits) return true;
   const bool token = std::all_of(word.begin(), word.end(), [](char c) {
     return is_digit(c) || is_letter(c) || c == '-' || c == '_' || c == '=' || c == '%' || c == '+' || c == '~';
   });
   const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
   const bool mixed = std::any_of(word.begin(), word.end(), is_upper) && std::any_of(word.begin(), word.end(), is_lower);
-  return token && word.size() >= kLeastTokenBytes && (digits >= 3 || mixed);
+  return token && word.size() >= kMinTokenBytes && (digits >= 3 || mixed);
 }
 
 // Appends one word: an ID, or a name in which long numbers are replaced.
@@ -46,7 +46,7 @@ void append_word(std::string_view word, std::string* out) {
   for (size_t i = 0; i < word.size();) {
     size_t end = i;
     while (end < word.size() && is_digit(word[end])) ++end;
-    if (end - i >= kLeastNumberDigits) {
+    if (end - i >= kMinNumberDigits) {
       out->append("{n}");
       i = end;
     } else {

@@ -36,7 +36,7 @@ void settle_lane(LanePage* lane) {
 
 // Comes last, since earlier steps need burst_left.
 void settle_taps(LanePage* lane) {
-  for (size_t i = 0; i < kMostTaps; ++i) {
+  for (size_t i = 0; i < kMaxTaps; ++i) {
     TapAccounting& tap = lane->taps[i];
     tap.received += std::exchange(lane->burst_left[i], 0);
     const uint64_t explained = tap.passed + tap.repeated +
@@ -90,7 +90,7 @@ MonitorPagePointer map_monitor_page() {
 }
 
 void settle_after_death(MonitorPage* page) {
-  for (size_t i = 0; i < kMostSupervisedLanes; ++i) {
+  for (size_t i = 0; i < kMaxSupervisedLanes; ++i) {
     LanePage& lane = page->lanes[i];
     UnitPage& unit = page->units[i];
     if (lane.thread_id.load(std::memory_order_relaxed) == 0) continue;

@@ -24,8 +24,8 @@
 
 namespace tapline {
 
-inline constexpr size_t kMostPlugins = 16;
-inline constexpr size_t kMostSupervisedLanes = 32;
+inline constexpr size_t kMaxPlugins = 16;
+inline constexpr size_t kMaxSupervisedLanes = 32;
 
 // One polling thread.
 struct LanePage {
@@ -38,19 +38,19 @@ struct LanePage {
   uint64_t done = 0;
   LaneAccounting accounting;
   // By tap: the accounting, and the packets of the last burst that were not processed.
-  std::array<TapAccounting, kMostTaps> taps;
-  std::array<uint64_t, kMostTaps> burst_left;
+  std::array<TapAccounting, kMaxTaps> taps;
+  std::array<uint64_t, kMaxTaps> burst_left;
 
   uint64_t all_left() const { return std::accumulate(burst_left.begin(), burst_left.end(), uint64_t{0}); }
 };
 
 // State of the unit that parses a lane's packets and sends its tuples.
 struct UnitPage {
-  std::array<Accounting, kMostQueries> accounts;
+  std::array<Accounting, kMaxQueries> accounts;
   // accounts[q].packets_out when the parsers last finished a burst.
-  std::array<uint64_t, kMostQueries> parsed;
+  std::array<uint64_t, kMaxQueries> parsed;
   // Connections followed for each query.
-  std::array<uint64_t, kMostQueries> live_flows;
+  std::array<uint64_t, kMaxQueries> live_flows;
   BatchLedger ledger;
 };
 
@@ -91,16 +91,16 @@ struct MonitorPage {
   std::atomic<uint64_t> missed{0};
   // Start of LIMIT durations; INT64_MIN: not set yet.
   int64_t clock_start_ns = INT64_MIN;
-  std::array<PlanPage, kMostQueries> plans;
+  std::array<PlanPage, kMaxQueries> plans;
   // By slot, for leased limits: packets granted so far.
-  std::array<uint64_t, kMostQueries> granted;
+  std::array<uint64_t, kMaxQueries> granted;
   // By slot: the share of flows that the pipeline can take, as last reported.
-  std::array<double, kMostQueries> pipeline_limits;
+  std::array<double, kMaxQueries> pipeline_limits;
   // By slot: whether switches copy all of its packets, if they copy any.
-  std::array<bool, kMostQueries> copies_confirmed;
-  std::array<PluginPage, kMostPlugins> plugins;
-  std::array<LanePage, kMostSupervisedLanes> lanes;
-  std::array<UnitPage, kMostSupervisedLanes> units;
+  std::array<bool, kMaxQueries> copies_confirmed;
+  std::array<PluginPage, kMaxPlugins> plugins;
+  std::array<LanePage, kMaxSupervisedLanes> lanes;
+  std::array<UnitPage, kMaxSupervisedLanes> units;
 
   bool restarted() const { return worker > 1; }
 };

@@ -105,8 +105,8 @@ Status Supervisor::start_worker(const std::function<int(MonitorPage*)>& work) {
   looks_left_ = kLooksAtArrivals;
   unseen_ = UINT64_MAX;
   int supervisor = getpid();
-  BlockedSignals until_it_is_known_who_is_told;
-  told_ = stop_->load();
+  BlockedSignals until_its_recipient_is_known;
+  stop_forwarded_ = stop_->load();
   worker_ = fork();
   if (worker_ < 0)
     return Status::resources(std::string("can't create a process for the monitor: ") + std::strerror(errno));
@@ -125,7 +125,7 @@ Supervisor::Death Supervisor::await() {
   Death death;
   pollfd end = {worker_fd_, POLLIN, 0};
   while (true) {
-    tell_stop();
+    forward_stop();
     if (poll(&end, 1, kLookEveryMs) < 0 && errno != EINTR) usleep(kLookEveryMs * 1000);
     if (waitpid(worker_, &death.wait_status, WNOHANG) == worker_) break;
     count_missed();
@@ -138,15 +138,15 @@ Supervisor::Death Supervisor::await() {
   }
   if (worker_fd_ >= 0) close(worker_fd_);
   if (death.plugin == 0) death.plugin = page_->culprit.load();
-  for (size_t i = 0; death.plugin == 0 && i < kMostSupervisedLanes; ++i) {
+  for (size_t i = 0; death.plugin == 0 && i < kMaxSupervisedLanes; ++i) {
     death.plugin = page_->lanes[i].call.plugin.load(std::memory_order_relaxed);
   }
   return death;
 }
 
-void Supervisor::tell_stop() {
-  if (told_ || !stop_->load()) return;
-  told_ = true;
+void Supervisor::forward_stop() {
+  if (stop_forwarded_ || !stop_->load()) return;
+  stop_forwarded_ = true;
   kill(worker_, SIGTERM);
 }
 
@@ -165,12 +165,12 @@ void Supervisor::count_missed() {
 }
 
 std::string Supervisor::describe(const Death& death) const {
-  std::string how = "ended with exit code " + std::to_string(WEXITSTATUS(death.wait_status));
+  std::string cause = "ended with exit code " + std::to_string(WEXITSTATUS(death.wait_status));
   if (WIFSIGNALED(death.wait_status)) {
-    how = "crashed (SIG" + std::string(sigabbrev_np(WTERMSIG(death.wait_status))) + ")";
+    cause = "crashed (SIG" + std::string(sigabbrev_np(WTERMSIG(death.wait_status))) + ")";
   }
-  if (death.hung) how = "did not return within " + std::to_string(options_.watchdog_ns / kNsPerMs) + " ms";
-  return how;
+  if (death.hung) cause = "did not return within " + std::to_string(options_.watchdog_ns / kNsPerMs) + " ms";
+  return cause;
 }
 
 void Supervisor::blame(const Death& death) {
@@ -194,7 +194,7 @@ void Supervisor::blame(const Death& death) {
 Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();
-  if (deaths_.size() >= options_.most_deaths) {
+  if (deaths_.size() >= options_.max_deaths) {
     return Status::internal("the monitor " + describe(last_death_) + "; this happened " +
                             std::to_string(deaths_.size()) + " times within a minute, so it is not restarted");
   }

@@ -29,7 +29,7 @@ struct SupervisorOptions {
   std::vector<std::string> interfaces;
   bool live = false;  // packets arrive even while no worker is listening
   // Gives up after this many deaths outside plug-ins within a minute.
-  size_t most_deaths = 5;
+  size_t max_deaths = 5;
 };
 
 class Supervisor {
@@ -51,7 +51,7 @@ class Supervisor {
   Status start_worker(const std::function<int(MonitorPage*)>& work);
   // Waits until the worker is dead. Kills one that hangs.
   Death await();
-  void tell_stop();
+  void forward_stop();
   void blame(const Death& death);
   Status pause();
   std::string describe(const Death& death) const;
@@ -65,7 +65,7 @@ class Supervisor {
   Watchdog watchdog_;
   int worker_ = -1;  // process id
   int worker_fd_ = -1;
-  bool told_ = false;             // the worker knows that it must stop
+  bool stop_forwarded_ = false;   // the worker knows that it must stop
   int looks_left_ = 0;            // samples of the arrivals left before this worker's missed packets are counted
   uint64_t unseen_ = UINT64_MAX;  // the minimum of these samples' differences to the workers' count
   uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker listened

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kWatchdogNs = 150'000'000;
 
 std::atomic<bool> stop{false};
-volatile sig_atomic_t worker_told = 0;
+volatile sig_atomic_t worker_signals = 0;
 
 // The outcome of supervising `work`.
 struct Outcome {
@@ -55,12 +55,12 @@ void be_lane(MonitorPage* page) {
 }
 
 // Runs in the second plug-in until that is left out.
-Outcome supervise_within(const std::function<void()>& what) {
+Outcome supervise_within(const std::function<void()>& body) {
   return supervise([&](MonitorPage* page) {
     be_lane(page);
     if (page->plugins[1].left_out) return page->worker == 3 ? 0 : 1;
     MarkedCall marked(1);
-    what();
+    body();
     return 2;
   });
 }
@@ -151,10 +151,10 @@ TEST(Supervisor, ForwardsASignalOnce) {
   alarm(1);
   const Outcome outcome = supervise([](MonitorPage* page) {
     be_lane(page);
-    signal(SIGTERM, [](int) { worker_told = worker_told + 1; });
-    while (worker_told == 0) pause();
+    signal(SIGTERM, [](int) { worker_signals = worker_signals + 1; });
+    while (worker_signals == 0) pause();
     usleep(100'000);
-    return worker_told == 1 ? 0 : 1;
+    return worker_signals == 1 ? 0 : 1;
   });
   stop.store(false);
   EXPECT_EQ(outcome.exit_code, 0);

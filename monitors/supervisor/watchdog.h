@@ -36,7 +36,7 @@ class Watchdog {
   bool hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const;
 
   int64_t patience_ns_;
-  std::array<Seen, kMostSupervisedLanes> lanes_ = {};
+  std::array<Seen, kMaxSupervisedLanes> lanes_ = {};
 };
 
 }  // namespace tapline
