@@ -53,8 +53,8 @@ void check_snapshot(const MultiLog& log) {
   ASSERT_TRUE(sum.ok());
   EXPECT_EQ(static_cast<uint64_t>(sum->values[0].whole), expected_quarter * 100);
   const auto count_of = [&](const QuerySpec& spec) {
-    Snapshot again = log.take_snapshot();
-    auto cursor = log.query(spec, std::move(again));
+    Snapshot next_snapshot = log.take_snapshot();
+    auto cursor = log.query(spec, std::move(next_snapshot));
     uint64_t count = 0, wanted = 0;
     for (const auto& view : cursor->snapshot().views())
       wanted += spec.filter.empty() && spec.expression == "ack < 100" ? view.tail : (view.tail + 3) / 4;
@@ -132,16 +132,16 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
                                             "10 11", "01 01", "01 11", "11 11"};
   for (uint64_t round = 0; round < 400; ++round) {
     std::atomic<int> ready{0};
-    auto together = [&ready] {
+    auto wait_for_all = [&ready] {
       ready.fetch_add(1);
       while (ready.load() < 3) std::this_thread::yield();
     };
     std::thread first(
-        [&] { together(), a->append(bytes_of(std::vector<PaperRow>{numbered_row(0, round)}.data()), 1); });
+        [&] { wait_for_all(), a->append(bytes_of(std::vector<PaperRow>{numbered_row(0, round)}.data()), 1); });
     std::thread second(
-        [&] { together(), b->append(bytes_of(std::vector<PaperRow>{numbered_row(1, round)}.data()), 1); });
+        [&] { wait_for_all(), b->append(bytes_of(std::vector<PaperRow>{numbered_row(1, round)}.data()), 1); });
     std::string outcome;
-    together();
+    wait_for_all();
     for (int look = 0; look < 2; ++look) {
       const Snapshot snapshot = log->take_snapshot();
       for (const auto& view : snapshot.views()) outcome += view.tail > round ? '1' : '0';
@@ -193,7 +193,7 @@ TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
     stopped.store(true);
     while (!go_on.load()) std::this_thread::yield();
   };
-  stop.merge = [](Cells into, Cells from) { into.set(0, into.get(0) + from.get(0)); };
+  stop.merge = [](Cells target, Cells from) { target.set(0, target.get(0) + from.get(0)); };
   stop.values = [](Cells state) { return std::vector<Number>{Number::of_whole(state.get(0))}; };
   options.user_functions = {{"STOP", stop}};
   auto log = std::move(*MultiLog::open(std::move(options)));
@@ -234,16 +234,16 @@ TEST(Concurrency, MemoryRunsOutWhileReadersAreActive) {
       EXPECT_EQ(count, wanted);
     }
   });
-  uint64_t given = 0;
+  uint64_t expected = 0;
   for (int i = 0; i < 600; ++i) {
     std::vector<PaperRow> rows;
-    for (int j = 0; j < 500; ++j) rows.push_back(numbered_row(0, given++));
+    for (int j = 0; j < 500; ++j) rows.push_back(numbered_row(0, expected++));
     writer->append(bytes_of(rows.data()), rows.size());
   }
   stop.store(true);
   reader.join();
   const auto statistics = log->statistics();
-  EXPECT_EQ(statistics.appended + statistics.dropped, given);
+  EXPECT_EQ(statistics.appended + statistics.dropped, expected);
   EXPECT_LE(statistics.segment_bytes, size_t{4} << 20);
 }
 

@@ -36,7 +36,7 @@ UserFunction max_seq() {
   function.add = [take](Cells state, const Schema& schema, const uint8_t* row) {
     take(state, key_of(schema.find("seq")->column, row), key_of(schema.find("ts")->column, row));
   };
-  function.merge = [take](Cells into, Cells from) { take(into, from.get(0), from.get(1)); };
+  function.merge = [take](Cells target, Cells from) { take(target, from.get(0), from.get(1)); };
   function.values = [](Cells state) {
     return std::vector<Number>{Number::of_whole(state.get(0)), Number::of_whole(state.get(1))};
   };
@@ -217,9 +217,9 @@ TEST_F(Aggregates, QuantileCountersContainTheirValues) {
        {uint64_t{0}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{1000}, uint64_t{1} << 40, ~uint64_t{0}}) {
     const uint32_t counter = QuantileSketch::counter_of(value);
     ASSERT_LT(counter, QuantileSketch::kWords);
-    EXPECT_LE(QuantileSketch::least_of(counter), value);
+    EXPECT_LE(QuantileSketch::min_of(counter), value);
     if (counter + 1 < QuantileSketch::kWords) {
-      EXPECT_GT(QuantileSketch::least_of(counter + 1), value);
+      EXPECT_GT(QuantileSketch::min_of(counter + 1), value);
     }
   }
 }

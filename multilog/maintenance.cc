@@ -49,9 +49,9 @@ Status MultiLogImpl::storage_status() const {
 
 // Arenas available for segments in addition to those taken and the heap.
 size_t MultiLogImpl::free_arenas() const {
-  const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
+  const size_t max = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
-  return used < most ? most - used : 0;
+  return used < max ? max - used : 0;
 }
 
 // Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived.
@@ -71,7 +71,7 @@ Status MultiLogImpl::free_memory() {
         if (present != nullptr && present->source == nullptr) candidate = present;
       }
       if (candidate == nullptr || !candidate->complete.load(std::memory_order_acquire)) continue;
-      if (segment == nullptr || candidate->least_time() < segment->least_time())
+      if (segment == nullptr || candidate->min_time() < segment->min_time())
         segment = candidate, oldest = logs_[i].get();
     }
     if (segment == nullptr) break;

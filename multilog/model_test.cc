@@ -147,16 +147,16 @@ class Schedule {
         ASSERT_TRUE(log_->maintain().ok());
         break;
       case 5:
-        held_.push_back(log_->take_snapshot());
+        snapshots_.push_back(log_->take_snapshot());
         break;
       case 6:
-        held_.clear();
+        snapshots_.clear();
         break;
       default:
         append();
         break;
     }
-    ask();
+    run_query();
   }
 
   uint64_t probes() const { return probes_; }
@@ -171,8 +171,8 @@ class Schedule {
       state.set(0, state.get(0) + row.bytes);
       if (appending_ && probes_left_ > 0 && random_() % 4 == 0) interrupt(row.seq);
     };
-    probe.merge = [this](Cells into, Cells from) {
-      into.set(0, into.get(0) + from.get(0));
+    probe.merge = [this](Cells target, Cells from) {
+      target.set(0, target.get(0) + from.get(0));
       if (!reading_ || random_() % 8 != 0) return;
       // The ring of buckets advances while it is being read.
       reading_ = false;
@@ -207,7 +207,7 @@ class Schedule {
       default:
         break;
     }
-    ask();
+    run_query();
     published_[appender_] = published;
     interrupted_ = false;
     appending_ = true;
@@ -265,8 +265,8 @@ class Schedule {
     constexpr const char* kFields[] = {"src_ip", "dst_port", "bytes", "flags", "time_ns", "seq"};
     const std::string field = kFields[random_() % 6];
     const auto present = log_->indexes();
-    const bool there = std::find(present.begin(), present.end(), field) != present.end();
-    ASSERT_TRUE((there ? log_->remove_index(field) : log_->add_index(field)).ok());
+    const bool is_present = std::find(present.begin(), present.end(), field) != present.end();
+    ASSERT_TRUE((is_present ? log_->remove_index(field) : log_->add_index(field)).ok());
   }
 
   void freeze_or_unfreeze() {
@@ -293,21 +293,21 @@ class Schedule {
     return snapshot;
   }
 
-  void ask() {
+  void run_query() {
     const uint64_t low = random_() % 2 == 0 ? 0 : random_() % (time_ + 1);
     const uint64_t high = random_() % 2 == 0 ? kAllTime : low + random_() % 3000000;
     Snapshot snapshot = pick_snapshot();
-    if (!held_.empty() && random_() % 2 == 0) {
-      snapshot = std::move(held_.back());
-      held_.pop_back();
+    if (!snapshots_.empty() && random_() % 2 == 0) {
+      snapshot = std::move(snapshots_.back());
+      snapshots_.pop_back();
     }
-    if (!filters_.empty() && random_() % 2 == 0) return ask_stored(std::move(snapshot), low, high);
+    if (!filters_.empty() && random_() % 2 == 0) return query_stored(std::move(snapshot), low, high);
     const Condition condition = random_condition(random_);
     compare({.expression = condition.text, .time_low = low, .time_high = high}, std::move(snapshot), condition.holds,
             low, high);
   }
 
-  void ask_stored(Snapshot snapshot, uint64_t low, uint64_t high) {
+  void query_stored(Snapshot snapshot, uint64_t low, uint64_t high) {
     const auto& [name, known] = *std::next(filters_.begin(), random_() % filters_.size());
     if (known.has_aggregate) {
       reading_ = !interrupted_;
@@ -315,10 +315,10 @@ class Schedule {
       reading_ = false;
       ASSERT_TRUE(value.ok());
       // Rows that found no memory are counted by existing aggregates, but not by a recount from the rows.
-      bool all_there = true;
+      bool all_present = true;
       for (const Snapshot::View& view : snapshot.views())
-        all_there = all_there && view.first <= known.from.at(view.log->number());
-      if (all_there) {
+        all_present = all_present && view.first <= known.from.at(view.log->number());
+      if (all_present) {
         uint64_t sum = 0;
         for (const ModelRow& row : model_.rows(snapshot, known.condition.holds, low, high, known.from))
           sum += row.row.bytes;
@@ -354,7 +354,7 @@ class Schedule {
   std::vector<Writer*> writers_;
   Model model_;
   std::map<std::string, Known> filters_;
-  std::vector<Snapshot> held_;
+  std::vector<Snapshot> snapshots_;
   uint64_t time_ = 1000000, next_ = 0, names_ = 0, frozen_ = 0;
   // Number of each writer's rows that readers must see if nothing is frozen.
   std::vector<uint64_t> published_;

@@ -104,9 +104,9 @@ class Nodes {
   };
 
   static void delay(std::mt19937* random) {
-    const uint32_t what = (*random)() % 64;
-    if (what == 0) std::this_thread::sleep_for(std::chrono::microseconds((*random)() % 50));
-    if (what < 16) std::this_thread::yield();
+    const uint32_t operation = (*random)() % 64;
+    if (operation == 0) std::this_thread::sleep_for(std::chrono::microseconds((*random)() % 50));
+    if (operation < 16) std::this_thread::yield();
   }
 
   bool is_visible(uint32_t log, uint32_t chain, uint64_t position) const {

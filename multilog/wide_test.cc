@@ -90,9 +90,9 @@ Condition make_condition(std::mt19937& random) {
     case 7:
       return {"src == dst", [](const Row& r) { return r.src == r.dst; }};
     default: {
-      const std::string least = "switch-1" + std::to_string(random() % 10) + "-port-0";
-      return {"tag >= \"" + least + "\" && src != " + text_of(a),
-              [=](const Row& r) { return r.tag >= least && r.src != a; }};
+      const std::string min = "switch-1" + std::to_string(random() % 10) + "-port-0";
+      return {"tag >= \"" + min + "\" && src != " + text_of(a),
+              [=](const Row& r) { return r.tag >= min && r.src != a; }};
     }
   }
 }
@@ -189,7 +189,7 @@ TEST_F(Wide, QueriesUseTheIndex) {
   EXPECT_NE(log_->explain({.expression = "src == ::1"})->find("[indexed]"), std::string::npos);
 }
 
-TEST_F(Wide, ArchivedAndLoadedAgain) {
+TEST_F(Wide, LoadsArchivedSegments) {
   const std::string directory = testing::TempDir() + "/multilog_wide_" + std::to_string(getpid());
   std::filesystem::remove_all(directory);
   open(size_t{1} << 20, directory);
@@ -221,11 +221,11 @@ TEST_F(Wide, GroupsAndDistinct) {
   }
   std::map<std::pair<Address, Address>, uint64_t> sums;
   std::set<Address> sources;
-  uint64_t with = 0;
+  uint64_t matching = 0;
   for (const Row& row : rows_) {
     sources.insert(row.src);
     if (row.dst.empty()) continue;
-    ++with;
+    ++matching;
     sums[{row.src, row.dst}] += row.bytes;
   }
   const auto value = log_->read_aggregate("talkers");
@@ -243,7 +243,7 @@ TEST_F(Wide, GroupsAndDistinct) {
     found[{bytes.substr(0, 16), bytes.substr(16)}] = static_cast<uint64_t>(group.outputs[0].whole);
   }
   EXPECT_EQ(found, sums);
-  EXPECT_EQ(static_cast<uint64_t>(log_->read_aggregate("with")->values[0].whole), with);
+  EXPECT_EQ(static_cast<uint64_t>(log_->read_aggregate("with")->values[0].whole), matching);
   const double distinct = log_->read_aggregate("sources")->values[0].as_double();
   EXPECT_NEAR(distinct, static_cast<double>(sources.size()), 0.08 * static_cast<double>(sources.size()));
 }

@@ -16,8 +16,7 @@ Buckets::Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t wid
       slot_words_(kState + function_->words()),
       words_((size_t{slots} + 1) * slot_words_) {}
 
-void Buckets::fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset,
-                   uint64_t version) {
+void Buckets::fold(RowPointers rows, uint64_t min_time, uint64_t max_time, uint32_t time_offset, uint64_t version) {
   auto is_last = [&](uint64_t time) { return time >= last_begin_ && time <= last_end_; };
   auto go_to = [&](uint64_t time) {
     if (is_last(time)) return;
@@ -26,8 +25,8 @@ void Buckets::fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time
     last_end_ = last_begin_ + (width_ns_ - 1);
     if (last_end_ < last_begin_) last_end_ = ~uint64_t{0};
   };
-  go_to(least_time);
-  if (is_last(greatest_time)) return fold_into(last_bucket_, rows, version);
+  go_to(min_time);
+  if (is_last(max_time)) return fold_into(last_bucket_, rows, version);
   for (size_t begin = 0, end; begin < rows.size(); begin = end) {
     go_to(load_as<uint64_t>(rows[begin] + time_offset));
     for (end = begin + 1; end < rows.size() && is_last(load_as<uint64_t>(rows[end] + time_offset)); ++end) {
@@ -85,11 +84,11 @@ void Buckets::touch(uint64_t bucket) {
 
 bool Buckets::take_touched(uint64_t* low, uint64_t* high) {
   const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
-  const uint64_t least = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
-  if (above == 0 && least == ~uint64_t{0}) return false;
+  const uint64_t touched_low = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
+  if (above == 0 && touched_low == ~uint64_t{0}) return false;
   // One of the two values was taken before the writer wrote it, so only the other is valid.
-  *high = above == 0 ? least : above - 1;
-  *low = std::min(least, *high);
+  *high = above == 0 ? touched_low : above - 1;
+  *low = std::min(touched_low, *high);
   return true;
 }
 

@@ -28,7 +28,7 @@ class Buckets {
   Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots);
 
   // Folds rows, in any order of time; `version` is the tail that will be published with them.
-  void fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset, uint64_t version);
+  void fold(RowPointers rows, uint64_t min_time, uint64_t max_time, uint32_t time_offset, uint64_t version);
 
   struct Copy {
     uint64_t bucket = 0;

@@ -62,7 +62,7 @@ class Count final : public AggregateFunction {
   size_t words() const override { return 1; }
   std::vector<std::string> output_names() const override { return {"COUNT"}; }
   void add(Cells state, RowPointers rows) const override { state.set(0, state.get(0) + rows.size()); }
-  void merge(Cells into, Cells from) const override { into.set(0, into.get(0) + from.get(0)); }
+  void merge(Cells target, Cells from) const override { target.set(0, target.get(0) + from.get(0)); }
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
@@ -77,7 +77,7 @@ class CountField final : public ColumnFunction {
     for (const uint8_t* row : rows) count += is_present(column_, row, presence_offset_);
     state.set(0, state.get(0) + count);
   }
-  void merge(Cells into, Cells from) const override { into.set(0, into.get(0) + from.get(0)); }
+  void merge(Cells target, Cells from) const override { target.set(0, target.get(0) + from.get(0)); }
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
@@ -100,12 +100,12 @@ class Sum : public ColumnFunction {
     }
     state.set(0, state.get(0) + count);
   }
-  void merge(Cells into, Cells from) const override {
-    into.set(0, into.get(0) + from.get(0));
+  void merge(Cells target, Cells from) const override {
+    target.set(0, target.get(0) + from.get(0));
     if (column_.is_float())
-      set_real(into, 1, get_real(into, 1) + get_real(from, 1));
+      set_real(target, 1, get_real(target, 1) + get_real(from, 1));
     else
-      set_whole(into, 1, get_whole(into, 1) + get_whole(from, 1));
+      set_whole(target, 1, get_whole(target, 1) + get_whole(from, 1));
   }
   std::vector<Number> outputs(Cells state) const override {
     return {column_.is_float() ? Number::of_real(get_real(state, 1)) : Number::of_whole(get_whole(state, 1))};
@@ -126,29 +126,29 @@ class Average final : public Sum {
 // | count | smallest or greatest key |
 class Extreme final : public ColumnFunction {
  public:
-  Extreme(const Schema& schema, const Column& column, bool least) : ColumnFunction(schema, column), least_(least) {}
+  Extreme(const Schema& schema, const Column& column, bool is_min) : ColumnFunction(schema, column), is_min_(is_min) {}
   size_t words() const override { return 2; }
-  std::vector<std::string> output_names() const override { return {least_ ? "MIN" : "MAX"}; }
+  std::vector<std::string> output_names() const override { return {is_min_ ? "MIN" : "MAX"}; }
   void add(Cells state, RowPointers rows) const override {
     uint64_t count = state.get(0), best = state.get(1);
     for_each_key(rows, [&](uint64_t key) {
-      if (count++ == 0 || (least_ ? key < best : key > best)) best = key;
+      if (count++ == 0 || (is_min_ ? key < best : key > best)) best = key;
     });
     state.set(0, count);
     state.set(1, best);
   }
-  void merge(Cells into, Cells from) const override {
+  void merge(Cells target, Cells from) const override {
     if (from.get(0) == 0) return;
-    const uint64_t a = into.get(1), b = from.get(1);
-    into.set(1, into.get(0) == 0 ? b : least_ ? std::min(a, b) : std::max(a, b));
-    into.set(0, into.get(0) + from.get(0));
+    const uint64_t a = target.get(1), b = from.get(1);
+    target.set(1, target.get(0) == 0 ? b : is_min_ ? std::min(a, b) : std::max(a, b));
+    target.set(0, target.get(0) + from.get(0));
   }
   std::vector<Number> outputs(Cells state) const override {
     return {state.get(0) == 0 ? Number() : number_of(state.get(1))};
   }
 
  private:
-  const bool least_;
+  const bool is_min_;
 };
 
 // | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. Yields the population's
@@ -168,14 +168,15 @@ class StandardDeviation final : public ColumnFunction {
     });
     write(state, count, mean, squares);
   }
-  void merge(Cells into, Cells from) const override {
-    const uint64_t a = into.get(0), b = from.get(0);
+  void merge(Cells target, Cells from) const override {
+    const uint64_t a = target.get(0), b = from.get(0);
     if (b == 0) return;
-    const double count = static_cast<double>(a) + static_cast<double>(b), delta = get_real(from, 1) - get_real(into, 1);
-    const double mean = get_real(into, 1) + delta * static_cast<double>(b) / count;
-    const double squares =
-        get_real(into, 2) + get_real(from, 2) + delta * delta * static_cast<double>(a) * static_cast<double>(b) / count;
-    write(into, a + b, mean, squares);
+    const double count = static_cast<double>(a) + static_cast<double>(b),
+                 delta = get_real(from, 1) - get_real(target, 1);
+    const double mean = get_real(target, 1) + delta * static_cast<double>(b) / count;
+    const double squares = get_real(target, 2) + get_real(from, 2) +
+                           delta * delta * static_cast<double>(a) * static_cast<double>(b) / count;
+    write(target, a + b, mean, squares);
   }
   std::vector<Number> outputs(Cells state) const override {
     const uint64_t count = state.get(0);
@@ -199,7 +200,7 @@ class Distinct final : public ColumnFunction {
   void add(Cells state, RowPointers rows) const override {
     for_each_key(rows, [&](uint64_t key) { DistinctSketch::add(state, key); });
   }
-  void merge(Cells into, Cells from) const override { DistinctSketch::merge(into, from); }
+  void merge(Cells target, Cells from) const override { DistinctSketch::merge(target, from); }
   std::vector<Number> outputs(Cells state) const override { return {Number::of_real(DistinctSketch::estimate(state))}; }
 };
 
@@ -221,7 +222,7 @@ class Quantiles final : public ColumnFunction {
   void add(Cells state, RowPointers rows) const override {
     for_each_key(rows, [&](uint64_t key) { QuantileSketch::add(state, key); });
   }
-  void merge(Cells into, Cells from) const override { QuantileSketch::merge(into, from); }
+  void merge(Cells target, Cells from) const override { QuantileSketch::merge(target, from); }
   std::vector<Number> outputs(Cells state) const override {
     std::vector<Number> values;
     for (const double quantile : quantiles_) values.push_back(QuantileSketch::quantile(state, quantile));
@@ -240,7 +241,7 @@ class User final : public AggregateFunction {
   void add(Cells state, RowPointers rows) const override {
     for (const uint8_t* row : rows) function_.add(state, schema_, row);
   }
-  void merge(Cells into, Cells from) const override { function_.merge(into, from); }
+  void merge(Cells target, Cells from) const override { function_.merge(target, from); }
   std::vector<Number> outputs(Cells state) const override { return function_.values(state); }
 
  private:
@@ -402,16 +403,16 @@ void GroupedFunction::add(Cells state, RowPointers rows) const {
   state.set(1, state.get(1) + in_groups);
 }
 
-void GroupedFunction::merge(Cells into, Cells from) const {
+void GroupedFunction::merge(Cells target, Cells from) const {
   uint64_t keys[kMaxKeys];
-  inner_->merge(into.from(2), from.from(2));
+  inner_->merge(target.from(2), from.from(2));
   for (size_t slot = 0; slot < slots_; ++slot) {
     const Cells entry = from.from(entry_at(slot));
     if (entry.get(0) == 0) continue;
     for (size_t i = 0; i < columns_.size(); ++i) keys[i] = entry.get(1 + i);
-    inner_->merge(state_for(into, keys), entry.from(1 + columns_.size()));
+    inner_->merge(state_for(target, keys), entry.from(1 + columns_.size()));
   }
-  into.set(1, into.get(1) + from.get(1));
+  target.set(1, target.get(1) + from.get(1));
 }
 
 std::vector<Number> GroupedFunction::outputs(Cells state) const {

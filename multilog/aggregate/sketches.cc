@@ -22,13 +22,13 @@ void DistinctSketch::add(Cells state, uint64_t key) {
   if (rank > (word >> shift & 255)) state.set(index / 8, (word & ~(uint64_t{255} << shift)) | rank << shift);
 }
 
-void DistinctSketch::merge(Cells into, Cells from) {
+void DistinctSketch::merge(Cells target, Cells from) {
   for (size_t i = 0; i < kWords; ++i) {
-    uint64_t a = into.get(i);
+    uint64_t a = target.get(i);
     const uint64_t b = from.get(i);
     uint64_t merged = 0;
     for (uint32_t shift = 0; shift < 64; shift += 8) merged |= std::max(a >> shift & 255, b >> shift & 255) << shift;
-    if (merged != a) into.set(i, merged);
+    if (merged != a) target.set(i, merged);
   }
 }
 
@@ -54,7 +54,7 @@ uint32_t QuantileSketch::counter_of(uint64_t value) {
   return static_cast<uint32_t>((shift + 1) * kSubs + (value >> shift & (kSubs - 1)));
 }
 
-uint64_t QuantileSketch::least_of(uint32_t counter) {
+uint64_t QuantileSketch::min_of(uint32_t counter) {
   constexpr uint64_t kSubs = uint64_t{1} << kSubBits;
   if (counter < kSubs) return counter;
   const uint64_t shift = counter / kSubs - 1;
@@ -66,9 +66,9 @@ void QuantileSketch::add(Cells state, uint64_t value) {
   state.set(counter, state.get(counter) + 1);
 }
 
-void QuantileSketch::merge(Cells into, Cells from) {
+void QuantileSketch::merge(Cells target, Cells from) {
   for (size_t i = 0; i < kWords; ++i) {
-    if (const uint64_t more = from.get(i); more != 0) into.set(i, into.get(i) + more);
+    if (const uint64_t more = from.get(i); more != 0) target.set(i, target.get(i) + more);
   }
 }
 
@@ -82,8 +82,8 @@ Number QuantileSketch::quantile(Cells state, double quantile) {
   for (uint32_t i = 0; i < kWords; ++i) {
     below += state.get(i);
     if (below <= rank) continue;
-    const uint64_t least = least_of(i), next = i + 1 < kWords ? least_of(i + 1) : ~uint64_t{0};
-    return Number::of_whole(least + (next - least - 1) / 2);
+    const uint64_t min = min_of(i), next = i + 1 < kWords ? min_of(i + 1) : ~uint64_t{0};
+    return Number::of_whole(min + (next - min - 1) / 2);
   }
   return {};
 }

@@ -15,7 +15,7 @@ struct DistinctSketch {
   static constexpr uint32_t kIndexBits = 11;
   static constexpr size_t kWords = (size_t{1} << kIndexBits) / 8;
   static void add(Cells state, uint64_t key);
-  static void merge(Cells into, Cells from);
+  static void merge(Cells target, Cells from);
   static double estimate(Cells state);
 };
 
@@ -24,12 +24,12 @@ struct QuantileSketch {
   static constexpr uint32_t kSubBits = 5;
   static constexpr size_t kWords = (64 - kSubBits + 1) << kSubBits;
   static void add(Cells state, uint64_t value);
-  static void merge(Cells into, Cells from);
+  static void merge(Cells target, Cells from);
   // The middle of the counter that holds the quantile; missing if there are no values.
   static Number quantile(Cells state, double quantile);
 
   static uint32_t counter_of(uint64_t value);
-  static uint64_t least_of(uint32_t counter);
+  static uint64_t min_of(uint32_t counter);
 };
 
 }  // namespace tapline::multilog

@@ -19,16 +19,16 @@ void add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
 
 std::map<std::string, uint64_t> CaptureCounters::dropped() const {
   std::map<std::string, uint64_t> dropped;
-  const auto tell = [&](std::string_view name, const std::atomic<uint64_t>& count) {
+  const auto report = [&](std::string_view name, const std::atomic<uint64_t>& count) {
     if (const uint64_t value = count.load(std::memory_order_relaxed); value > 0) dropped[std::string(name)] += value;
   };
-  tell(reason_info(index_of(Drop::kUnsampled)).name, unsampled);
-  tell("filtered", filtered);
-  tell("ring_full", ring_full);
-  tell("node_absent", node_absent);
-  tell(drop_reason(DecodeOutcome::kUnsupportedLink), unsupported_link);
-  for (int i = 0; i < kDecodeOutcomes; ++i) tell(drop_reason(static_cast<DecodeOutcome>(i)), undecoded[i]);
-  for (int i = 0; i < kOwnDrops; ++i) tell(reason_info(i).name, lost[i]);
+  report(reason_info(index_of(Drop::kUnsampled)).name, unsampled);
+  report("filtered", filtered);
+  report("ring_full", ring_full);
+  report("node_absent", node_absent);
+  report(drop_reason(DecodeOutcome::kUnsupportedLink), unsupported_link);
+  for (int i = 0; i < kDecodeOutcomes; ++i) report(drop_reason(static_cast<DecodeOutcome>(i)), undecoded[i]);
+  for (int i = 0; i < kOwnDrops; ++i) report(reason_info(i).name, lost[i]);
   return dropped;
 }
 

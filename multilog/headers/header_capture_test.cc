@@ -200,8 +200,8 @@ TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   EXPECT_EQ(dropped.at("not_ip"), 1u);
   EXPECT_TRUE(captured.balanced());
   // Every sampler keeps the same flows.
-  const Captured again(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
-  EXPECT_EQ(again.rows, captured.rows);
+  const Captured sampled_twice(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
+  EXPECT_EQ(sampled_twice.rows, captured.rows);
 }
 
 TEST(HeaderCapture, AnInvalidFilterIsAnErrorWithItsPosition) {
@@ -368,7 +368,7 @@ TEST_P(TapNamesTest, AreFieldsInFilters) {
 TEST_P(TapNamesTest, AreAbsentByDefault) {
   const HeaderLayout plain(64, GetParam());
   EXPECT_EQ(plain.schema().find("switch"), nullptr);
-  EXPECT_EQ(layout_.row_bytes(), plain.row_bytes() + 2 * Tap::kMostNameBytes + 10);
+  EXPECT_EQ(layout_.row_bytes(), plain.row_bytes() + 2 * Tap::kMaxNameBytes + 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutTelemetry, TapNamesTest, ::testing::Values(0u, 5u));

@@ -84,7 +84,7 @@ Result<FeedSettings> FeedSettings::from_text(const std::string& text) {
   const bool known = in && words[0] == "generation" && words[1] == "frame_bytes" && words[2] == "telemetry_hops" &&
                      words[3] == "tap_names" && words[4] == "rings" && words[5] == "sample" && words[6] == "filter";
   const double rate = settings.capture.sampling_rate;
-  if (!known || settings.rings < 1 || settings.rings > kMostRings || !(rate > 0 && rate <= 1))
+  if (!known || settings.rings < 1 || settings.rings > kMaxRings || !(rate > 0 && rate <= 1))
     return Status(Code::kInvalid, "not the settings of a header feed");
   std::getline(in >> std::ws, settings.capture.filter, '\0');
   while (!settings.capture.filter.empty() && settings.capture.filter.back() == '\n') settings.capture.filter.pop_back();
@@ -152,7 +152,7 @@ bool FeedReader::resume() {
 Status FeedReader::begin() {
   settings_.generation = static_cast<uint64_t>(wall_ns());
   const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
-  for (uint32_t i = 0; i < FeedSettings::kMostRings; ++i) unlink(ring_path(directory_, i).c_str());
+  for (uint32_t i = 0; i < FeedSettings::kMaxRings; ++i) unlink(ring_path(directory_, i).c_str());
   for (uint32_t i = 0; i < settings_.rings; ++i) {
     auto ring = RowRing::create(ring_path(directory_, i), {.row_bytes = layout.row_bytes()});
     if (!ring.ok()) return ring.status();
@@ -214,7 +214,7 @@ Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
     if (!ring.ok()) return ring.status();
     rings_.push_back(std::move(*ring));
   }
-  count_what_died();
+  count_unfinished_packets();
   const CaptureOptions options = {hash_key, settings_.capture.sampling_rate, settings_.capture.filter};
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     std::vector<RowRing*> share;
@@ -227,15 +227,15 @@ Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
 }
 
 // Counts packets for which neither a row was committed nor a reason counted.
-void FeedWriter::count_what_died() {
+void FeedWriter::count_unfinished_packets() {
   CaptureTotals totals;
   for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);
-  uint64_t told = 0;
-  for (const auto& ring : rings_) told += ring->committed();
-  for (const auto& [reason, count] : totals.dropped) told += count;
-  if (totals.packets <= told) return;
+  uint64_t committed = 0;
+  for (const auto& ring : rings_) committed += ring->committed();
+  for (const auto& [reason, count] : totals.dropped) committed += count;
+  if (totals.packets <= committed) return;
   auto& died = counters_->lanes[0].lost[static_cast<size_t>(Drop::kMonitorRestarted)];
-  died.store(died.load() + totals.packets - told);
+  died.store(died.load() + totals.packets - committed);
 }
 
 bool FeedWriter::follow() {

@@ -21,9 +21,9 @@
 namespace tapline::multilog {
 
 struct FeedSettings {
-  static constexpr uint32_t kMostRings = 64;
+  static constexpr uint32_t kMaxRings = 64;
 
-  uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
   bool tap_names = false;
   uint32_t rings = 1;
@@ -39,7 +39,7 @@ struct FeedSettings {
 // Written by the monitor's lanes.
 struct FeedCounters {
   std::atomic<uint64_t> magic;
-  std::array<CaptureCounters, FeedSettings::kMostRings> lanes;
+  std::array<CaptureCounters, FeedSettings::kMaxRings> lanes;
 };
 
 struct CaptureTotals {
@@ -113,7 +113,7 @@ class FeedWriter {
         layout_(settings.frame_bytes, settings.telemetry_hops, settings.tap_names, taps),
         lock_(std::move(lock)) {}
   Status attach(uint32_t lanes, const HashKey& hash_key);
-  void count_what_died();
+  void count_unfinished_packets();
 
   std::string directory_;
   FeedSettings settings_;

@@ -62,8 +62,8 @@ void add_tap_names(uint32_t side_bytes, std::vector<FieldSpec>* fields) {
   const auto text = [&](const char* name, uint32_t bytes) {
     fields->push_back({.name = name, .type = FieldType::kBytes, .bytes = bytes, .optional = true});
   };
-  text("switch", Tap::kMostNameBytes);
-  text("port", Tap::kMostNameBytes);
+  text("switch", Tap::kMaxNameBytes);
+  text("port", Tap::kMaxNameBytes);
   text("side", side_bytes);
 }
 
@@ -146,10 +146,10 @@ uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
 
 // Copies the frame's first bytes without a telemetry header, so that other programs can read them. Returns their
 // number.
-uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t most, uint8_t* to) {
+uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t max_bytes, uint8_t* to) {
   const uint32_t end = end_of_frame(raw, packet);
   const auto copy = [&](uint32_t from, uint32_t until, uint32_t at) {
-    const uint32_t bytes = std::min(until - from, most - at);
+    const uint32_t bytes = std::min(until - from, max_bytes - at);
     std::memcpy(to + at, raw.data + from, bytes);
     return at + bytes;
   };
@@ -161,15 +161,15 @@ uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t most, ui
   } else {
     bytes = copy(0, end, 0);
   }
-  std::memset(to + bytes, 0, most - bytes);
+  std::memset(to + bytes, 0, max_bytes - bytes);
   return static_cast<uint8_t>(bytes);
 }
 
 }  // namespace
 
 HeaderLayout::HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops, bool tap_names, std::span<const Tap> taps)
-    : frame_bytes_(std::min(frame_bytes, kMostFrameBytes)),
-      telemetry_hops_(std::min(telemetry_hops, kMostHops)),
+    : frame_bytes_(std::min(frame_bytes, kMaxFrameBytes)),
+      telemetry_hops_(std::min(telemetry_hops, kMaxHops)),
       tap_names_(tap_names),
       schema_(*Schema::make(fields(frame_bytes_, telemetry_hops_, tap_names ? TapFields::kSideBytes : 0))) {
   static_assert(sizeof(Fixed) == 92);
@@ -184,8 +184,8 @@ HeaderLayout::TapFields HeaderLayout::fields_of(const Tap& tap, uint32_t first_b
     fields.present |= (text.empty() ? 0u : 1u) << first_bit++;
     at += room;
   };
-  write(tap.switch_name, Tap::kMostNameBytes);
-  write(tap.port, Tap::kMostNameBytes);
+  write(tap.switch_name, Tap::kMaxNameBytes);
+  write(tap.port, Tap::kMaxNameBytes);
   write(name_of(tap.side), TapFields::kSideBytes);
   return fields;
 }
@@ -227,37 +227,37 @@ void HeaderLayout::write(const RawPacket& raw, const Packet& packet, uint8_t* to
   row.link = static_cast<uint8_t>(raw.link);
   row.frame_bytes = copy_frame(raw, packet, frame_bytes_, to + sizeof row);
   std::memcpy(to, &row, sizeof row);
-  uint8_t* behind = to + sizeof row + frame_bytes_;
-  if (telemetry_hops_ > 0) present |= write_telemetry(packet, behind);
-  behind += telemetry_bytes();
+  uint8_t* telemetry_end = to + sizeof row + frame_bytes_;
+  if (telemetry_hops_ > 0) present |= write_telemetry(packet, telemetry_end);
+  telemetry_end += telemetry_bytes();
   if (tap_names_) {
-    present |= write_tap(raw.tap, behind);
-    behind += sizeof TapFields::bytes;
+    present |= write_tap(raw.tap, telemetry_end);
+    telemetry_end += sizeof TapFields::bytes;
   }
-  std::memcpy(behind, &present, telemetry_hops_ > 0 ? 3 : 2);
+  std::memcpy(telemetry_end, &present, telemetry_hops_ > 0 ? 3 : 2);
 }
 
 uint32_t HeaderLayout::telemetry_bytes() const { return telemetry_hops_ == 0 ? 0 : 20 * telemetry_hops_ + 2; }
 
 uint32_t HeaderLayout::write_telemetry(const Packet& packet, uint8_t* to) const {
   std::memset(to, 0, telemetry_bytes());
-  Telemetry told;
-  if (!read_telemetry(packet, &told)) return 0;
+  Telemetry telemetry;
+  if (!read_telemetry(packet, &telemetry)) return 0;
   uint8_t* hop_ns = to + 4 * telemetry_hops_;
   uint8_t* latency = hop_ns + 8 * telemetry_hops_;
   uint8_t* queue_depth = latency + 4 * telemetry_hops_;
-  for (uint32_t i = 0; i < std::min(told.hops, telemetry_hops_); ++i) {
-    const Hop& hop = told.path[i];
+  for (uint32_t i = 0; i < std::min(telemetry.hops, telemetry_hops_); ++i) {
+    const Hop& hop = telemetry.path[i];
     std::memcpy(to + 4 * i, &hop.switch_id, 4);
     std::memcpy(hop_ns + 8 * i, &hop.time_ns, 8);
     std::memcpy(latency + 4 * i, &hop.latency_ns, 4);
     std::memcpy(queue_depth + 4 * i, &hop.queue_depth, 4);
   }
   uint8_t* hops = queue_depth + 4 * telemetry_hops_;
-  hops[0] = static_cast<uint8_t>(told.hops);
-  hops[1] = told.cut || told.hops > telemetry_hops_;
-  return (told.has_switch_id ? kPath : 0u) | (told.has_time ? kHopTime : 0u) | (told.has_latency ? kLatency : 0u) |
-         (told.has_queue_depth ? kQueue : 0u) | kHops;
+  hops[0] = static_cast<uint8_t>(telemetry.hops);
+  hops[1] = telemetry.cut || telemetry.hops > telemetry_hops_;
+  return (telemetry.has_switch_id ? kPath : 0u) | (telemetry.has_time ? kHopTime : 0u) |
+         (telemetry.has_latency ? kLatency : 0u) | (telemetry.has_queue_depth ? kQueue : 0u) | kHops;
 }
 
 std::span<const uint8_t> HeaderLayout::frame_of(const uint8_t* row) const {
@@ -276,7 +276,7 @@ std::span<const uint8_t> HeaderLayout::tap_bytes_of(const uint8_t* row) const {
 
 std::string HeaderLayout::tap_name(std::span<const uint8_t> tap_bytes) {
   std::string name;
-  for (size_t room : {Tap::kMostNameBytes, Tap::kMostNameBytes, size_t{TapFields::kSideBytes}}) {
+  for (size_t room : {Tap::kMaxNameBytes, Tap::kMaxNameBytes, size_t{TapFields::kSideBytes}}) {
     const std::span<const uint8_t> field = tap_bytes.first(std::min(room, tap_bytes.size()));
     const auto end = std::find(field.begin(), field.end(), uint8_t{0});
     if (end == field.begin()) break;

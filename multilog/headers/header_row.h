@@ -19,11 +19,11 @@ namespace tapline::multilog {
 
 class HeaderLayout {
  public:
-  static constexpr uint32_t kMostFrameBytes = 64;
-  static constexpr uint32_t kMostHops = Telemetry::kMostHops;
+  static constexpr uint32_t kMaxFrameBytes = 64;
+  static constexpr uint32_t kMaxHops = Telemetry::kMaxHops;
 
-  // Keeps up to `frame_bytes` of each frame, at most kMostFrameBytes, and the telemetry of up to `telemetry_hops`
-  // switches, at most kMostHops; with 0 hops, rows have no telemetry fields. With `tap_names`, rows have the fields
+  // Keeps up to `frame_bytes` of each frame, at most kMaxFrameBytes, and the telemetry of up to `telemetry_hops`
+  // switches, at most kMaxHops; with 0 hops, rows have no telemetry fields. With `tap_names`, rows have the fields
   // switch, port and side of their packet's tap, which is known if it is one of `taps`.
   explicit HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops = 0, bool tap_names = false,
                         std::span<const Tap> taps = {});
@@ -57,7 +57,7 @@ class HeaderLayout {
   // The bytes of a tap's fields in a row, and their presence bits.
   struct TapFields {
     static constexpr uint32_t kSideBytes = 10;
-    std::array<uint8_t, 2 * Tap::kMostNameBytes + kSideBytes> bytes = {};
+    std::array<uint8_t, 2 * Tap::kMaxNameBytes + kSideBytes> bytes = {};
     uint32_t present = 0;
   };
   static TapFields fields_of(const Tap& tap, uint32_t first_bit);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kRingMagic = 0x32474e4952574f52;  // "ROWRING2"
 constexpr size_t kLine = 64;
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ uint64_t batch_bytes(const RowRing::Shape& shape) {
 
 Status check(const RowRing::Shape& shape) {
   if (shape.row_bytes == 0 || shape.batch_rows == 0 || !std::has_single_bit(shape.batches) ||
-      batch_bytes(shape) * shape.batches > kMostBytes) {
+      batch_bytes(shape) * shape.batches > kMaxBytes) {
     return {Code::kInvalid, "a ring of rows needs rows, a power of two of batches, and at most 4 GiB"};
   }
   return {};

@@ -10,6 +10,6 @@
 namespace tapline::multilog {
 
 // Must be called before anything else changes errno. `what` names the failed operation.
-inline Status system_error(const std::string& what) { return {Code::kIoError, what + ": " + std::strerror(errno)}; }
+inline Status system_error(const std::string& action) { return {Code::kIoError, action + ": " + std::strerror(errno)}; }
 
 }  // namespace tapline::multilog

@@ -57,14 +57,15 @@ TEST(TelemetryRow, FieldsOfThePath) {
 }
 
 TEST(TelemetryRow, FramesAreKeptWithoutTelemetry) {
-  const Written with(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
-  const Written without(testing::ethernet(0x0800, ip(), {42}), 5);
-  const auto kept = with.layout.frame_of(with.row.data()), plain = without.layout.frame_of(without.row.data());
+  const Written annotated(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
+  const Written plain_row(testing::ethernet(0x0800, ip(), {42}), 5);
+  const auto kept = annotated.layout.frame_of(annotated.row.data()),
+             plain = plain_row.layout.frame_of(plain_row.row.data());
   EXPECT_EQ(std::vector<uint8_t>(kept.begin(), kept.end()), std::vector<uint8_t>(plain.begin(), plain.end()));
-  EXPECT_EQ(with.layout.wire_bytes_of(with.row.data()), with.bytes.size());
-  EXPECT_FALSE(without.matches("has(path)"));
-  EXPECT_FALSE(without.matches("path not contains 12"));
-  EXPECT_FALSE(without.matches("has(hops)"));
+  EXPECT_EQ(annotated.layout.wire_bytes_of(annotated.row.data()), annotated.bytes.size());
+  EXPECT_FALSE(plain_row.matches("has(path)"));
+  EXPECT_FALSE(plain_row.matches("path not contains 12"));
+  EXPECT_FALSE(plain_row.matches("has(hops)"));
 }
 
 TEST(TelemetryRow, OverVxlanGpe) {
@@ -129,9 +130,9 @@ TEST(TelemetryRow, EveryCutAndEveryByte) {
       Bytes changed = whole;
       changed[at] = static_cast<uint8_t>(value);
       const Written written(std::move(changed), 5);
-      Telemetry told;
-      if (written.outcome == DecodeOutcome::kOk && read_telemetry(written.packet, &told)) {
-        EXPECT_LE(told.hops, 252u);
+      Telemetry telemetry;
+      if (written.outcome == DecodeOutcome::kOk && read_telemetry(written.packet, &telemetry)) {
+        EXPECT_LE(telemetry.hops, 252u);
       }
     }
   }

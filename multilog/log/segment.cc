@@ -37,13 +37,13 @@ void* Segment::allocate(size_t bytes) {
   return heap_.back().get();
 }
 
-void Segment::widen_zones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest) {
+void Segment::widen_zones(uint32_t offset, uint32_t count, uint64_t earliest, uint64_t latest) {
   for (uint32_t zone = offset / kChunkRows; zone <= (offset + count - 1) / kChunkRows; ++zone) {
-    if (least < zone_low(zone)) zones_[zone].low.store(least, std::memory_order_relaxed);
-    if (greatest > zone_high(zone)) zones_[zone].high.store(greatest, std::memory_order_relaxed);
+    if (earliest < zone_low(zone)) zones_[zone].low.store(earliest, std::memory_order_relaxed);
+    if (latest > zone_high(zone)) zones_[zone].high.store(latest, std::memory_order_relaxed);
   }
-  if (least < least_time()) least_.store(least, std::memory_order_relaxed);
-  if (greatest > greatest_time()) greatest_.store(greatest, std::memory_order_relaxed);
+  if (earliest < min_time()) min_time_.store(earliest, std::memory_order_relaxed);
+  if (latest > max_time()) max_time_.store(latest, std::memory_order_relaxed);
 }
 
 void Segment::prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const {

@@ -59,13 +59,13 @@ class Segment {
   // Allocates memory for derived data, which lives as long as the segment. Returns null if there is none.
   void* allocate(size_t bytes);
 
-  void widen_zones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest);
+  void widen_zones(uint32_t offset, uint32_t count, uint64_t earliest, uint64_t latest);
   uint64_t zone_low(uint32_t zone) const { return zones_[zone].low.load(std::memory_order_relaxed); }
   uint64_t zone_high(uint32_t zone) const { return zones_[zone].high.load(std::memory_order_relaxed); }
   uint32_t zones() const { return (capacity_ + kChunkRows - 1) / kChunkRows; }
   // Over all rows so far.
-  uint64_t least_time() const { return least_.load(std::memory_order_relaxed); }
-  uint64_t greatest_time() const { return greatest_.load(std::memory_order_relaxed); }
+  uint64_t min_time() const { return min_time_.load(std::memory_order_relaxed); }
+  uint64_t max_time() const { return max_time_.load(std::memory_order_relaxed); }
 
   // Prefetches, step by step, the data that a query will read: a query over many segments calls these for segments
   // ahead, since each would otherwise cost half a dozen cache misses in a row. REQUIRES for each step that the one
@@ -113,7 +113,7 @@ class Segment {
   const size_t arena_bytes_;
   std::atomic<size_t> used_;
   std::unique_ptr<Zone[]> zones_;
-  std::atomic<uint64_t> least_{~uint64_t{0}}, greatest_{0};
+  std::atomic<uint64_t> min_time_{~uint64_t{0}}, max_time_{0};
   std::unique_ptr<std::atomic<FilterPostings*>[]> filters_;
   std::unique_ptr<std::atomic<const Postings*>[]> indexes_;
   std::mutex heap_mutex_;

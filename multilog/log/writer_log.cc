@@ -81,7 +81,7 @@ void WriterLog::replace(uint64_t position, std::unique_ptr<Segment> replacement)
 
 void WriterLog::load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows) {
   if (segment) {
-    newest_time_.store(std::max(newest_time(), segment->greatest_time()), std::memory_order_relaxed);
+    newest_time_.store(std::max(newest_time(), segment->max_time()), std::memory_order_relaxed);
     put(first / shared_.segment_rows, segment.release());
   }
   next_ = first + rows;
@@ -129,21 +129,21 @@ void WriterLog::append_piece(const Pipeline& pipeline, const uint8_t* rows, uint
   copy_rows(segment_->rows() + size_t{offset_} * row_bytes, rows, size_t{count} * row_bytes);
   scratch_.begin(pipeline.program, rows, row_bytes, count);
   const auto* times = static_cast<const uint64_t*>(pipeline.program.keys_of(pipeline.time_column, &scratch_));
-  uint64_t least = times[0], greatest = times[0];
+  uint64_t earliest = times[0], latest = times[0];
   for (uint32_t i = 1; i < count; ++i) {
-    least = std::min(least, times[i]);
-    greatest = std::max(greatest, times[i]);
+    earliest = std::min(earliest, times[i]);
+    latest = std::max(latest, times[i]);
   }
-  segment_->widen_zones(offset_, count, least, greatest);
+  segment_->widen_zones(offset_, count, earliest, latest);
   if (!pipeline.indexes.empty()) keep_keys(pipeline, count);
   if (opened_ != pipeline.serial) open_stages(pipeline);
   if (count <= kFewRows && !pipeline.has_dependent)
     run_filters_by_row(pipeline, next_ + count);
   else
-    run_filters(pipeline, next_ + count, least, greatest);
+    run_filters(pipeline, next_ + count, earliest, latest);
   offset_ += count;
   next_ += count;
-  if (greatest > newest_time_.load(std::memory_order_relaxed)) newest_time_.store(greatest, std::memory_order_release);
+  if (latest > newest_time_.load(std::memory_order_relaxed)) newest_time_.store(latest, std::memory_order_release);
   tail_.store(next_, std::memory_order_release);
 }
 
@@ -181,7 +181,7 @@ void WriterLog::open_stages(const Pipeline& pipeline) {
   opened_ = pipeline.serial;
 }
 
-void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest) {
+void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t earliest, uint64_t latest) {
   if (pipeline.has_dependent) run_dependent(pipeline);
   const bool by_key = pipeline.sets.pays(scratch_.count());
   if (by_key) find_sets(pipeline);
@@ -204,7 +204,7 @@ void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t
     for_each_bit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
     for (const auto& aggregate : stage.aggregates) {
       Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
-      mine.buckets->fold({rows, count}, least, greatest, shared_.schema->time().offset, version);
+      mine.buckets->fold({rows, count}, earliest, latest, shared_.schema->time().offset, version);
     }
   }
 }

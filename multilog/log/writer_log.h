@@ -101,7 +101,7 @@ class WriterLog {
   void append_piece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count);
   void keep_keys(const Pipeline& pipeline, uint32_t count);
   void open_stages(const Pipeline& pipeline);
-  void run_filters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest);
+  void run_filters(const Pipeline& pipeline, uint64_t version, uint64_t earliest, uint64_t latest);
   void run_filters_by_row(const Pipeline& pipeline, uint64_t version);
   void find_sets(const Pipeline& pipeline);
   bool is_new(uint32_t stage);

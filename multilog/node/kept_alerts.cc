@@ -7,7 +7,7 @@ namespace tapline::multilog {
 
 void KeptAlerts::add(v1::NodeAlert alert) {
   OfTrigger& own = triggers_[alert.trigger()];
-  if (own.numbers.size() == most_) {
+  if (own.numbers.size() == max_per_trigger_) {
     if (own.numbers.front() > taken_) ++lost_;
     alerts_.erase(own.numbers.front());
     own.numbers.pop_front();

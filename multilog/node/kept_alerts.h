@@ -14,7 +14,7 @@ namespace tapline::multilog {
 
 class KeptAlerts {
  public:
-  explicit KeptAlerts(size_t most_per_trigger) : most_(most_per_trigger) {}
+  explicit KeptAlerts(size_t max_per_trigger) : max_per_trigger_(max_per_trigger) {}
 
   // Numbers the alert and keeps it. Evicts the oldest of its trigger if there are too many.
   void add(v1::NodeAlert alert);
@@ -40,7 +40,7 @@ class KeptAlerts {
     std::deque<uint64_t> numbers;
   };
 
-  const size_t most_;
+  const size_t max_per_trigger_;
   std::map<uint64_t, v1::NodeAlert> alerts_;  // by number
   std::map<std::string, OfTrigger> triggers_;
   uint64_t last_ = 0, taken_ = 0, lost_ = 0;

@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr size_t kMost = 4;
+constexpr size_t kCapacity = 4;
 
 v1::NodeAlert alert_of(const std::string& trigger) {
   v1::NodeAlert alert;
@@ -23,7 +23,7 @@ std::vector<uint64_t> numbers(const KeptAlerts& kept, uint64_t after) {
 }
 
 TEST(KeptAlertsTest, AreNumberedAndOrdered) {
-  KeptAlerts kept(kMost);
+  KeptAlerts kept(kCapacity);
   EXPECT_EQ(kept.next(0), nullptr);
   kept.add(alert_of("a"));
   kept.add(alert_of("b"));
@@ -36,7 +36,7 @@ TEST(KeptAlertsTest, AreNumberedAndOrdered) {
 }
 
 TEST(KeptAlertsTest, ATriggerEvictsOnlyItsAlerts) {
-  KeptAlerts kept(kMost);
+  KeptAlerts kept(kCapacity);
   kept.add(alert_of("quiet"));
   for (int i = 0; i < 1000; ++i) kept.add(alert_of("flood"));
   EXPECT_EQ(numbers(kept, 0), (std::vector<uint64_t>{1, 998, 999, 1000, 1001}));
@@ -45,17 +45,17 @@ TEST(KeptAlertsTest, ATriggerEvictsOnlyItsAlerts) {
 }
 
 TEST(KeptAlertsTest, ReceivedAlertsAreNotLosses) {
-  KeptAlerts kept(kMost);
+  KeptAlerts kept(kCapacity);
   for (int i = 0; i < 10; ++i) {
     kept.add(alert_of("a"));
     kept.taken(kept.last());
   }
   EXPECT_EQ(kept.lost(), 0);
-  EXPECT_EQ(numbers(kept, 0).size(), kMost);
+  EXPECT_EQ(numbers(kept, 0).size(), kCapacity);
 }
 
 TEST(KeptAlertsTest, ARemovedTriggerLeavesNoAlerts) {
-  KeptAlerts kept(kMost);
+  KeptAlerts kept(kCapacity);
   kept.add(alert_of("a"));
   kept.add(alert_of("b"));
   kept.forget("a");

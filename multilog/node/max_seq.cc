@@ -26,8 +26,8 @@ UserFunction max_seq_function(const Schema& schema) {
     if (payload_bytes == 0 || !is_present(seq, row, of.presence_offset())) return;
     take(state, load_as<uint32_t>(row + seq.offset) + payload_bytes, load_as<uint64_t>(row + time.offset));
   };
-  function.merge = [](Cells into, Cells from) {
-    if (from.get(kRows) != 0) take(into, static_cast<uint32_t>(from.get(kSeq)), from.get(kTime));
+  function.merge = [](Cells target, Cells from) {
+    if (from.get(kRows) != 0) take(target, static_cast<uint32_t>(from.get(kSeq)), from.get(kTime));
   };
   function.values = [](Cells state) {
     if (state.get(kRows) == 0) return std::vector<Number>(2);

@@ -57,10 +57,10 @@ TEST_F(MaxSeqTest, SequenceNumbersWrap) {
 TEST_F(MaxSeqTest, MergesInAnyOrder) {
   add(state_, 1000, 100, 1);
   add(other_, 2000, 100, 2);
-  uint64_t empty[3] = {}, forth[3] = {}, back[3] = {};
-  for (uint64_t* from : {empty, state_, other_}) function_.merge(Cells(forth), Cells(from));
+  uint64_t empty[3] = {}, forward[3] = {}, back[3] = {};
+  for (uint64_t* from : {empty, state_, other_}) function_.merge(Cells(forward), Cells(from));
   for (uint64_t* from : {other_, state_, empty}) function_.merge(Cells(back), Cells(from));
-  expect(forth, 2100, 2);
+  expect(forward, 2100, 2);
   expect(back, 2100, 2);
 }
 

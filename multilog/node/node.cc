@@ -70,7 +70,7 @@ Result<std::vector<RowRing*>> HostNode::make_rings(const NodeOptions& options) {
     if (!feed.ok()) return feed.status();
     feed_ = std::move(*feed);
     const uint64_t loaded = log_->statistics().appended;
-    rows_gone_ = feed_->taken_before() - std::min(feed_->taken_before(), loaded);
+    evicted_rows_ = feed_->taken_before() - std::min(feed_->taken_before(), loaded);
     for (uint32_t i = 0; i < options.writers; ++i) rings.push_back(feed_->ring(i));
     return rings;
   }
@@ -97,7 +97,7 @@ CaptureTotals HostNode::captured() const {
     return totals;
   }
   CaptureTotals totals = feed_->totals();
-  if (rows_gone_ > 0) totals.dropped["node_restarted"] += rows_gone_;
+  if (evicted_rows_ > 0) totals.dropped["node_restarted"] += evicted_rows_;
   return totals;
 }
 

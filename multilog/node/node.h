@@ -19,7 +19,7 @@ namespace tapline::multilog {
 struct NodeOptions {
   std::string name;
   uint32_t writers = 2;
-  uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
   // Rows have the names of their packets' taps; `taps` are those of the source.
   bool tap_names = false;
@@ -71,7 +71,7 @@ class HostNode {
   std::vector<std::unique_ptr<RowRing>> rings_;
   std::unique_ptr<HeaderCapture> capture_;
   std::unique_ptr<FeedReader> feed_;
-  uint64_t rows_gone_ = 0;  // rows that earlier nodes took, and that this log does not have
+  uint64_t evicted_rows_ = 0;  // rows that earlier nodes took, and that this log does not have
   std::vector<std::thread> writers_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};

@@ -40,10 +40,12 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
 
  private:
   grpc::Status check_names(const grpc::AuthContext& peer) const {
-    const std::vector<std::string> given = names_of(peer);
-    if (names_.empty() || std::find_first_of(given.begin(), given.end(), names_.begin(), names_.end()) != given.end())
+    const std::vector<std::string> peer_names = names_of(peer);
+    if (names_.empty() ||
+        std::find_first_of(peer_names.begin(), peer_names.end(), names_.begin(), names_.end()) != peer_names.end())
       return grpc::Status::OK;
-    return {grpc::StatusCode::PERMISSION_DENIED, "the certificate of '" + (given.empty() ? "" : given.front()) +
+    return {grpc::StatusCode::PERMISSION_DENIED, "the certificate of '" +
+                                                     (peer_names.empty() ? "" : peer_names.front()) +
                                                      "' is not accepted, only one of '" + names_.front() + "'"};
   }
 
@@ -58,11 +60,11 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
   }
 
   // Logs at most one line a second, so that strangers can't flood the log.
-  void report(const std::string& why) {
+  void report(const std::string& reason) {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
     int64_t last_s = reported_s_.load();
-    if (last_s != now_s && reported_s_.compare_exchange_strong(last_s, now_s)) warn_("rejected a call: " + why);
+    if (last_s != now_s && reported_s_.compare_exchange_strong(last_s, now_s)) warn_("rejected a call: " + reason);
   }
 
   const std::vector<std::string> names_, tokens_;

@@ -77,7 +77,7 @@ TEST_F(NodeAlertsTest, AlertsReachAttachedClients) {
   context.TryCancel();
 }
 
-TEST_F(NodeAlertsTest, AlertsWaitForClientsThatAttachLater) {
+TEST_F(NodeAlertsTest, KeepsAlertsForClientsThatAttachLater) {
   define_trigger("many", "COUNT > 3");
   capture();
   const uint64_t incarnation = describe().incarnation();
@@ -87,9 +87,9 @@ TEST_F(NodeAlertsTest, AlertsWaitForClientsThatAttachLater) {
     EXPECT_EQ(first[i].number(), i + 1);
     EXPECT_EQ(first[i].trigger_number(), i + 1);
   }
-  std::vector<v1::NodeAlert> again = alerts(attach_after(incarnation, 1));
-  ASSERT_EQ(again.size(), first.size() - 1) << "those after the first";
-  EXPECT_EQ(again[0].SerializeAsString(), first[1].SerializeAsString());
+  std::vector<v1::NodeAlert> repeated = alerts(attach_after(incarnation, 1));
+  ASSERT_EQ(repeated.size(), first.size() - 1) << "those after the first";
+  EXPECT_EQ(repeated[0].SerializeAsString(), first[1].SerializeAsString());
   EXPECT_EQ(describe().last_alert(), first.size());
   v1::AttachRequest only_new;
   only_new.set_heartbeat_ms(20);

@@ -59,7 +59,7 @@ class NodeClientTest : public ::testing::Test {
     }
     return bytes / node_->layout().row_bytes();
   }
-  static v1::QueryRequest ask(const std::string& expression) {
+  static v1::QueryRequest request_for(const std::string& expression) {
     v1::QueryRequest request;
     request.set_expression(expression);
     return request;

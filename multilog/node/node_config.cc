@@ -26,7 +26,7 @@ std::string check_name(const std::string& text) {
 
 std::string check_filter(const std::string& text) {
   const auto filter =
-      Expression::compile(text, HeaderLayout(HeaderLayout::kMostFrameBytes, HeaderLayout::kMostHops, true).schema());
+      Expression::compile(text, HeaderLayout(HeaderLayout::kMaxFrameBytes, HeaderLayout::kMaxHops, true).schema());
   return filter.ok() ? "" : filter.status().to_string();
 }
 
@@ -40,10 +40,10 @@ ConfigTable table_of(NodeConfig* config) {
                  "(tapline-monitor --headers-to)");
   table.add_text(&config->filter, "filter", "EXPRESSION", "headers to keep; empty: all", check_filter);
   table.add_text(&config->sample, "sample", "RATE", "share of the flows whose headers are kept", check_rate);
-  table.add_number(&config->frame_bytes, 0, HeaderLayout::kMostFrameBytes, "frame_bytes",
+  table.add_number(&config->frame_bytes, 0, HeaderLayout::kMaxFrameBytes, "frame_bytes",
                    "bytes of each frame to keep, for pcapng");
   table.add_number(
-      &config->telemetry_hops, 0, HeaderLayout::kMostHops, "telemetry_hops",
+      &config->telemetry_hops, 0, HeaderLayout::kMaxHops, "telemetry_hops",
       "number of switches on a packet's path to keep, from in-band telemetry; 0: rows have no such fields");
   table.add_switch(&config->tap_names, "tap_names",
                    "rows have the switch, port and side of their tap; implied by --tap, for headers of a monitor with "

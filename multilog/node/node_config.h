@@ -21,7 +21,7 @@ struct NodeConfig : InputConfig {
   // The part of the packets that is kept.
   std::string filter;
   std::string sample = "1";
-  uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
   bool tap_names = false;
   std::string hash_key_file;

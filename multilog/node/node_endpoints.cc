@@ -5,7 +5,7 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr size_t kMostClauses = 64;
+constexpr size_t kMaxClauses = 64;
 constexpr size_t kWideBytes = 16;
 
 using Ranges = google::protobuf::RepeatedPtrField<v1::EndpointsReply::Range>;
@@ -43,7 +43,7 @@ grpc::Status NodeService::endpoints(const v1::EndpointsRequest& request, v1::End
                               ? Expression::compile(conjunction({request.condition(), request.scope()}), schema)
                               : Expression::compile(request.expression(), schema);
   if (!expression.ok()) return to_grpc(expression.status());
-  const auto clauses = expression->dnf(kMostClauses);
+  const auto clauses = expression->dnf(kMaxClauses);
   if (!clauses) {
     reply->add_pairs();
     return grpc::Status::OK;

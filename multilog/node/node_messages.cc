@@ -49,9 +49,9 @@ grpc::Status to_grpc(const Status& status) {
 
 void fill(const Number& number, v1::NodeNumber* out) {
   if (!number.present) return;
-  constexpr __int128 kMost = INT64_MAX, kLeast = INT64_MIN;
+  constexpr __int128 kMax = INT64_MAX, kMin = INT64_MIN;
   // Sums are kept in 128 bits.
-  if (number.is_float || number.whole > kMost || number.whole < kLeast) {
+  if (number.is_float || number.whole > kMax || number.whole < kMin) {
     out->set_real(number.as_double());
   } else {
     out->set_whole(static_cast<int64_t>(number.whole));

@@ -10,10 +10,10 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
 // The message size that clients accept.
-constexpr size_t kMostReplyBytes = 4'000'000;
+constexpr size_t kMaxReplyBytes = 4'000'000;
 
 // The maximum number of rows sorted by time.
-constexpr uint64_t kMostSorted = 200'000;
+constexpr uint64_t kMaxSorted = 200'000;
 
 // Calls take(row) for each row until it returns false, the limit is reached, or the client has disconnected.
 template <typename Reply, typename Take>
@@ -82,7 +82,7 @@ Result<Cursor> NodeService::cursor_for(const v1::QueryRequest& request) {
 }
 
 grpc::Status NodeService::query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
-  const bool sorted = request.limit() > 0 && request.limit() <= kMostSorted && node_->log().writers() > 1 &&
+  const bool sorted = request.limit() > 0 && request.limit() <= kMaxSorted && node_->log().writers() > 1 &&
                       !depends_on_aggregates(request, node_->layout().schema());
   if (sorted) return query_earliest(request, stream);
   auto cursor = cursor_for(request);
@@ -159,7 +159,7 @@ grpc::Status NodeService::aggregate(const v1::AggregateRequest& request, v1::Agg
     auto value = log.aggregate(spec, function, std::move(*snapshot), request.with_states());
     if (!value.ok()) return to_grpc(value.status());
     fill(*value, schema, function.group_by, reply);
-    if (reply->ByteSizeLong() <= kMostReplyBytes) return grpc::Status::OK;
+    if (reply->ByteSizeLong() <= kMaxReplyBytes) return grpc::Status::OK;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: request fewer groups"};
   }
   auto value = log.read_aggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);

@@ -19,14 +19,14 @@ using AsyncService = v1::MultiLogNode::AsyncService;
 using grpc::ServerContext;
 
 // Coordinators have two or three calls each, users one for each unanswered query.
-constexpr size_t kMostCalls = 256;
+constexpr size_t kMaxCalls = 256;
 
 // The time for calls that are active when the node ends.
 constexpr std::chrono::seconds kPatience(1);
 
 grpc::Status too_many() {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          "the node answers " + std::to_string(kMostCalls) + " calls already; try again when one has ended"};
+          "the node answers " + std::to_string(kMaxCalls) + " calls already; try again when one has ended"};
 }
 
 // Work of the network thread once gRPC has completed an operation, or failed.
@@ -49,12 +49,12 @@ class StepOf final : public Step {
 
 // Shared by all calls. Only the network thread may use it, except `workers`.
 struct Calls {
-  explicit Calls(NodeService* answering) : node(answering), workers(kMostCalls) {}
+  explicit Calls(NodeService* answering) : node(answering), workers(kMaxCalls) {}
 
   NodeService* node;
   AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  size_t lasting = 0;
+  size_t streams = 0;
   NodeWorkers workers;
   uint16_t own_users_port = 0;  // the port that refuses this host's other users; 0: there is none
 };
@@ -71,21 +71,21 @@ template <typename Request, typename Reply>
 class UnaryCall {
  public:
   using Answer = grpc::Status (NodeService::*)(const Request&, Reply*);
-  using Ask = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncResponseWriter<Reply>*,
-                                     grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
+  using Method = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncResponseWriter<Reply>*,
+                                        grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-  UnaryCall(Calls* calls, Answer answer, Ask ask) : calls_(calls), answer_(answer), ask_(ask) {
-    (calls->service.*ask)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &asked_);
+  UnaryCall(Calls* calls, Answer answer, Method method) : calls_(calls), answer_(answer), method_(method) {
+    (calls->service.*method)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &on_request_);
   }
 
  private:
-  void asked(bool ok) {
+  void on_request(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
-    ++calls_->lasting;
-    new UnaryCall(calls_, answer_, ask_);
+    ++calls_->streams;
+    new UnaryCall(calls_, answer_, method_);
     if (const auto refusal = refusal_of(*calls_, context_)) return writer_.FinishWithError(*refusal, &finished_);
     const bool runs = calls_->workers.run([this] {
       const grpc::Status status = (calls_->node->*answer_)(request_, &reply_);
@@ -94,18 +94,18 @@ class UnaryCall {
     if (!runs) writer_.FinishWithError(too_many(), &finished_);
   }
   void finished(bool) {
-    --calls_->lasting;
+    --calls_->streams;
     delete this;
   }
 
   Calls* calls_;
   const Answer answer_;
-  const Ask ask_;
+  const Method method_;
   ServerContext context_;
   Request request_;
   Reply reply_;
   grpc::ServerAsyncResponseWriter<Reply> writer_{&context_};
-  StepOf<UnaryCall> asked_{this, &UnaryCall::asked}, finished_{this, &UnaryCall::finished};
+  StepOf<UnaryCall> on_request_{this, &UnaryCall::on_request}, finished_{this, &UnaryCall::finished};
 };
 
 // A call with a stream of answers. Ends when it is finished and gRPC has reported the end of the call, in either order.
@@ -113,12 +113,12 @@ template <typename Request, typename Reply>
 class StreamingCall final : public NodeStream<Reply> {
  public:
   using Answer = grpc::Status (NodeService::*)(const Request&, NodeStream<Reply>*);
-  using Ask = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncWriter<Reply>*, grpc::CompletionQueue*,
-                                     grpc::ServerCompletionQueue*, void*);
+  using Method = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncWriter<Reply>*,
+                                        grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-  StreamingCall(Calls* calls, Answer answer, Ask ask) : calls_(calls), answer_(answer), ask_(ask) {
+  StreamingCall(Calls* calls, Answer answer, Method method) : calls_(calls), answer_(answer), method_(method) {
     context_.AsyncNotifyWhenDone(&over_);
-    (calls->service.*ask)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &asked_);
+    (calls->service.*method)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &on_request_);
   }
 
   bool write(const Reply& reply) override {
@@ -130,13 +130,13 @@ class StreamingCall final : public NodeStream<Reply> {
   bool is_cancelled() const override { return cancelled_; }
 
  private:
-  void asked(bool ok) {
+  void on_request(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
-    ++calls_->lasting;
-    new StreamingCall(calls_, answer_, ask_);
+    ++calls_->streams;
+    new StreamingCall(calls_, answer_, method_);
     if (const auto refusal = refusal_of(*calls_, context_)) return writer_.Finish(*refusal, &finished_);
     if (!calls_->workers.run([this] { run(); })) writer_.Finish(too_many(), &finished_);
   }
@@ -159,13 +159,13 @@ class StreamingCall final : public NodeStream<Reply> {
   void finished(bool) { end(); }
   void end() {
     if (--to_come_ > 0) return;
-    --calls_->lasting;
+    --calls_->streams;
     delete this;
   }
 
   Calls* calls_;
   const Answer answer_;
-  const Ask ask_;
+  const Method method_;
   ServerContext context_;
   Request request_;
   grpc::ServerAsyncWriter<Reply> writer_{&context_};
@@ -174,7 +174,7 @@ class StreamingCall final : public NodeStream<Reply> {
   bool taken_ = false;
   std::atomic<bool> cancelled_ = false;
   int to_come_ = 2;
-  StepOf<StreamingCall> asked_{this, &StreamingCall::asked}, written_{this, &StreamingCall::written},
+  StepOf<StreamingCall> on_request_{this, &StreamingCall::on_request}, written_{this, &StreamingCall::written},
       over_{this, &StreamingCall::over}, finished_{this, &StreamingCall::finished};
 };
 
@@ -182,16 +182,16 @@ class StreamingCall final : public NodeStream<Reply> {
 class SnapshotsCall {
  public:
   explicit SnapshotsCall(Calls* calls) : calls_(calls), session_(calls->node) {
-    calls->service.RequestSnapshots(&context_, &stream_, calls->queue.get(), calls->queue.get(), &asked_);
+    calls->service.RequestSnapshots(&context_, &stream_, calls->queue.get(), calls->queue.get(), &on_request_);
   }
 
  private:
-  void asked(bool ok) {
+  void on_request(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
-    ++calls_->lasting;
+    ++calls_->streams;
     new SnapshotsCall(calls_);
     if (const auto refusal = refusal_of(*calls_, context_)) return stream_.Finish(*refusal, &finished_);
     written(true);
@@ -208,7 +208,7 @@ class SnapshotsCall {
   }
   void finish() { stream_.Finish(grpc::Status::OK, &finished_); }
   void finished(bool) {
-    --calls_->lasting;
+    --calls_->streams;
     delete this;
   }
 
@@ -218,7 +218,7 @@ class SnapshotsCall {
   v1::SnapshotCommand command_;
   v1::SnapshotAnswer answer_;
   grpc::ServerAsyncReaderWriter<v1::SnapshotAnswer, v1::SnapshotCommand> stream_{&context_};
-  StepOf<SnapshotsCall> asked_{this, &SnapshotsCall::asked}, read_{this, &SnapshotsCall::read},
+  StepOf<SnapshotsCall> on_request_{this, &SnapshotsCall::on_request}, read_{this, &SnapshotsCall::read},
       written_{this, &SnapshotsCall::written}, finished_{this, &SnapshotsCall::finished};
 };
 
@@ -226,13 +226,13 @@ class SnapshotsCall {
 void wait_for_calls(Calls* calls) {
   const auto unary = [calls]<typename Request, typename Reply>(
                          grpc::Status (NodeService::*answer)(const Request&, Reply*),
-                         typename UnaryCall<Request, Reply>::Ask ask) {
-    new UnaryCall<Request, Reply>(calls, answer, ask);
+                         typename UnaryCall<Request, Reply>::Method method) {
+    new UnaryCall<Request, Reply>(calls, answer, method);
   };
   const auto streaming = [calls]<typename Request, typename Reply>(
                              grpc::Status (NodeService::*answer)(const Request&, NodeStream<Reply>*),
-                             typename StreamingCall<Request, Reply>::Ask ask) {
-    new StreamingCall<Request, Reply>(calls, answer, ask);
+                             typename StreamingCall<Request, Reply>::Method method) {
+    new StreamingCall<Request, Reply>(calls, answer, method);
   };
   unary(&NodeService::describe, &AsyncService::RequestDescribe);
   unary(&NodeService::set_up_capture, &AsyncService::RequestSetUpCapture);
@@ -272,7 +272,7 @@ class NodeServer::Network {
     wait_for_calls(&calls_);
     bool is_last = false;
     void* tag;
-    for (bool ok; !is_last || calls_.lasting > 0;) {
+    for (bool ok; !is_last || calls_.streams > 0;) {
       calls_.queue->Next(&tag, &ok);
       if (tag == this) {
         is_last = true;

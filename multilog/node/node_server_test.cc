@@ -86,13 +86,13 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   };
   EXPECT_EQ(await(kRows), kRows);
   grpc::ClientContext context;
-  const auto slow = stub_->Query(&context, ask(""));
+  const auto slow = stub_->Query(&context, request_for(""));
   v1::RowBatch batch;
   ASSERT_TRUE(slow->Read(&batch));
   uint64_t bytes = batch.rows().size();
   source.give(1000);
   EXPECT_EQ(await(kRows + 1000), kRows + 1000);
-  auto few = ask("");
+  auto few = request_for("");
   few.set_limit(5);
   EXPECT_EQ(count_rows(few), 5u);
   while (slow->Read(&batch)) bytes += batch.rows().size();
@@ -107,12 +107,12 @@ TEST_F(NodeServerTest, AnExpiredDeadline) {
   capture();
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
-  const auto reader = stub_->Query(&context, ask(""));
+  const auto reader = stub_->Query(&context, request_for(""));
   v1::RowBatch batch;
   while (reader->Read(&batch)) {
   }
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_GT(count_rows(ask("")), 0u);
+  EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
 // A client that reads nothing of a huge answer and disconnects must not stop the node.
@@ -120,10 +120,10 @@ TEST_F(NodeServerTest, AClientThatDisconnects) {
   capture();
   {
     grpc::ClientContext context;
-    const auto reader = stub_->Query(&context, ask(""));
+    const auto reader = stub_->Query(&context, request_for(""));
     context.TryCancel();
   }
-  EXPECT_GT(count_rows(ask("")), 0u);
+  EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
 // No deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
@@ -175,18 +175,18 @@ TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
 
 // Callers that it can't serve get an error; snapshots, which need no thread, continue.
 TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
-  constexpr int kMost = 256;
+  constexpr int kMaxCalls = 256;
   v1::AttachRequest request;
   request.set_heartbeat_ms(60'000);
   std::list<grpc::ClientContext> contexts;
   std::list<std::unique_ptr<grpc::ClientReader<v1::NodeEvent>>> readers;
   v1::NodeEvent event;
-  for (int i = 0; i < kMost; ++i) {
+  for (int i = 0; i < kMaxCalls; ++i) {
     readers.push_back(stub_->Attach(&contexts.emplace_back(), request));
     ASSERT_TRUE(readers.back()->Read(&event)) << i;
   }
   grpc::ClientContext streaming, unary, coordinator;
-  const auto refused = stub_->Query(&streaming, ask(""));
+  const auto refused = stub_->Query(&streaming, request_for(""));
   v1::RowBatch batch;
   EXPECT_FALSE(refused->Read(&batch));
   EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);

@@ -12,13 +12,13 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr size_t kMostAlertsPerTrigger = 512;
-constexpr uint32_t kLeastHeartbeatMs = 10, kMostHeartbeatMs = 60'000;
+constexpr size_t kMaxAlertsPerTrigger = 512;
+constexpr uint32_t kMinHeartbeatMs = 10, kMaxHeartbeatMs = 60'000;
 
 }  // namespace
 
 NodeService::NodeService(HostNode* node)
-    : node_(node), alerts_(kMostAlertsPerTrigger), definitions_(definitions_of(node->log().definitions())) {
+    : node_(node), alerts_(kMaxAlertsPerTrigger), definitions_(definitions_of(node->log().definitions())) {
   node->log().on_alert([this](const multilog::Alert& alert) { on_alert(alert); });
 }
 
@@ -92,7 +92,7 @@ void NodeService::fill_description(v1::NodeDescription* description) {
 }
 
 grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream) {
-  if (request.heartbeat_ms() < kLeastHeartbeatMs || request.heartbeat_ms() > kMostHeartbeatMs)
+  if (request.heartbeat_ms() < kMinHeartbeatMs || request.heartbeat_ms() > kMaxHeartbeatMs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms must be 10 to 60000"};
   std::unique_lock lock(mutex_);
   uint64_t after = alerts_.last();

@@ -22,10 +22,10 @@ TEST_F(NodeServiceTest, EveryPacketIsARowOrCounted) {
   uint64_t sum = description.counters().rows();
   for (const auto& [reason, count] : description.counters().dropped()) sum += count;
   EXPECT_EQ(sum, packets);
-  EXPECT_EQ(count_rows(ask("")), description.counters().rows());
-  const uint64_t tcp = count_rows(ask("protocol == TCP"));
-  EXPECT_EQ(tcp + count_rows(ask("protocol != TCP")), description.counters().rows());
-  auto limited = ask("protocol == TCP");
+  EXPECT_EQ(count_rows(request_for("")), description.counters().rows());
+  const uint64_t tcp = count_rows(request_for("protocol == TCP"));
+  EXPECT_EQ(tcp + count_rows(request_for("protocol != TCP")), description.counters().rows());
+  auto limited = request_for("protocol == TCP");
   limited.set_limit(3);
   EXPECT_EQ(count_rows(limited), 3u);
 }
@@ -44,10 +44,10 @@ TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
     }
     return found;
   };
-  auto all = times(ask("protocol == TCP"));
+  auto all = times(request_for("protocol == TCP"));
   EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "otherwise the test shows nothing";
   std::sort(all.begin(), all.end());
-  auto limited = ask("protocol == TCP");
+  auto limited = request_for("protocol == TCP");
   for (const uint64_t limit : {1u, 300u, 700u}) {
     limited.set_limit(limit);
     all.resize(std::max<size_t>(all.size(), limit));
@@ -70,18 +70,18 @@ TEST_F(NodeServiceTest, StoredAndAdHocAggregates) {
   capture();
   grpc::ClientContext first, second;
   v1::AggregateRequest request;
-  v1::AggregateReply stored, asked;
+  v1::AggregateReply stored, live;
   request.set_stored("volume");
   ASSERT_TRUE(stub_->Aggregate(&first, request, &stored).ok());
   request.clear_stored();
   *request.mutable_function() = definition.aggregate().function();
-  *request.mutable_query() = ask("protocol == TCP");
-  ASSERT_TRUE(stub_->Aggregate(&second, request, &asked).ok());
+  *request.mutable_query() = request_for("protocol == TCP");
+  ASSERT_TRUE(stub_->Aggregate(&second, request, &live).ok());
   ASSERT_EQ(stored.values_size(), 1);
   EXPECT_GT(stored.values(0).whole(), 0);
-  EXPECT_EQ(stored.values(0).whole(), asked.values(0).whole());
+  EXPECT_EQ(stored.values(0).whole(), live.values(0).whole());
   ASSERT_GT(stored.groups_size(), 1);
-  EXPECT_EQ(stored.groups_size(), asked.groups_size());
+  EXPECT_EQ(stored.groups_size(), live.groups_size());
   EXPECT_NE(stored.groups(0).keys(0).find('.'), std::string::npos) << "an address in text form";
   EXPECT_EQ(describe().definitions_size(), 2);
 }
@@ -104,11 +104,11 @@ v1::Definition stored_sum(const std::string& name) {
 
 TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
   capture();
-  const uint64_t within = count_rows(ask("dst_port == 7000"));
+  const uint64_t within = count_rows(request_for("dst_port == 7000"));
   ASSERT_GT(within, 0u);
-  ASSERT_LT(within, count_rows(ask("")));
+  ASSERT_LT(within, count_rows(request_for("")));
   // The text is for nodes that take no trees.
-  v1::QueryRequest request = ask("true");
+  v1::QueryRequest request = request_for("true");
   *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   EXPECT_EQ(count_rows(request), within);
   for (const char* condition :
@@ -116,12 +116,12 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
     *request.mutable_condition() = tree_of(*node_, condition);
     EXPECT_EQ(count_rows(request), within) << condition;
     grpc::ClientContext context;
-    v1::AggregateRequest asked;
+    v1::AggregateRequest live;
     v1::AggregateReply reply;
-    asked.mutable_function()->set_function("COUNT");
-    asked.mutable_function()->add_group_by("dst_port");
-    *asked.mutable_query() = request;
-    ASSERT_TRUE(stub_->Aggregate(&context, asked, &reply).ok());
+    live.mutable_function()->set_function("COUNT");
+    live.mutable_function()->add_group_by("dst_port");
+    *live.mutable_query() = request;
+    ASSERT_TRUE(stub_->Aggregate(&context, live, &reply).ok());
     ASSERT_EQ(reply.groups_size(), 1);
     EXPECT_EQ(reply.groups(0).keys(0), "7000");
   }
@@ -138,7 +138,7 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
 TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
   ASSERT_EQ(define(stored_sum("theirs")).error_message(), "");
   capture();
-  ASSERT_GT(count_rows(ask("bytes < theirs.SUM")), 0u) << "otherwise the test shows nothing";
+  ASSERT_GT(count_rows(request_for("bytes < theirs.SUM")), 0u) << "otherwise the test shows nothing";
   v1::QueryRequest request;
   *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   for (const char* name : {"theirs", "theirs.SUM", "SUM", "nobodys.SUM"}) {
@@ -179,13 +179,13 @@ TEST_F(NodeServiceTest, ASnapshotNeverChanges) {
   const v1::FreezeReply frozen = freeze(10'000'000'000, &status);
   ASSERT_TRUE(status.ok());
   const uint64_t packets = capture();
-  EXPECT_EQ(count_rows(ask("")), 0u) << "frozen";
+  EXPECT_EQ(count_rows(request_for("")), 0u) << "frozen";
   freeze(10'000'000'000, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "another coordinator's";
   EXPECT_TRUE(unfreeze(frozen.id()));
-  EXPECT_GT(count_rows(ask("")), 0u);
-  EXPECT_LE(count_rows(ask("")), packets);
-  auto before = ask("");
+  EXPECT_GT(count_rows(request_for("")), 0u);
+  EXPECT_LE(count_rows(request_for("")), packets);
+  auto before = request_for("");
   *before.mutable_at() = frozen.tails();
   EXPECT_EQ(count_rows(before), 0u);
   before.mutable_at()->set_incarnation(1);
@@ -204,7 +204,7 @@ TEST_F(NodeServiceTest, ASnapshotNeverChanges) {
 TEST_F(NodeServiceTest, PcapngHasEveryRow) {
   capture();
   grpc::ClientContext context;
-  const auto reader = stub_->Pcapng(&context, ask("protocol == TCP"));
+  const auto reader = stub_->Pcapng(&context, request_for("protocol == TCP"));
   v1::PcapngPiece piece;
   uint64_t packets = 0;
   std::string file;
@@ -213,7 +213,7 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
     file += piece.bytes();
   }
   EXPECT_TRUE(reader->Finish().ok());
-  EXPECT_EQ(packets, count_rows(ask("protocol == TCP")));
+  EXPECT_EQ(packets, count_rows(request_for("protocol == TCP")));
   // An independent reader, which shares nothing with the writer.
   const std::string path = address_.substr(5) + ".pcapng";
   FILE* out = std::fopen(path.c_str(), "w");
@@ -231,7 +231,7 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
 
 TEST_F(NodeServiceTest, ErrorsAreNamed) {
   grpc::Status status;
-  count_rows(ask("dst_prt == 80"), &status);
+  count_rows(request_for("dst_prt == 80"), &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("dst_prt"), std::string::npos) << status.error_message();
   EXPECT_NE(status.error_message().find("at byte 0"), std::string::npos) << status.error_message();
@@ -285,7 +285,7 @@ TEST_F(NodeServiceTest, DefinitionsOfALoadedLogAreListed) {
 }
 
 TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
-  const auto ask = [&](const std::string& expression) {
+  const auto request_for = [&](const std::string& expression) {
     grpc::ClientContext context;
     v1::EndpointsRequest request;
     request.set_expression(expression);
@@ -311,19 +311,19 @@ TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
     }
     return text;
   };
-  EXPECT_EQ(ask(""), "> ; ");
-  EXPECT_EQ(ask("dst_port == 80"), "> ; ");
-  EXPECT_EQ(ask("src_ip == 10.0.0.1 && dst_port == 80"), "10.0.0.1-10.0.0.1 > ; ");
-  EXPECT_EQ(ask("src_ip == 10.0.0.1 && dst_ip in 10.2.0.0/16"), "10.0.0.1-10.0.0.1 > 10.2.0.0-10.2.255.255 ; ");
-  EXPECT_EQ(ask("src_ip == 10.0.0.1 && dst_ip == 10.0.0.2 || src_ip == 10.0.0.3"),
+  EXPECT_EQ(request_for(""), "> ; ");
+  EXPECT_EQ(request_for("dst_port == 80"), "> ; ");
+  EXPECT_EQ(request_for("src_ip == 10.0.0.1 && dst_port == 80"), "10.0.0.1-10.0.0.1 > ; ");
+  EXPECT_EQ(request_for("src_ip == 10.0.0.1 && dst_ip in 10.2.0.0/16"), "10.0.0.1-10.0.0.1 > 10.2.0.0-10.2.255.255 ; ");
+  EXPECT_EQ(request_for("src_ip == 10.0.0.1 && dst_ip == 10.0.0.2 || src_ip == 10.0.0.3"),
             "10.0.0.1-10.0.0.1 > 10.0.0.2-10.0.0.2 ; 10.0.0.3-10.0.0.3 > ; ");
-  EXPECT_EQ(ask("src_ip6 == 2001:db8::1 && dst_ip6 in 2001:db8::/64"),
+  EXPECT_EQ(request_for("src_ip6 == 2001:db8::1 && dst_ip6 in 2001:db8::/64"),
             "2001:db8::1-2001:db8::1 > 2001:db8::-2001:db8::ffff:ffff:ffff:ffff ; ");
   // A wildcard or a negation of a wide field leaves the address unrestricted.
-  EXPECT_EQ(ask("src_ip like 10.*.0.1"), "> ; ");
-  EXPECT_EQ(ask("src_ip6 != 2001:db8::1"), "> ; ");
-  EXPECT_EQ(ask("src_ip == 10.0.0.1 && src_ip == 10.0.0.2"), "");
-  EXPECT_EQ(ask("src_ip =="), "error 3");
+  EXPECT_EQ(request_for("src_ip like 10.*.0.1"), "> ; ");
+  EXPECT_EQ(request_for("src_ip6 != 2001:db8::1"), "> ; ");
+  EXPECT_EQ(request_for("src_ip == 10.0.0.1 && src_ip == 10.0.0.2"), "");
+  EXPECT_EQ(request_for("src_ip =="), "error 3");
 }
 
 TEST_F(NodeServiceTest, CaptureSettingsCanBeChanged) {
@@ -339,7 +339,7 @@ TEST_F(NodeServiceTest, CaptureSettingsCanBeChanged) {
   EXPECT_EQ(set_up(1, "dst_prt == 80"), grpc::StatusCode::INVALID_ARGUMENT);
   ASSERT_EQ(set_up(1, "protocol == UDP && dst_port == 1"), grpc::StatusCode::OK);
   capture();
-  EXPECT_EQ(count_rows(ask("")), 0u);
+  EXPECT_EQ(count_rows(request_for("")), 0u);
   EXPECT_GT(describe().counters().dropped().at("filtered"), 0u);
 }
 
@@ -349,20 +349,20 @@ TEST_F(NodeServiceTest, StatesOfAggregatesAreSparse) {
   request.mutable_function()->set_function("DISTINCT");
   request.mutable_function()->set_field("src_port");
   v1::AggregateReply reply;
-  const auto ask = [&] {
+  const auto request_for = [&] {
     grpc::ClientContext context;
     reply.Clear();
     return stub_->Aggregate(&context, request, &reply).ok();
   };
-  ASSERT_TRUE(ask());
+  ASSERT_TRUE(request_for());
   EXPECT_FALSE(reply.has_state());
   request.set_with_states(true);
-  ASSERT_TRUE(ask());
+  ASSERT_TRUE(request_for());
   ASSERT_GT(reply.state().index_size(), 0);
   EXPECT_EQ(reply.state().index_size(), reply.state().word_size());
   for (const uint64_t word : reply.state().word()) EXPECT_NE(word, 0u);
   request.mutable_function()->add_group_by("protocol");
-  ASSERT_TRUE(ask());
+  ASSERT_TRUE(request_for());
   EXPECT_FALSE(reply.has_state());
   ASSERT_GT(reply.groups_size(), 0);
   EXPECT_GT(reply.groups(0).state().index_size(), 0);

@@ -6,12 +6,12 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr uint64_t kLeastFreezeNs = kNsPerMs, kMostFreezeNs = 60 * kNsPerSecond;
+constexpr uint64_t kMinFreezeNs = kNsPerMs, kMaxFreezeNs = 60 * kNsPerSecond;
 
 }  // namespace
 
 grpc::Status NodeService::freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply) {
-  if (request.expiry_ns() < kLeastFreezeNs || request.expiry_ns() > kMostFreezeNs)
+  if (request.expiry_ns() < kMinFreezeNs || request.expiry_ns() > kMaxFreezeNs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "expiry_ns must be 1 ms to 60 s"};
   auto token = node_->log().freeze(request.expiry_ns());
   if (!token.ok()) return to_grpc(token.status());

@@ -7,7 +7,7 @@ namespace tapline::multilog {
 namespace {
 
 // Maximum of threads that wait for the next call; creating one takes longer than most calls.
-constexpr size_t kMostIdle = 4;
+constexpr size_t kMaxIdle = 4;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ bool NodeWorkers::run(std::function<void()> call) {
     changed_.notify_one();
     return true;
   }
-  if (threads_ == most_) return false;
+  if (threads_ == max_threads_) return false;
   waiting_.push_back(std::move(call));
   ++threads_;
   ++idle_;  // it takes this call
@@ -45,7 +45,7 @@ void NodeWorkers::work() {
     call();
     lock.lock();
     ++idle_;
-    if (idle_ > kMostIdle + waiting_.size()) break;
+    if (idle_ > kMaxIdle + waiting_.size()) break;
   }
   --idle_;
   --threads_;

@@ -11,7 +11,7 @@ namespace tapline::multilog {
 
 class NodeWorkers {
  public:
-  explicit NodeWorkers(size_t most) : most_(most) {}
+  explicit NodeWorkers(size_t max_threads) : max_threads_(max_threads) {}
   // Waits until all calls have returned.
   ~NodeWorkers();
 
@@ -22,7 +22,7 @@ class NodeWorkers {
  private:
   void work();
 
-  const size_t most_;
+  const size_t max_threads_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;  // never more than idle_ threads

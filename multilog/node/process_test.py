@@ -232,8 +232,8 @@ class FeedTest(NodeTestCase):
         _, rows, dropped = self.await_balance(packets)
         self.assertEqual(dropped, {})
         self.packets_of_capture()
-        _, again, _ = self.await_balance(2 * packets)
-        self.assertEqual(again, 2 * rows)
+        _, restarted, _ = self.await_balance(2 * packets)
+        self.assertEqual(restarted, 2 * rows)
 
     def test_a_killed_monitor(self):
         self.start_node()

@@ -116,7 +116,7 @@ void SegmentMatcher::prefetch_offsets(const Segment& segment) const {
 
 SegmentMatcher::Way SegmentMatcher::estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) {
   *rows = 0;
-  if (segment->greatest_time() < plan_->time_low || segment->least_time() > plan_->time_high) return Way::kSkip;
+  if (segment->max_time() < plan_->time_low || segment->min_time() > plan_->time_high) return Way::kSkip;
   if (plan_->stored != nullptr) {
     const FilterPostings* postings = segment->postings_of(plan_->stored->id);
     if (postings != nullptr && postings->covered_from.load(std::memory_order_acquire) <= begin) {
@@ -326,7 +326,7 @@ void SegmentMatcher::scan(const Segment& segment, const uint8_t* rows, uint32_t 
 void SegmentMatcher::keep_within_time(const Segment& segment, const uint8_t* rows,
                                       std::vector<uint16_t>* offsets) const {
   const uint64_t low = plan_->time_low, high = plan_->time_high;
-  if (segment.least_time() >= low && segment.greatest_time() <= high) return;
+  if (segment.min_time() >= low && segment.max_time() <= high) return;
   std::erase_if(*offsets, [&](uint16_t offset) {
     const uint32_t zone = offset / kChunkRows;
     if (segment.zone_low(zone) > high || segment.zone_high(zone) < low) return true;

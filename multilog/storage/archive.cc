@@ -142,19 +142,19 @@ bool load_index(std::span<const uint8_t> file, const IndexEntry& entry, Postings
 std::shared_ptr<ArchiveCache::Entry> ArchiveCache::get(const void* owner, size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_owner_.find(owner); found != by_owner_.end()) {
-    held_.splice(held_.begin(), held_, found->second);
+    entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->entry;
   }
   auto entry = std::make_shared<Entry>();
   entry->rows = std::make_unique_for_overwrite<uint8_t[]>(bytes);
   entry->bytes = bytes;
-  held_.push_front({owner, entry});
-  by_owner_[owner] = held_.begin();
+  entries_.push_front({owner, entry});
+  by_owner_[owner] = entries_.begin();
   bytes_ += bytes;
-  while (bytes_ > limit_ && held_.size() > 1) {
-    bytes_ -= held_.back().entry->bytes;
-    by_owner_.erase(held_.back().owner);
-    held_.pop_back();
+  while (bytes_ > limit_ && entries_.size() > 1) {
+    bytes_ -= entries_.back().entry->bytes;
+    by_owner_.erase(entries_.back().owner);
+    entries_.pop_back();
   }
   return entry;
 }
@@ -164,7 +164,7 @@ void ArchiveCache::drop(const void* owner) {
   const auto found = by_owner_.find(owner);
   if (found == by_owner_.end()) return;
   bytes_ -= found->second->entry->bytes;
-  held_.erase(found->second);
+  entries_.erase(found->second);
   by_owner_.erase(found);
 }
 

@@ -36,14 +36,14 @@ class ArchiveCache {
   void drop(const void* owner);
 
  private:
-  struct Held {
+  struct CachedEntry {
     const void* owner;
     std::shared_ptr<Entry> entry;
   };
   const size_t limit_;
   std::mutex mutex_;
-  std::list<Held> held_;  // most recently used first
-  std::unordered_map<const void*, std::list<Held>::iterator> by_owner_;
+  std::list<CachedEntry> entries_;  // most recently used first
+  std::unordered_map<const void*, std::list<CachedEntry>::iterator> by_owner_;
   size_t bytes_ = 0;
 };
 

@@ -124,8 +124,8 @@ size_t bytes_in(const std::string& directory) {
 class Crashes : public testing::TestWithParam<Durability> {};
 
 TEST_P(Crashes, NoPromisedRowIsLost) {
-  const char* asked = std::getenv("MULTILOG_KILLS");
-  const int kills = asked != nullptr ? std::atoi(asked) : 10;
+  const char* kills_text = std::getenv("MULTILOG_KILLS");
+  const int kills = kills_text != nullptr ? std::atoi(kills_text) : 10;
   const std::string directory = testing::TempDir() + "/multilog_crash_" + std::to_string(getpid()) + "_" +
                                 std::to_string(static_cast<int>(GetParam()));
   std::mt19937 random(static_cast<uint32_t>(GetParam()) + 5);

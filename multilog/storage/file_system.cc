@@ -13,12 +13,12 @@
 namespace tapline::multilog {
 namespace {
 
-Status failed(const std::string& what, const std::string& path) {
+Status failed(const std::string& action, const std::string& path) {
   const int error = errno;
   const Code code = error == ENOSPC || error == EDQUOT ? Code::kDiskFull
                     : error == ENOENT                  ? Code::kNotFound
                                                        : Code::kIoError;
-  return {code, "can't " + what + " " + path + ": " + std::strerror(error)};
+  return {code, "can't " + action + " " + path + ": " + std::strerror(error)};
 }
 
 class PosixFile final : public File {
@@ -111,8 +111,8 @@ FileSystem* posix_file_system() {
   return &files;
 }
 
-Status write_whole(FileSystem* files, const std::string& directory, const std::string& name,
-                   std::span<const uint8_t> bytes) {
+Status write_all(FileSystem* files, const std::string& directory, const std::string& name,
+                 std::span<const uint8_t> bytes) {
   const std::string path = directory + "/" + name, fresh = path + ".new";
   auto file = files->create(fresh);
   if (!file.ok()) return file.status();

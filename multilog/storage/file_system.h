@@ -47,7 +47,7 @@ class FileSystem {
 FileSystem* posix_file_system();
 
 // Creates `path` with the bytes atomically: written under another name, synced, renamed.
-Status write_whole(FileSystem* files, const std::string& directory, const std::string& name,
-                   std::span<const uint8_t> bytes);
+Status write_all(FileSystem* files, const std::string& directory, const std::string& name,
+                 std::span<const uint8_t> bytes);
 
 }  // namespace tapline::multilog

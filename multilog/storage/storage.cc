@@ -69,7 +69,7 @@ Status Storage::open() {
   const auto present = files_->map(path("schema"));
   if (!present.ok()) {
     if (present.status().code() != Code::kNotFound) return present.status();
-    return write_whole(files_, options_.directory, "schema", bytes_of(text));
+    return write_all(files_, options_.directory, "schema", bytes_of(text));
   }
   if (text_of((*present)->data()) != text)
     return {Code::kInvalid,
@@ -85,7 +85,7 @@ Result<std::string> Storage::read_catalogue() {
 }
 
 Status Storage::write_catalogue(const std::string& text) {
-  return write_whole(files_, options_.directory, "catalogue", bytes_of(text));
+  return write_all(files_, options_.directory, "catalogue", bytes_of(text));
 }
 
 Status Storage::flush(const WriterLog& log) {
@@ -160,7 +160,7 @@ Status Storage::archive(WriterLog* log, Segment* segment, const std::vector<Inde
   const uint64_t number = segment->first() / segment_rows_;
   const std::vector<uint8_t> bytes = encode_archive(*segment, schema_crc_, options_.compression_level, kept);
   const std::string name = name_of(log->number(), number, "seg");
-  if (Status status = write_whole(files_, options_.directory, name, bytes); !status.ok()) return status;
+  if (Status status = write_all(files_, options_.directory, name, bytes); !status.ok()) return status;
   auto file = files_->map(path(name));
   if (!file.ok()) return file.status();
   auto loaded = load_archive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_);
@@ -198,7 +198,7 @@ Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t 
     const auto [number, bytes] = mine.archives.front();
     const uint64_t first = number * segment_rows_;
     Segment* segment = log->segment_at(first);
-    const uint64_t newest = segment != nullptr ? segment->greatest_time() : 0;
+    const uint64_t newest = segment != nullptr ? segment->max_time() : 0;
     const bool too_old =
         options_.retain_ns != 0 && newest_time > options_.retain_ns && newest < newest_time - options_.retain_ns;
     if (!too_old && freed >= bytes_over) break;
