@@ -124,9 +124,9 @@ TEST_P(GoldenPlan, EncodesAgainToTheSameJson) {
   ASSERT_TRUE(parsed.ok()) << parsed.ToString();
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
-  std::string again;
-  ASSERT_TRUE(google::protobuf::util::MessageToJsonString(plan, &again, options).ok());
-  EXPECT_EQ(json::parse(again), json::parse(text));
+  std::string printed;
+  ASSERT_TRUE(google::protobuf::util::MessageToJsonString(plan, &printed, options).ok());
+  EXPECT_EQ(json::parse(printed), json::parse(text));
 }
 
 TEST_P(GoldenPlan, RefusesAnUnknownField) {

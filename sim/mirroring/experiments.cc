@@ -85,8 +85,8 @@ Rows sampling(const Settings& settings) {
   rows.push_back({"gap_mean", 0, mean(found.gap_mtu)});
   rows.push_back({"gap_deviation", 0, deviation(found.gap_mtu)});
   rows.push_back({"gaps_within_13", 0, share_within(found.gap_mtu, 13)});
-  const auto [least, most] = std::minmax_element(found.samples_by_flow.begin(), found.samples_by_flow.end());
-  rows.push_back({"unfairness", 0, *most / std::max(1.0, *least)});
+  const auto [min, max] = std::minmax_element(found.samples_by_flow.begin(), found.samples_by_flow.end());
+  rows.push_back({"unfairness", 0, *max / std::max(1.0, *min)});
   add_curve("burst", found.burst_mtu, &rows);
   add_curve("gap", found.gap_mtu, &rows);
   add_curve("sender_gap", found.sender_gap_mtu, &rows);
@@ -293,8 +293,8 @@ bool change(const std::string& setting, Settings* settings) {
   if (change_word(name, text, settings)) return true;
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  constexpr double kMost = 4e9;
-  if (text.empty() || *end != '\0' || !(number >= 0 && number <= kMost)) return false;
+  constexpr double kMax = 4e9;
+  if (text.empty() || *end != '\0' || !(number >= 0 && number <= kMax)) return false;
   return change_number(name, number, settings);
 }
 

@@ -14,9 +14,9 @@ struct Link {
   rates::SequenceTracker tracker;
   rates::LinkShare share;
   rates::LinkSum sum;
-  int64_t least_delay_ns = INT64_MAX;  // shortest delay of a copy with payload, which did not wait
-  int64_t begin_ns = 0;                // end of the previous interval, on the sender's clock
-  std::vector<int64_t> waiting_ns;     // sending times of the interval's samples
+  int64_t min_delay_ns = INT64_MAX;  // shortest delay of a copy with payload, which did not wait
+  int64_t begin_ns = 0;              // end of the previous interval, on the sender's clock
+  std::vector<int64_t> waiting_ns;   // sending times of the interval's samples
 };
 
 class Collector {
@@ -44,8 +44,8 @@ class Collector {
     latest_ns_ = copy.time_ns;
     if (packet.payload_bytes > 0) {
       const int64_t delay_ns = copy.time_ns - packet.sent_ns;
-      link.least_delay_ns = std::min(link.least_delay_ns, delay_ns);
-      latest_wait_ns_ = delay_ns - link.least_delay_ns;
+      link.min_delay_ns = std::min(link.min_delay_ns, delay_ns);
+      latest_wait_ns_ = delay_ns - link.min_delay_ns;
       link.waiting_ns.push_back(packet.sent_ns);
     }
     queue_.observe(copy.time_ns, packet.wire_bytes);
@@ -79,7 +79,7 @@ class Collector {
     const rates::Bounded interval = queue_.true_interval(options_.every_ns, earlier_delay_, delay);
     for (size_t side = 0; side < links_.size(); ++side) {
       Link& link = links_[side];
-      if (side % 2 == 0 && link.least_delay_ns != INT64_MAX) report(side, mirror, interval, end_ns);
+      if (side % 2 == 0 && link.min_delay_ns != INT64_MAX) report(side, mirror, interval, end_ns);
       link.sum.next();
     }
     earlier_delay_ = delay;
@@ -88,7 +88,7 @@ class Collector {
 
   void report(size_t side, const rates::MirrorInterval& mirror, const rates::Bounded& interval, int64_t end_ns) {
     Link& link = links_[side];
-    const int64_t to_ns = end_ns - link.least_delay_ns - wait_at(end_ns);
+    const int64_t to_ns = end_ns - link.min_delay_ns - wait_at(end_ns);
     if (link.begin_ns > 0 && to_ns > link.begin_ns) {
       Estimate load;
       load.flow = static_cast<uint32_t>(side / 2);

@@ -22,7 +22,7 @@ using ns3::Ptr;
 
 constexpr uint32_t kPppBytes = 2;
 constexpr uint32_t kEthernetBytes = 14, kCheckBytes = 4, kPreambleAndGapBytes = 20;
-constexpr uint32_t kLeastFrameBytes = 60;
+constexpr uint32_t kMinFrameBytes = 60;
 constexpr uint16_t kIpv4 = 0x0800;
 constexpr uint32_t kHostQueuePackets = 20'000;
 
@@ -72,7 +72,7 @@ SentPacket read(Ptr<const ns3::Packet> packet) {
   rest->RemoveHeader(ppp);
   rest->RemoveHeader(ip);
   SentPacket read;
-  read.wire_bytes = std::max(packet->GetSize() - kPppBytes + kEthernetBytes, kLeastFrameBytes);
+  read.wire_bytes = std::max(packet->GetSize() - kPppBytes + kEthernetBytes, kMinFrameBytes);
   uint16_t from = 0, to = 0;
   if (ip.GetProtocol() == 17) {
     ns3::UdpHeader udp;
@@ -99,7 +99,7 @@ SentPacket read(Ptr<const ns3::Packet> packet) {
 }  // namespace
 
 bool SwitchQueue::Enqueue(Ptr<ns3::Packet> packet) {
-  const uint32_t bytes = std::max(packet->GetSize() - kPppBytes + kEthernetBytes, kLeastFrameBytes) + kCheckBytes;
+  const uint32_t bytes = std::max(packet->GetSize() - kPppBytes + kEthernetBytes, kMinFrameBytes) + kCheckBytes;
   const bool admitted = queue_->enqueue(input_, packet, bytes) == Admission::kAdmitted;
   if (first_drop_ns_ < 0 && account().dropped() > 0) first_drop_ns_ = now_ns();
   return admitted;

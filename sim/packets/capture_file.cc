@@ -7,7 +7,7 @@
 namespace tapline::packets {
 namespace {
 
-constexpr uint32_t kMostHeaderBytes = 120;
+constexpr uint32_t kMaxHeaderBytes = 120;
 constexpr uint16_t kTelemetryType = 0x88b5, kIpV4Type = 0x0800;
 constexpr uint32_t kHopBytes = 24;
 
@@ -70,7 +70,7 @@ void CaptureFile::write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, co
   Bytes frame;
   add_ethernet(&frame, hops.empty() ? kIpV4Type : kTelemetryType);
   if (!hops.empty()) add_telemetry(&frame, hops);
-  uint8_t ip[kMostHeaderBytes];
+  uint8_t ip[kMaxHeaderBytes];
   uint32_t ip_bytes = packet->CopyData(ip, sizeof ip);
   // Up to the end of the TCP header.
   ip_bytes = std::min<uint32_t>(ip_bytes, 20 + (ip[20 + 12] >> 4) * 4);

@@ -165,10 +165,10 @@ uint32_t FatTree::add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevic
 void FatTree::limit_port(Switch* at, uint32_t interface) {
   const auto device =
       ns3::DynamicCast<ns3::PointToPointNetDevice>(at->node->GetObject<ns3::Ipv4>()->GetNetDevice(interface));
-  const ns3::QueueSize most(ns3::QueueSizeUnit::PACKETS, options_.queue_packets);
+  const ns3::QueueSize max_size(ns3::QueueSizeUnit::PACKETS, options_.queue_packets);
   const uint32_t id = at->id;
   if (!options_.by_priority) {
-    device->GetQueue()->SetMaxSize(most);
+    device->GetQueue()->SetMaxSize(max_size);
     device->GetQueue()->TraceConnectWithoutContext(
         "Drop", ns3::Callback<void, ns3::Ptr<const ns3::Packet>>([this, id](ns3::Ptr<const ns3::Packet> packet) {
           const auto bare = packet->Copy();
@@ -182,7 +182,7 @@ void FatTree::limit_port(Switch* at, uint32_t interface) {
   ns3::TrafficControlHelper helper;
   const uint16_t root = helper.SetRootQueueDisc("ns3::PrioQueueDisc");
   const auto classes = helper.AddQueueDiscClasses(root, 3, "ns3::QueueDiscClass");
-  helper.AddChildQueueDiscs(root, classes, "ns3::FifoQueueDisc", "MaxSize", ns3::QueueSizeValue(most));
+  helper.AddChildQueueDiscs(root, classes, "ns3::FifoQueueDisc", "MaxSize", ns3::QueueSizeValue(max_size));
   const auto disc = helper.Install(device).Get(0);
   disc->TraceConnectWithoutContext(
       "Drop",

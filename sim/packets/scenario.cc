@@ -27,14 +27,14 @@ std::vector<FlowSpec> named(std::vector<FlowSpec> flows, const FatTree& tree) {
 }
 
 // Uses the values of current Linux for TCP.
-void set_defaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
+void set_defaults(uint32_t window_bytes, uint32_t min_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpLinuxReno"));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(kSegmentBytes));
   Config::SetDefault("ns3::TcpSocket::SndBufSize", ns3::UintegerValue(window_bytes));
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", ns3::UintegerValue(window_bytes));
-  Config::SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(least_timeout_ms)));
+  Config::SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(min_timeout_ms)));
   Config::SetDefault("ns3::TcpSocket::DataRetries", ns3::UintegerValue(15));
   // If SYNs are lost in the first moment, waiting for 3 s would be too long.
   Config::SetDefault("ns3::TcpSocket::ConnTimeout", ns3::TimeValue(ns3::MilliSeconds(50)));
@@ -45,7 +45,7 @@ void set_defaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
 
 Run::Run(const Scenario& scenario, const std::string& folder)
     : scenario_(scenario), folder_(folder), truth_({}), sent_(scenario.flows.size(), 0) {
-  set_defaults(scenario.window_bytes, scenario.least_timeout_ms);
+  set_defaults(scenario.window_bytes, scenario.min_timeout_ms);
   ns3::RngSeedManager::SetSeed(1);
   tree_ = std::make_unique<FatTree>(scenario.tree, [this](uint32_t switch_id, ns3::Ptr<const ns3::Packet> packet) {
     Segment segment;
@@ -112,7 +112,7 @@ bool Run::read(ns3::Ptr<const ns3::Packet> packet, Segment* segment) {
 void Run::sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet) {
   uint32_t& never_sent = sent_[segment.flow];
   TelemetryTag tag;
-  tag.again = segment.payload_bytes > 0 && segment.seq < never_sent;
+  tag.retransmitted = segment.payload_bytes > 0 && segment.seq < never_sent;
   never_sent = std::max(never_sent, segment.seq + segment.payload_bytes);
   const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
   TelemetryTag old;

@@ -23,7 +23,7 @@ struct Scenario {
   // The maximum that a sender has in flight.
   uint32_t window_bytes = 96'000;
   // The minimum time that a sender waits for an acknowledgement; Linux has 200 ms.
-  uint32_t least_timeout_ms = 200;
+  uint32_t min_timeout_ms = 200;
 };
 
 class Run {

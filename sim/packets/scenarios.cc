@@ -161,7 +161,7 @@ bool change(const std::string& setting, Scenario* scenario) {
   if (name == "queue") {
     scenario->tree.queue_packets = static_cast<uint32_t>(value);
   } else if (name == "timeout") {
-    scenario->least_timeout_ms = static_cast<uint32_t>(value);
+    scenario->min_timeout_ms = static_cast<uint32_t>(value);
   } else if (name == "window") {
     scenario->window_bytes = static_cast<uint32_t>(value);
   } else if (name == "processing") {

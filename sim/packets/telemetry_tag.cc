@@ -15,7 +15,7 @@ ns3::TypeId TelemetryTag::GetTypeId() {
 uint32_t TelemetryTag::GetSerializedSize() const { return 4 + 29 * static_cast<uint32_t>(hops.size()); }
 
 void TelemetryTag::Serialize(ns3::TagBuffer buffer) const {
-  buffer.WriteU8(again);
+  buffer.WriteU8(retransmitted);
   buffer.WriteU16(ingress_port);
   buffer.WriteU8(static_cast<uint8_t>(hops.size()));
   for (const HopRecord& hop : hops) {
@@ -30,7 +30,7 @@ void TelemetryTag::Serialize(ns3::TagBuffer buffer) const {
 }
 
 void TelemetryTag::Deserialize(ns3::TagBuffer buffer) {
-  again = buffer.ReadU8() != 0;
+  retransmitted = buffer.ReadU8() != 0;
   ingress_port = buffer.ReadU16();
   hops.resize(buffer.ReadU8());
   for (HopRecord& hop : hops) {

@@ -27,7 +27,7 @@ class TelemetryTag final : public ns3::Tag {
   void Print(std::ostream& out) const override;
 
   // Known only to the simulation: the sender had sent these bytes before.
-  bool again = false;
+  bool retransmitted = false;
   uint16_t ingress_port = 0;    // ingress port of the switch that processes the packet now
   std::vector<HopRecord> hops;  // in path order
 };

@@ -21,9 +21,9 @@ void TreeRouting::add_detour(ns3::Ipv4Address destination, uint32_t interface, d
   detours_[destination] = {interface, share};
 }
 
-void TreeRouting::set_processing(uint64_t most_ns) {
+void TreeRouting::set_processing(uint64_t max_ns) {
   if (random_ == nullptr) random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
-  processing_ns_ = most_ns;
+  processing_ns_ = max_ns;
 }
 
 ns3::Ptr<ns3::Ipv4Route> TreeRouting::to(ns3::Ipv4Address destination) {

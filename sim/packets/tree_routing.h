@@ -19,7 +19,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   void add_detour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
   // Each packet waits up to this long, at random, before it is sent on; packets of one interface keep their order.
-  void set_processing(uint64_t most_ns);
+  void set_processing(uint64_t max_ns);
 
   ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
                                        ns3::Ptr<ns3::NetDevice> device, ns3::Socket::SocketErrno& error) override;

@@ -7,24 +7,25 @@ namespace tapline::packets {
 void Truth::dropped(uint32_t switch_id, size_t flow, uint32_t seq) { ++of_flow_[flow].drops[switch_id][seq]; }
 
 void Truth::delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes) {
-  OfFlow& of = of_flow_[flow];
-  ++of.segments;
-  of.again += tag.again;
-  of.payload_bytes += payload_bytes;
+  OfFlow& flow_truth = of_flow_[flow];
+  ++flow_truth.segments;
+  flow_truth.retransmitted += tag.retransmitted;
+  flow_truth.payload_bytes += payload_bytes;
   std::vector<uint32_t> path;
   for (const HopRecord& hop : tag.hops) path.push_back(hop.switch_id);
-  ++of.paths[path];
+  ++flow_truth.paths[path];
 }
 
 std::string Truth::text_of(size_t flow) const {
   const FlowSpec& spec = flows_[flow];
-  const OfFlow& of = of_flow_[flow];
+  const OfFlow& flow_truth = of_flow_[flow];
   std::ostringstream out;
   out << "{\"source\":\"" << spec.source << "\",\"destination\":\"" << spec.destination << "\",\"receiver\":\"h"
-      << spec.to << "\",\"tos\":" << unsigned{spec.tos} << ",\"segments\":" << of.segments
-      << ",\"retransmitted\":" << of.again << ",\"payload_bytes\":" << of.payload_bytes << ",\"paths\":[";
+      << spec.to << "\",\"tos\":" << unsigned{spec.tos} << ",\"segments\":" << flow_truth.segments
+      << ",\"retransmitted\":" << flow_truth.retransmitted << ",\"payload_bytes\":" << flow_truth.payload_bytes
+      << ",\"paths\":[";
   const char* comma = "";
-  for (const auto& [path, packets] : of.paths) {
+  for (const auto& [path, packets] : flow_truth.paths) {
     out << comma << "{\"switches\":[";
     for (size_t i = 0; i < path.size(); ++i) out << (i == 0 ? "" : ",") << path[i];
     out << "],\"segments\":" << packets << '}';
@@ -32,7 +33,7 @@ std::string Truth::text_of(size_t flow) const {
   }
   out << "],\"drops\":[";
   comma = "";
-  for (const auto& [switch_id, by_seq] : of.drops) {
+  for (const auto& [switch_id, by_seq] : flow_truth.drops) {
     uint64_t packets = 0;
     for (const auto& [seq, count] : by_seq) packets += count;
     out << comma << "{\"switch\":" << switch_id << ",\"packets\":" << packets << ",\"segments\":" << by_seq.size()

@@ -33,7 +33,7 @@ class Truth {
 
  private:
   struct OfFlow {
-    uint64_t segments = 0, again = 0, payload_bytes = 0;
+    uint64_t segments = 0, retransmitted = 0, payload_bytes = 0;
     std::map<std::vector<uint32_t>, uint64_t> paths;
     // By switch: first sequence numbers, each once, and total packets.
     std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;

@@ -22,10 +22,10 @@ public record AggregateSpec(String name, double share) implements Serializable {
   private static final Set<String> COUNTABLE = Set.of(COUNT, SUM, "rate");
 
   static AggregateSpec of(Processor processor) {
-    String given = processor.getAggregate().isEmpty() ? COUNT : processor.getAggregate();
-    Optional<MergeableAggregate> found = Aggregates.find(given);
+    String requested = processor.getAggregate().isEmpty() ? COUNT : processor.getAggregate();
+    Optional<MergeableAggregate> found = Aggregates.find(requested);
     ProcessorSpec.check(
-        found.isPresent(), processor.getName(), "has an unknown aggregate: " + given);
+        found.isPresent(), processor.getName(), "has an unknown aggregate: " + requested);
     MergeableAggregate type = found.orElseThrow();
     boolean counts =
         processor.getValue().getKindCase() == Value.KindCase.COUNT
@@ -33,7 +33,7 @@ public record AggregateSpec(String name, double share) implements Serializable {
     ProcessorSpec.check(
         !counts || COUNTABLE.contains(type.name()),
         processor.getName(),
-        "has the aggregate " + given + ", which requires a value");
+        "has the aggregate " + requested + ", which requires a value");
     ProcessorSpec.check(
         type.input() != Input.HASHES || !processor.getValue().getField().isEmpty(),
         processor.getName(),

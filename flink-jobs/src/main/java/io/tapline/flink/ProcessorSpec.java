@@ -103,8 +103,8 @@ public record ProcessorSpec(
   }
 
   /** Returns the number of rows kept, at most {@code most}. */
-  public int rows(int most) {
-    return isRanking() ? Math.min(ranking.rows(), most) : most;
+  public int rows(int max) {
+    return isRanking() ? Math.min(ranking.rows(), max) : max;
   }
 
   /** Returns true if tuples wait for others of their flow before they count. */
@@ -117,6 +117,6 @@ public record ProcessorSpec(
    * more from the next.
    */
   private int exemplarsPerPane() {
-    return (int) Math.max(1, (Exemplars.MOST + window.panes() - 1) / window.panes());
+    return (int) Math.max(1, (Exemplars.MAX_EXEMPLARS + window.panes() - 1) / window.panes());
   }
 }

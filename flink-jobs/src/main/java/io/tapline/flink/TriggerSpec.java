@@ -68,9 +68,9 @@ public record TriggerSpec(
     }
   }
 
-  private static void check(boolean holds, String what) {
-    if (!holds) {
-      throw new IllegalArgumentException("plan: a trigger has the unknown " + what);
+  private static void check(boolean condition, String requirement) {
+    if (!condition) {
+      throw new IllegalArgumentException("plan: a trigger has the unknown " + requirement);
     }
   }
 }

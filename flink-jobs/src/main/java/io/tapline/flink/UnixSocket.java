@@ -60,11 +60,11 @@ final class UnixSocket extends Socket {
     }
   }
 
-  private int read(ByteBuffer into) throws IOException {
-    int count = channel.read(into);
-    while (count == 0 && into.hasRemaining()) {
+  private int read(ByteBuffer buffer) throws IOException {
+    int count = channel.read(buffer);
+    while (count == 0 && buffer.hasRemaining()) {
       await(readable);
-      count = channel.read(into);
+      count = channel.read(buffer);
     }
     return count;
   }

@@ -12,7 +12,7 @@ import java.math.BigInteger;
  */
 public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Serializable {
   /** A window with more panes would cost more to slide than to recompute. */
-  static final long MOST_PANES = 100_000;
+  static final long MAX_PANES = 100_000;
 
   static WindowSpec of(Processor processor, AggregateSpec aggregate) {
     String name = processor.getName();
@@ -25,7 +25,7 @@ public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Seri
         "is a %s without a window: its beginning is unknown".formatted(aggregate.name()));
     long pane = size == 0 ? slide : gcd(size, slide);
     ProcessorSpec.check(
-        size / pane <= MOST_PANES, name, "has a window of more than " + MOST_PANES + " slides");
+        size / pane <= MAX_PANES, name, "has a window of more than " + MAX_PANES + " slides");
     return new WindowSpec(size, slide, pane);
   }
 

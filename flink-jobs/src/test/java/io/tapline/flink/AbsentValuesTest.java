@@ -38,7 +38,7 @@ class AbsentValuesTest {
    * Returns 10 requests answered in 100 or 104 ms, 10 unanswered ones, 3 lone responses, and 4
    * unanswered requests for another URL.
    */
-  private static List<Tuple> halfDead(long atNs) {
+  private static List<Tuple> partlyUnanswered(long atNs) {
     List<Tuple> tuples = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       tuples.add(Tuple.http(atNs + 2 * i, i, "/slow", (100 + i % 2 * 4) * MS, "", false));
@@ -59,7 +59,7 @@ class AbsentValuesTest {
 
   @Test
   void distributionsContainAnsweredTuplesOnly() throws Exception {
-    JsonNode window = only(Plans.group("DISTRIBUTION", "\"url\"", WINDOW), halfDead(0));
+    JsonNode window = only(Plans.group("DISTRIBUTION", "\"url\"", WINDOW), partlyUnanswered(0));
     JsonNode slow = window.get("rows").get(0);
     assertThat(slow.get("key").get("url").asText()).isEqualTo("/slow");
     assertThat(slow.get("value").asDouble()).isEqualTo(102.0 * MS);
@@ -103,7 +103,7 @@ class AbsentValuesTest {
   })
   void aggregatesOmitAbsentValues(String aggregate, String slow, String dead) throws Exception {
     String processor = Plans.with(Plans.group(aggregate, "\"url\"", WINDOW), ",\"share\":0.9");
-    JsonNode rows = only(processor, halfDead(0)).get("rows");
+    JsonNode rows = only(processor, partlyUnanswered(0)).get("rows");
     assertThat(values(rows)).containsExactly("/slow = " + slow, "/dead = " + dead);
     assertThat(each(rows, "unanswered")).containsExactly("10", "4");
     assertThat(each(rows, "half_seen")).containsExactly("3", "0");
@@ -111,7 +111,7 @@ class AbsentValuesTest {
 
   @Test
   void tuplesAreCountedAsBefore() throws Exception {
-    JsonNode rows = only(Plans.counts("COUNT", "\"url\"", WINDOW), halfDead(0)).get("rows");
+    JsonNode rows = only(Plans.counts("COUNT", "\"url\"", WINDOW), partlyUnanswered(0)).get("rows");
     assertThat(values(rows)).containsExactly("/slow = 23", "/dead = 4");
     assertThat(each(rows, "unanswered")).containsExactly("10", "4");
   }
@@ -119,7 +119,7 @@ class AbsentValuesTest {
   @Test
   void rowsOfOtherParsersHaveNoAnswers() throws Exception {
     Plan plan = Plans.plan("q", 1, Plans.group("AVG", "\"url\"", WINDOW));
-    JsonNode window = windows(plan, halfDead(0)).get(0);
+    JsonNode window = windows(plan, partlyUnanswered(0)).get(0);
     JsonNode slow = window.get("rows").get(0);
     assertThat(slow.has("unanswered")).isFalse();
     assertThat(slow.get("absent").asLong()).isEqualTo(13);
@@ -131,7 +131,7 @@ class AbsentValuesTest {
     String ascending = ",\"ranking\":{\"k\":5,\"ascending\":true}";
     for (String order : List.of(ascending, ",\"ranking\":{\"k\":5}")) {
       String processor = Plans.with(Plans.group("MIN", "\"url\"", WINDOW), order);
-      JsonNode window = only(processor, halfDead(0));
+      JsonNode window = only(processor, partlyUnanswered(0));
       assertThat(values(window.get("rows"))).containsExactly("/slow = 100000000");
       assertThat(window.at("/completeness/unanswered").asLong()).isEqualTo(14);
     }
@@ -140,19 +140,19 @@ class AbsentValuesTest {
   @Test
   void rankingsCountUnansweredAndHalfSeenTuples() throws Exception {
     String rank = ",\"ranking\":{\"k\":5}";
-    JsonNode unanswered = only(Plans.with(asked("SUM", UNANSWERED), rank), halfDead(0));
+    JsonNode unanswered = only(Plans.with(asked("SUM", UNANSWERED), rank), partlyUnanswered(0));
     assertThat(values(unanswered.get("rows"))).containsExactly("/slow = 10", "/dead = 4");
-    JsonNode halves = only(Plans.with(asked("SUM", HALF_SEEN), rank), halfDead(0));
+    JsonNode halves = only(Plans.with(asked("SUM", HALF_SEEN), rank), partlyUnanswered(0));
     assertThat(values(halves.get("rows"))).containsExactly("/slow = 3", "/dead = 0");
   }
 
   @Test
   void sharesAreRelativeToAllTuples() throws Exception {
     ConditionTree requests = text("partial", "request");
-    assertThat(values(only(asked("AVG", requests), halfDead(0)).get("rows")))
+    assertThat(values(only(asked("AVG", requests), partlyUnanswered(0)).get("rows")))
         .containsExactly("/dead = 1.0", "/slow = " + 10.0 / 23);
     ConditionTree fast = compared("response_time_ns", Order.LESS, 101_000_000);
-    assertThat(values(only(asked("AVG", fast), halfDead(0)).get("rows")))
+    assertThat(values(only(asked("AVG", fast), partlyUnanswered(0)).get("rows")))
         .as("tuples without a time are not fast, but count in the share")
         .containsExactly("/slow = " + 5.0 / 23, "/dead = 0.0");
   }
@@ -162,7 +162,7 @@ class AbsentValuesTest {
     String when =
         ",\"condition\":{\"threshold\":0.9},\"trigger\":{\"clear\":0.9,\"severity\":\"info\"}";
     List<JsonNode> alerts =
-        windows(plan(Plans.with(asked("AVG", UNANSWERED), when)), halfDead(0), List.of());
+        windows(plan(Plans.with(asked("AVG", UNANSWERED), when)), partlyUnanswered(0), List.of());
     assertThat(alerts).hasSize(2);
     assertThat(alerts.get(0).get("rows")).hasSize(1);
     assertThat(alerts.get(0).at("/rows/0/key/url").asText()).isEqualTo("/dead");
@@ -222,7 +222,7 @@ class AbsentValuesTest {
         plan(Plans.counts("COUNT", "", WINDOW)).toBuilder()
             .addFilters(Conditions.of(compared("response_time_ns", order, value), "http_get"))
             .build();
-    List<JsonNode> windows = windows(plan, halfDead(0));
+    List<JsonNode> windows = windows(plan, partlyUnanswered(0));
     assertThat(windows).hasSize(kept == 0 ? 0 : 1);
     for (JsonNode window : windows) {
       assertThat(window.at("/rows/0/value").asLong()).isEqualTo(kept);
@@ -237,7 +237,7 @@ class AbsentValuesTest {
         plan(Plans.group("AVG", "\"url\"", WINDOW)).toBuilder()
             .addFilters(Conditions.of(text("partial", "request"), "http_get"))
             .build();
-    JsonNode rows = windows(plan, halfDead(0)).get(0).get("rows");
+    JsonNode rows = windows(plan, partlyUnanswered(0)).get(0).get("rows");
     assertThat(values(rows)).containsExactly("/dead = null", "/slow = null");
     assertThat(each(rows, "unanswered")).containsExactly("4", "10");
   }
@@ -259,7 +259,7 @@ class AbsentValuesTest {
     }
     JsonNode rows = only(Plans.counts("COUNT", "\"url\"", WINDOW), tuples).get("rows");
     assertThat(values(rows)).containsExactly("null = 2", " = 1", "- = 1");
-    JsonNode numbers = only(Plans.counts("COUNT", "\"response_time_ns\"", WINDOW), halfDead(0));
+    JsonNode numbers = only(Plans.counts("COUNT", "\"response_time_ns\"", WINDOW), partlyUnanswered(0));
     assertThat(each(numbers.get("rows"), "value")).containsExactly("17", "5", "5");
   }
 
@@ -286,7 +286,7 @@ class AbsentValuesTest {
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       for (int second = 0; second < 4; second++) {
-        List<Tuple> tuples = second == 2 ? List.of() : halfDead(second * SECOND);
+        List<Tuple> tuples = second == 2 ? List.of() : partlyUnanswered(second * SECOND);
         pipeline.feed(0, monitor.batch((second + 1) * SECOND, tuples).toByteArray());
         pipeline.restart(1 + second % 2);
       }
@@ -317,7 +317,7 @@ class AbsentValuesTest {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 0.25);
-      pipeline.feed(0, monitor.batch(SECOND, halfDead(0)).toByteArray());
+      pipeline.feed(0, monitor.batch(SECOND, partlyUnanswered(0)).toByteArray());
       pipeline.feed(0, monitor.end(SECOND).toByteArray());
       JsonNode window = pipeline.windows(0).get(0);
       assertThat(window.at("/rows/0/value").asDouble()).isEqualTo(102.0 * MS);

@@ -49,10 +49,10 @@ class OperatorsTest {
   @Test
   void windowsWaitForAMonitorThatHasNotReported() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
-      MonitorStream heard = new MonitorStream("q", "m0", 0, 1);
+      MonitorStream stream = new MonitorStream("q", "m0", 0, 1);
       MonitorStream silent = new MonitorStream("q", "m1", 0, 1);
-      pipeline.feed(0, bytes(heard.batch(50 * SECOND, List.of(get(5 * SECOND, "/a")))));
-      pipeline.feed(0, bytes(heard.end(60 * SECOND)));
+      pipeline.feed(0, bytes(stream.batch(50 * SECOND, List.of(get(5 * SECOND, "/a")))));
+      pipeline.feed(0, bytes(stream.end(60 * SECOND)));
       assertThat(pipeline.windows(0)).isEmpty();
       pipeline.feed(1, bytes(silent.batch(6 * SECOND, List.of(get(5 * SECOND, "/a")))));
       assertThat(Oracle.actual(pipeline.windows(0)))

@@ -156,7 +156,7 @@ class RandomPlansTest {
     int restarts = 0;
     for (; left > 0; left--) {
       int partition = random.nextInt(next.length);
-      boolean all = allHeard(workload, next);
+      boolean all = allActive(workload, next);
       while (next[partition] == workload.partitions.get(partition).size()
           || !all && workload.lateRecords.get(partition).contains(next[partition])) {
         partition = (partition + 1) % next.length;
@@ -173,14 +173,14 @@ class RandomPlansTest {
   }
 
   /** A partition's first late batch follows others that have a watermark. */
-  private static boolean allHeard(Workload workload, int[] next) {
+  private static boolean allActive(Workload workload, int[] next) {
     for (int partition = 0; partition < next.length; partition++) {
       int size = workload.partitions.get(partition).size();
-      boolean heard =
+      boolean isActive =
           workload.lateRecords.get(partition).contains(next[partition])
               || next[partition] == size
               || next[partition] > 6;
-      if (!heard) {
+      if (!isActive) {
         return false;
       }
     }

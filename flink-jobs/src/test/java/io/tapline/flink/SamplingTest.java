@@ -28,7 +28,7 @@ class SamplingTest {
   @ParameterizedTest
   @CsvSource({"400, 1, 0.25", "400, 30, 0.25", "2000, 30, 0.05", "400, 10, 0.8"})
   void boundsContainTheTruthInMostTrials(int flows, int tuples, double rate) throws Exception {
-    int held = 0;
+    int covered = 0;
     double spread = 0;
     for (int seed = 0; seed < TRIALS; seed++) {
       Random random = new Random(seed);
@@ -42,15 +42,15 @@ class SamplingTest {
               Plans.group("AVG", "", WINDOW),
               Plans.counts("RATE", "", WINDOW));
       try (Pipeline pipeline = run(processors, sample(all, rate, random), rate)) {
-        held += holds(row(pipeline, 0), all.size());
-        held += holds(row(pipeline, 1), sum);
-        held += holds(row(pipeline, 2), (double) sum / all.size());
-        held += holds(row(pipeline, 3), all.size());
+        covered += holds(row(pipeline, 0), all.size());
+        covered += holds(row(pipeline, 1), sum);
+        covered += holds(row(pipeline, 2), (double) sum / all.size());
+        covered += holds(row(pipeline, 3), all.size());
         JsonNode count = row(pipeline, 0);
         spread += (count.get("high").asDouble() - count.get("low").asDouble()) / all.size();
       }
     }
-    assertThat(held).isGreaterThan((int) (0.9 * 4 * TRIALS));
+    assertThat(covered).isGreaterThan((int) (0.9 * 4 * TRIALS));
     assertThat(spread / TRIALS).as("relative width of the bounds").isLessThan(0.7);
   }
 
@@ -76,7 +76,7 @@ class SamplingTest {
   }
 
   @Test
-  void everyFlowKeptIsExact() throws Exception {
+  void countsExactlyWhenEveryFlowIsKept() throws Exception {
     List<Tuple> all = flows(50, 5, new Random(1));
     try (Pipeline pipeline = run(Plans.counts("COUNT", "", WINDOW), all, 1)) {
       JsonNode row = row(pipeline, 0);
@@ -86,7 +86,7 @@ class SamplingTest {
   }
 
   @Test
-  void ranksThatTheBoundsCannotTellApartAreTies() throws Exception {
+  void overlappingBoundsAreTies() throws Exception {
     List<Tuple> kept = new ArrayList<>();
     String[] urls = {"/much", "/little", "/alike"};
     int[] flows = {900, 40, 39};
@@ -109,7 +109,7 @@ class SamplingTest {
 
   @Test
   void largeDistinctCountsAreEstimatedWithinBounds() throws Exception {
-    int held = 0;
+    int covered = 0;
     for (int seed = 0; seed < 20; seed++) {
       List<Tuple> tuples = new ArrayList<>();
       for (int i = 0; i < 20_000; i++) {
@@ -119,10 +119,10 @@ class SamplingTest {
         JsonNode row = row(pipeline, 0);
         assertThat(row.get("value").asDouble()).isBetween(4500.0, 5500.0);
         assertThat(row.get("low").asDouble()).isLessThan(row.get("high").asDouble());
-        held += holds(row, 5000);
+        covered += holds(row, 5000);
       }
     }
-    assertThat(held).isGreaterThanOrEqualTo(17);
+    assertThat(covered).isGreaterThanOrEqualTo(17);
   }
 
   @Test

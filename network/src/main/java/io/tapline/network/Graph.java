@@ -186,9 +186,9 @@ public final class Graph {
     return Arrays.copyOf(best, best.length);
   }
 
-  private static void require(boolean right, String otherwise) {
-    if (!right) {
-      throw new IllegalArgumentException(otherwise);
+  private static void require(boolean valid, String error) {
+    if (!valid) {
+      throw new IllegalArgumentException(error);
     }
   }
 }

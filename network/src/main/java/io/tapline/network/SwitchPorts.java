@@ -76,11 +76,11 @@ public final class SwitchPorts {
     if (port.isEmpty() || !bySwitch.containsKey(port.get().neighbour())) {
       return Optional.empty();
     }
-    List<Port> here = between(name, port.get().neighbour());
-    List<Port> there = between(port.get().neighbour(), name);
-    int place = here.indexOf(port.get());
-    boolean sure = there.size() == 1 || there.get(place).isNumbered();
-    return sure ? Optional.of(there.get(place)) : Optional.empty();
+    List<Port> forward = between(name, port.get().neighbour());
+    List<Port> reverse = between(port.get().neighbour(), name);
+    int place = forward.indexOf(port.get());
+    boolean sure = reverse.size() == 1 || reverse.get(place).isNumbered();
+    return sure ? Optional.of(reverse.get(place)) : Optional.empty();
   }
 
   private List<Port> between(String name, String neighbour) {

@@ -30,15 +30,15 @@ class IpPrefixTest {
 
   /** Compares bit by bit. */
   private static boolean covers(byte[] prefix, int length, byte[] address) {
-    int beyond = 8 * prefix.length - length;
+    int hostBits = 8 * prefix.length - length;
     return prefix.length == address.length
         && new BigInteger(1, prefix)
-            .shiftRight(beyond)
-            .equals(new BigInteger(1, address).shiftRight(beyond));
+            .shiftRight(hostBits)
+            .equals(new BigInteger(1, address).shiftRight(hostBits));
   }
 
   @Test
-  void textIsParsedLikeTheJdkDoes() throws UnknownHostException {
+  void parsesTextLikeTheJdk() throws UnknownHostException {
     Random random = new Random(1);
     for (int i = 0; i < 2000; i++) {
       byte[] bytes = address(random);
@@ -95,7 +95,7 @@ class IpPrefixTest {
         "::10.0.0.1:1",
         "fe80::1%eth0",
       })
-  void anythingElseIsNotAnAddress(String text) {
+  void rejectsOtherTextAsAddress(String text) {
     assertThat(IpPrefix.parse(text)).isEmpty();
   }
 

@@ -33,7 +33,7 @@ final class AllTraffic {
     }
     AllTraffic check =
         new AllTraffic(parser.get(), QueueQuery.measuresQueues(parsers), query, errors);
-    check.requireEverything();
+    check.requireAllTraffic();
     return check.unsampled();
   }
 
@@ -41,7 +41,7 @@ final class AllTraffic {
    * Requires that the query selects all packets. If all its parsers measure queues, FROM and TO
    * only select the packets to report.
    */
-  private void requireEverything() {
+  private void requireAllTraffic() {
     refuse(ClauseKind.FROM, !onlyQueues && !isEverything(query.from()));
     refuse(ClauseKind.TO, !onlyQueues && !isEverything(query.to()));
     refuse(ClauseKind.VLAN, !query.vlans().isEmpty());

@@ -90,33 +90,33 @@ final class Arguments {
     return words(name).stream().findFirst();
   }
 
-  int integer(String name, int least, int most, int otherwise) {
+  int integer(String name, int min, int max, int defaultValue) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {
-      return otherwise;
+      return defaultValue;
     }
     String text = word.get().text();
-    String expected = "a whole number from %d to %d".formatted(least, most);
+    String expected = "a whole number from %d to %d".formatted(min, max);
     Optional<BigDecimal> number =
         Literals.number(text).filter(n -> n.stripTrailingZeros().scale() <= 0);
     if (number.isEmpty()) {
       wrongType(name, word.get(), expected);
-      return otherwise;
+      return defaultValue;
     }
     boolean inside =
-        number.get().compareTo(BigDecimal.valueOf(least)) >= 0
-            && number.get().compareTo(BigDecimal.valueOf(most)) <= 0;
+        number.get().compareTo(BigDecimal.valueOf(min)) >= 0
+            && number.get().compareTo(BigDecimal.valueOf(max)) <= 0;
     if (!inside) {
       errors.range(word.get().span(), "%s=%s is out of range".formatted(name, text), expected);
     }
-    return inside ? number.get().intValue() : otherwise;
+    return inside ? number.get().intValue() : defaultValue;
   }
 
   /** Returns a number above 0 and at most 100. */
-  double percent(String name, double otherwise) {
+  double percent(String name, double defaultValue) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {
-      return otherwise;
+      return defaultValue;
     }
     String expected = "a number above 0 and at most 100";
     Optional<BigDecimal> number = Literals.number(word.get().text());
@@ -127,13 +127,13 @@ final class Arguments {
           word.get().span(),
           message.formatted(name, Names.quoted(text), Literals.kindOf(text)),
           expected);
-      return otherwise;
+      return defaultValue;
     }
     double percent = number.get().doubleValue();
     if (percent <= 0 || percent > 100) {
       String message = "%s=%s is out of range".formatted(name, word.get().text());
       errors.range(word.get().span(), message, expected);
-      return otherwise;
+      return defaultValue;
     }
     return percent;
   }
@@ -146,21 +146,21 @@ final class Arguments {
     return windowNs(name, ProcessorCatalogue.SHORTEST_WINDOW_NS);
   }
 
-  /** Returns the same, but at least {@code leastNs}. */
-  Optional<Long> windowNs(String name, long leastNs) {
+  /** Returns the same, but at least {@code minNs}. */
+  Optional<Long> windowNs(String name, long minNs) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {
       return Optional.empty();
     }
-    String least = Literals.durationText(leastNs);
-    String expected = "a duration from %s to 24h in whole milliseconds".formatted(least);
+    String min = Literals.durationText(minNs);
+    String expected = "a duration from %s to 24h in whole milliseconds".formatted(min);
     Optional<BigDecimal> ns = Literals.durationNs(word.get().text());
     if (ns.isEmpty()) {
       wrongType(name, word.get(), expected);
       return Optional.empty();
     }
     boolean inside =
-        ns.get().compareTo(BigDecimal.valueOf(leastNs)) >= 0
+        ns.get().compareTo(BigDecimal.valueOf(minNs)) >= 0
             && ns.get().compareTo(BigDecimal.valueOf(ProcessorCatalogue.LONGEST_WINDOW_NS)) <= 0
             && ns.get().remainder(BigDecimal.valueOf(Literals.NS_PER_MS)).signum() == 0;
     if (!inside) {

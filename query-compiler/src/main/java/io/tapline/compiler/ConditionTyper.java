@@ -192,17 +192,17 @@ final class ConditionTyper {
    * Returns the field that a word compared with another field names, unless the word is a string or
    * a host.
    */
-  private Optional<FieldInfo> field(Term term, FieldInfo beside) {
+  private Optional<FieldInfo> field(Term term, FieldInfo opposite) {
     String name = term.getField().getName();
     boolean word = term.hasField() && !term.getField().hasElement();
-    if (beside.type() == Type.ADDRESS) {
+    if (opposite.type() == Type.ADDRESS) {
       return Optional.of(name)
           .filter(each -> word && !term.getNegative() && inventory.find(each).isEmpty())
           .flatMap(each -> Catalogue.field(parser, each))
           .filter(info -> info.type() == Type.ADDRESS);
     }
     return Optional.of(name)
-        .filter(each -> word && beside.type().isNumeric())
+        .filter(each -> word && opposite.type().isNumeric())
         .flatMap(each -> Catalogue.field(parser, each))
         .filter(info -> info.type().isNumeric());
   }

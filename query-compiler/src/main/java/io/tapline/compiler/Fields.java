@@ -60,7 +60,7 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     List<String> candidates =
         Stream.concat(names.stream(), Catalogue.FIELD_ALIASES.keySet().stream().sorted()).toList();
     String owners = parsers.stream().map(ParserInfo::name).collect(Collectors.joining(" or "));
-    String elsewhere = parsersElsewhere(word);
+    String elsewhere = otherParsers(word);
     String expected = "one of " + String.join(", ", names) + elsewhere;
     String message = "unknown field %s of %s".formatted(Names.quoted(word.text()), owners);
     String nearest = elsewhere.isEmpty() ? canonical(Names.nearest(word.text(), candidates)) : "";
@@ -85,7 +85,7 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     return Catalogue.FIELD_ALIASES.getOrDefault(name, name);
   }
 
-  private String parsersElsewhere(Ast.Word word) {
+  private String otherParsers(Ast.Word word) {
     String others =
         having(catalogue.parsers(), word).stream()
             .map(ParserInfo::name)

@@ -108,7 +108,7 @@ final class GroupConditions {
     Optional<Ast.Word> field = Optional.ofNullable(read.field());
     String aggregate = read.aggregate();
     if (aggregate.equals("share") || read.tuples() != null) {
-      return asked(arguments, read, window);
+      return readConditions(arguments, read, window);
     }
     if (aggregate.equals("distinct")) {
       return operands.different(arguments, Aggregates.named(aggregate), field, window);
@@ -130,11 +130,11 @@ final class GroupConditions {
       return Optional.empty();
     }
     ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
-    MergeableAggregate meant = Aggregates.named(share.isPresent() ? "percentile" : aggregate);
-    Processor.Builder result = Operands.aggregating(meant, window);
+    MergeableAggregate effective = Aggregates.named(share.isPresent() ? "percentile" : aggregate);
+    Processor.Builder result = Operands.aggregating(effective, window);
     operands.setKey(result, parser, arguments, "group");
     share.ifPresent(result::setShare);
-    return operands.taken(parser, field.get(), meant).map(taken -> result.setValue(taken.value()));
+    return operands.taken(parser, field.get(), effective).map(taken -> result.setValue(taken.value()));
   }
 
   private List<ParserInfo> withCountable(Ast.Word field) {
@@ -161,10 +161,10 @@ final class GroupConditions {
    * Compiles {@code count(CONDITION)} and {@code share(CONDITION)}: the count or share of tuples
    * that meet the condition.
    */
-  private Optional<Processor.Builder> asked(
+  private Optional<Processor.Builder> readConditions(
       Arguments arguments, ConditionReader.Read read, Window window) {
     boolean share = read.aggregate().equals("share");
-    Optional<ParserInfo> parser = asked(arguments, read);
+    Optional<ParserInfo> parser = readConditions(arguments, read);
     if (parser.isEmpty()) {
       return Optional.empty();
     }
@@ -181,7 +181,7 @@ final class GroupConditions {
   }
 
   /** Returns the first parser that has all fields of the condition. */
-  private Optional<ParserInfo> asked(Arguments arguments, ConditionReader.Read read) {
+  private Optional<ParserInfo> readConditions(Arguments arguments, ConditionReader.Read read) {
     List<Ast.Word> words = read.field() != null ? List.of(read.field()) : read.tuples().fields();
     List<ParserInfo> owners =
         fields.parsers().stream()

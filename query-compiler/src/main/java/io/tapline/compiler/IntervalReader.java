@@ -70,29 +70,29 @@ final class IntervalReader {
   /**
    * Reports that a trigger's windows are too short for tuples.
    *
-   * @param why why the monitor can't test it on packets, as the end of a sentence
+   * @param reason why the monitor can't test it on packets, as the end of a sentence
    */
-  static void refuse(ParserInfo parser, Arguments arguments, String why, Errors errors) {
-    String least = Literals.durationText(parser.intervalNs());
+  static void refuse(ParserInfo parser, Arguments arguments, String reason, Errors errors) {
+    String min = Literals.durationText(parser.intervalNs());
     String message =
         "%s emits once %s, and the monitor can't test this trigger on packets: %s"
-            .formatted(parser.name(), often(least), why);
-    String expected = "%s to 24h, or a trigger that the monitor can test".formatted(least);
-    errors.add(arguments.span("every"), QueryError.Code.RANGE, message, expected, least);
+            .formatted(parser.name(), often(min), reason);
+    String expected = "%s to 24h, or a trigger that the monitor can test".formatted(min);
+    errors.add(arguments.span("every"), QueryError.Code.RANGE, message, expected, min);
   }
 
   private void refuse(String argument) {
-    String least = Literals.durationText(parser.intervalNs());
+    String min = Literals.durationText(parser.intervalNs());
     String message =
         "%s emits once %s: %s must be at least %s, since a shorter window gets all of that time's tuples or none"
-            .formatted(parser.name(), often(least), argument, least);
-    String otherwise =
+            .formatted(parser.name(), often(min), argument, min);
+    String advice =
         parser
             .intervalArgument()
             .map(name -> "a shorter interval: %s(%s=…)".formatted(parser.name(), name))
             .orElse("a parser that emits per event");
-    String expected = "%s to 24h, or %s".formatted(least, otherwise);
-    errors.add(arguments.span(argument), QueryError.Code.RANGE, message, expected, least);
+    String expected = "%s to 24h, or %s".formatted(min, advice);
+    errors.add(arguments.span(argument), QueryError.Code.RANGE, message, expected, min);
   }
 
   private static String often(String interval) {

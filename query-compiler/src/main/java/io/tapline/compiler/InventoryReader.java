@@ -91,8 +91,8 @@ final class InventoryReader {
         section.size() == (groups.isMissingNode() ? 1 : 2),
         "traffic",
         "has packets_per_second and groups, and nothing else");
-    long most = Math.min(groups.asLong(TriggerCost.MOST_GROUPS), TriggerCost.MOST_GROUPS);
-    return Optional.of(new TriggerCost.Traffic(rate.asDouble(), most));
+    long max = Math.min(groups.asLong(TriggerCost.MAX_GROUPS), TriggerCost.MAX_GROUPS);
+    return Optional.of(new TriggerCost.Traffic(rate.asDouble(), max));
   }
 
   private static JsonNode parse(String yaml) {
@@ -129,8 +129,8 @@ final class InventoryReader {
     for (Map.Entry<String, JsonNode> entry : node.properties()) {
       String where = "tenants." + entry.getKey();
       requireName(entry.getKey(), where);
-      boolean right = entry.getValue().isInt() && NetworkReader.isTenant(entry.getValue().asInt());
-      require(right, where, "must be a number from 1 to " + NetworkReader.LAST_TENANT);
+      boolean valid = entry.getValue().isInt() && NetworkReader.isTenant(entry.getValue().asInt());
+      require(valid, where, "must be a number from 1 to " + NetworkReader.LAST_TENANT);
       tenants.put(entry.getKey(), entry.getValue().asInt());
     }
   }
@@ -145,8 +145,8 @@ final class InventoryReader {
     }
   }
 
-  private static void requireMap(JsonNode node, String where, String otherwise) {
-    require(node.isMissingNode() || node.isNull() || node.isObject(), where, otherwise);
+  private static void requireMap(JsonNode node, String where, String error) {
+    require(node.isMissingNode() || node.isNull() || node.isObject(), where, error);
   }
 
   private static void requireName(String name, String where) {
@@ -224,10 +224,10 @@ final class InventoryReader {
     return prefix;
   }
 
-  private static void require(boolean right, String where, String otherwise) {
-    if (!right) {
+  private static void require(boolean valid, String where, String error) {
+    if (!valid) {
       String place = where.isEmpty() ? "" : ", " + where;
-      throw new IllegalArgumentException("inventory%s: %s".formatted(place, otherwise));
+      throw new IllegalArgumentException("inventory%s: %s".formatted(place, error));
     }
   }
 }

@@ -15,7 +15,7 @@ import java.util.Optional;
  * Reads LIMIT: a duration or a number of packets. Without LIMIT, a query runs until it is stopped.
  */
 final class LimitReader {
-  private static final long MOST_PACKETS = 0xFFFF_FFFFL;
+  private static final long MAX_PACKETS = 0xFFFF_FFFFL;
   private static final long LONGEST_HOURS = 365 * 24;
   private static final BigDecimal LONGEST_NS =
       BigDecimal.valueOf(LONGEST_HOURS * 3_600_000_000_000L);
@@ -44,9 +44,9 @@ final class LimitReader {
 
   private static Limit packets(Ast.Word word, BigDecimal number, Errors errors) {
     boolean whole = number.stripTrailingZeros().scale() <= 0;
-    if (!whole || number.signum() <= 0 || number.compareTo(BigDecimal.valueOf(MOST_PACKETS)) > 0) {
+    if (!whole || number.signum() <= 0 || number.compareTo(BigDecimal.valueOf(MAX_PACKETS)) > 0) {
       String message = "LIMIT %s is out of range".formatted(word.text());
-      errors.range(word.span(), message, "1p to %dp, a whole number".formatted(MOST_PACKETS));
+      errors.range(word.span(), message, "1p to %dp, a whole number".formatted(MAX_PACKETS));
       return Limit.getDefaultInstance();
     }
     return Limit.newBuilder().setPackets((int) number.longValue()).build();

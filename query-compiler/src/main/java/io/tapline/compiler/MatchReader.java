@@ -25,7 +25,7 @@ import java.util.regex.Pattern;
  */
 final class MatchReader {
   /** Maximum number of addresses on either side after names are resolved. */
-  static final int MOST_ADDRESSES = 4096;
+  static final int MAX_ADDRESSES = 4096;
 
   private static final List<ClauseKind> SIDES = List.of(ClauseKind.FROM, ClauseKind.TO);
   private static final Pattern DIGITS_AND_DOTS = Pattern.compile("[0-9.]+");
@@ -140,9 +140,9 @@ final class MatchReader {
       if (!all.addAll(resolved) && !resolved.isEmpty()) {
         errors.note("%s names %s twice".formatted(kind.keyword, text(address)));
       }
-      if (all.size() > MOST_ADDRESSES) {
+      if (all.size() > MAX_ADDRESSES) {
         String message =
-            "%s stands for more than %d addresses".formatted(kind.keyword, MOST_ADDRESSES);
+            "%s stands for more than %d addresses".formatted(kind.keyword, MAX_ADDRESSES);
         errors.add(
             address.span(),
             QueryError.Code.TOO_LARGE,

@@ -38,9 +38,9 @@ final class OnlyReader {
       String message =
           "only= is not a valid condition: %s".formatted(Names.quoted(word.get().text()));
       errors.type(word.get().span(), message, EXAMPLE);
-    } else if (parsed.get().size() > WhereReader.MOST_CONDITIONS) {
+    } else if (parsed.get().size() > WhereReader.MAX_CONDITIONS) {
       String message = "only= has %d conditions".formatted(parsed.get().size());
-      String expected = "at most " + WhereReader.MOST_CONDITIONS;
+      String expected = "at most " + WhereReader.MAX_CONDITIONS;
       errors.add(word.get().span(), QueryError.Code.TOO_LARGE, message, expected, "");
       return Optional.empty();
     }

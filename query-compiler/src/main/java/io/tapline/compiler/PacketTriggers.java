@@ -54,7 +54,7 @@ final class PacketTriggers {
           .build();
 
   /** Maximum length of a window, as a multiple of {@code every}. */
-  private static final int MOST_PANES = 100;
+  private static final int MAX_PANES = 100;
 
   /** Fields of a tuple that packets also have. */
   private static final Set<String> FIELDS = Set.of("src_ip", "src_port", "dst_ip", "dst_port");
@@ -142,8 +142,8 @@ final class PacketTriggers {
     long sizeNs = Durations.toNanos(window.getSize());
     if (sizeNs % everyNs != 0) {
       return Optional.of("w= is not a multiple of every=");
-    } else if (sizeNs / everyNs > MOST_PANES) {
-      return Optional.of("w= is longer than %d times every=".formatted(MOST_PANES));
+    } else if (sizeNs / everyNs > MAX_PANES) {
+      return Optional.of("w= is longer than %d times every=".formatted(MAX_PANES));
     }
     return Optional.empty();
   }
@@ -315,11 +315,11 @@ final class PacketTriggers {
             .formatted(processor.getParser(), windows(trigger.getWindow()));
       }
     }
-    String why =
+    String explanation =
         TupleTriggers.isBrief(processor)
             ? TupleTriggers.obstacle(processor, sampling).orElse("several monitors have its tuples")
             : obstacle(processor).orElse("its windows are not shorter than the tuples' interval");
-    return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), why);
+    return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), explanation);
   }
 
   private static String windows(Window window) {

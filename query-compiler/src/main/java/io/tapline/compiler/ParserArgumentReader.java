@@ -25,7 +25,7 @@ final class ParserArgumentReader {
   private final Errors errors;
 
   private final Map<String, String> values = new HashMap<>();
-  private final Set<String> given = new HashSet<>();
+  private final Set<String> seen = new HashSet<>();
 
   private ParserArgumentReader(ParserInfo parser, Errors errors) {
     this.parser = parser;
@@ -61,7 +61,7 @@ final class ParserArgumentReader {
       return;
     }
     String name = argument.get().name();
-    if (!given.add(name)) {
+    if (!seen.add(name)) {
       errors.conflict(
           written.name().span(), "%s is given twice".formatted(name), "each argument once");
       return;

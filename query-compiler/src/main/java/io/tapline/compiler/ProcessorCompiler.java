@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
  * and window.
  */
 final class ProcessorCompiler {
-  static final int MOST_PROCESSORS = 64;
+  static final int MAX_PROCESSORS = 64;
 
   private final List<ParserInfo> parsers;
   private final Fields fields;
@@ -59,12 +59,12 @@ final class ProcessorCompiler {
 
   /** Returns true if PROCESS has no more processors than a job supports. */
   static boolean areFewEnough(List<Ast.Processor> processors, Errors errors) {
-    if (processors.size() <= MOST_PROCESSORS) {
+    if (processors.size() <= MAX_PROCESSORS) {
       return true;
     }
     String message = "PROCESS has %d processors".formatted(processors.size());
-    Span place = processors.get(MOST_PROCESSORS).name().span();
-    errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_PROCESSORS, "");
+    Span place = processors.get(MAX_PROCESSORS).name().span();
+    errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MAX_PROCESSORS, "");
     return false;
   }
 
@@ -132,7 +132,7 @@ final class ProcessorCompiler {
   }
 
   private static int k(Arguments arguments) {
-    return arguments.integer("k", 1, ProcessorCatalogue.MOST_K, ProcessorCatalogue.DEFAULT_K);
+    return arguments.integer("k", 1, ProcessorCatalogue.MAX_K, ProcessorCatalogue.DEFAULT_K);
   }
 
   /**
@@ -178,7 +178,7 @@ final class ProcessorCompiler {
       packets
           .obstacle(compiled)
           .ifPresentOrElse(
-              why -> IntervalReader.refuse(parser, arguments, why, errors),
+              reason -> IntervalReader.refuse(parser, arguments, reason, errors),
               () -> packets.addSum(number, compiled));
       return;
     }
@@ -200,16 +200,16 @@ final class ProcessorCompiler {
     packets
         .obstacleToShortWindows(processor)
         .ifPresent(
-            why -> {
+            reason -> {
               String message = "every=%s is out of range".formatted(Literals.durationText(everyNs));
-              errors.range(arguments.span("every"), message, "10ms or more, since " + why);
+              errors.range(arguments.span("every"), message, "10ms or more, since " + reason);
             });
   }
 
   /** Returns the aggregate of agg=, if the processor has it; else the processor's default. */
-  private static MergeableAggregate chosen(Arguments arguments, MergeableAggregate otherwise) {
+  private static MergeableAggregate chosen(Arguments arguments, MergeableAggregate fallback) {
     MergeableAggregate withoutAgg =
-        otherwise != null ? otherwise : Aggregates.named(arguments.has("by") ? "sum" : "count");
+        fallback != null ? fallback : Aggregates.named(arguments.has("by") ? "sum" : "count");
     return aggregate(arguments).orElse(withoutAgg);
   }
 
@@ -305,19 +305,19 @@ final class ProcessorCompiler {
 
   private Optional<Processor.Builder> ranked(
       Processor.Builder result, ParserInfo parser, Arguments arguments, boolean ascending) {
-    Optional<MergeableAggregate> given = aggregate(arguments);
-    boolean counts = given.isPresent() ? countsTuples(given.get()) : !arguments.has("by");
+    Optional<MergeableAggregate> requested = aggregate(arguments);
+    boolean counts = requested.isPresent() ? countsTuples(requested.get()) : !arguments.has("by");
     if (counts) {
       rejectBy(arguments, errors);
       return Optional.of(result.setValue(Values.counted()));
     }
     return operands
-        .value(parser, arguments, given.orElse(Aggregates.named("sum")), "agg")
+        .value(parser, arguments, requested.orElse(Aggregates.named("sum")), "agg")
         .map(
             taken -> {
               String byField = taken.additive() ? "sum" : ascending ? "min" : "max";
-              MergeableAggregate meant = given.orElse(Aggregates.named(byField));
-              return result.setValue(taken.value()).setAggregate(Aggregates.planName(meant));
+              MergeableAggregate effective = requested.orElse(Aggregates.named(byField));
+              return result.setValue(taken.value()).setAggregate(Aggregates.planName(effective));
             });
   }
 

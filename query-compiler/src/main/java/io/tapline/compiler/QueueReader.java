@@ -21,7 +21,7 @@ import java.util.Set;
  */
 final class QueueReader {
   /** A monitor has at most 64 taps (packet_io/base/tap.h), and a queue needs two. */
-  static final int MOST_QUEUES = 32;
+  static final int MAX_QUEUES = 32;
 
   /** Longest name of a tap's switch or port, in bytes (packet_io/base/tap.h). */
   private static final int LONGEST_NAME = 24;
@@ -52,10 +52,10 @@ final class QueueReader {
   }
 
   private List<Queue> read(List<Ast.Queue> written) {
-    if (written.size() > MOST_QUEUES) {
-      String message = "AT names more than %d queues".formatted(MOST_QUEUES);
+    if (written.size() > MAX_QUEUES) {
+      String message = "AT names more than %d queues".formatted(MAX_QUEUES);
       String expected = "fewer queues: a monitor has at most 64 taps, two of each queue";
-      errors.add(written.get(MOST_QUEUES).span(), QueryError.Code.TOO_LARGE, message, expected, "");
+      errors.add(written.get(MAX_QUEUES).span(), QueryError.Code.TOO_LARGE, message, expected, "");
       return List.of();
     }
     Set<Queue> queues = new LinkedHashSet<>();
@@ -92,13 +92,13 @@ final class QueueReader {
   }
 
   /** Checks the form of a tap's switch or port name. */
-  private boolean isName(Ast.Word word, String what) {
+  private boolean isName(Ast.Word word, String role) {
     String text = word.text();
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
     boolean right =
         bytes > 0 && bytes <= LONGEST_NAME && !text.contains(":") && !text.contains("=");
     if (!right) {
-      String message = "%s is not a valid name of a %s".formatted(Names.quoted(text), what);
+      String message = "%s is not a valid name of a %s".formatted(Names.quoted(text), role);
       errors.range(
           word.span(), message, "1 to %d bytes, without ':' and '='".formatted(LONGEST_NAME));
     }

@@ -16,7 +16,7 @@ import java.util.Optional;
  */
 final class SampleReader {
   /** The 64-bit threshold of a flow's hash can't distinguish smaller rates from zero. */
-  private static final BigDecimal LEAST = new BigDecimal("0.000000001");
+  private static final BigDecimal MIN_RATE = new BigDecimal("0.000000001");
 
   private SampleReader() {}
 
@@ -49,10 +49,10 @@ final class SampleReader {
           Names.nearest(word.text(), List.of("auto")));
       return Sampling.getDefaultInstance();
     }
-    if (rate.get().compareTo(LEAST) < 0 || rate.get().compareTo(BigDecimal.ONE) > 0) {
+    if (rate.get().compareTo(MIN_RATE) < 0 || rate.get().compareTo(BigDecimal.ONE) > 0) {
       String message = "SAMPLE %s is out of range".formatted(word.text());
       errors.range(
-          word.span(), message, "a share of flows from %s to 1".formatted(LEAST.toPlainString()));
+          word.span(), message, "a share of flows from %s to 1".formatted(MIN_RATE.toPlainString()));
       return Sampling.getDefaultInstance();
     }
     return Sampling.newBuilder()

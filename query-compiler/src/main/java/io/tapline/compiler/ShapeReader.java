@@ -149,9 +149,9 @@ final class ShapeReader {
   private static void unknown(ParserInfo parser, Ast.Word name, List<String> texts, Errors errors) {
     List<String> valid = new ArrayList<>(texts);
     parser.arguments().forEach(argument -> valid.add(argument.name()));
-    String what = parser.arguments().isEmpty() ? "field of " : "field or argument of ";
+    String kinds = parser.arguments().isEmpty() ? "field of " : "field or argument of ";
     String expected = valid.isEmpty() ? "no form: it has no string fields" : Names.list(valid);
-    errors.unknown(name, what + parser.name(), expected, valid);
+    errors.unknown(name, kinds + parser.name(), expected, valid);
   }
 
   private static void requireAllowed(

@@ -104,8 +104,8 @@ final class SwitchPortReader {
     }
     List<Integer> numbers = new ArrayList<>();
     for (JsonNode each : values) {
-      boolean right = each.isInt() && each.asInt() > 0;
-      require(right, where, "must be a port number from 1, or a list of them");
+      boolean valid = each.isInt() && each.asInt() > 0;
+      require(valid, where, "must be a port number from 1, or a list of them");
       numbers.add(each.asInt());
     }
     try {
@@ -115,11 +115,11 @@ final class SwitchPortReader {
     }
   }
 
-  private static void require(boolean right, String where, String otherwise) {
-    if (!right) {
+  private static void require(boolean valid, String where, String error) {
+    if (!valid) {
       String place = where.isEmpty() ? "" : "." + where;
       throw new IllegalArgumentException(
-          "inventory, network.ports%s: %s".formatted(place, otherwise));
+          "inventory, network.ports%s: %s".formatted(place, error));
     }
   }
 }

@@ -52,7 +52,7 @@ final class TriggerReader {
     Trigger.Builder trigger =
         Trigger.newBuilder()
             .setClear(threshold)
-            .setAfter(arguments.integer("after", 1, ProcessorCatalogue.MOST_AFTER, 1))
+            .setAfter(arguments.integer("after", 1, ProcessorCatalogue.MAX_AFTER, 1))
             .setSeverity(
                 arguments.choice("severity", ProcessorCatalogue.SEVERITIES).orElse("warning"));
     arguments

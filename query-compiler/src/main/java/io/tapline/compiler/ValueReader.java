@@ -23,7 +23,7 @@ import java.util.function.IntFunction;
  * @param spans returns the position of a value
  */
 record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) {
-  private static final BigInteger MOST_U64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
+  private static final BigInteger MAX_U64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
 
   /** Returns a value, or the addresses of a host; nothing after an error. */
   List<Literal> of(Literal written, FieldInfo field) {
@@ -100,7 +100,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     boolean inRange =
         switch (field.type()) {
           case U64 ->
-              whole && number.signum() >= 0 && number.toBigInteger().compareTo(MOST_U64) <= 0;
+              whole && number.signum() >= 0 && number.toBigInteger().compareTo(MAX_U64) <= 0;
           case I64 -> whole && number.toBigInteger().bitLength() < 64;
           default -> true;
         };

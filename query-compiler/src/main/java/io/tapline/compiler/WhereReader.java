@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  * Reads WHERE. Each condition joined by AND applies to the query's parsers that have its fields.
  */
 final class WhereReader {
-  static final int MOST_CONDITIONS = 64;
+  static final int MAX_CONDITIONS = 64;
 
   private final ParsedCondition where;
   private final Fields fields;
@@ -49,15 +49,15 @@ final class WhereReader {
   }
 
   private static boolean isShortEnough(ParsedCondition parsed, Errors errors) {
-    if (parsed.size() <= MOST_CONDITIONS) {
+    if (parsed.size() <= MAX_CONDITIONS) {
       return true;
     }
     String message = "WHERE has %d conditions".formatted(parsed.size());
     errors.add(
-        parsed.span(MOST_CONDITIONS),
+        parsed.span(MAX_CONDITIONS),
         QueryError.Code.TOO_LARGE,
         message,
-        "at most " + MOST_CONDITIONS,
+        "at most " + MAX_CONDITIONS,
         "");
     return false;
   }
@@ -111,8 +111,8 @@ final class WhereReader {
         .typed(part)
         .ifPresent(
             typed -> {
-              List<String> asked = asked(typed, parser);
-              filters.computeIfAbsent(asked, parsers -> new ArrayList<>()).add(typed);
+              List<String> requiredParsers = requiredParsers(typed, parser);
+              filters.computeIfAbsent(requiredParsers, parsers -> new ArrayList<>()).add(typed);
             });
   }
 
@@ -142,20 +142,20 @@ final class WhereReader {
    * Returns the parsers whose fields have the same types; adds a note if tuples of other parsers
    * pass unchecked.
    */
-  private List<String> asked(ConditionTree typed, ParserInfo parser) {
+  private List<String> requiredParsers(ConditionTree typed, ParserInfo parser) {
     List<FieldInfo> infos =
         ConditionTyper.fieldsOf(typed).map(name -> parser.field(name).orElseThrow()).toList();
-    List<String> asked =
+    List<String> requiredParsers =
         fields.parsers().stream()
             .filter(each -> infos.stream().allMatch(info -> hasField(each, info)))
             .map(ParserInfo::name)
             .toList();
-    if (asked.size() < fields.parsers().size() && !infos.isEmpty()) {
+    if (requiredParsers.size() < fields.parsers().size() && !infos.isEmpty()) {
       String names = String.join(" and ", infos.stream().map(FieldInfo::name).toList());
       errors.note(
-          "WHERE %s applies only to tuples of %s".formatted(names, String.join(" and ", asked)));
+          "WHERE %s applies only to tuples of %s".formatted(names, String.join(" and ", requiredParsers)));
     }
-    return asked;
+    return requiredParsers;
   }
 
   private static boolean hasField(ParserInfo parser, FieldInfo info) {

@@ -14,7 +14,7 @@ import java.util.Optional;
  */
 final class WindowReader {
   private static final long DEFAULT_SNAPSHOT_NS = 10_000 * Literals.NS_PER_MS;
-  private static final long LEAST_DEFAULT_SLIDE_NS = 1_000 * Literals.NS_PER_MS;
+  private static final long MIN_DEFAULT_SLIDE_NS = 1_000 * Literals.NS_PER_MS;
   private static final int DEFAULT_SLIDES = 10;
 
   private final Arguments arguments;
@@ -45,9 +45,9 @@ final class WindowReader {
   /** Reads windows that end every {@code every=}; their default length is the same. */
   static Window every(Arguments arguments, Errors errors) {
     WindowReader reader = new WindowReader(arguments, errors);
-    long leastNs = ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS;
-    long slide = arguments.windowNs("every", leastNs).orElse(LEAST_DEFAULT_SLIDE_NS);
-    long size = arguments.windowNs("w", leastNs).orElse(slide);
+    long minNs = ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS;
+    long slide = arguments.windowNs("every", minNs).orElse(MIN_DEFAULT_SLIDE_NS);
+    long size = arguments.windowNs("w", minNs).orElse(slide);
     reader.check(size, slide, "every");
     return Window.newBuilder()
         .setSize(Durations.fromNanos(size))
@@ -72,7 +72,7 @@ final class WindowReader {
 
   /** Returns a tenth of the window, at least 1 s, at most the window. */
   private static long defaultSlideNs(long sizeNs) {
-    return Math.min(sizeNs, Math.max(sizeNs / DEFAULT_SLIDES, LEAST_DEFAULT_SLIDE_NS));
+    return Math.min(sizeNs, Math.max(sizeNs / DEFAULT_SLIDES, MIN_DEFAULT_SLIDE_NS));
   }
 
   private void check(long sizeNs, long slideNs, String name) {
@@ -82,13 +82,13 @@ final class WindowReader {
     if (slideNs > sizeNs) {
       String message = "%s=%s is longer than w=%s".formatted(name, slide, size);
       errors.range(arguments.span(name), message, "10ms to " + size);
-    } else if (sizeNs / paneNs > ProcessorCatalogue.MOST_PANES) {
+    } else if (sizeNs / paneNs > ProcessorCatalogue.MAX_PANES) {
       String message =
           "w=%s and %s=%s make %d panes of %s"
               .formatted(size, name, slide, sizeNs / paneNs, Literals.durationText(paneNs));
       String expected =
           "at most %d, for example %s a larger part of w"
-              .formatted(ProcessorCatalogue.MOST_PANES, name);
+              .formatted(ProcessorCatalogue.MAX_PANES, name);
       errors.range(arguments.span(name), message, expected);
     }
   }

@@ -137,13 +137,13 @@ class AlertReceiversTest {
           https://ops.example/#a             | it has a fragment
           https://ops.example/%zz            | its path is not valid in a URL
           """)
-  void ambiguousOrInvalidUrlsAreRejected(String url, String why) {
+  void ambiguousOrInvalidUrlsAreRejected(String url, String reason) {
     assertThat(compile(trigger("webhook=\"%s\"".formatted(url)), WEBHOOKS, Rights.ALL).errors())
         .singleElement()
         .satisfies(
             error -> {
               assertThat(error.code()).isEqualTo(QueryError.Code.TYPE);
-              assertThat(error.message()).contains("webhook can't be").contains(why);
+              assertThat(error.message()).contains("webhook can't be").contains(reason);
             });
   }
 

@@ -73,10 +73,10 @@ class ErrorGalleryTest {
 
   @Test
   void oversizedQueriesAreRejected() {
-    String processors = "(top-k),".repeat(ProcessorCompiler.MOST_PROCESSORS) + "(top-k)";
+    String processors = "(top-k),".repeat(ProcessorCompiler.MAX_PROCESSORS) + "(top-k)";
     assertTooLarge("PARSE http_get TO h1 PROCESS " + processors, "PROCESS has 65 processors");
     StringBuilder addresses = new StringBuilder("10.0.0.0");
-    for (int i = 1; i <= MatchReader.MOST_ADDRESSES; i++) {
+    for (int i = 1; i <= MatchReader.MAX_ADDRESSES; i++) {
       addresses.append(",10.0.%d.%d".formatted(i / 256, i % 256));
     }
     assertTooLarge(

@@ -119,7 +119,7 @@ class HostileInputTest {
       assertThat(error.expected()).as(text).isNotBlank();
     }
     assertThat(result.errors())
-        .hasSizeLessThanOrEqualTo(Errors.MOST)
+        .hasSizeLessThanOrEqualTo(Errors.MAX_ERRORS)
         .isSortedAccordingTo(QueryError.BY_POSITION);
     assertThat(result.plan().isPresent()).as(text).isEqualTo(result.errors().isEmpty());
     ErrorRenderer.render(text, result.errors());
@@ -133,18 +133,18 @@ class HostileInputTest {
   }
 
   static Stream<String> bombs() {
-    int most = Syntax.LONGEST;
+    int longest = Syntax.LONGEST;
     return Stream.of(
-        "(".repeat(most),
-        ")".repeat(most),
-        "[".repeat(most),
-        "\"".repeat(most),
-        "/*".repeat(most / 2),
-        ":".repeat(most),
-        "-".repeat(most),
-        "*".repeat(most),
-        "\n".repeat(most),
-        "PARSE ".repeat(most / 6),
+        "(".repeat(longest),
+        ")".repeat(longest),
+        "[".repeat(longest),
+        "\"".repeat(longest),
+        "/*".repeat(longest / 2),
+        ":".repeat(longest),
+        "-".repeat(longest),
+        "*".repeat(longest),
+        "\n".repeat(longest),
+        "PARSE ".repeat(longest / 6),
         "PARSE http_get TO h1 PROCESS (top-k: key=" + "(".repeat(60_000),
         "PARSE http_get TO h1 PROCESS " + "(".repeat(60_000) + "top-k" + ")".repeat(5_000),
         "PARSE " + "a,".repeat(30_000) + "a TO h1 PROCESS (top-k)",

@@ -102,11 +102,11 @@ class PacketConditionTest {
             + " RST 1.0 GREATER_EQUAL PACKETS 0.01 DIVIDE 5.0 GREATER_EQUAL SYN 2.0 GREATER OR AND",
         "burst(bytes, 80us) < 9 | BURST 9.0 GREATER_EQUAL",
       })
-  void aConditionEndsAnAlert(String clear, String lasting) {
+  void aConditionEndsAnAlert(String clear, String holdCondition) {
     String arguments =
         "when=\"count > 50 and count(syn) > 3\", clear=\"%s\", group=dst_ip, every=10ms";
     PacketTrigger trigger = plan(arguments.formatted(clear)).getTriggers(0);
-    assertThat(PacketTriggersTest.text(trigger.getClearList())).isEqualTo(lasting);
+    assertThat(PacketTriggersTest.text(trigger.getClearList())).isEqualTo(holdCondition);
     assertThat(Durations.toMicros(trigger.getBurst())).isEqualTo(clear.contains("burst") ? 80 : 0);
   }
 

@@ -117,11 +117,11 @@ class ProcessorsTest {
         "count(packets) > 20 | COUNT | packets | ABOVE | 20",
       })
   void conditionsAre(
-      String when, String aggregate, String field, Condition.Comparison how, double threshold) {
+      String when, String aggregate, String field, Condition.Comparison comparison, double threshold) {
     Processor compiled = one("tcp_pkt_size", "(filter: w=10s, when=\"%s\")".formatted(when));
     assertThat(aggregate(compiled)).isEqualTo(aggregate);
     assertThat(compiled.getValue().getField()).isEqualTo(field == null ? "" : field);
-    assertThat(compiled.getCondition().getComparison()).isEqualTo(how);
+    assertThat(compiled.getCondition().getComparison()).isEqualTo(comparison);
     assertThat(compiled.getCondition().getThreshold()).isEqualTo(threshold);
   }
 
@@ -177,7 +177,7 @@ class ProcessorsTest {
         "(top-k: w=2s) | 2000 | 1000",
         "(diff-group) | 0 | 10000",
       })
-  void windowsAreNoShorterThanWhatTheirParserEmits(String processor, long sizeMs, long slideMs) {
+  void windowsCoverTheIntervalOfTheirParser(String processor, long sizeMs, long slideMs) {
     String parser = processor.contains("diff") ? "http_get" : "tcp_pkt_size";
     Processor compiled = one(parser, processor);
     assertThat(Durations.toMillis(compiled.getWindow().getSize())).isEqualTo(sizeMs);

@@ -142,9 +142,9 @@ final class QueryGenerator {
     }
   }
 
-  private String list(int most, Supplier<String> item) {
+  private String list(int max, Supplier<String> item) {
     return Stream.generate(item)
-        .limit(1 + random.nextInt(most))
+        .limit(1 + random.nextInt(max))
         .collect(Collectors.joining(separator()));
   }
 

@@ -69,12 +69,12 @@ class TupleTriggersTest {
         "when=\"max(share) > 0.9\", every=1ms, after=3 | the monitor tests only sums of packets, and max > and min < of tuples",
         "when=\"max(share) > 0.9\", w=4ms, every=1ms | w= is longer than every=",
       })
-  void windowsBelowTenMillisecondsNeedAConditionThatLongerOnesShare(String trigger, String why) {
-    assertThat(compile(trigger).errors().toString()).contains("10ms or more, since " + why);
+  void windowsBelowTenMillisecondsNeedAConditionThatLongerOnesShare(String trigger, String reason) {
+    assertThat(compile(trigger).errors().toString()).contains("10ms or more, since " + reason);
   }
 
   @Test
-  void severalMonitorsTestOnlyWhatEachCanTest() {
+  void splitsConditionsOverSeveralMonitors() {
     Plan shared = load("when=\"max(share) > 0.9\", every=10ms");
     Plan own = load("when=\"count > 9\", every=10ms");
     assertThat(TupleTriggers.inMonitors(own)).isEqualTo(own);

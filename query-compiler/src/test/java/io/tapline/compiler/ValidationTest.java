@@ -78,7 +78,7 @@ class ValidationTest {
         "PARSE http_get FROM * PROCESS (trigger: webhook=\"ftp://x\")",
         "PARSE http_get FROM * PROCESS (trigger: topic=\"a b\")",
       })
-  void refusesWhatCanNeverRunForTheCompilersReason(String query) {
+  void rejectsInvalidQueriesWithTheCompilersReason(String query) {
     assertThat(formatErrors(query)).isNotEmpty().isEqualTo(Fixtures.compile(query).errors());
     // Repeats the query with unknown names: the parsers may belong to a plug-in, the hosts to
     // another inventory.

@@ -77,9 +77,9 @@ public final class BatchWriter {
     byte[] bits = new byte[(rows.size() + Byte.SIZE - 1) / Byte.SIZE];
     boolean all = true;
     for (int row = 0; row < rows.size(); row++) {
-      boolean here = rows.get(row)[index] != null;
-      bits[row / Byte.SIZE] |= (byte) (here ? 1 << row % Byte.SIZE : 0);
-      all &= here;
+      boolean isPresent = rows.get(row)[index] != null;
+      bits[row / Byte.SIZE] |= (byte) (isPresent ? 1 << row % Byte.SIZE : 0);
+      all &= isPresent;
     }
     return all ? ByteString.EMPTY : ByteString.copyFrom(bits);
   }

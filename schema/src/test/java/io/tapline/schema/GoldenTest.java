@@ -106,8 +106,8 @@ class GoldenTest {
   @ValueSource(strings = {"top_k.plan.json", "diff_group.plan.json"})
   void planIsReencodedToTheSameJson(String name) throws IOException {
     String text = Files.readString(GOLDEN.resolve(name));
-    String again = JsonFormat.printer().preservingProtoFieldNames().print(parse(text));
-    assertThat(MAPPER.readTree(again)).isEqualTo(MAPPER.readTree(text));
+    String printed = JsonFormat.printer().preservingProtoFieldNames().print(parse(text));
+    assertThat(MAPPER.readTree(printed)).isEqualTo(MAPPER.readTree(text));
   }
 
   @ParameterizedTest

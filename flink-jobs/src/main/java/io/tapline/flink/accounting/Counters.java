@@ -11,14 +11,14 @@ import java.util.TreeMap;
  * Counts events by reason, with a limit on the number of reasons that a hostile sender can invent.
  */
 public final class Counters {
-  private static final int MOST_REASONS = 256;
+  private static final int MAX_REASONS = 256;
   private static final String OTHER = "other";
 
   private final Map<String, Long> counts = new TreeMap<>();
 
   public void add(String reason, long count) {
     if (count != 0) {
-      boolean room = counts.size() < MOST_REASONS || counts.containsKey(reason);
+      boolean room = counts.size() < MAX_REASONS || counts.containsKey(reason);
       counts.merge(room ? reason : OTHER, count, Long::sum);
     }
   }
@@ -37,7 +37,7 @@ public final class Counters {
 
   /** Returns true if a reason may have been counted under another name. */
   boolean isFull() {
-    return counts.size() >= MOST_REASONS;
+    return counts.size() >= MAX_REASONS;
   }
 
   public long get(String reason) {

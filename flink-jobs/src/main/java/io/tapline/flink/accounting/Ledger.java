@@ -19,7 +19,7 @@ public final class Ledger {
   /**
    * Only a hostile sender causes more slots between two flushes; its surplus shares the last one.
    */
-  private static final int MOST_SLOTS = 4096;
+  private static final int MAX_SLOTS = 4096;
 
   private final int processors;
   private final long slotNs;
@@ -40,7 +40,7 @@ public final class Ledger {
     if (known != null) {
       return known;
     }
-    if (slots.size() >= MOST_SLOTS) {
+    if (slots.size() >= MAX_SLOTS) {
       return slots.lastEntry().getValue();
     }
     Accounts added = new Accounts(processors);

@@ -164,8 +164,8 @@ public final class Estimate implements Group {
     return new Value(value, 0, false, value - margin, value + margin);
   }
 
-  private Value notNegative(double value, double variance, double least) {
-    double low = Math.max(least, value - width * Math.sqrt(variance));
+  private Value notNegative(double value, double variance, double min) {
+    double low = Math.max(min, value - width * Math.sqrt(variance));
     double skew = width * width * variance / value / 2;
     double high = value + skew + Math.sqrt(width * width * variance + skew * skew);
     return new Value(value, 0, false, low, high);

@@ -11,9 +11,9 @@ import java.util.List;
 /** The earliest few flows of a row. */
 public final class Exemplars {
   /** Maximum number per row. */
-  public static final int MOST = 3;
+  public static final int MAX_EXEMPLARS = 3;
 
-  private final List<byte[]> earliest = new ArrayList<>(MOST);
+  private final List<byte[]> earliest = new ArrayList<>(MAX_EXEMPLARS);
 
   public void offer(Exemplar exemplar) {
     offer(exemplar.toBytes());
@@ -24,16 +24,16 @@ public final class Exemplars {
     while (place > 0 && Arrays.compareUnsigned(flow, earliest.get(place - 1)) < 0) {
       place--;
     }
-    if (place < MOST) {
+    if (place < MAX_EXEMPLARS) {
       earliest.add(place, flow);
     }
-    if (earliest.size() > MOST) {
-      earliest.remove(MOST);
+    if (earliest.size() > MAX_EXEMPLARS) {
+      earliest.remove(MAX_EXEMPLARS);
     }
   }
 
   public boolean isFull() {
-    return earliest.size() == MOST;
+    return earliest.size() == MAX_EXEMPLARS;
   }
 
   public List<Exemplar> list() {

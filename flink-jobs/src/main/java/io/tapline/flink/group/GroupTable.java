@@ -55,7 +55,7 @@ public final class GroupTable {
   private Tallies tallies;
 
   public GroupTable(MergeableAggregate aggregate) {
-    this(aggregate, Exemplars.MOST);
+    this(aggregate, Exemplars.MAX_EXEMPLARS);
   }
 
   /**

@@ -10,7 +10,7 @@ public final class Student {
 
   private static final double CONFIDENCE = 0.95;
   private static final int HALVINGS = 60;
-  private static final double MOST = 1000;
+  private static final double MAX_QUANTILE = 1000;
 
   private Student() {}
 
@@ -20,12 +20,12 @@ public final class Student {
    * (Bonferroni).
    */
   public static double quantile(int estimates) {
-    double beyond = (1 - CONFIDENCE) / 2 / estimates;
+    double tail = (1 - CONFIDENCE) / 2 / estimates;
     double low = 0;
-    double high = MOST;
+    double high = MAX_QUANTILE;
     for (int i = 0; i < HALVINGS; i++) {
       double middle = (low + high) / 2;
-      if (1 - distribution(middle) > beyond) {
+      if (1 - distribution(middle) > tail) {
         low = middle;
       } else {
         high = middle;

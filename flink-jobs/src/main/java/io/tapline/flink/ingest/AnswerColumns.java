@@ -26,11 +26,11 @@ final class AnswerColumns {
             && unanswered >= 0
             && columns.type(partial) == Column.Type.STRING
             && columns.type(unanswered) == Column.Type.BOOL;
-    return known && !allWhole(columns, partial) ? read(columns, partial, unanswered) : null;
+    return known && !allAnswered(columns, partial) ? read(columns, partial, unanswered) : null;
   }
 
   /** Checks the dictionary, without reading the rows. */
-  private static boolean allWhole(TupleColumns columns, int partial) {
+  private static boolean allAnswered(TupleColumns columns, int partial) {
     int entries = columns.entries(partial);
     return entries == 0 || entries == 1 && columns.entryEnd(partial, 0) == 0;
   }
@@ -45,8 +45,8 @@ final class AnswerColumns {
       boolean whole =
           halves[row] == columns.entries(partial)
               || columns.entryStart(partial, halves[row]) == columns.entryEnd(partial, halves[row]);
-      boolean told = silent[row] != 0 && (unknown == null || !unknown[row]);
-      answers[row] = whole ? Answers.WHOLE : told ? Answers.UNANSWERED : Answers.HALF_SEEN;
+      boolean silentRow = silent[row] != 0 && (unknown == null || !unknown[row]);
+      answers[row] = whole ? Answers.WHOLE : silentRow ? Answers.UNANSWERED : Answers.HALF_SEEN;
     }
     return answers;
   }

@@ -31,7 +31,7 @@ final class FlowPairing {
   /** A monitor reports the end of every connection much sooner. */
   private static final long LONGEST_SILENCE_NS = 3_600_000_000_000L;
 
-  private static final long MOST_KEY_BYTES = 64 << 20;
+  private static final long MAX_KEY_BYTES = 64 << 20;
   private static final String CERTAIN_AFTER = "certain_after_ns";
 
   private final ProcessorSpec spec;
@@ -290,7 +290,7 @@ final class FlowPairing {
   private void shrink(Accounts.OfProcessor accounts) {
     var eldest = flows.values().iterator();
     int surplus = flows.size() - maxFlows;
-    while (eldest.hasNext() && (surplus > 0 || keyBytes > MOST_KEY_BYTES)) {
+    while (eldest.hasNext() && (surplus > 0 || keyBytes > MAX_KEY_BYTES)) {
       giveUp(eldest.next(), "flow_state_full", accounts);
       eldest.remove();
       surplus--;

@@ -29,11 +29,11 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
 
   /** A flush follows when more groups than this are combined. */
-  private static final int MOST_GROUPS = 1 << 17;
+  private static final int MAX_GROUPS = 1 << 17;
 
   private static final long SECOND_NS = 1_000_000_000L;
 
-  private static final long MOST_GAP_SECONDS = 3_600;
+  private static final long MAX_GAP_SECONDS = 3_600;
 
   /** Heartbeats come several times a second. */
   private static final long LONG_BETWEEN_BATCHES_NS = 2 * SECOND_NS;
@@ -80,13 +80,13 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       refused(partition).drop(record.fault(), 1);
     }
     refused(partition).addRecord();
-    if (watermarkEnteredPane() || groups() > MOST_GROUPS) {
+    if (watermarkEnteredPane() || groups() > MAX_GROUPS) {
       sendOn();
     }
   }
 
   private void admit(PartitionState partition, TupleBatch batch) {
-    partition.heard(batch.getMonitor());
+    partition.markActive(batch.getMonitor());
     Admission admission = partition.lanes.admit(batch);
     reportGap(admission.gap());
     switch (admission.verdict()) {
@@ -114,21 +114,21 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
    * After a suspension, a monitor reports the kernel's drops of many seconds in one batch. Their
    * distribution over time is unknown, so each second gets the same share.
    */
-  private void addLost(PartitionLanes.Gap time, Accounts accounts, Accounting told) {
-    if (time == null || !stoodStill(time, told)) {
-      accounts.addLost(told, 0, 1);
+  private void addLost(PartitionLanes.Gap time, Accounts accounts, Accounting accounting) {
+    if (time == null || !stoodStill(time, accounting)) {
+      accounts.addLost(accounting, 0, 1);
       return;
     }
     long first = time.fromNs() / SECOND_NS;
-    long parts = Math.min(time.toNs() / SECOND_NS - first, MOST_GAP_SECONDS) + 1;
+    long parts = Math.min(time.toNs() / SECOND_NS - first, MAX_GAP_SECONDS) + 1;
     for (long part = 0; part < parts; part++) {
-      ledger.at(Math.max(time.fromNs(), (first + part) * SECOND_NS)).addLost(told, part, parts);
+      ledger.at(Math.max(time.fromNs(), (first + part) * SECOND_NS)).addLost(accounting, part, parts);
     }
   }
 
-  private static boolean stoodStill(PartitionLanes.Gap time, Accounting told) {
+  private static boolean stoodStill(PartitionLanes.Gap time, Accounting accounting) {
     return time.toNs() - time.fromNs() > LONG_BETWEEN_BATCHES_NS
-        && told.getDroppedList().stream()
+        && accounting.getDroppedList().stream()
             .anyMatch(loss -> loss.getReason().equals("kernel_missed"));
   }
 
@@ -138,7 +138,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       return;
     }
     long first = gap.fromNs() / SECOND_NS;
-    long last = Math.min(gap.toNs() / SECOND_NS, first + MOST_GAP_SECONDS);
+    long last = Math.min(gap.toNs() / SECOND_NS, first + MAX_GAP_SECONDS);
     for (long second = first; second <= last; second++) {
       ledger.at(Math.max(gap.fromNs(), second * SECOND_NS)).drop("monitor_replaced", 1);
     }

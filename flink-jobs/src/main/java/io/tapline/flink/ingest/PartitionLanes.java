@@ -52,10 +52,10 @@ public final class PartitionLanes {
    * Maximum number of missing batches. A larger sequence number would make every later batch look
    * like a duplicate.
    */
-  private static final long MOST_MISSING = 1L << 32;
+  private static final long MAX_MISSING = 1L << 32;
 
-  private static final int MOST_INCARNATIONS = 8;
-  private static final int MOST_LANES = 1024;
+  private static final int MAX_INCARNATIONS = 8;
+  private static final int MAX_LANES = 1024;
 
   private static final class Lane {
     private long nextSequence;
@@ -160,7 +160,7 @@ public final class PartitionLanes {
     }
     // Checked before anything changes: a lane that never existed would hold the watermark back.
     long next = order > 0 ? 0 : nextSequence(lives, batch);
-    if (Long.compareUnsigned(batch.getSequence(), next + MOST_MISSING) > 0) {
+    if (Long.compareUnsigned(batch.getSequence(), next + MAX_MISSING) > 0) {
       return Admission.refused(Verdict.ABSURD, null);
     }
     Gap replaced = order > 0 ? begin(lives, batch) : null;
@@ -210,7 +210,7 @@ public final class PartitionLanes {
     Life life = lives.get(batch.getIncarnation());
     Gap gap = null;
     if (life == null) {
-      boolean full = lives.size() == MOST_INCARNATIONS;
+      boolean full = lives.size() == MAX_INCARNATIONS;
       if (full && Long.compareUnsigned(batch.getIncarnation(), lives.firstKey()) < 0) {
         return new FoundLane(null, null);
       }
@@ -219,20 +219,20 @@ public final class PartitionLanes {
       }
       life = new Life(monitor.markNs);
       lives.put(batch.getIncarnation(), life);
-      if (lives.size() > 1 && lives.lastEntry().getValue() == life && saysSince(batch)) {
+      if (lives.size() > 1 && lives.lastEntry().getValue() == life && hasStartTime(batch)) {
         gap = gap(monitor, batch);
       }
     }
-    life.expected = Math.max(life.expected, Math.min(batch.getLanes(), MOST_LANES));
+    life.expected = Math.max(life.expected, Math.min(batch.getLanes(), MAX_LANES));
     Lane lane = life.lanes.get(batch.getLane());
-    if (lane == null && life.lanes.size() < MOST_LANES) {
+    if (lane == null && life.lanes.size() < MAX_LANES) {
       lane = new Lane();
       life.lanes.put(batch.getLane(), lane);
     }
     return new FoundLane(lane, gap);
   }
 
-  private static boolean saysSince(TupleBatch batch) {
+  private static boolean hasStartTime(TupleBatch batch) {
     return batch.getWatchedSinceNs() != 0;
   }
 
@@ -242,7 +242,7 @@ public final class PartitionLanes {
     long beforeNs = lane.watermarkNs;
     lane.watermarkNs = Math.max(beforeNs, batch.getWatermarkNs());
     lane.ended |= batch.getEndOfStream();
-    if (saysSince(batch)) {
+    if (hasStartTime(batch)) {
       lane.watchedSinceNs = batch.getWatchedSinceNs();
       noteUnwatched(monitor);
     }
@@ -338,14 +338,14 @@ public final class PartitionLanes {
   /** Returns the same without the monitors that match, unless only ended ones would be left. */
   long watermarkNs(int partition, IntPredicate without) {
     long all = Long.MAX_VALUE;
-    long heard = Long.MAX_VALUE;
+    long minMarkNs = Long.MAX_VALUE;
     for (int i = 0; i < query.monitors().size(); i++) {
       if (query.partitions().get(i) == partition && !ended(i)) {
         all = Math.min(all, markNs(i));
-        heard = without.test(i) ? heard : Math.min(heard, markNs(i));
+        minMarkNs = without.test(i) ? minMarkNs : Math.min(minMarkNs, markNs(i));
       }
     }
-    return heard == Long.MAX_VALUE ? all : heard;
+    return minMarkNs == Long.MAX_VALUE ? all : minMarkNs;
   }
 
   public void write(DataOutput out) throws IOException {

@@ -45,10 +45,10 @@ public final class PartitionState {
     return nextOffset;
   }
 
-  void heard(String monitor) {
+  void markActive(String monitor) {
     int index = query.monitors().indexOf(monitor);
     if (index >= 0) {
-      silence.heard(index);
+      silence.markActive(index);
     }
   }
 

@@ -29,7 +29,7 @@ final class Silence {
   }
 
   /** Notes that a batch of the monitor arrived, valid or not. */
-  void heard(int monitor) {
+  void markActive(int monitor) {
     rounds[monitor] = 0;
   }
 

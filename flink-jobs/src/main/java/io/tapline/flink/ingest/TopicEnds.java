@@ -57,7 +57,7 @@ class TopicEnds implements AutoCloseable {
   /** Asks until it is interrupted; a failure of the client itself makes {@link #poll} throw. */
   private void run(Collection<Integer> partitions) {
     try {
-      askForever(partitions);
+      pollForever(partitions);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (RuntimeException | Error e) {
@@ -67,7 +67,7 @@ class TopicEnds implements AutoCloseable {
     }
   }
 
-  private void askForever(Collection<Integer> partitions) throws InterruptedException {
+  private void pollForever(Collection<Integer> partitions) throws InterruptedException {
     Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
     settings.put("client.id", "tapline-ends-" + topic);
     settings.put("request.timeout.ms", ANSWER_MS);
@@ -76,12 +76,12 @@ class TopicEnds implements AutoCloseable {
       while (true) {
         wanted.acquire();
         TimeUnit.NANOSECONDS.sleep(period.toNanos());
-        answer.complete(ask(admin, partitions));
+        answer.complete(fetchEnds(admin, partitions));
       }
     }
   }
 
-  private Answer ask(Admin admin, Collection<Integer> partitions) throws InterruptedException {
+  private Answer fetchEnds(Admin admin, Collection<Integer> partitions) throws InterruptedException {
     try {
       Map<TopicPartition, ListOffsetsResultInfo> begins =
           list(admin, partitions, OffsetSpec.earliest()).get();

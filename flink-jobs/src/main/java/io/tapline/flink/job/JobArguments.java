@@ -153,10 +153,10 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     return value;
   }
 
-  private static int number(Map<String, String> values, String name, int otherwise) {
+  private static int number(Map<String, String> values, String name, int defaultValue) {
     String value = values.get(name);
     try {
-      return value == null ? otherwise : Integer.parseInt(value);
+      return value == null ? defaultValue : Integer.parseInt(value);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("--" + name + " is '" + value + "', not a whole number");
     }

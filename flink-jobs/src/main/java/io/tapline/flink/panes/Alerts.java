@@ -42,15 +42,15 @@ final class Alerts {
   }
 
   private final ProcessorSpec spec;
-  private final int most;
+  private final int max;
   private final Map<ByteBuffer, Watched> groups = new HashMap<>();
 
   /**
-   * @param most maximum number of watched groups; no alert begins for others
+   * @param max maximum number of watched groups; no alert begins for others
    */
-  Alerts(ProcessorSpec spec, int most) {
+  Alerts(ProcessorSpec spec, int max) {
     this.spec = spec;
-    this.most = most;
+    this.max = max;
   }
 
   /** Returns true if a window without tuples would change anything. */
@@ -109,7 +109,7 @@ final class Alerts {
       return;
     }
     if (group == null) {
-      if (groups.size() >= most) {
+      if (groups.size() >= max) {
         return;
       }
       group = new Watched();

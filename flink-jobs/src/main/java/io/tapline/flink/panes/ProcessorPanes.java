@@ -126,7 +126,7 @@ final class ProcessorPanes {
   /** Appends the windows that have closed since the last call. */
   void advance(Progress progress, List<WindowRows> closed) {
     if (spec.window().isWholeQuery()) {
-      advanceWhole(progress, closed);
+      advanceTotal(progress, closed);
     } else {
       advanceSliding(progress, closed);
     }
@@ -260,16 +260,16 @@ final class ProcessorPanes {
    * Emits a snapshot at each multiple of the slide at which something changed, and the result once
    * all monitors have ended.
    */
-  private void advanceWhole(Progress progress, List<WindowRows> closed) {
+  private void advanceTotal(Progress progress, List<WindowRows> closed) {
     long observedNs = progress.allEnded() ? progress.lastMarkNs() : progress.watermarkNs();
     while (!panes.isEmpty() && (panes.firstKey() + 1) * spec.window().paneNs() <= observedNs) {
       long end = (panes.firstKey() + 1) * spec.window().paneNs();
-      addFirstPaneToWhole();
+      addFirstPaneToTotal();
       closed.add(whole(end, true).without(progress.silentBefore(end)));
     }
     if (progress.allEnded() && !finished) {
       while (!panes.isEmpty()) {
-        addFirstPaneToWhole();
+        addFirstPaneToTotal();
       }
       finished = true;
       if (window.size() > 0) {
@@ -279,7 +279,7 @@ final class ProcessorPanes {
     }
   }
 
-  private void addFirstPaneToWhole() {
+  private void addFirstPaneToTotal() {
     var first = panes.pollFirstEntry();
     firstPane = Math.min(firstPane, first.getKey());
     int before = window.size();

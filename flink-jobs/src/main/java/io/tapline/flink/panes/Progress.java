@@ -44,19 +44,19 @@ final class Progress {
       silent[mark.monitor()] = mark.silent();
       unwatched[mark.monitor()] = mark.unwatched();
     }
-    watermarkNs = Math.max(watermarkNs, leastNs());
+    watermarkNs = Math.max(watermarkNs, minNs());
   }
 
-  private long leastNs() {
-    long least = Long.MAX_VALUE;
-    long leastHeard = Long.MAX_VALUE;
-    boolean anyHeard = false;
+  private long minNs() {
+    long min = Long.MAX_VALUE;
+    long minHeard = Long.MAX_VALUE;
+    boolean anyActive = false;
     for (int i = 0; i < marksNs.length; i++) {
-      least = ended[i] ? least : Math.min(least, marksNs[i]);
-      leastHeard = ended[i] || silent[i] ? leastHeard : Math.min(leastHeard, marksNs[i]);
-      anyHeard |= ended[i] || !silent[i];
+      min = ended[i] ? min : Math.min(min, marksNs[i]);
+      minHeard = ended[i] || silent[i] ? minHeard : Math.min(minHeard, marksNs[i]);
+      anyActive |= ended[i] || !silent[i];
     }
-    return anyHeard ? leastHeard : least;
+    return anyActive ? minHeard : min;
   }
 
   /** Returns the time before which tuples are late; {@link Long#MAX_VALUE} once all have ended. */

@@ -21,7 +21,7 @@ import java.util.PriorityQueue;
  */
 final class Rows {
   private final ProcessorSpec spec;
-  private final int most;
+  private final int max;
   private final Comparator<ResultRow> order;
   private final Comparator<Value> valueOrder;
 
@@ -32,7 +32,7 @@ final class Rows {
 
   Rows(ProcessorSpec spec, int maxRows) {
     this.spec = spec;
-    this.most = spec.rows(maxRows);
+    this.max = spec.rows(maxRows);
     boolean ascending = spec.isAscending();
     this.order = ResultRow.order(ascending);
     this.valueOrder = Value.order(ascending);
@@ -72,16 +72,16 @@ final class Rows {
           || spec.isRanking() && !value.isKnown()) {
         continue;
       }
-      if (best.size() == most && isWorse(value, best.peek().row().value())) {
+      if (best.size() == max && isWorse(value, best.peek().row().value())) {
         omitted++;
         continue;
       }
       best.add(new Candidate(ResultRow.candidate(window.key(entry), value), entry));
-      if (best.size() > most) {
+      if (best.size() > max) {
         best.poll();
         omitted++;
       }
-      boolean full = best.size() == most && spec.condition() == null;
+      boolean full = best.size() == max && spec.condition() == null;
       worst = full ? best.peek().row().value().number() : Double.NaN;
     }
     return new WindowRows(
@@ -116,7 +116,7 @@ final class Rows {
               row.key(),
               row.value(),
               estimate.details(candidate.entry()),
-              beside(estimate, candidate.entry()),
+              counts(estimate, candidate.entry()),
               exemplars(panes, row.key(), window.hash(candidate.entry())),
               null));
     }
@@ -124,8 +124,8 @@ final class Rows {
     return rows;
   }
 
-  private ResultRow.Beside beside(Estimate estimate, int entry) {
-    return new ResultRow.Beside(
+  private ResultRow.AnswerCounts counts(Estimate estimate, int entry) {
+    return new ResultRow.AnswerCounts(
         estimate.absent(entry),
         estimate.answered(entry, Answers.UNANSWERED),
         estimate.answered(entry, Answers.HALF_SEEN));

@@ -34,7 +34,7 @@ final class AlertTopics implements AutoCloseable {
   /**
    * A topic must be gone for this long, since brokers learn of new topics and rights one by one.
    */
-  private static final Duration GONE_AFTER = Duration.ofSeconds(3);
+  private static final Duration MISSING_AFTER = Duration.ofSeconds(3);
 
   private static final Duration SILENCE = Duration.ofSeconds(60);
   private static final int BLOCK_MS = 1_000;
@@ -90,7 +90,7 @@ final class AlertTopics implements AutoCloseable {
       } catch (TopicAuthorizationException | InvalidTopicException | TimeoutException e) {
         Exception reason = e.getCause() instanceof ApiException known ? known : e;
         Duration waited = Duration.ofNanos(System.nanoTime() - begin);
-        if (isFinal(reason) && waited.compareTo(GONE_AFTER) >= 0) {
+        if (isFinal(reason) && waited.compareTo(MISSING_AFTER) >= 0) {
           throw unwritable(topic, reason);
         } else if (waited.compareTo(SILENCE) >= 0) {
           throw undelivered(topic, reason);
@@ -108,15 +108,15 @@ final class AlertTopics implements AutoCloseable {
   }
 
   private static SuppressRestartsException unwritable(String topic, Exception reason) {
-    String why = reason.getMessage();
+    String message = reason.getMessage();
     if (reason instanceof UnknownTopicOrPartitionException) {
-      why = "it no longer exists";
+      message = "it no longer exists";
     } else if (reason instanceof TopicAuthorizationException) {
-      why = "the job may not write to it";
+      message = "the job may not write to it";
     }
     // The query shows the innermost cause as its error.
     return new SuppressRestartsException(
-        new IOException("alerts can't be sent to topic %s: %s".formatted(topic, why)));
+        new IOException("alerts can't be sent to topic %s: %s".formatted(topic, message)));
   }
 
   private static IOException undelivered(String topic, Exception reason) {

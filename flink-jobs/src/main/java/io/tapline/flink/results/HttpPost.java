@@ -28,7 +28,7 @@ import javax.net.ssl.SSLSocketFactory;
  * followed.
  */
 final class HttpPost implements Closeable {
-  private static final int MOST_HEADER_BYTES = 16 << 10;
+  private static final int MAX_HEADER_BYTES = 16 << 10;
   private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] ([1-5][0-9]{2})( .*)?");
 
   private final URI uri;
@@ -139,7 +139,7 @@ final class HttpPost implements Closeable {
 
   /** Returns the status of the final response; skips those before it (1xx) with their headers. */
   private static int status(InputStream in) throws IOException {
-    int[] left = {MOST_HEADER_BYTES};
+    int[] left = {MAX_HEADER_BYTES};
     while (true) {
       String line = line(in, left);
       Matcher status = STATUS.matcher(line);

@@ -62,8 +62,8 @@ final class Json {
       writeNumber(json, "value", row.value());
       writeBound(json, "low", row.value(), row.value().low());
       writeBound(json, "high", row.value(), row.value().high());
-      if (row.beside() != null) {
-        writeBeside(json, row.beside());
+      if (row.counts() != null) {
+        writeAnswerCounts(json, row.counts());
       }
       if (!row.details().isEmpty()) {
         writeDetails(json, row.details());
@@ -149,15 +149,15 @@ final class Json {
   }
 
   /** Tuples without a value are shown separately only if answers don't explain all of them. */
-  private void writeBeside(JsonGenerator json, ResultRow.Beside beside) throws IOException {
+  private void writeAnswerCounts(JsonGenerator json, ResultRow.AnswerCounts counts) throws IOException {
     if (answers) {
-      writeNumber(json, "unanswered", beside.unanswered());
-      writeNumber(json, "half_seen", beside.halfSeen());
+      writeNumber(json, "unanswered", counts.unanswered());
+      writeNumber(json, "half_seen", counts.halfSeen());
     }
-    double explained = answers ? beside.unanswered().number() + beside.halfSeen().number() : 0;
-    boolean some = beside.absent().number() > 0;
-    if (some && beside.absent().number() != explained) {
-      writeNumber(json, "absent", beside.absent());
+    double explained = answers ? counts.unanswered().number() + counts.halfSeen().number() : 0;
+    boolean some = counts.absent().number() > 0;
+    if (some && counts.absent().number() != explained) {
+      writeNumber(json, "absent", counts.absent());
     }
   }
 

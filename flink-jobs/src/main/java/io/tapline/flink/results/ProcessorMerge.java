@@ -16,12 +16,12 @@ import java.util.TreeMap;
  */
 final class ProcessorMerge {
   private final ProcessorSpec spec;
-  private final int most;
+  private final int max;
   private final Map<Integer, WindowRows> lastOfBucket = new TreeMap<>();
 
   ProcessorMerge(ProcessorSpec spec, int maxRows) {
     this.spec = spec;
-    this.most = spec.rows(maxRows);
+    this.max = spec.rows(maxRows);
   }
 
   WindowRows merge(OpenWindows.Closed window) {
@@ -41,7 +41,7 @@ final class ProcessorMerge {
     long start = parts.values().stream().mapToLong(WindowRows::startNs).min().orElseThrow();
     long omitted = parts.values().stream().mapToLong(WindowRows::omitted).sum();
     List<ResultRow> rows = sorted(parts.values());
-    int kept = Math.min(most, rows.size());
+    int kept = Math.min(max, rows.size());
     omitted += spec.isRanking() ? 0 : rows.size() - kept;
     return new WindowRows(spec.index(), start, end, partial, rows.subList(0, kept), omitted)
         .without(silent);

@@ -51,7 +51,7 @@ final class Repeats {
   private static byte[] bytes(WindowRows window) throws IOException {
     DataOutputSerializer out = new DataOutputSerializer(1024);
     for (ResultRow row : window.rows()) {
-      new ResultRow(row.key(), row.value(), row.details(), row.beside(), NO_FLOWS, null).write(out);
+      new ResultRow(row.key(), row.value(), row.details(), row.counts(), NO_FLOWS, null).write(out);
     }
     return out.getCopyOfBuffer();
   }

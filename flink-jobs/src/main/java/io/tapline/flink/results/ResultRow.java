@@ -14,11 +14,11 @@ import java.util.Comparator;
  * One group's result in one window.
  *
  * @param details numbers that the aggregate shows in addition to the value
- * @param beside null except for rows that show it
+ * @param counts null except for rows that show it
  * @param change null except for triggers
  */
 public record ResultRow(
-    byte[] key, Value value, Details details, Beside beside, Exemplars exemplars, Change change) {
+    byte[] key, Value value, Details details, AnswerCounts counts, Exemplars exemplars, Change change) {
   /**
    * An alert that begins or ends.
    *
@@ -41,17 +41,17 @@ public record ResultRow(
    *
    * @param absent tuples without a value
    */
-  public record Beside(Value absent, Value unanswered, Value halfSeen) {
+  public record AnswerCounts(Value absent, Value unanswered, Value halfSeen) {
     private void write(DataOutput out) throws IOException {
       absent.write(out);
       unanswered.write(out);
       halfSeen.write(out);
     }
 
-    private static Beside read(DataInput in) throws IOException {
+    private static AnswerCounts read(DataInput in) throws IOException {
       Value absent = Value.read(in);
       Value unanswered = Value.read(in);
-      return new Beside(absent, unanswered, Value.read(in));
+      return new AnswerCounts(absent, unanswered, Value.read(in));
     }
   }
 
@@ -69,9 +69,9 @@ public record ResultRow(
     value.write(out);
     exemplars.write(out);
     details.write(out);
-    out.writeBoolean(beside != null);
-    if (beside != null) {
-      beside.write(out);
+    out.writeBoolean(counts != null);
+    if (counts != null) {
+      counts.write(out);
     }
     out.writeBoolean(change != null);
     if (change != null) {
@@ -85,8 +85,8 @@ public record ResultRow(
     Value value = Value.read(in);
     Exemplars exemplars = Exemplars.read(in);
     Details details = Details.read(in);
-    Beside beside = in.readBoolean() ? Beside.read(in) : null;
+    AnswerCounts counts = in.readBoolean() ? AnswerCounts.read(in) : null;
     Change change = in.readBoolean() ? new Change(in.readBoolean(), in.readLong()) : null;
-    return new ResultRow(key, value, details, beside, exemplars, change);
+    return new ResultRow(key, value, details, counts, exemplars, change);
   }
 }

@@ -23,7 +23,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
  * with it the job.
  */
 public final class ResultsTopic implements KafkaRecordSerializationSchema<WindowUpdate> {
-  private static final int MOST_BYTES = 16 << 20;
+  private static final int MAX_BYTES = 16 << 20;
 
   private final QuerySpec query;
   private final String topic;
@@ -38,7 +38,7 @@ public final class ResultsTopic implements KafkaRecordSerializationSchema<Window
     Properties settings = KafkaClients.properties(endpoints.kafka());
     settings.setProperty(ProducerConfig.CLIENT_ID_CONFIG, "tapline-results-" + query.query());
     settings.setProperty(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
-    settings.setProperty(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Integer.toString(MOST_BYTES));
+    settings.setProperty(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Integer.toString(MAX_BYTES));
     return KafkaSink.<WindowUpdate>builder()
         .setBootstrapServers(endpoints.kafka().brokers())
         .setKafkaProducerConfig(settings)

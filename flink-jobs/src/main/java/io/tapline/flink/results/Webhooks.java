@@ -33,8 +33,8 @@ final class Webhooks implements AutoCloseable {
   static final String TIME_HEADER = "X-Tapline-Time";
   static final String SIGNATURE_HEADER = "X-Tapline-Signature";
 
-  static final int MOST_PENDING = 10_000;
-  private static final int MOST_ATTEMPTS = 8;
+  static final int MAX_PENDING = 10_000;
+  private static final int MAX_ATTEMPTS = 8;
   private static final long FIRST_PAUSE_MS = 100;
   private static final long LONGEST_PAUSE_MS = 10_000;
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
@@ -45,7 +45,7 @@ final class Webhooks implements AutoCloseable {
   private final Deque<AlertDelivery> pending = new ArrayDeque<>();
   private final Thread thread = new Thread(this::run, "tapline-webhooks");
   private boolean closed;
-  private long given;
+  private long submitted;
   private HttpPost underWay;
 
   /**
@@ -68,7 +68,7 @@ final class Webhooks implements AutoCloseable {
 
   /** Adds an alert; drops the oldest waiting one if there is no room. */
   synchronized void add(AlertDelivery delivery) {
-    if (pending.size() == MOST_PENDING) {
+    if (pending.size() == MAX_PENDING) {
       pending.removeFirst();
       giveUp("too many alerts are waiting");
     }
@@ -83,9 +83,9 @@ final class Webhooks implements AutoCloseable {
 
   /** Logs one line per power of two. */
   private void giveUp(String reason) {
-    given++;
-    if (Long.bitCount(given) == 1) {
-      LOG.warn("{} alerts were not delivered by webhook until now: {}", given, reason);
+    submitted++;
+    if (Long.bitCount(submitted) == 1) {
+      LOG.warn("{} alerts were not delivered by webhook until now: {}", submitted, reason);
     }
   }
 
@@ -121,7 +121,7 @@ final class Webhooks implements AutoCloseable {
   private String deliver(AlertDelivery delivery) throws InterruptedException {
     String fault = "";
     long pause = FIRST_PAUSE_MS;
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 0) {
         Thread.sleep(pause);
         pause = Math.min(2 * pause, LONGEST_PAUSE_MS);

@@ -33,14 +33,14 @@ class EstimateTest {
   @ParameterizedTest
   @ValueSource(doubles = {0.01, 0.08, 0.3, 0.8})
   void allRowsOfARankingAreWithinTheirBoundsIn95PercentOfWindows(double rate) {
-    int together = 0;
+    int covered = 0;
     int ofTheFirst = 0;
     for (int seed = 0; seed < WINDOWS; seed++) {
       Window window = new Window(rate, seed);
-      together += window.within(RANKED, Student.quantile(RANKED)) ? 1 : 0;
+      covered += window.within(RANKED, Student.quantile(RANKED)) ? 1 : 0;
       ofTheFirst += window.within(1, Student.quantile(1)) ? 1 : 0;
     }
-    assertThat(together).isGreaterThanOrEqualTo((int) (0.95 * WINDOWS));
+    assertThat(covered).isGreaterThanOrEqualTo((int) (0.95 * WINDOWS));
     assertThat(ofTheFirst).isGreaterThanOrEqualTo((int) (0.93 * WINDOWS));
   }
 

@@ -75,7 +75,7 @@ class KeyTest {
     "2001:db8:0:0:1:0:0:1, 2001:db8::1:0:0:1",
     "fe80:0:0:0:0:0:0:0, fe80::"
   })
-  void addressesAreWrittenAsRfc5952Says(String address, String text) throws Exception {
+  void formatsAddressesByRfc5952(String address, String text) throws Exception {
     assertThat(KeyFields.address(InetAddress.getByName(address).getAddress())).isEqualTo(text);
   }
 

@@ -65,7 +65,7 @@ class ListeningTest {
     assertThat(round(100)).containsExactly(state);
     assertThat(state.isSilent(0)).isTrue();
     assertThat(round(100)).as("no news").isEmpty();
-    state.heard("m0");
+    state.markActive("m0");
     assertThat(state.isSilent(0)).isFalse();
   }
 

@@ -135,12 +135,12 @@ class RedisFunctionsTest {
 
   @Test
   void subscribersAreNotifiedOfEachWindowOnce() throws Exception {
-    BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    BlockingQueue<String> messages = new LinkedBlockingQueue<>();
     JedisPubSub listener =
         new JedisPubSub() {
           @Override
           public void onMessage(String channel, String message) {
-            heard.add(message);
+            messages.add(message);
           }
         };
     Thread thread =
@@ -157,9 +157,9 @@ class RedisFunctionsTest {
     functions.call(window("d", 10), PATIENCE);
     functions.call(window("d", 20), PATIENCE);
     functions.close();
-    assertThat(heard.poll(10, TimeUnit.SECONDS))
+    assertThat(messages.poll(10, TimeUnit.SECONDS))
         .isEqualTo("{\"type\":\"window\",\"processor\":0,\"window_end_ns\":10}");
-    assertThat(heard.poll(10, TimeUnit.SECONDS)).contains("\"window_end_ns\":20");
+    assertThat(messages.poll(10, TimeUnit.SECONDS)).contains("\"window_end_ns\":20");
     listener.unsubscribe();
     thread.join();
   }

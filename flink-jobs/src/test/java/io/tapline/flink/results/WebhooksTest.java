@@ -81,7 +81,7 @@ class WebhooksTest {
   }
 
   @Test
-  void withoutASecretThereIsNoSignature() throws Exception {
+  void sendsNoSignatureWithoutASecret() throws Exception {
     try (Webhooks webhooks = new Webhooks("", listed(url))) {
       webhooks.start();
       webhooks.add(new AlertDelivery(url, "{}"));
@@ -106,10 +106,10 @@ class WebhooksTest {
   @Test
   void waitingEventsAreBoundedAndTheOldestAreDropped() {
     try (Webhooks webhooks = new Webhooks("", listed(url))) {
-      for (int i = 0; i < Webhooks.MOST_PENDING + 5; i++) {
+      for (int i = 0; i < Webhooks.MAX_PENDING + 5; i++) {
         webhooks.add(new AlertDelivery(url, Integer.toString(i)));
       }
-      assertThat(webhooks.pending()).hasSize(Webhooks.MOST_PENDING);
+      assertThat(webhooks.pending()).hasSize(Webhooks.MAX_PENDING);
       assertThat(webhooks.pending().get(0).json()).isEqualTo("5");
     }
   }

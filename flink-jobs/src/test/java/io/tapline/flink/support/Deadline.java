@@ -9,11 +9,11 @@ public final class Deadline {
 
   private Deadline() {}
 
-  public static void await(String what, Callable<Boolean> condition) throws Exception {
+  public static void await(String awaited, Callable<Boolean> condition) throws Exception {
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (!condition.call()) {
       if (System.nanoTime() > end) {
-        throw new AssertionError("waited " + PATIENCE.toSeconds() + " s for " + what);
+        throw new AssertionError("waited " + PATIENCE.toSeconds() + " s for " + awaited);
       }
       Thread.sleep(20);
     }

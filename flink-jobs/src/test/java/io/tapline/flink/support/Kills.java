@@ -98,12 +98,12 @@ public final class Kills {
   }
 
   /** Kills a server while both jobs run, at a random time after each has completed a checkpoint. */
-  private void kill(int number, int of, String what, Kill kill) throws Exception {
+  private void kill(int number, int of, String process, Kill kill) throws Exception {
     send(live, arriving, 1.0 * number / (of + 1), (number + 1.0) / (of + 1));
     for (String job : jobs) {
       int before = deployment.cluster.rest().checkpoints(job, "completed");
       Deadline.await(
-          "a checkpoint before the " + what + " is killed",
+          "a checkpoint before the " + process + " is killed",
           () -> deployment.cluster.rest().checkpoints(job, "completed") > before);
     }
     Thread.sleep(random.nextLong(LONGEST_PAUSE_MS));
@@ -114,7 +114,7 @@ public final class Kills {
     long begin = System.nanoTime();
     kill.run();
     Deadline.await("a window", () -> deployment.windows(stored.getQuery()) > windows);
-    log.add("%-12s next window after %.1f s".formatted(what, (System.nanoTime() - begin) / 1e9));
+    log.add("%-12s next window after %.1f s".formatted(process, (System.nanoTime() - begin) / 1e9));
   }
 
   private Workload workload(String query) {

@@ -245,11 +245,11 @@ public final class Oracle {
         Comparator.comparingDouble(row -> row.getValue().doubleValue());
     order = processor.getRanking().getAscending() ? order : order.reversed();
     rows.sort(order.thenComparing(Map.Entry::getKey, Oracle::compareKeys));
-    int most = processor.hasRanking() ? processor.getRanking().getK() : rows.size();
+    int max = processor.hasRanking() ? processor.getRanking().getK() : rows.size();
     StringBuilder text =
         new StringBuilder(
             "[%d,%d)%s".formatted(start, to, partial && !rows.isEmpty() ? " partial" : ""));
-    for (var row : rows.subList(0, Math.min(most, rows.size()))) {
+    for (var row : rows.subList(0, Math.min(max, rows.size()))) {
       text.append("\n  ").append(row.getKey()).append(" = ").append(row.getValue());
       if (SHOWN_WITH_DISTRIBUTION.contains(processor.getAggregate())) {
         text.append(distribution(groups.get(row.getKey())));

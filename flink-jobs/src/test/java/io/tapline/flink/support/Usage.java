@@ -79,12 +79,12 @@ public final class Usage {
     return samples.get(0).keySet().stream()
         .filter(
             name ->
-                least(samples.subList(samples.size() - fifth, samples.size()), name)
-                    > 1.1 * least(samples.subList(fifth, 2 * fifth), name) + 2)
+                min(samples.subList(samples.size() - fifth, samples.size()), name)
+                    > 1.1 * min(samples.subList(fifth, 2 * fifth), name) + 2)
         .toList();
   }
 
-  private static long least(List<Map<String, Long>> samples, String name) {
+  private static long min(List<Map<String, Long>> samples, String name) {
     return samples.stream().mapToLong(sample -> sample.get(name)).min().orElseThrow();
   }
 }

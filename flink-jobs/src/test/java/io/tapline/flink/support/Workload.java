@@ -42,7 +42,7 @@ public final class Workload {
 
   /**
    * @param lateChance one in this many intervals is followed by a late batch; 0 for none
-   * @param saysSince whether monitors state since when they watch, which is in the first half
+   * @param hasStartTime whether monitors state since when they watch, which is in the first half
    */
   public Workload(
       String query,
@@ -51,7 +51,7 @@ public final class Workload {
       int connections,
       long seed,
       int lateChance,
-      boolean saysSince) {
+      boolean hasStartTime) {
     this.lateChance = lateChance;
     Random random = new Random(seed);
     Random watch = new Random(~seed);
@@ -61,7 +61,7 @@ public final class Workload {
       long end = BASE_NS + (seconds + monitor * 3L) * SECOND_NS + random.nextInt(1_000_000);
       endsNs.add(end);
       MonitorStream stream = new MonitorStream(query, "m" + monitor, 0, 1);
-      if (saysSince) {
+      if (hasStartTime) {
         long since = BASE_NS + watch.nextLong(seconds * SECOND_NS / 2);
         stream.watchedSince(since);
         watchedSinceNs = Math.max(watchedSinceNs, since);

@@ -8,10 +8,10 @@ package io.tapline.network.rules;
  */
 public final class CopyMark {
   /** Highest number of a queue. */
-  public static final int MOST = 0x7f_ffff;
+  public static final int MAX_MARK = 0x7f_ffff;
 
   /** Highest number of a port that marks can name; 0 stands for an unknown port. */
-  public static final int MOST_PORT = 0xfff;
+  public static final int MAX_PORT = 0xfff;
 
   private static final long PREFIX = 0x027a_91L;
   private static final long PORTS_PREFIX = 0x027a_92L;
@@ -32,7 +32,7 @@ public final class CopyMark {
 
   /**
    * Returns the address that marks copies with ports of their switch. REQUIRES: both are at most
-   * {@link #MOST_PORT}.
+   * {@link #MAX_PORT}.
    *
    * @param in port of entry; 0 for unknown
    * @param out port by which the packet leaves; 0 for unknown

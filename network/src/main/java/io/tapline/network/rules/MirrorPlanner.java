@@ -30,7 +30,7 @@ public final class MirrorPlanner {
    * Maximum number of zeros that can be required of a far port, since that many of its bits decide
    * on sampling (plan.proto).
    */
-  public static final int MOST_ZEROS = 6;
+  public static final int MAX_ZEROS = 6;
 
   /**
    * A query to be mirrored.

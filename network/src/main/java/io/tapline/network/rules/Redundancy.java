@@ -33,13 +33,13 @@ final class Redundancy {
       }
     }
     int floor = around == null ? 0 : around.priority();
-    Set<String> then = around == null ? Set.of() : around.monitors();
-    if (!then.equals(rule.monitors())) {
+    Set<String> remaining = around == null ? Set.of() : around.monitors();
+    if (!remaining.equals(rule.monitors())) {
       return false;
     }
     for (MirrorRule other : rules) {
       boolean between = other.priority() >= floor && other.priority() <= rule.priority();
-      boolean differs = other != rule && other != around && !other.monitors().equals(then);
+      boolean differs = other != rule && other != around && !other.monitors().equals(remaining);
       if (between && differs && other.match().overlaps(rule.match())) {
         return false;
       }

@@ -25,7 +25,7 @@ import java.util.TreeSet;
  */
 public final class RuleTable {
   /** No known switch supports more rules, and computing more would take too long. */
-  public static final int MOST_RULES = 65_536;
+  public static final int MAX_RULES = 65_536;
 
   private static final Comparator<MirrorRule> ORDER =
       Comparator.comparingInt(MirrorRule::priority)
@@ -81,8 +81,8 @@ public final class RuleTable {
       }
       closed.add(rule);
       rules.put(rule.match(), rule);
-      if (rules.size() > MOST_RULES) {
-        throw tooMany("more than " + MOST_RULES, capacity);
+      if (rules.size() > MAX_RULES) {
+        throw tooMany("more than " + MAX_RULES, capacity);
       }
     }
     List<MirrorRule> needed = Redundancy.without(closed);

@@ -36,20 +36,20 @@ public final class Transition {
     Map<RuleMatch, MirrorRule> old = new HashMap<>();
     before.rules().forEach(rule -> old.put(rule.match(), rule));
     List<Step> steps = new ArrayList<>();
-    int most = old.size();
+    int max = old.size();
     for (MirrorRule rule : after.rules()) {
       MirrorRule was = old.remove(rule.match());
       if (was == null) {
         steps.add(new Step(Kind.ADD, rule));
-        most++;
+        max++;
       } else if (!was.equals(rule)) {
         steps.add(new Step(Kind.MODIFY, rule));
       }
     }
-    if (most > capacity) {
+    if (max > capacity) {
       throw new TooManyRules(
           "%d mirror rules are needed during the change where %d have room: end a query first"
-              .formatted(most, capacity));
+              .formatted(max, capacity));
     }
     old.values().stream()
         .sorted(Comparator.comparingInt(MirrorRule::priority))

@@ -90,9 +90,9 @@ public final class TextPolicy {
     return List.copyOf(forms);
   }
 
-  private static void requireMap(JsonNode node, String place, String otherwise) {
+  private static void requireMap(JsonNode node, String place, String error) {
     if (!node.isMissingNode() && !node.isNull() && !node.isObject()) {
-      throw wrong(place, otherwise);
+      throw wrong(place, error);
     }
   }
 

@@ -91,9 +91,9 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
     return scheme.equals("https") ? 443 : 80;
   }
 
-  private static void require(boolean right, String otherwise) {
-    if (!right) {
-      throw new IllegalArgumentException(otherwise);
+  private static void require(boolean valid, String error) {
+    if (!valid) {
+      throw new IllegalArgumentException(error);
     }
   }
 

@@ -197,9 +197,9 @@ final class CatalogueReader {
         "parser catalogue, %s: unknown %s \"%s\"".formatted(where, key, text));
   }
 
-  private void require(boolean right, String otherwise) {
-    if (!right) {
-      throw new IllegalArgumentException("parser catalogue, %s: %s".formatted(where, otherwise));
+  private void require(boolean valid, String error) {
+    if (!valid) {
+      throw new IllegalArgumentException("parser catalogue, %s: %s".formatted(where, error));
     }
   }
 }

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * The processors that PROCESS accepts, with the descriptions that {@code tapline processors} shows.
  */
 public final class ProcessorCatalogue {
-  public static final int MOST_K = 10_000;
+  public static final int MAX_K = 10_000;
   public static final int DEFAULT_K = 10;
   public static final long SHORTEST_WINDOW_NS = 10 * Literals.NS_PER_MS;
 
@@ -27,11 +27,11 @@ public final class ProcessorCatalogue {
   public static final long DEFAULT_WINDOW_NS = 10_000 * Literals.NS_PER_MS;
 
   /** Maximum number of panes in a window: each pane uses memory per key in the stream job. */
-  public static final int MOST_PANES = 10_000;
+  public static final int MAX_PANES = 10_000;
 
   public static final List<String> ORDERS = List.of("desc", "asc");
   public static final List<String> SEVERITIES = List.of("info", "warning", "critical");
-  public static final int MOST_AFTER = 1000;
+  public static final int MAX_AFTER = 1000;
   public static final String DEFAULT_CONDITION = "count > 0";
 
   /** Aggregates with a processor "group-…"; {@link #AGGREGATES} lists them first. */
@@ -146,7 +146,7 @@ public final class ProcessorCatalogue {
         "top-k",
         "the k keys with the most tuples, or the largest values, over a rolling window",
         List.of(
-            new ArgumentInfo("k", ArgumentType.INTEGER, "10", "1 to " + MOST_K, "rows kept"),
+            new ArgumentInfo("k", ArgumentType.INTEGER, "10", "1 to " + MAX_K, "rows kept"),
             new ArgumentInfo(
                 "w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"),
             slide("w/10, at least 1s, at most w"),
@@ -301,7 +301,7 @@ public final class ProcessorCatalogue {
                 "after",
                 ArgumentType.INTEGER,
                 "1",
-                "1 to " + MOST_AFTER,
+                "1 to " + MAX_AFTER,
                 "windows in a row before an alert begins"),
             new ArgumentInfo(
                 "cooldown",
@@ -368,7 +368,7 @@ public final class ProcessorCatalogue {
         "s",
         ArgumentType.DURATION,
         defaultText,
-        "10ms to w; w and s make at most %d panes".formatted(MOST_PANES),
+        "10ms to w; w and s make at most %d panes".formatted(MAX_PANES),
         "step from one window to the next");
   }
 }

@@ -118,9 +118,9 @@ public final class NetworkSection {
     return Rates.of(bpsOfHost);
   }
 
-  private static void require(boolean right, String otherwise, Object... arguments) {
-    if (!right) {
-      throw new IllegalArgumentException("inventory, network: " + otherwise.formatted(arguments));
+  private static void require(boolean valid, String error, Object... arguments) {
+    if (!valid) {
+      throw new IllegalArgumentException("inventory, network: " + error.formatted(arguments));
     }
   }
 }

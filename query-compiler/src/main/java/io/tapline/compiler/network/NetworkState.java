@@ -244,36 +244,36 @@ public final class NetworkState {
     return change(moved.after(), after, moved.started(), moved.stopped());
   }
 
-  private Change change(Deployment then, Map<String, Part> after, int started, int stopped) {
-    return change(then, after, copies, started, stopped);
+  private Change change(Deployment next, Map<String, Part> after, int started, int stopped) {
+    return change(next, after, copies, started, stopped);
   }
 
   private Change change(
-      Deployment then, Map<String, Part> after, Copies copiesThen, int started, int stopped) {
-    Map<String, Integer> edges = edges(then);
+      Deployment next, Map<String, Part> after, Copies copiesThen, int started, int stopped) {
+    Map<String, Integer> edges = edges(next);
     List<MirrorPlanner.Query> parts =
         after.entrySet().stream()
-            .flatMap(each -> parts(then, each.getKey(), each.getValue(), edges).stream())
+            .flatMap(each -> parts(next, each.getKey(), each.getValue(), edges).stream())
             .toList();
     Map<String, RuleTable> tablesThen = NetworkPlan.tables(network, parts, copiesThen.wanted());
-    NetworkState state = new NetworkState(network, then, after, copiesThen, tablesThen);
+    NetworkState state = new NetworkState(network, next, after, copiesThen, tablesThen);
     return new Change(state, steps(tablesThen), started, stopped);
   }
 
   private List<MirrorPlanner.Query> parts(
-      Deployment then, String query, Part part, Map<String, Integer> edges) {
-    String[] monitors = monitors(then, query);
+      Deployment next, String query, Part part, Map<String, Integer> edges) {
+    String[] monitors = monitors(next, query);
     return NetworkPlan.parts(
         network, query, part.match(), part.side(), part.hosts(), monitors, edges, part.zeros());
   }
 
-  private Map<String, List<Transition.Step>> steps(Map<String, RuleTable> then) {
+  private Map<String, List<Transition.Step>> steps(Map<String, RuleTable> next) {
     Set<String> switches = new TreeSet<>(tables.keySet());
-    switches.addAll(then.keySet());
+    switches.addAll(next.keySet());
     Map<String, List<Transition.Step>> steps = new LinkedHashMap<>();
     for (String id : switches) {
       RuleTable before = tables.getOrDefault(id, RuleTable.empty());
-      RuleTable after = then.getOrDefault(id, RuleTable.empty());
+      RuleTable after = next.getOrDefault(id, RuleTable.empty());
       List<Transition.Step> own = Transition.steps(before, after, NetworkPlan.TABLE_CAPACITY);
       if (!own.isEmpty()) {
         steps.put(id, own);
@@ -289,9 +289,9 @@ public final class NetworkState {
         .toArray(String[]::new);
   }
 
-  private Map<String, Integer> edges(Deployment then) {
-    List<Layout.Process> monitors = then.layout().monitors();
-    List<Integer> numbers = then.monitorNumbers();
+  private Map<String, Integer> edges(Deployment next) {
+    List<Layout.Process> monitors = next.layout().monitors();
+    List<Integer> numbers = next.monitorNumbers();
     Map<String, Integer> edges = new LinkedHashMap<>();
     for (int m = 0; m < monitors.size(); m++) {
       edges.put(NetworkPlan.id(numbers.get(m)), network.topology().edgeOf(monitors.get(m).host()));

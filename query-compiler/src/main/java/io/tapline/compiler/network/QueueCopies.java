@@ -77,12 +77,12 @@ final class QueueCopies {
    * @throws PlacementException if no host can see both sides of a queue
    */
   List<Queue> place(List<Queue> queues, Set<String> hosts) {
-    QueueCopies so = this;
+    QueueCopies copies = this;
     List<Queue> placed = new ArrayList<>();
     for (Queue queue : queues) {
-      Queue found = so.marked(queue.toBuilder().setHost(so.host(queue, hosts)).build());
+      Queue found = copies.marked(queue.toBuilder().setHost(copies.host(queue, hosts)).build());
       placed.add(found);
-      so = so.with("", placed);
+      copies = copies.with("", placed);
     }
     return placed;
   }
@@ -94,36 +94,36 @@ final class QueueCopies {
    */
   private String host(Queue queue, Set<String> hosts) {
     String here = queue.getSwitchName();
-    String there = neighbour(queue);
+    String peer = neighbour(queue);
     Map<String, Integer> toHere = ports.distancesTo(here);
-    Map<String, Integer> toThere = ports.distancesTo(there);
+    Map<String, Integer> toPeer = ports.distancesTo(peer);
     record Candidate(String host, int links, long queues) {}
     Optional<Candidate> best =
         hosts.stream()
             .flatMap(host -> ports.switchOf(host).map(at -> Map.entry(host, at)).stream())
             .filter(each -> toHere.containsKey(each.getValue()))
-            .filter(each -> toHere.get(each.getValue()) <= toThere.get(each.getValue()))
+            .filter(each -> toHere.get(each.getValue()) <= toPeer.get(each.getValue()))
             .map(
                 each ->
                     new Candidate(
                         each.getKey(),
-                        toHere.get(each.getValue()) + toThere.get(each.getValue()),
+                        toHere.get(each.getValue()) + toPeer.get(each.getValue()),
                         all().filter(other -> other.getHost().equals(each.getKey())).count()))
             .min(
                 Comparator.comparingInt(Candidate::links)
                     .thenComparingLong(Candidate::queues)
                     .thenComparing(Candidate::host));
-    return best.orElseThrow(() -> noHost(queue, there, hosts)).host();
+    return best.orElseThrow(() -> noHost(queue, peer, hosts)).host();
   }
 
-  private static PlacementException noHost(Queue queue, String there, Set<String> hosts) {
+  private static PlacementException noHost(Queue queue, String peer, Set<String> hosts) {
     return new PlacementException(
         PlacementException.Code.NO_HOST,
         "no monitor sees both sides of the queue %s: copies of arrivals must reach it from %s without crossing %s. Hosts with an agent: %s"
             .formatted(
                 text(queue),
                 queue.getSwitchName(),
-                there,
+                peer,
                 hosts.isEmpty() ? "none" : String.join(", ", new TreeSet<>(hosts))));
   }
 

@@ -81,13 +81,13 @@ public final class StreamPlanner {
     double length = 0;
     for (int partition = 0; partition < monitors.size() && !brokers.isEmpty(); partition++) {
       String monitor = monitors.get(partition);
-      double least =
+      double min =
           brokers.stream().mapToDouble(each -> length(monitor, each, cluster)).min().orElseThrow();
       List<Broker> nearest = new ArrayList<>(brokers);
-      nearest.removeIf(each -> length(monitor, each, cluster) > least);
+      nearest.removeIf(each -> length(monitor, each, cluster) > min);
       Broker leader = nearest.get(Math.floorMod(query.hashCode() + partition, nearest.size()));
       stream.addLeaders(Leader.newBuilder().setBroker(leader.id()).setHost(leader.host()));
-      length += least;
+      length += min;
     }
     return new Way(length, cluster.freeSlots(), stream.build());
   }

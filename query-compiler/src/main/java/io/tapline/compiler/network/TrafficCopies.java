@@ -43,7 +43,7 @@ final class TrafficCopies {
     /** Returns the name of the copies in rules. */
     String monitor(String collector) {
       return "%s:ports-%d-%d"
-          .formatted(collector, mark >>> 12 & CopyMark.MOST_PORT, mark & CopyMark.MOST_PORT);
+          .formatted(collector, mark >>> 12 & CopyMark.MAX_PORT, mark & CopyMark.MAX_PORT);
     }
   }
 
@@ -85,11 +85,11 @@ final class TrafficCopies {
   }
 
   private static void requireNumber(String name, SwitchPorts.Port port) {
-    if (!port.isNumbered() || port.number() > CopyMark.MOST_PORT) {
+    if (!port.isNumbered() || port.number() > CopyMark.MAX_PORT) {
       throw new PlacementException(
           PlacementException.Code.NO_HOST,
           "copies carry the numbers of ports, and the inventory gives the port from %s to %s no number from 1 to %d (network.ports)"
-              .formatted(name, port.neighbour(), CopyMark.MOST_PORT));
+              .formatted(name, port.neighbour(), CopyMark.MAX_PORT));
     }
   }
 

@@ -40,9 +40,9 @@ public final class TreeDrawing {
   }
 
   private String draw() {
-    int most = hosts.stream().mapToInt(host -> processes(host).size()).max().orElse(1);
+    int max = hosts.stream().mapToInt(host -> processes(host).size()).max().orElse(1);
     int width = 2 * LEFT + COLUMN * hosts.size();
-    int height = HOST_Y + 60 + LINE * most;
+    int height = HOST_Y + 60 + LINE * max;
     svg.append(
         """
         <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">

@@ -82,8 +82,8 @@ public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     return text.matches("[0-9]{1,3}") ? Integer.parseInt(text) : 0;
   }
 
-  private static boolean isWithin(int length, int most) {
-    return length >= 1 && length <= most;
+  private static boolean isWithin(int length, int max) {
+    return length >= 1 && length <= max;
   }
 
   private static boolean isShorter(NetworkLength network) {

@@ -69,13 +69,13 @@ public record PacketCondition(
     if (read.isEmpty()) {
       return Optional.empty();
     }
-    Optional<List<PacketStep>> lasting =
+    Optional<List<PacketStep>> holdCondition =
         clear.isEmpty()
             ? Optional.of(List.of())
             : isThreshold(clear.get())
                 ? replaced(read.get(), clear.get(), errors)
                 : parse("clear", clear.get(), measures, errors).map(PacketExpression::negated);
-    return lasting.map(
+    return holdCondition.map(
         steps ->
             new PacketCondition(read.get().steps(), steps, measures.burstNs(), read.get().unit()));
   }

@@ -21,9 +21,9 @@ import java.util.regex.Pattern;
  */
 final class PacketExpression {
   /** Bounds of the monitor's conditions. */
-  private static final int MOST_STEPS = 64;
+  private static final int MAX_STEPS = 64;
 
-  private static final int MOST_DEPTH = 8;
+  private static final int MAX_DEPTH = 8;
   private static final Pattern TOKEN =
       Pattern.compile(
           "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>,]))\\s*");
@@ -92,11 +92,11 @@ final class PacketExpression {
           "an operator or the end");
     } else if (!all.isTruth()) {
       throw new Fault("it compares nothing", "a comparison, " + EXAMPLE);
-    } else if (all.steps().size() > MOST_STEPS || depth(all.steps()) > MOST_DEPTH) {
+    } else if (all.steps().size() > MAX_STEPS || depth(all.steps()) > MAX_DEPTH) {
       throw new Fault(
           "it has %d terms and operators, %d deep"
               .formatted(all.steps().size(), depth(all.steps())),
-          "at most %d, and %d deep".formatted(MOST_STEPS, MOST_DEPTH));
+          "at most %d, and %d deep".formatted(MAX_STEPS, MAX_DEPTH));
     }
     expression.steps = all.steps();
     return expression;
@@ -153,12 +153,12 @@ final class PacketExpression {
 
   private static int depth(List<PacketStep> steps) {
     int depth = 0;
-    int most = 0;
+    int max = 0;
     for (PacketStep step : steps) {
       depth += step.hasOperator() ? -1 : 1;
-      most = Math.max(most, depth);
+      max = Math.max(max, depth);
     }
-    return most;
+    return max;
   }
 
   private Part level(int level) throws Fault {
@@ -205,8 +205,8 @@ final class PacketExpression {
     }
     String token = tokens.get(at++);
     if (token.equals("(")) {
-      if (++nesting > MOST_STEPS) {
-        throw new Fault("it is nested too deeply", "at most %d levels".formatted(MOST_STEPS));
+      if (++nesting > MAX_STEPS) {
+        throw new Fault("it is nested too deeply", "at most %d levels".formatted(MAX_STEPS));
       }
       Part inside = level(0);
       nesting--;

@@ -24,7 +24,7 @@ public final class TriggerCost {
   public static final double MAX_BUSY = 0.8;
 
   /** Maximum number of groups that are counted separately in a window of a channel. */
-  public static final long MOST_GROUPS = 1L << 17;
+  public static final long MAX_GROUPS = 1L << 17;
 
   private static final double PARSE_NS = 117;
 
@@ -189,7 +189,7 @@ public final class TriggerCost {
     double high = NS_PER_SECOND;
     for (int i = 0; i < Double.SIZE; i++) {
       double middle = (low + high) / 2;
-      if (busy(new Traffic(middle, MOST_GROUPS)) <= MAX_BUSY) {
+      if (busy(new Traffic(middle, MAX_GROUPS)) <= MAX_BUSY) {
         low = middle;
       } else {
         high = middle;
@@ -207,7 +207,7 @@ public final class TriggerCost {
           "%.0f to %.0f to count it in %s"
               .formatted(
                   grouped() * COUNT_GROUP,
-                  grouped() * countGroupNs(MOST_GROUPS),
+                  grouped() * countGroupNs(MAX_GROUPS),
                   plural(grouped(), "kind of groups", "kinds of groups")));
       parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP));
     }

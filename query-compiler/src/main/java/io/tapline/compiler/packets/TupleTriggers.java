@@ -24,7 +24,7 @@ public final class TupleTriggers {
   public static final String PARSER = "trigger";
 
   /** Maximum length of a window, as a multiple of {@code every}. */
-  private static final int MOST_PANES = 100;
+  private static final int MAX_PANES = 100;
 
   /** Windows of a second or more gain nothing from an event that comes milliseconds earlier. */
   private static final long TOO_LONG_NS = 1000 * Literals.NS_PER_MS;
@@ -55,8 +55,8 @@ public final class TupleTriggers {
       return Optional.of("flows may be left out (SAMPLE * keeps all)");
     } else if (!trigger.getWindow().hasSize() || sizeNs % everyNs != 0) {
       return Optional.of("w= is not a multiple of every=");
-    } else if (sizeNs / everyNs > MOST_PANES) {
-      return Optional.of("w= is longer than %d times every=".formatted(MOST_PANES));
+    } else if (sizeNs / everyNs > MAX_PANES) {
+      return Optional.of("w= is longer than %d times every=".formatted(MAX_PANES));
     }
     return Optional.empty();
   }

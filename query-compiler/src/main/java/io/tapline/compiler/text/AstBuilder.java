@@ -180,13 +180,13 @@ final class AstBuilder {
     List<Ast.Address> addresses = new ArrayList<>();
     if (tree != null) {
       tree.address().stream()
-          .filter(AstBuilder::isWhole)
+          .filter(AstBuilder::isComplete)
           .forEach(one -> addresses.add(address(one)));
     }
     return List.copyOf(addresses);
   }
 
-  private static boolean isWhole(TaplineQueryParser.AddressContext tree) {
+  private static boolean isComplete(TaplineQueryParser.AddressContext tree) {
     TaplineQueryParser.EndpointContext endpoint = tree.endpoint();
     return tree.exception == null
         && endpoint != null

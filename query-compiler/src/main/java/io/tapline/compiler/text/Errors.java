@@ -9,7 +9,7 @@ import java.util.Optional;
  * Collects the errors and notes of one query, up to a limit; more errors would not help the author.
  */
 public final class Errors {
-  public static final int MOST = 50;
+  public static final int MAX_ERRORS = 50;
 
   private final List<QueryError> errors = new ArrayList<>();
   private final List<Note> notes = new ArrayList<>();
@@ -41,13 +41,13 @@ public final class Errors {
 
   public void add(
       Span span, QueryError.Code code, String message, String expected, String suggestion) {
-    if (errors.size() < MOST && span.line() >= firstForeignLine) {
+    if (errors.size() < MAX_ERRORS && span.line() >= firstForeignLine) {
       String inNamed = "in the query %s: %s".formatted(Names.quoted(used), message);
       QueryError error = QueryError.at(use, code, inNamed, expected, "");
       if (!errors.contains(error)) {
         errors.add(error);
       }
-    } else if (errors.size() < MOST) {
+    } else if (errors.size() < MAX_ERRORS) {
       errors.add(QueryError.at(span, code, message, expected, suggestion));
     }
   }
@@ -67,21 +67,21 @@ public final class Errors {
   }
 
   /** Reports a host or network that does not exist. */
-  public void unknownPlace(Ast.Word word, String what, String expected, Collection<String> valid) {
-    String message = "unknown %s %s".formatted(what, Names.quoted(word.text()));
+  public void unknownPlace(Ast.Word word, String kind, String expected, Collection<String> valid) {
+    String message = "unknown %s %s".formatted(kind, Names.quoted(word.text()));
     String nearest = Names.nearest(word.text(), valid);
     place(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, nearest);
   }
 
   /** Reports a name that does not exist; lists the valid ones and suggests the nearest. */
-  public void unknown(Ast.Word word, String what, Collection<String> valid) {
-    unknown(word, what, Names.list(valid), valid);
+  public void unknown(Ast.Word word, String kind, Collection<String> valid) {
+    unknown(word, kind, Names.list(valid), valid);
   }
 
-  public void unknown(Ast.Word word, String what, String expected, Collection<String> valid) {
-    int of = what.indexOf(" of ");
-    String noun = of < 0 ? what : what.substring(0, of);
-    String owner = of < 0 ? "" : what.substring(of);
+  public void unknown(Ast.Word word, String kind, String expected, Collection<String> valid) {
+    int of = kind.indexOf(" of ");
+    String noun = of < 0 ? kind : kind.substring(0, of);
+    String owner = of < 0 ? "" : kind.substring(of);
     String message = "unknown %s %s%s".formatted(noun, Names.quoted(word.text()), owner);
     add(
         word.span(),

@@ -61,14 +61,14 @@ final class KeywordRepair {
       token.setType(ClauseKind.AT.tokenType);
       return;
     }
-    ClauseKind meant = nearestKeyword(token.getText());
-    if (meant == null) {
+    ClauseKind nearest = nearestKeyword(token.getText());
+    if (nearest == null) {
       return;
     }
     String message = "unknown keyword " + Names.quoted(token.getText());
     String expected = Names.either(ClauseKind.KEYWORDS);
-    errors.add(Tokens.span(token), QueryError.Code.SYNTAX, message, expected, meant.keyword);
-    token.setType(meant.tokenType);
+    errors.add(Tokens.span(token), QueryError.Code.SYNTAX, message, expected, nearest.keyword);
+    token.setType(nearest.tokenType);
   }
 
   private static ClauseKind nearestKeyword(String text) {

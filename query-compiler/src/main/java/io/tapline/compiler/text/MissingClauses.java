@@ -23,8 +23,8 @@ public final class MissingClauses {
 
   private static void require(ClauseKind kind, String expected, Ast.Query query, Errors errors) {
     if (!query.has(kind)) {
-      String what = kind == ClauseKind.FROM ? "FROM or TO" : kind.keyword;
-      report(placeOf(kind, query), what + " is missing", expected, errors);
+      String missing = kind == ClauseKind.FROM ? "FROM or TO" : kind.keyword;
+      report(placeOf(kind, query), missing + " is missing", expected, errors);
     }
   }
 

@@ -86,7 +86,7 @@ class ScopeTest {
         "TO 2001:db8::/32",
         "TO 2002:a00:205::/48",
       })
-  void anythingElseIsRefused(String fromTo) {
+  void rejectsOtherRights(String fromTo) {
     CompileResult result = compile(fromTo);
     assertThat(result.plan()).isEmpty();
     assertThat(result.errors())
@@ -134,10 +134,10 @@ class ScopeTest {
       })
   void foreignNamesLookLikeUnknownOnes(String name, String fromTo) {
     String never = name.replaceAll(".", "z").replace("zzz", name.equals("101") ? "102" : "zzz");
-    String told = ErrorRenderer.render("", compile(fromTo.formatted(name)).errors());
+    String refusal = ErrorRenderer.render("", compile(fromTo.formatted(name)).errors());
     String expected = ErrorRenderer.render("", compile(fromTo.formatted(never)).errors());
     assertThat(compile(fromTo.formatted(name)).plan()).isEmpty();
-    assertThat(told).isNotEmpty().isEqualTo(expected.replace(never, name));
+    assertThat(refusal).isNotEmpty().isEqualTo(expected.replace(never, name));
     assertThat(compile(fromTo.formatted(name)).errors().stream().map(QueryError::code))
         .containsExactlyElementsOf(
             compile(fromTo.formatted(never)).errors().stream().map(QueryError::code).toList());

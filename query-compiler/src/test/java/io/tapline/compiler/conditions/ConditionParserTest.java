@@ -118,7 +118,7 @@ class ConditionParserTest {
         "bytes + 1 in 5 | 0 | 'in' must follow a single field | a field",
         "dst_port in {80 | 15 | unexpected end | '}'",
       })
-  void errorsSayWhatAndWhere(String filter, int at, String message, String expected) {
+  void errorsNameTheFaultAndItsPosition(String filter, int at, String message, String expected) {
     ConditionSyntaxException error =
         catchThrowableOfType(ConditionSyntaxException.class, () -> text(filter));
     assertThat(error.getMessage()).isEqualTo(message);

@@ -94,8 +94,8 @@ class NetworkStateTest {
             "udp,nw_src=10.1.0.0/32,tp_src=80,tp_dst=0x0/0x6");
     assertThat(narrow.monitorHosts()).isEqualTo(wide.monitorHosts());
     assertThat(narrow.plan("q").parts()).isEqualTo(wide.plan("q").parts());
-    NetworkState again = narrow.narrow("q", 0).after();
-    assertThat(again.tables().get("edge-1-0").rules())
+    NetworkState narrowed = narrow.narrow("q", 0).after();
+    assertThat(narrowed.tables().get("edge-1-0").rules())
         .isEqualTo(wide.tables().get("edge-1-0").rules());
     assertThat(narrow.remove("q").after().tables()).isEmpty();
   }

@@ -114,17 +114,17 @@ class StreamPlannerTest {
       }
       List<String> monitors = List.of(anyHost(random), anyHost(random));
       Stream stream = StreamPlanner.choose(NETWORK, "q", monitors, brokers, clusters);
-      double least = Double.MAX_VALUE;
+      double min = Double.MAX_VALUE;
       for (Cluster cluster : clusters) {
         for (Broker first : brokers) {
           for (Broker second : brokers) {
             List<String> leaders = List.of(first.host(), second.host());
-            least = Math.min(least, length(monitors, leaders, cluster.hosts()));
+            min = Math.min(min, length(monitors, leaders, cluster.hosts()));
           }
         }
       }
       List<String> leaders = stream.getLeadersList().stream().map(Leader::getHost).toList();
-      assertThat(length(monitors, leaders, stream.getHostsList())).isEqualTo(least);
+      assertThat(length(monitors, leaders, stream.getHostsList())).isEqualTo(min);
     }
   }
 

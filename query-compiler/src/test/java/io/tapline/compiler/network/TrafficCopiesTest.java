@@ -148,7 +148,7 @@ class TrafficCopiesTest {
             "copies carry the numbers of ports, and the inventory gives the port from spine to leaf1 no number from 1 to 4095 (network.ports)");
     NetworkState large = empty(YAML.replace("{h3: 1,", "{h3: 4096,"));
     assertThatThrownBy(() -> large.copy("q", EDGE)).hasMessageContaining("from leaf2 to h3");
-    assertThat(CopyMark.ports(1, CopyMark.MOST_PORT)).isEqualTo(0x027a92001fffL);
+    assertThat(CopyMark.ports(1, CopyMark.MAX_PORT)).isEqualTo(0x027a92001fffL);
     assertThat(CopyMark.isPorts(CopyMark.ports(0, 1))).isTrue();
     assertThat(CopyMark.isMark(CopyMark.ports(0, 1))).isFalse();
     assertThat(CopyMark.isPorts(CopyMark.arrivals(1))).isFalse();

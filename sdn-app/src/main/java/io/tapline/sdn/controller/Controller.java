@@ -41,8 +41,8 @@ import org.slf4j.LoggerFactory;
 public final class Controller implements NetworkAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Controller.class);
   private static final int KEY_BYTES = 32;
-  private static final int MOST_ASKED_A_ROUND = 64;
-  private static final int HELLOS_BEFORE_ASKING = 5;
+  private static final int MAX_PROBES_PER_ROUND = 64;
+  private static final int HELLOS_PER_PROBE = 5;
 
   private final ControllerOptions options;
   private final Counters counters = new Counters();
@@ -85,7 +85,7 @@ public final class Controller implements NetworkAdapter {
 
   @Override
   public void mirror(MirrorState wanted) {
-    server.ask(
+    server.onLoop(
         () -> {
           mirroring.want(wanted);
           return null;
@@ -94,7 +94,7 @@ public final class Controller implements NetworkAdapter {
 
   @Override
   public MirrorReport report() {
-    return server.ask(mirroring::report);
+    return server.onLoop(mirroring::report);
   }
 
   @Override
@@ -109,7 +109,7 @@ public final class Controller implements NetworkAdapter {
 
   @Override
   public List<MirrorCount> counts() {
-    return server.ask(
+    return server.onLoop(
         () -> {
           countReads.want(view.switches.values(), System.nanoTime());
           return mirroring.counts();
@@ -118,20 +118,20 @@ public final class Controller implements NetworkAdapter {
 
   @Override
   public void recount() {
-    server.ask(
+    server.onLoop(
         () -> {
-          view.switches.values().stream().filter(CountReads::mayBeAsked).forEach(this::read);
+          view.switches.values().stream().filter(CountReads::isReadable).forEach(this::read);
           return null;
         });
   }
 
   private void read(SwitchState each) {
     each.nextReadNs = System.nanoTime() + options.readNs();
-    each.ask();
+    each.request();
   }
 
   public NetworkStatus status() {
-    return server.ask(
+    return server.onLoop(
         () ->
             StatusReport.of(
                 view,
@@ -150,7 +150,7 @@ public final class Controller implements NetworkAdapter {
    * path.
    */
   public List<SwitchPort> route(long datapath, long mac) {
-    return server.ask(() -> forwarder.trees().route(datapath, mac));
+    return server.onLoop(() -> forwarder.trees().route(datapath, mac));
   }
 
   /** Ends the controller; switches keep their flows and forward as before. */
@@ -184,13 +184,13 @@ public final class Controller implements NetworkAdapter {
     for (SwitchPort port : view.up()) {
       send(List.of(discovery.hello(port, view.nowNs)));
     }
-    if (view.isSettled() && hellos++ % HELLOS_BEFORE_ASKING == 0) {
+    if (view.isSettled() && hellos++ % HELLOS_PER_PROBE == 0) {
       Collection<SwitchPort> edges = view.edges();
       options.map().addresses().values().stream()
           .flatMap(List::stream)
           .filter(address -> view.hosts.byIp(address).isEmpty())
-          .limit(MOST_ASKED_A_ROUND)
-          .forEach(address -> send(discovery.ask(address, under(address, edges))));
+          .limit(MAX_PROBES_PER_ROUND)
+          .forEach(address -> send(discovery.probeAddress(address, under(address, edges))));
     }
   }
 
@@ -255,7 +255,7 @@ public final class Controller implements NetworkAdapter {
       if (state != null && state.connection == connection) {
         LOG.debug("switch {} disconnected", mirroring.name(state.datapath));
         state.connection = null;
-        state.goneSinceNs = System.nanoTime();
+        state.disconnectedSinceNs = System.nanoTime();
       }
     }
 
@@ -297,13 +297,13 @@ public final class Controller implements NetworkAdapter {
     public void flows(SwitchConnection connection, List<ObservedFlow> flows) {
       view.nowNs = System.nanoTime();
       SwitchState state = of(connection);
-      boolean again = state.read;
+      boolean repeated = state.read;
       if (!state.take(flows)) {
         return;
       }
       view.wasRead(state);
       if (mirroring.repair(state)) {
-        counters.add(Counter.REPAIRS, again ? 1 : 0);
+        counters.add(Counter.REPAIRS, repeated ? 1 : 0);
       } else {
         state.lastError = "";
       }

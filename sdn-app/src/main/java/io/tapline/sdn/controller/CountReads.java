@@ -9,30 +9,30 @@ import java.util.Collection;
  */
 final class CountReads {
   private static final long WANTED_FOR_NS = 10_000_000_000L;
-  private static final long LEAST_NS = 1_000_000_000L;
+  private static final long MIN_NS = 1_000_000_000L;
 
   /** 100,000 flows are read every 5 s. */
   private static final long NS_A_FLOW = 50_000L;
 
   private boolean wanted;
   private long wantedNs;
-  private long everyNs = LEAST_NS;
+  private long everyNs = MIN_NS;
 
   /** Records that a caller is interested in the number of packets that these switches mirrored. */
   void want(Collection<SwitchState> switches, long nowNs) {
     wanted = true;
     wantedNs = nowNs;
     long flows = switches.stream().mapToLong(each -> each.counted.size()).sum();
-    everyNs = Math.max(LEAST_NS, flows * NS_A_FLOW);
+    everyNs = Math.max(MIN_NS, flows * NS_A_FLOW);
   }
 
   boolean isDue(SwitchState each, long nowNs) {
     wanted &= nowNs - wantedNs < WANTED_FOR_NS;
-    return wanted && nowNs - each.countedNs >= everyNs && mayBeAsked(each);
+    return wanted && nowNs - each.countedNs >= everyNs && isReadable(each);
   }
 
   /** Returns true if a switch mirrors and has answered the last request. */
-  static boolean mayBeAsked(SwitchState each) {
-    return each.isReady() && !each.asked && each.count(Cookie.Kind.MIRROR) > 0;
+  static boolean isReadable(SwitchState each) {
+    return each.isReady() && !each.requested && each.count(Cookie.Kind.MIRROR) > 0;
   }
 }

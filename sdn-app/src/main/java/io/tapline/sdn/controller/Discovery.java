@@ -30,8 +30,8 @@ public final class Discovery {
 
   private static final int ETHER_TYPE_AT = 12;
   private static final double FLOODS_TO_SWITCHES_PER_SECOND = 5000;
-  private static final int MOST_ASKED = 4096;
-  private static final long ASK_AGAIN_NS = 500_000_000L;
+  private static final int MAX_REMEMBERED_REQUESTS = 4096;
+  private static final long REPEAT_REQUEST_NS = 500_000_000L;
 
   private final Lldp lldp;
   private final LinkTable links;
@@ -43,7 +43,7 @@ public final class Discovery {
       new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Integer, Long> eldest) {
-          return size() > MOST_ASKED;
+          return size() > MAX_REMEMBERED_REQUESTS;
         }
       };
 
@@ -86,17 +86,17 @@ public final class Discovery {
     return Result.NOTHING;
   }
 
-  private Result lldp(SwitchPort at, Lldp.Heard heard, long nowNs) {
-    if (heard.kind() != Lldp.Kind.OURS) {
+  private Result lldp(SwitchPort at, Lldp.Announcement announcement, long nowNs) {
+    if (announcement.kind() != Lldp.Kind.OURS) {
       counters.add(
-          heard.kind() == Lldp.Kind.FORGED ? Counter.LLDP_FORGED : Counter.PACKET_INS_IGNORED);
+          announcement.kind() == Lldp.Kind.FORGED ? Counter.LLDP_FORGED : Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
-    if (hosts.isTaken(at) || hosts.isTaken(heard.from())) {
+    if (hosts.isTaken(at) || hosts.isTaken(announcement.from())) {
       counters.add(Counter.LLDP_CONFLICTS);
-      return doubted(at, heard.from(), nowNs);
+      return doubted(at, announcement.from(), nowNs);
     }
-    LinkTable.Outcome outcome = links.heard(heard.from(), at, heard.sentNs(), nowNs);
+    LinkTable.Outcome outcome = links.observe(announcement.from(), at, announcement.sentNs(), nowNs);
     switch (outcome) {
       case STALE -> counters.add(Counter.LLDP_STALE);
       case CONFLICT -> counters.add(Counter.LLDP_CONFLICTS);
@@ -137,7 +137,7 @@ public final class Discovery {
     if (arp.senderIp() != 0) {
       HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), at, nowNs);
       switch (answer.verdict()) {
-        case ASK -> {
+        case PROBE -> {
           return new Result(answer.questions().stream().map(Discovery::probe).toList(), false);
         }
         case WAIT -> {
@@ -185,8 +185,8 @@ public final class Discovery {
   }
 
   private List<Order> flooded(SwitchPort at, Arp arp, long nowNs) {
-    Long asked = askedNs.get(arp.targetIp());
-    boolean room = asked == null || nowNs - asked > ASK_AGAIN_NS;
+    Long lastNs = askedNs.get(arp.targetIp());
+    boolean room = lastNs == null || nowNs - lastNs > REPEAT_REQUEST_NS;
     for (int i = 0; room && i < ports.switches(); i++) {
       room = floods.take(nowNs);
     }
@@ -200,7 +200,7 @@ public final class Discovery {
   }
 
   /** Asks for an address at the given ports. */
-  public List<Order> ask(int ip, Collection<SwitchPort> where) {
+  public List<Order> probeAddress(int ip, Collection<SwitchPort> where) {
     return outOf(where, Arp.request(OWN_MAC, 0, ip).frame());
   }
 

@@ -110,24 +110,24 @@ final class Forwarder {
   private void begin(Map<Long, List<FlowMod>> mods, long nowNs) {
     int number = ++round;
     roundBeganNs = nowNs;
-    List<SwitchState> told =
+    List<SwitchState> recipients =
         mods.keySet().stream().map(switches::get).filter(s -> s != null && s.isReady()).toList();
-    for (SwitchState each : told) {
+    for (SwitchState each : recipients) {
       if (!late.contains(each.connection)) {
         waiting.add(each.connection);
       }
     }
-    for (SwitchState each : told) {
+    for (SwitchState each : recipients) {
       each.send(mods.get(each.datapath));
       SwitchConnection to = each.connection;
       to.afterAll(() -> done(to, number));
     }
   }
 
-  private void done(SwitchConnection by, int number) {
-    late.remove(by);
+  private void done(SwitchConnection connection, int number) {
+    late.remove(connection);
     if (number == round) {
-      waiting.remove(by);
+      waiting.remove(connection);
     }
   }
 }

@@ -150,9 +150,9 @@ final class Mirroring {
   }
 
   private Optional<MirrorPort> port(String name, long datapath, String host) {
-    MirrorPort given = map.monitorPorts().getOrDefault(name, Map.of()).get(host);
-    if (given != null) {
-      return Optional.of(given);
+    MirrorPort configured = map.monitorPorts().getOrDefault(name, Map.of()).get(host);
+    if (configured != null) {
+      return Optional.of(configured);
     }
     return map.addresses().getOrDefault(host, List.of()).stream()
         .flatMap(address -> view.hosts.byIp(address).stream())

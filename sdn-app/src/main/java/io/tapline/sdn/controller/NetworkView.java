@@ -15,7 +15,7 @@ import java.util.TreeMap;
 
 /** The known switches, links and hosts. Confined to the controller's thread. */
 final class NetworkView implements Ports {
-  private static final long MOST_READING_NS = 5_000_000_000L;
+  private static final long MAX_READING_NS = 5_000_000_000L;
 
   final Map<Long, SwitchState> switches = new TreeMap<>(Long::compareUnsigned);
   final LinkTable links = new LinkTable();
@@ -46,7 +46,7 @@ final class NetworkView implements Ports {
   boolean isRead() {
     return switches.values().stream()
         .filter(SwitchState::isConnected)
-        .allMatch(each -> each.isReady() || nowNs - each.unreadSinceNs > MOST_READING_NS);
+        .allMatch(each -> each.isReady() || nowNs - each.unreadSinceNs > MAX_READING_NS);
   }
 
   /** Returns true if every switch is connected and has confirmed all messages sent to it. */
@@ -70,13 +70,13 @@ final class NetworkView implements Ports {
       lastNewNs = nowNs;
     }
     state.connected(connection, nowNs);
-    Set<Integer> there = new HashSet<>();
+    Set<Integer> present = new HashSet<>();
     for (PortState port : ports) {
-      there.add(port.number());
+      present.add(port.number());
       portChanged(state, port);
     }
     for (SwitchState.Port port : List.copyOf(state.ports.values())) {
-      if (!there.contains(port.state.number())) {
+      if (!present.contains(port.state.number())) {
         portChanged(state, new PortState(port.state.number(), port.state.name(), false));
       }
     }
@@ -97,7 +97,7 @@ final class NetworkView implements Ports {
   /** Updates a port; returns true if links or hosts were removed with it. */
   boolean portChanged(SwitchState state, PortState port) {
     if (!state.ports.containsKey(port.number())
-        && state.ports.size() >= options.limits().mostFlows()) {
+        && state.ports.size() >= options.limits().maxFlows()) {
       return false;
     }
     state.port(port, options.limits(), nowNs);
@@ -116,7 +116,7 @@ final class NetworkView implements Ports {
     for (SwitchState each : List.copyOf(switches.values())) {
       if (each.isConnected()) {
         continue;
-      } else if (nowNs - each.goneSinceNs < options.keepNs()) {
+      } else if (nowNs - each.disconnectedSinceNs < options.keepNs()) {
         excused.add(each.datapath);
       } else {
         switches.remove(each.datapath);

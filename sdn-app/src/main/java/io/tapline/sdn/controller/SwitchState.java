@@ -55,14 +55,14 @@ final class SwitchState {
   /** Time since which its flows are unknown; reconnecting does not reset it. */
   long unreadSinceNs;
 
-  long goneSinceNs;
+  long disconnectedSinceNs;
   long nextReadNs;
   boolean read;
 
   /** True if its flows were ever read, since it only gets flows for LLDP after that. */
   boolean everRead;
 
-  boolean asked;
+  boolean requested;
   List<Flow> blocked = List.of();
   String lastError = "";
 
@@ -78,7 +78,7 @@ final class SwitchState {
   private int unconfirmed;
   private long confirmedNs = System.nanoTime() - DATAPATH_FOLLOWS_NS;
   private long mods;
-  private long modsWhenAsked;
+  private long modsAtRequest;
 
   SwitchState(long datapath) {
     this.datapath = datapath;
@@ -104,7 +104,7 @@ final class SwitchState {
     }
     known = true;
     read = false;
-    asked = false;
+    requested = false;
     unconfirmed = 0;
     lastError = "";
     nextReadNs = nowNs;
@@ -164,11 +164,11 @@ final class SwitchState {
     return changed.getOrDefault(flow, 0L);
   }
 
-  void ask() {
-    asked = true;
-    modsWhenAsked = mods;
-    connection.askFlows();
-    connection.askPortCounters();
+  void request() {
+    requested = true;
+    modsAtRequest = mods;
+    connection.requestFlows();
+    connection.requestPortCounters();
   }
 
   /**
@@ -177,12 +177,12 @@ final class SwitchState {
    * @return true if they are current; false if changes were sent since they were requested
    */
   boolean take(List<ObservedFlow> all) {
-    asked = false;
+    requested = false;
     observed.clear();
     all.stream()
         .filter(each -> Cookie.isOurs(each.flow().cookie()))
         .forEach(each -> observed.put(each.flow().key(), each));
-    if (mods != modsWhenAsked) {
+    if (mods != modsAtRequest) {
       return false;
     }
     Map<FlowKey, Flow> now = new HashMap<>();

@@ -36,9 +36,9 @@ public record Flow(
   }
 
   private String does() {
-    Stream<String> goesOn = next == NO_TABLE ? Stream.empty() : Stream.of("goto_table:" + next);
+    Stream<String> resumed = next == NO_TABLE ? Stream.empty() : Stream.of("goto_table:" + next);
     String does =
-        Stream.concat(actions.stream().map(FlowAction::toString), goesOn)
+        Stream.concat(actions.stream().map(FlowAction::toString), resumed)
             .collect(Collectors.joining(","));
     return does.isEmpty() ? "drop" : does;
   }

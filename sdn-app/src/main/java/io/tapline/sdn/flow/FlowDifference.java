@@ -26,27 +26,27 @@ public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
   public static FlowDifference between(Collection<Flow> actual, Collection<Flow> wanted) {
     Map<FlowKey, Flow> has = new HashMap<>();
     actual.forEach(flow -> has.put(flow.key(), flow));
-    List<FlowMod> comes = new ArrayList<>();
+    List<FlowMod> additions = new ArrayList<>();
     List<Flow> blocked = new ArrayList<>();
     for (Flow flow : wanted) {
       Flow was = has.remove(flow.key());
       if (was == null) {
-        comes.add(new FlowMod(Kind.ADD, flow));
+        additions.add(new FlowMod(Kind.ADD, flow));
       } else if (!Cookie.isOurs(was.cookie())) {
         blocked.add(flow);
       } else if (!was.hasSameEffect(flow)) {
-        comes.add(new FlowMod(Kind.MODIFY, flow));
+        additions.add(new FlowMod(Kind.MODIFY, flow));
       }
     }
-    List<FlowMod> goes = new ArrayList<>();
+    List<FlowMod> deletions = new ArrayList<>();
     has.values().stream()
         .filter(flow -> Cookie.isOurs(flow.cookie()))
-        .forEach(flow -> goes.add(new FlowMod(Kind.DELETE, flow)));
+        .forEach(flow -> deletions.add(new FlowMod(Kind.DELETE, flow)));
     Comparator<FlowMod> byPriority = Comparator.comparingInt(mod -> mod.flow().priority());
-    comes.sort(byPriority.reversed());
-    goes.sort(byPriority);
-    comes.addAll(goes);
-    return new FlowDifference(withBarriers(comes), blocked);
+    additions.sort(byPriority.reversed());
+    deletions.sort(byPriority);
+    additions.addAll(deletions);
+    return new FlowDifference(withBarriers(additions), blocked);
   }
 
   private static List<SwitchMessage> withBarriers(List<FlowMod> mods) {

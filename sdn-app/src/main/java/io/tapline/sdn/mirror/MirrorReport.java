@@ -27,6 +27,6 @@ public record MirrorReport(
   }
 
   private static Stream<String> named(Map.Entry<String, List<String>> each) {
-    return each.getValue().stream().map(what -> "switch %s: %s".formatted(each.getKey(), what));
+    return each.getValue().stream().map(fault -> "switch %s: %s".formatted(each.getKey(), fault));
   }
 }

@@ -96,7 +96,7 @@ final class NettySwitch implements SwitchConnection {
     ByteBuf bytes = channel.alloc().buffer();
     messages.forEach(message -> message.writeTo(bytes));
     channel.writeAndFlush(bytes);
-    if (pendingBytes() > limits.mostPendingBytes()) {
+    if (pendingBytes() > limits.maxPendingBytes()) {
       close(Counter.SLOW_READERS);
     }
   }
@@ -141,7 +141,7 @@ final class NettySwitch implements SwitchConnection {
   }
 
   @Override
-  public void askFlows() {
+  public void requestFlows() {
     flows.clear();
     flowsXid = nextXid();
     write(
@@ -165,7 +165,7 @@ final class NettySwitch implements SwitchConnection {
       return;
     }
     flows.addAll(some);
-    if (flows.size() > limits.mostFlows()) {
+    if (flows.size() > limits.maxFlows()) {
       close(Counter.OVERSIZED_REPLIES);
     } else if (!more) {
       flowsXid = 0;
@@ -176,15 +176,15 @@ final class NettySwitch implements SwitchConnection {
   }
 
   @Override
-  public void askPortCounters() {
+  public void requestPortCounters() {
     write(List.of(factory.buildPortStatsRequest().setXid(nextXid()).setPortNo(OFPort.ANY).build()));
   }
 
-  void askFeatures() {
+  void requestFeatures() {
     write(List.of(factory.buildFeaturesRequest().setXid(nextXid()).build()));
   }
 
-  void askPorts() {
+  void requestPorts() {
     write(List.of(factory.buildPortDescStatsRequest().setXid(nextXid()).build()));
   }
 
@@ -199,10 +199,10 @@ final class NettySwitch implements SwitchConnection {
   }
 
   @Override
-  public void close(Counter why) {
+  public void close(Counter reason) {
     if (!gone) {
       gone = true;
-      counters.add(why);
+      counters.add(reason);
       channel.close();
       channel.eventLoop().execute(this::gone);
     }

@@ -108,7 +108,7 @@ public final class OpenFlowServer implements AutoCloseable {
       Counters counters,
       Limits limits,
       LogLimit refusals) {
-    if (connections.size() >= limits.mostConnections()) {
+    if (connections.size() >= limits.maxConnections()) {
       counters.add(Counter.REFUSED_CONNECTIONS);
       channel.close();
       return;
@@ -167,7 +167,7 @@ public final class OpenFlowServer implements AutoCloseable {
   }
 
   /** Runs a task on the controller's thread and waits for it. */
-  public <T> T ask(Callable<T> task) {
+  public <T> T onLoop(Callable<T> task) {
     try {
       return call(task).get();
     } catch (InterruptedException e) {

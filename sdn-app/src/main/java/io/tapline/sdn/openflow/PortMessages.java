@@ -12,7 +12,7 @@ import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
 
 /** Decodes the switches' messages about ports and errors. */
 final class PortMessages {
-  private static final int MOST_TEXT = 300;
+  private static final int MAX_ERROR_CHARACTERS = 300;
 
   /** Port numbers from here upwards are reserved and have no physical port. */
   private static final int RESERVED = 0xffff_ff00;
@@ -56,6 +56,6 @@ final class PortMessages {
 
   static String text(OFErrorMsg error) {
     String text = error.toString();
-    return text.length() > MOST_TEXT ? text.substring(0, MOST_TEXT) + "…" : text;
+    return text.length() > MAX_ERROR_CHARACTERS ? text.substring(0, MAX_ERROR_CHARACTERS) + "…" : text;
   }
 }

@@ -133,8 +133,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  private void close(ChannelHandlerContext context, Counter why) {
-    counters.add(why);
+  private void close(ChannelHandlerContext context, Counter reason) {
+    counters.add(reason);
     context.close();
   }
 
@@ -166,7 +166,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   private void malformed(ChannelHandlerContext context) {
     counters.add(Counter.MALFORMED_MESSAGES);
-    if (++malformed > limits.mostMalformed()) {
+    if (++malformed > limits.maxMalformed()) {
       close(context, Counter.MALFORMED_CUTS);
     }
   }
@@ -204,7 +204,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
     datapath = number;
     phase = Phase.PORTS;
-    connection.askPorts();
+    connection.requestPorts();
   }
 
   /**
@@ -229,9 +229,9 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  private void report(String subject, String why) {
+  private void report(String subject, String reason) {
     if (refusals.take(subject, System.nanoTime())) {
-      AUDIT.info("rejected a switch at {}", why);
+      AUDIT.info("rejected a switch at {}", reason);
     }
   }
 
@@ -259,12 +259,12 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     connection =
         new NettySwitch(context.channel(), OFFactories.getFactory(version.get()), counters, limits);
     phase = Phase.FEATURES;
-    connection.askFeatures();
+    connection.requestFeatures();
   }
 
   private void ports(ChannelHandlerContext context, List<PortState> some, boolean more) {
     ports.addAll(some);
-    if (ports.size() > limits.mostFlows()) {
+    if (ports.size() > limits.maxFlows()) {
       close(context, Counter.OVERSIZED_REPLIES);
     } else if (!more) {
       phase = Phase.READY;

@@ -37,11 +37,11 @@ final class Versions {
   /** Returns the version to use with the sender of a hello; empty if there is none. */
   static Optional<OFVersion> common(OFHello hello) {
     Set<OFVersion> theirs = EnumSet.noneOf(OFVersion.class);
-    boolean told = false;
+    boolean hasBitmap = false;
     if (hello.getVersion().getWireVersion() >= OFVersion.OF_13.getWireVersion()) {
       for (var element : hello.getElements()) {
         if (element instanceof OFHelloElemVersionbitmap bitmap && !bitmap.getBitmaps().isEmpty()) {
-          told = true;
+          hasBitmap = true;
           int bits = bitmap.getBitmaps().get(0).getRaw();
           for (OFVersion version : OFVersion.values()) {
             if ((bits >> version.getWireVersion() & 1) != 0) {
@@ -51,7 +51,7 @@ final class Versions {
         }
       }
     }
-    if (!told) {
+    if (!hasBitmap) {
       // A peer without a bitmap supports every version up to the one in its hello.
       theirs.addAll(EnumSet.range(OFVersion.OF_10, hello.getVersion()));
     }

@@ -31,7 +31,7 @@ import java.util.function.Consumer;
  * each match TCP from any address to one address.
  */
 public final class ControllerBenchmark {
-  private static final long MOST_NS = 300_000_000_000L;
+  private static final long MAX_NS = 300_000_000_000L;
   private static final int BASE_FLOWS = 3;
   private static final long HOUR_NS = 3_600_000_000_000L;
   private static final String CONTROLLER_THREAD = "openflow";
@@ -174,7 +174,7 @@ public final class ControllerBenchmark {
   }
 
   private static void await(Callable<Boolean> done) {
-    long endNs = System.nanoTime() + MOST_NS;
+    long endNs = System.nanoTime() + MAX_NS;
     try {
       while (!done.call()) {
         if (System.nanoTime() > endNs) {

@@ -14,7 +14,7 @@ import java.util.Map;
  */
 final class SimulatedSwitch {
   static final int VERSION = 4;
-  private static final int MOST_REPLY = 60_000;
+  private static final int MAX_REPLY_BYTES = 60_000;
   private static final int ENTRY_HEADER = 48;
   private static final int MATCH_AT = 48;
   private static final int FLOW_MOD = 14;
@@ -113,16 +113,16 @@ final class SimulatedSwitch {
     long cookie = message.getLong(8);
     long mask = message.getLong(16);
     byte[] has = flows.get(key);
-    boolean meant = has != null && ((cookie(has) ^ cookie) & mask) == 0;
+    boolean matches = has != null && ((cookie(has) ^ cookie) & mask) == 0;
     switch (message.get(25)) {
       case 0 -> flows.put(key, entry(table, priority, cookie, match, instructions));
       case 2 -> {
-        if (meant) {
+        if (matches) {
           flows.put(key, entry(table, priority, cookie(has), match, instructions));
         }
       }
       case 4 -> {
-        if (meant) {
+        if (matches) {
           flows.remove(key);
         }
       }
@@ -171,10 +171,10 @@ final class SimulatedSwitch {
   private static void parts(int type, int xid, List<byte[]> entries, Output out) {
     int at = 0;
     do {
-      ByteBuffer part = ByteBuffer.allocate(MOST_REPLY + 16);
+      ByteBuffer part = ByteBuffer.allocate(MAX_REPLY_BYTES + 16);
       part.put((byte) VERSION).put((byte) 19).putShort(4, (short) 0).putInt(4, xid);
       part.putShort(8, (short) type).position(16);
-      while (at < entries.size() && part.position() + entries.get(at).length <= MOST_REPLY) {
+      while (at < entries.size() && part.position() + entries.get(at).length <= MAX_REPLY_BYTES) {
         part.put(entries.get(at++));
       }
       part.putShort(2, (short) part.position()).putShort(10, (short) (at < entries.size() ? 1 : 0));

@@ -26,7 +26,7 @@ import java.util.concurrent.FutureTask;
  */
 public final class SimulatedSwitches implements AutoCloseable {
   private static final int READ_BYTES = 256 << 10;
-  private static final int MOST_FRAMES = 10_000;
+  private static final int MAX_FRAMES = 10_000;
 
   /** A frame that left a port without a link. */
   public record Sent(int member, int port, byte[] frame) {}
@@ -54,11 +54,11 @@ public final class SimulatedSwitches implements AutoCloseable {
 
     @Override
     public void frame(int port, byte[] frame) {
-      Place far = links.get(new Place(number, port));
-      if (far != null) {
-        members.get(far.member()).send(SimulatedSwitch.packetIn(far.port(), frame));
-        awake.add(members.get(far.member()));
-      } else if (sent.size() < MOST_FRAMES) {
+      Place peer = links.get(new Place(number, port));
+      if (peer != null) {
+        members.get(peer.member()).send(SimulatedSwitch.packetIn(peer.port(), frame));
+        awake.add(members.get(peer.member()));
+      } else if (sent.size() < MAX_FRAMES) {
         sent.add(new Sent(number, port, frame));
       }
     }
@@ -93,7 +93,7 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Connects two ports by a cable. */
   public void link(int memberA, int portA, int memberB, int portB) {
-    ask(
+    onLoop(
         () -> {
           links.put(new Place(memberA, portA), new Place(memberB, portB));
           return links.put(new Place(memberB, portB), new Place(memberA, portA));
@@ -102,7 +102,7 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Connects all switches that are not connected. */
   public void connect() {
-    ask(
+    onLoop(
         () -> {
           for (Member each : members) {
             if (each.channel == null) {
@@ -125,7 +125,7 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Closes one switch's connection; the switch keeps its flows. */
   public void disconnect(int member) {
-    ask(
+    onLoop(
         () -> {
           close(members.get(member));
           return null;
@@ -134,7 +134,7 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Simulates a power loss. REQUIRES: the switch is not connected. */
   public void forgetFlows(int member) {
-    ask(
+    onLoop(
         () -> {
           members.get(member).state.forgetFlows();
           return null;
@@ -143,12 +143,12 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Drops a flow of a table, as if another program had deleted it. */
   public boolean loseFlow(int member, int table) {
-    return ask(() -> members.get(member).state.loseFlow(table));
+    return onLoop(() -> members.get(member).state.loseFlow(table));
   }
 
   /** Adds a flow of another owner. */
   public void addForeign(int member, int priority) {
-    ask(
+    onLoop(
         () -> {
           members.get(member).state.addForeign(priority);
           return null;
@@ -156,12 +156,12 @@ public final class SimulatedSwitches implements AutoCloseable {
   }
 
   public boolean hasPriority(int member, int priority) {
-    return ask(() -> members.get(member).state.hasPriority(priority));
+    return onLoop(() -> members.get(member).state.hasPriority(priority));
   }
 
   /** Delivers a frame that a host sends into a port. */
   public void receive(int member, int port, byte[] frame) {
-    ask(
+    onLoop(
         () -> {
           Member at = members.get(member);
           at.send(SimulatedSwitch.packetIn(port, frame));
@@ -181,7 +181,7 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Starts recording the bytes of changes. */
   public void record() {
-    ask(
+    onLoop(
         () -> {
           members.forEach(each -> each.changes = new ByteArrayOutputStream());
           return null;
@@ -190,24 +190,24 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Returns the recorded bytes of a switch: flow changes and barriers, in order. */
   public byte[] recorded(int member) {
-    return ask(() -> members.get(member).changes.toByteArray());
+    return onLoop(() -> members.get(member).changes.toByteArray());
   }
 
   public int flows(int member) {
-    return ask(() -> members.get(member).state.flowCount());
+    return onLoop(() -> members.get(member).state.flowCount());
   }
 
   /** Returns the number of flows of all switches. */
   public long flows() {
-    return ask(() -> members.stream().mapToLong(each -> each.state.flowCount()).sum());
+    return onLoop(() -> members.stream().mapToLong(each -> each.state.flowCount()).sum());
   }
 
   /** Returns the number of changes that all switches received. */
   public long flowMods() {
-    return ask(() -> members.stream().mapToLong(each -> each.state.flowMods).sum());
+    return onLoop(() -> members.stream().mapToLong(each -> each.state.flowMods).sum());
   }
 
-  private <T> T ask(Callable<T> task) {
+  private <T> T onLoop(Callable<T> task) {
     FutureTask<T> future = new FutureTask<>(task);
     tasks.add(future);
     selector.wakeup();
@@ -297,7 +297,7 @@ public final class SimulatedSwitches implements AutoCloseable {
   @Override
   public void close() {
     if (thread.isAlive()) {
-      ask(
+      onLoop(
           () -> {
             members.forEach(SimulatedSwitches::close);
             closed = true;

@@ -3,25 +3,25 @@ package io.tapline.sdn.switches;
 /**
  * Limits on the resources that one switch may use.
  *
- * @param mostConnections maximum number of connections; new ones beyond it are closed
+ * @param maxConnections maximum number of connections; new ones beyond it are closed
  * @param packetInsPerSecond rate limit of a switch; each of its ports is limited to a tenth of it
- * @param mostPendingBytes maximum of bytes written but not yet read; beyond it, the switch is
+ * @param maxPendingBytes maximum of bytes written but not yet read; beyond it, the switch is
  *     disconnected
  * @param slowNs maximum time for which written bytes may remain unread
  * @param handshakeNs maximum duration of the handshake
  * @param silenceNs maximum time for which a switch may be silent
- * @param mostMalformed maximum number of malformed messages per connection
- * @param mostFlows maximum number of flows in a reply
+ * @param maxMalformed maximum number of malformed messages per connection
+ * @param maxFlows maximum number of flows in a reply
  */
 public record Limits(
-    int mostConnections,
+    int maxConnections,
     int packetInsPerSecond,
-    int mostPendingBytes,
+    int maxPendingBytes,
     long slowNs,
     long handshakeNs,
     long silenceNs,
-    int mostMalformed,
-    int mostFlows) {
+    int maxMalformed,
+    int maxFlows) {
   public static final Limits DEFAULT =
       new Limits(
           4096, 2000, 16 << 20, 10_000_000_000L, 10_000_000_000L, 15_000_000_000L, 100, 100_000);

@@ -10,7 +10,7 @@ import java.util.Map;
 public final class LogLimit {
   private static final long AGAIN_NS = 60_000_000_000L;
   private static final int LINES_PER_SECOND = 10;
-  private static final int MOST_SUBJECTS = 1024;
+  private static final int MAX_SUBJECTS = 1024;
 
   private final TokenBucket lines = new TokenBucket(LINES_PER_SECOND, System.nanoTime());
   private final Map<String, Long> logged =
@@ -19,7 +19,7 @@ public final class LogLimit {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
-          return size() > MOST_SUBJECTS;
+          return size() > MAX_SUBJECTS;
         }
       };
 

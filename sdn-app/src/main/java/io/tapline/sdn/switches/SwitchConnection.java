@@ -20,9 +20,9 @@ public interface SwitchConnection {
   void afterAll(Runnable done);
 
   /** Requests all flows and the counters of ports. */
-  void askFlows();
+  void requestFlows();
 
-  void askPortCounters();
+  void requestPortCounters();
 
-  void close(Counter why);
+  void close(Counter reason);
 }

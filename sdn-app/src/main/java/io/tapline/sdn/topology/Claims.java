@@ -14,8 +14,8 @@ import java.util.Set;
  * Undecided claims expire. Bounded per port and switch. Not thread-safe.
  */
 final class Claims {
-  static final int MOST_AT_A_PORT = 64;
-  static final int MOST_AT_A_SWITCH = 512;
+  static final int MAX_PER_PORT = 64;
+  static final int MAX_PER_SWITCH = 512;
 
   /** A claim on an IPv4 address at a port. */
   record Claim(int ip, long mac, SwitchPort at) {}
@@ -26,7 +26,7 @@ final class Claims {
   private final Map<Claim, Long> claims = new LinkedHashMap<>();
 
   private final Map<Integer, Set<Claim>> byIp = new HashMap<>();
-  private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
+  private final Places places = new Places(MAX_PER_PORT, MAX_PER_SWITCH);
 
   /** Creates claims that expire after this time. */
   Claims(long keepNs) {

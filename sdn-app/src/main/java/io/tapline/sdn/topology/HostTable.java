@@ -21,17 +21,17 @@ import java.util.stream.Stream;
  * under its own switch. Bounded. Not thread-safe.
  */
 public final class HostTable {
-  static final int MOST_HOSTS = 65_536;
-  static final int MOST_AT_A_PORT = 64;
-  static final int MOST_ADDRESSES = 16;
-  static final int MOST_AT_A_SWITCH = 4096;
-  private static final int MOST_ASKED_FOR = 16;
+  static final int MAX_HOSTS = 65_536;
+  static final int MAX_PER_PORT = 64;
+  static final int MAX_ADDRESSES = 16;
+  static final int MAX_PER_SWITCH = 4096;
+  private static final int MAX_PROBED_ADDRESSES = 16;
 
   /** Time for the previous owner of an address to answer. */
   public static final long ANSWER_NS = 1_000_000_000L;
 
   /** A doubt that is not repeated within this time starts over. */
-  private static final long MOST_DOUBT_NS = 10 * ANSWER_NS;
+  private static final long MAX_VERIFICATION_NS = 10 * ANSWER_NS;
 
   /** The result of a claim. */
   public enum Verdict {
@@ -39,7 +39,7 @@ public final class HostTable {
     LEARNED,
     KNOWN,
     /** Another host must be probed first. */
-    ASK,
+    PROBE,
     /** Another host is being probed. */
     WAIT,
     SPOOFED,
@@ -63,7 +63,7 @@ public final class HostTable {
   private final Map<Integer, Long> switchOfAddress;
   private final Map<Long, Host> hosts = new HashMap<>();
   private final Map<Integer, Long> macOfIp = new HashMap<>();
-  private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
+  private final Places places = new Places(MAX_PER_PORT, MAX_PER_SWITCH);
   private final Claims claims = new Claims(10 * ANSWER_NS);
 
   /** Time at which the hosts of each port were first probed because of a doubt. */
@@ -107,8 +107,8 @@ public final class HostTable {
 
   private boolean hasRoom(Host host, SwitchPort at) {
     return host != null
-        ? host.ips().size() < MOST_ADDRESSES
-        : hosts.size() < MOST_HOSTS && places.hasRoom(at);
+        ? host.ips().size() < MAX_ADDRESSES
+        : hosts.size() < MAX_HOSTS && places.hasRoom(at);
   }
 
   /**
@@ -119,7 +119,7 @@ public final class HostTable {
     OptionalLong sinceNs = claims.sinceNs(claim, nowNs);
     if (sinceNs.isEmpty()) {
       return claims.add(claim, nowNs)
-          ? new Answer(Verdict.ASK, questions(others, claim.ip()))
+          ? new Answer(Verdict.PROBE, questions(others, claim.ip()))
           : Answer.of(Verdict.TOO_MANY);
     }
     if (nowNs - sinceNs.getAsLong() < ANSWER_NS) {
@@ -141,14 +141,14 @@ public final class HostTable {
   private List<Question> questions(List<Host> others, int claimed) {
     List<Question> questions = new ArrayList<>();
     for (Host other : others) {
-      Set<Integer> own = addressesToAsk(other);
+      Set<Integer> own = addressesToProbe(other);
       if (own.isEmpty() || own.contains(claimed)) {
         questions.add(new Question(other, claimed));
       }
       own.stream()
           .filter(ip -> ip != claimed && !other.ips().contains(claimed))
           .sorted()
-          .limit(MOST_ASKED_FOR)
+          .limit(MAX_PROBED_ADDRESSES)
           .forEach(ip -> questions.add(new Question(other, ip)));
     }
     return questions;
@@ -158,7 +158,7 @@ public final class HostTable {
    * Returns the addresses for which a host may answer. A host that is known only from flows has no
    * known addresses, so these are the inventory's addresses under its switch.
    */
-  private Set<Integer> addressesToAsk(Host host) {
+  private Set<Integer> addressesToProbe(Host host) {
     return host.ips().isEmpty() ? addressesAt(host.at()) : host.ips();
   }
 
@@ -218,23 +218,23 @@ public final class HostTable {
     if (sinceNs != null && nowNs - sinceNs <= ANSWER_NS) {
       return List.of();
     }
-    List<Host> there = hosts.values().stream().filter(host -> host.at().equals(port)).toList();
-    if (sinceNs != null && nowNs - sinceNs < MOST_DOUBT_NS) {
-      there.stream().filter(host -> host.seenNs() <= sinceNs).forEach(this::forget);
-      there = there.stream().filter(host -> host.seenNs() > sinceNs).toList();
+    List<Host> attached = hosts.values().stream().filter(host -> host.at().equals(port)).toList();
+    if (sinceNs != null && nowNs - sinceNs < MAX_VERIFICATION_NS) {
+      attached.stream().filter(host -> host.seenNs() <= sinceNs).forEach(this::forget);
+      attached = attached.stream().filter(host -> host.seenNs() > sinceNs).toList();
     }
-    if (there.isEmpty()) {
+    if (attached.isEmpty()) {
       doubts.remove(port);
     } else {
       doubts.put(port, nowNs);
     }
-    return there.stream().flatMap(this::questions).toList();
+    return attached.stream().flatMap(this::questions).toList();
   }
 
   private Stream<Question> questions(Host host) {
-    return addressesToAsk(host).stream()
+    return addressesToProbe(host).stream()
         .sorted()
-        .limit(MOST_ASKED_FOR)
+        .limit(MAX_PROBED_ADDRESSES)
         .map(ip -> new Question(host, ip));
   }
 

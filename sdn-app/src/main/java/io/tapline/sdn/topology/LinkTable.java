@@ -29,32 +29,32 @@ public final class LinkTable {
   private record End(SwitchPort from, long heardNs) {}
 
   /** The other end of each port that received frames. */
-  private final Map<SwitchPort, End> heard = new HashMap<>();
+  private final Map<SwitchPort, End> observed = new HashMap<>();
 
   /** The ports from which frames were received. */
   private final Set<SwitchPort> senders = new HashSet<>();
 
   /** Records that a frame which left one port arrived at another. */
-  public Outcome heard(SwitchPort from, SwitchPort to, long sentNs, long nowNs) {
+  public Outcome observe(SwitchPort from, SwitchPort to, long sentNs, long nowNs) {
     if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || from.equals(to)) {
       return Outcome.STALE;
     }
-    End before = heard.get(to);
+    End before = observed.get(to);
     if (before != null && before.from().equals(from)) {
-      heard.put(to, new End(from, nowNs));
+      observed.put(to, new End(from, nowNs));
       return Outcome.KNOWN;
     }
     if (isTaken(from, to, nowNs)) {
       return Outcome.CONFLICT;
     }
-    heard.put(to, new End(from, nowNs));
+    observed.put(to, new End(from, nowNs));
     senders.add(from);
     return Outcome.NEW;
   }
 
   /** Returns true if either port has a live link to a third port. */
   private boolean isTaken(SwitchPort from, SwitchPort to, long nowNs) {
-    return heard.entrySet().stream()
+    return observed.entrySet().stream()
         .filter(entry -> nowNs - entry.getValue().heardNs() <= SILENCE_NS)
         .anyMatch(
             entry -> {
@@ -95,24 +95,24 @@ public final class LinkTable {
 
   /** Returns true if a port is the end of a link. */
   public boolean isEnd(SwitchPort port) {
-    return heard.containsKey(port) || senders.contains(port);
+    return observed.containsKey(port) || senders.contains(port);
   }
 
   private boolean remove(Predicate<Map.Entry<SwitchPort, End>> which) {
-    if (!heard.entrySet().removeIf(which)) {
+    if (!observed.entrySet().removeIf(which)) {
       return false;
     }
     senders.clear();
-    heard.values().forEach(end -> senders.add(end.from()));
+    observed.values().forEach(end -> senders.add(end.from()));
     return true;
   }
 
   /** Returns the links that work in both directions, as two entries each. */
   public Set<Link> links() {
-    return heard.entrySet().stream()
+    return observed.entrySet().stream()
         .filter(
             entry -> {
-              End back = heard.get(entry.getValue().from());
+              End back = observed.get(entry.getValue().from());
               return back != null && back.from().equals(entry.getKey());
             })
         .map(entry -> new Link(entry.getValue().from(), entry.getKey()))

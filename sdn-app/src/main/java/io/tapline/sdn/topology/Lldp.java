@@ -44,9 +44,9 @@ public final class Lldp {
    *
    * @param from the port that the frame left, if it is ours
    */
-  public record Heard(Kind kind, SwitchPort from, long sentNs) {
-    private static final Heard FOREIGN = new Heard(Kind.FOREIGN, null, 0);
-    private static final Heard FORGED = new Heard(Kind.FORGED, null, 0);
+  public record Announcement(Kind kind, SwitchPort from, long sentNs) {
+    private static final Announcement FOREIGN = new Announcement(Kind.FOREIGN, null, 0);
+    private static final Announcement FORGED = new Announcement(Kind.FORGED, null, 0);
   }
 
   private final Mac mac;
@@ -98,10 +98,10 @@ public final class Lldp {
   }
 
   /** Decodes a frame; never throws, regardless of its contents. */
-  public Heard read(byte[] bytes) {
+  public Announcement read(byte[] bytes) {
     ByteBuffer frame = ByteBuffer.wrap(bytes);
     if (bytes.length < HEADER_BYTES || (frame.getShort(12) & 0xffff) != FlowMatch.LLDP) {
-      return Heard.FOREIGN;
+      return Announcement.FOREIGN;
     }
     frame.position(HEADER_BYTES);
     String chassis = "";
@@ -123,7 +123,7 @@ public final class Lldp {
         return check(chassis, port, value);
       }
     }
-    return Heard.FOREIGN;
+    return Announcement.FOREIGN;
   }
 
   private static String text(ByteBuffer value) {
@@ -141,20 +141,20 @@ public final class Lldp {
     return Arrays.equals(start, OUI_AND_SUBTYPE);
   }
 
-  private Heard check(String chassis, String port, ByteBuffer value) {
+  private Announcement check(String chassis, String port, ByteBuffer value) {
     boolean right =
         value.remaining() == Long.BYTES + PROOF_BYTES
             && chassis.matches("[0-9a-f]{16}")
             && port.matches("[0-9]{1,9}");
     if (!right) {
-      return Heard.FORGED;
+      return Announcement.FORGED;
     }
     SwitchPort from = new SwitchPort(Long.parseUnsignedLong(chassis, 16), Integer.parseInt(port));
     long sentNs = value.getLong();
     byte[] proof = new byte[PROOF_BYTES];
     value.get(proof);
     return MessageDigest.isEqual(proof, proof(from, sentNs))
-        ? new Heard(Kind.OURS, from, sentNs)
-        : Heard.FORGED;
+        ? new Announcement(Kind.OURS, from, sentNs)
+        : Announcement.FORGED;
   }
 }

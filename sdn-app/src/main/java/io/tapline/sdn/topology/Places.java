@@ -8,19 +8,19 @@ import java.util.Map;
  * entries only exhausts the limit of that port or switch. Not thread-safe.
  */
 final class Places {
-  private final int mostAtPort;
-  private final int mostAtSwitch;
+  private final int maxPerPort;
+  private final int maxPerSwitch;
   private final Map<SwitchPort, Integer> atPort = new HashMap<>();
   private final Map<Long, Integer> atSwitch = new HashMap<>();
 
-  Places(int mostAtPort, int mostAtSwitch) {
-    this.mostAtPort = mostAtPort;
-    this.mostAtSwitch = mostAtSwitch;
+  Places(int maxPerPort, int maxPerSwitch) {
+    this.maxPerPort = maxPerPort;
+    this.maxPerSwitch = maxPerSwitch;
   }
 
   boolean hasRoom(SwitchPort port) {
-    return atPort.getOrDefault(port, 0) < mostAtPort
-        && atSwitch.getOrDefault(port.datapath(), 0) < mostAtSwitch;
+    return atPort.getOrDefault(port, 0) < maxPerPort
+        && atSwitch.getOrDefault(port.datapath(), 0) < maxPerSwitch;
   }
 
   boolean isTaken(SwitchPort port) {

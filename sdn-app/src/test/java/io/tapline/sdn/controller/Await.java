@@ -4,12 +4,12 @@ import java.util.concurrent.Callable;
 
 /** Waits for conditions, with a generous timeout. */
 public final class Await {
-  private static final long MOST_NS = 60_000_000_000L;
+  private static final long MAX_NS = 60_000_000_000L;
 
   private Await() {}
 
   public static void until(Callable<Boolean> condition) {
-    long endNs = System.nanoTime() + MOST_NS;
+    long endNs = System.nanoTime() + MAX_NS;
     try {
       while (!condition.call()) {
         if (System.nanoTime() > endNs) {

@@ -65,7 +65,7 @@ class DiscoveryTest {
     return arp(at, Arp.request(mac, ip, ip));
   }
 
-  private static Arp told(Order order) {
+  private static Arp arpOf(Order order) {
     return Arp.read(((PacketOut) order.message()).frame()).orElseThrow();
   }
 
@@ -109,11 +109,11 @@ class DiscoveryTest {
   void aHostAtALinkIsRemovedUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);
     byte[] fromA = lldp.frame(LINK_A, nowNs);
-    Discovery.Result asked = discovery.packetIn(LINK_B, fromA, nowNs);
-    assertThat(asked.orders()).hasSize(1);
-    assertThat(asked.orders().get(0).datapath()).isEqualTo(2);
-    assertThat(((PacketOut) asked.orders().get(0).message()).ports()).containsExactly(3);
-    Arp question = told(asked.orders().get(0));
+    Discovery.Result first = discovery.packetIn(LINK_B, fromA, nowNs);
+    assertThat(first.orders()).hasSize(1);
+    assertThat(first.orders().get(0).datapath()).isEqualTo(2);
+    assertThat(((PacketOut) first.orders().get(0).message()).ports()).containsExactly(3);
+    Arp question = arpOf(first.orders().get(0));
     assertThat(question.targetIp()).isEqualTo(IP);
     assertThat(discovery.packetIn(LINK_B, fromA, nowNs).orders()).as("asked once").isEmpty();
     assertThat(arp(A1, question).orders()).as("no host answers for the doubted one").isEmpty();
@@ -132,12 +132,12 @@ class DiscoveryTest {
     int pinned = 0x0a0000ff;
     hosts.recover(BOB, B1);
     byte[] relayed = lldp.frame(LINK_A, nowNs);
-    Discovery.Result asked = discovery.packetIn(B1, relayed, nowNs);
-    assertThat(asked.orders()).hasSize(1);
-    assertThat(told(asked.orders().get(0)).targetIp()).isEqualTo(pinned);
+    Discovery.Result first = discovery.packetIn(B1, relayed, nowNs);
+    assertThat(first.orders()).hasSize(1);
+    assertThat(arpOf(first.orders().get(0)).targetIp()).isEqualTo(pinned);
 
     nowNs += SECOND / 10;
-    arp(B1, told(asked.orders().get(0)).answeredBy(BOB));
+    arp(B1, arpOf(first.orders().get(0)).answeredBy(BOB));
     nowNs += SECOND;
     assertThat(discovery.packetIn(B1, relayed, nowNs).changed()).isFalse();
     assertThat(hosts.byIp(pinned).orElseThrow().at()).isEqualTo(B1);
@@ -151,7 +151,7 @@ class DiscoveryTest {
     }
     List<Order> probes = discovery.packetIn(A1, lldp.frame(LINK_B, nowNs), nowNs).orders();
     assertThat(probes)
-        .extracting(each -> told(each).targetIp())
+        .extracting(each -> arpOf(each).targetIp())
         .containsExactly(IP, IP + 1, IP + 2);
   }
 
@@ -176,7 +176,7 @@ class DiscoveryTest {
     assertThat(result.orders()).hasSize(1);
     assertThat(result.orders().get(0).datapath()).isEqualTo(2);
     assertThat(((PacketOut) result.orders().get(0).message()).ports()).containsExactly(1);
-    assertThat(told(result.orders().get(0))).isEqualTo(request.answeredBy(ALICE));
+    assertThat(arpOf(result.orders().get(0))).isEqualTo(request.answeredBy(ALICE));
 
     Discovery.Result flooded = arp(B1, Arp.request(BOB, IP + 1, IP + 7));
     assertThat(flooded.orders()).hasSize(2);
@@ -193,11 +193,11 @@ class DiscoveryTest {
   @Test
   void aClaimedAddressIsRejectedWhileItsHostAnswers() {
     says(A1, ALICE, IP);
-    Discovery.Result asked = says(B1, MALLORY, IP);
-    assertThat(asked.changed()).isFalse();
-    assertThat(asked.orders()).hasSize(1);
-    assertThat(asked.orders().get(0).datapath()).isEqualTo(1);
-    assertThat(told(asked.orders().get(0)).targetIp()).isEqualTo(IP);
+    Discovery.Result first = says(B1, MALLORY, IP);
+    assertThat(first.changed()).isFalse();
+    assertThat(first.orders()).hasSize(1);
+    assertThat(first.orders().get(0).datapath()).isEqualTo(1);
+    assertThat(arpOf(first.orders().get(0)).targetIp()).isEqualTo(IP);
 
     nowNs += SECOND / 10;
     says(A1, ALICE, IP);
@@ -247,9 +247,9 @@ class DiscoveryTest {
       says(A1, 0x02_0000_0000L + i, IP + i);
     }
     assertThat(hosts.hosts()).hasSize(64);
-    long pinnedElsewhere = counters.get(Counter.ARP_SPOOFED);
-    assertThat(pinnedElsewhere).isEqualTo(1);
-    assertThat(counters.get(Counter.HOSTS_REFUSED)).isEqualTo(100_000 - 64 - pinnedElsewhere);
+    long pinnedToOtherPort = counters.get(Counter.ARP_SPOOFED);
+    assertThat(pinnedToOtherPort).isEqualTo(1);
+    assertThat(counters.get(Counter.HOSTS_REFUSED)).isEqualTo(100_000 - 64 - pinnedToOtherPort);
     long many = 0x02_00ff_0000L;
     for (int i = 0; i < 1000; i++) {
       says(A2, many, IP + 200_000 + i);

@@ -27,7 +27,7 @@ class LateSwitchTest {
   private static final class Connection implements SwitchConnection {
     private final long datapath;
     private final boolean confirms;
-    private final List<FlowMod> told = new ArrayList<>();
+    private final List<FlowMod> installed = new ArrayList<>();
     private final List<Runnable> unconfirmed = new ArrayList<>();
 
     Connection(long datapath, boolean confirms) {
@@ -55,7 +55,7 @@ class LateSwitchTest {
       messages.forEach(
           message -> {
             if (message instanceof FlowMod mod) {
-              told.add(mod);
+              installed.add(mod);
             }
           });
     }
@@ -75,13 +75,13 @@ class LateSwitchTest {
     }
 
     @Override
-    public void askFlows() {}
+    public void requestFlows() {}
 
     @Override
-    public void askPortCounters() {}
+    public void requestPortCounters() {}
 
     @Override
-    public void close(Counter why) {}
+    public void close(Counter reason) {}
   }
 
   private final Map<Long, SwitchState> switches = new TreeMap<>();
@@ -104,8 +104,8 @@ class LateSwitchTest {
     }
     SwitchPort one = new SwitchPort(GOOD, 1);
     SwitchPort other = new SwitchPort(BAD, 1);
-    links.heard(one, other, nowNs, nowNs);
-    links.heard(other, one, nowNs, nowNs);
+    links.observe(one, other, nowNs, nowNs);
+    links.observe(other, one, nowNs, nowNs);
   }
 
   /**
@@ -129,28 +129,28 @@ class LateSwitchTest {
   void isAwaitedOnceAndThenOnlyAfterItConfirms() {
     learnAtBad();
     pass(4);
-    assertThat(good.told).as("the previous round is not confirmed").isEmpty();
+    assertThat(good.installed).as("the previous round is not confirmed").isEmpty();
     pass(2);
-    assertThat(good.told).hasSize(1);
+    assertThat(good.installed).hasSize(1);
     assertThat(counters.get(Counter.BARRIER_TIMEOUTS)).isEqualTo(1);
 
     for (int i = 2; i < 20; i++) {
       learnAtBad();
       nowNs += SECOND / 10;
       forwarder.advance(nowNs);
-      assertThat(good.told).as("does not wait").hasSize(i);
+      assertThat(good.installed).as("does not wait").hasSize(i);
     }
-    assertThat(bad.told).as("the late switch is still updated").hasSize(19);
+    assertThat(bad.installed).as("the late switch is still updated").hasSize(19);
     assertThat(counters.get(Counter.BARRIER_TIMEOUTS)).isEqualTo(1);
     assertThat(forwarder.isUpToDate()).isTrue();
 
     bad.confirm();
     learnAtBad();
     pass(1);
-    assertThat(good.told).as("awaited again after it confirmed").hasSize(19);
+    assertThat(good.installed).as("awaited again after it confirmed").hasSize(19);
     bad.confirm();
     pass(1);
-    assertThat(good.told).hasSize(20);
+    assertThat(good.installed).hasSize(20);
   }
 
   @Test

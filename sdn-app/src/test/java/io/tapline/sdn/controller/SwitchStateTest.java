@@ -50,13 +50,13 @@ class SwitchStateTest {
     }
 
     @Override
-    public void askFlows() {}
+    public void requestFlows() {}
 
     @Override
-    public void askPortCounters() {}
+    public void requestPortCounters() {}
 
     @Override
-    public void close(Counter why) {}
+    public void close(Counter reason) {}
   }
 
   private final SwitchState state = new SwitchState(1);
@@ -65,12 +65,12 @@ class SwitchStateTest {
   @Test
   void flowsReadBeforeAChangeAreIgnored() {
     state.connected(connection, 1);
-    state.ask();
+    state.request();
     state.send(ADD);
     assertThat(state.take(List.of())).isFalse();
     assertThat(state.isReady()).isFalse();
     assertThat(state.flows()).containsKey(FLOW.key());
-    state.ask();
+    state.request();
     assertThat(state.take(List.of(new ObservedFlow(FLOW, 3, 300)))).isTrue();
     assertThat(state.isReady()).isTrue();
     assertThat(state.counted).hasSize(1);
@@ -79,7 +79,7 @@ class SwitchStateTest {
   @Test
   void aReconnectedSwitchIsReadAgain() {
     state.connected(connection, 1);
-    state.ask();
+    state.request();
     assertThat(state.take(List.of())).isTrue();
     state.connected(new Connection(), 2);
     assertThat(state.isReady()).isFalse();

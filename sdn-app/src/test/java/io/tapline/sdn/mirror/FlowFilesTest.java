@@ -89,14 +89,14 @@ class FlowFilesTest {
 
   private String run(String... command) throws Exception {
     Process process = builder(List.of(command)).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor()).as("%s: %s", String.join(" ", command), said).isZero();
-    return said;
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as("%s: %s", String.join(" ", command), output).isZero();
+    return output;
   }
 
-  private String ofctl(String what, String bridge, String... more) throws Exception {
+  private String ofctl(String subcommand, String bridge, String... more) throws Exception {
     List<String> command = new ArrayList<>(List.of("ovs-ofctl", "-O", "OpenFlow14"));
-    command.addAll(List.of("--bundle", what, "unix:" + folder.resolve(bridge + ".mgmt")));
+    command.addAll(List.of("--bundle", subcommand, "unix:" + folder.resolve(bridge + ".mgmt")));
     command.addAll(List.of(more));
     return run(command.toArray(String[]::new));
   }
@@ -116,7 +116,7 @@ class FlowFilesTest {
   private static MirrorState state(List<MirrorPlanner.Query> running) {
     Map<String, RuleTable> tables = new HashMap<>();
     MirrorPlanner.wanted(running, SWITCHES)
-        .forEach((id, wanted) -> tables.put(id, RuleTable.of(wanted, RuleTable.MOST_RULES)));
+        .forEach((id, wanted) -> tables.put(id, RuleTable.of(wanted, RuleTable.MAX_RULES)));
     return new MirrorState(tables, HOST_OF_MONITOR);
   }
 

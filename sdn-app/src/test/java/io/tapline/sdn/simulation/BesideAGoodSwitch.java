@@ -88,7 +88,7 @@ abstract class BesideAGoodSwitch {
         .orElse("");
   }
 
-  void awaitCount(Counter counter, long least) {
-    Await.until(() -> controller.counters().get(counter) >= least);
+  void awaitCount(Counter counter, long min) {
+    Await.until(() -> controller.counters().get(counter) >= min);
   }
 }

@@ -17,14 +17,14 @@ class HostileTest extends BesideAGoodSwitch {
   @Test
   void messagesOtherThanOpenFlowAreCountedAndEndTheConnection() throws IOException {
     Random random = new Random(1);
-    RawSwitch[] many = new RawSwitch[10];
-    for (int i = 0; i < many.length; i++) {
-      many[i] = new RawSwitch(controller.port());
+    RawSwitch[] connections = new RawSwitch[10];
+    for (int i = 0; i < connections.length; i++) {
+      connections[i] = new RawSwitch(controller.port());
       byte[] noise = new byte[4000];
       random.nextBytes(noise);
-      many[i].send(noise);
+      connections[i].send(noise);
     }
-    for (RawSwitch raw : many) {
+    for (RawSwitch raw : connections) {
       raw.awaitCut();
       raw.close();
     }
@@ -105,10 +105,10 @@ class HostileTest extends BesideAGoodSwitch {
 
   @Test
   void switchesThatReadTooSlowlyOrStaySilentAreDisconnected() throws IOException {
-    long soonNs = 500_000_000L;
+    long deadlineNs = 500_000_000L;
     long neverNs = Long.MAX_VALUE / 2;
     int any = Integer.MAX_VALUE;
-    Limits slow = new Limits(20, 500, any, soonNs, neverNs, neverNs, 100, 1000);
+    Limits slow = new Limits(20, 500, any, deadlineNs, neverNs, neverNs, 100, 1000);
     try (Controller other = controller(slow)) {
       try (RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
         ByteBuffer echo = SimulatedSwitch.message(2, 1, 60_000).position(60_000).flip();
@@ -122,7 +122,7 @@ class HostileTest extends BesideAGoodSwitch {
       }
       Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
     }
-    Limits silent = new Limits(20, 500, any, neverNs, neverNs, soonNs, 100, 1000);
+    Limits silent = new Limits(20, 500, any, neverNs, neverNs, deadlineNs, 100, 1000);
     try (Controller other = controller(silent);
         RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
       raw.awaitCut();
@@ -185,12 +185,12 @@ class HostileTest extends BesideAGoodSwitch {
 
   @Test
   void connectionsBeyondTheMaximumAreClosed() throws IOException {
-    RawSwitch[] many = new RawSwitch[30];
-    for (int i = 0; i < many.length; i++) {
-      many[i] = new RawSwitch(controller.port());
+    RawSwitch[] connections = new RawSwitch[30];
+    for (int i = 0; i < connections.length; i++) {
+      connections[i] = new RawSwitch(controller.port());
     }
     awaitCount(Counter.REFUSED_CONNECTIONS, 10);
-    for (RawSwitch each : many) {
+    for (RawSwitch each : connections) {
       each.close();
     }
   }

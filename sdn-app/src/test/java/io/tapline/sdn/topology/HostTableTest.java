@@ -27,7 +27,7 @@ class HostTableTest {
 
   private long nowNs = SECOND;
 
-  private void there(long mac, int ip, SwitchPort at) {
+  private void expectHost(long mac, int ip, SwitchPort at) {
     honest.put(mac, new Host(mac, at, Set.of(ip), 0));
   }
 
@@ -38,17 +38,17 @@ class HostTableTest {
     nowNs += SECOND / 100;
     Answer answer = hosts.claim(mac, ip, at, nowNs);
     for (HostTable.Question each : answer.questions()) {
-      Host asked = honest.get(each.host().mac());
-      if (asked != null && asked.at().equals(each.host().at()) && asked.ips().contains(each.ip())) {
+      Host owner = honest.get(each.host().mac());
+      if (owner != null && owner.at().equals(each.host().at()) && owner.ips().contains(each.ip())) {
         nowNs += SECOND / 100;
-        hosts.claim(asked.mac(), each.ip(), asked.at(), nowNs);
+        hosts.claim(owner.mac(), each.ip(), owner.at(), nowNs);
       }
     }
     return answer.verdict();
   }
 
   private void learned(long mac, int ip, SwitchPort at) {
-    there(mac, ip, at);
+    expectHost(mac, ip, at);
     assertThat(says(mac, ip, at)).isEqualTo(Verdict.LEARNED);
   }
 
@@ -77,7 +77,7 @@ class HostTableTest {
   void anotherHostsEthernetAddressIsRejectedAfterARestart() {
     hosts = new HostTable(Map.of(IP, A1.datapath()));
     hosts.recover(ALICE, A1);
-    there(ALICE, IP, A1);
+    expectHost(ALICE, IP, A1);
     insists(ALICE, IP + 50, B1);
     assertThat(place(ALICE)).isEqualTo(A1);
   }
@@ -92,10 +92,10 @@ class HostTableTest {
 
   @Test
   void theAddressesOfAHostAreBounded() {
-    for (int i = 0; i < HostTable.MOST_ADDRESSES; i++) {
+    for (int i = 0; i < HostTable.MAX_ADDRESSES; i++) {
       assertThat(says(ALICE, IP + i, A1)).isEqualTo(Verdict.LEARNED);
     }
-    assertThat(says(ALICE, IP + HostTable.MOST_ADDRESSES, A1)).isEqualTo(Verdict.TOO_MANY);
+    assertThat(says(ALICE, IP + HostTable.MAX_ADDRESSES, A1)).isEqualTo(Verdict.TOO_MANY);
   }
 
   @Test
@@ -123,18 +123,18 @@ class HostTableTest {
     learned(BOB, IP + 1, A1);
     for (int i = 0; i < 5000; i++) {
       Verdict verdict = says(ALICE, IP + 100 + i, A2);
-      assertThat(verdict).isIn(Verdict.ASK, Verdict.TOO_MANY);
+      assertThat(verdict).isIn(Verdict.PROBE, Verdict.TOO_MANY);
       nowNs -= SECOND / 100;
     }
-    there(BOB, IP + 1, B1);
-    assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.ASK);
+    expectHost(BOB, IP + 1, B1);
+    assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.PROBE);
     assertThat(says(MALLORY, IP + 1, A2)).as("its port is full").isEqualTo(Verdict.TOO_MANY);
     nowNs += HostTable.ANSWER_NS;
     assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.LEARNED);
     assertThat(place(BOB)).isEqualTo(B1);
     nowNs += 20 * SECOND;
-    there(BOB, IP + 1, A2);
-    assertThat(says(BOB, IP + 1, A2)).as("false claims are forgotten").isEqualTo(Verdict.ASK);
+    expectHost(BOB, IP + 1, A2);
+    assertThat(says(BOB, IP + 1, A2)).as("false claims are forgotten").isEqualTo(Verdict.PROBE);
     nowNs += HostTable.ANSWER_NS;
     assertThat(says(BOB, IP + 1, A2)).isEqualTo(Verdict.LEARNED);
   }
@@ -143,9 +143,9 @@ class HostTableTest {
   void aForgedClaimDoesNotDelayAMovedHost() {
     learned(ALICE, IP, A1);
     honest.remove(ALICE);
-    assertThat(says(MALLORY, IP, A2)).isEqualTo(Verdict.ASK);
-    there(ALICE, IP, B1);
-    assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.ASK);
+    assertThat(says(MALLORY, IP, A2)).isEqualTo(Verdict.PROBE);
+    expectHost(ALICE, IP, B1);
+    assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.PROBE);
     nowNs += HostTable.ANSWER_NS;
     assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.LEARNED);
     insists(MALLORY, IP, A2);

@@ -12,8 +12,8 @@ class LldpTest {
 
   @Test
   void namesTheSendingPort() {
-    Lldp.Heard heard = lldp.read(lldp.frame(PORT, 77));
-    assertThat(heard).isEqualTo(new Lldp.Heard(Lldp.Kind.OURS, PORT, 77));
+    Lldp.Announcement announcement = lldp.read(lldp.frame(PORT, 77));
+    assertThat(announcement).isEqualTo(new Lldp.Announcement(Lldp.Kind.OURS, PORT, 77));
   }
 
   @Test
@@ -28,8 +28,8 @@ class LldpTest {
     for (int bit = 14 * 8; bit < frame.length * 8; bit++) {
       byte[] changed = frame.clone();
       changed[bit / 8] ^= (byte) (1 << bit % 8);
-      Lldp.Heard heard = lldp.read(changed);
-      assertThat(heard.kind() != Lldp.Kind.OURS || heard.from().equals(PORT)).isTrue();
+      Lldp.Announcement announcement = lldp.read(changed);
+      assertThat(announcement.kind() != Lldp.Kind.OURS || announcement.from().equals(PORT)).isTrue();
     }
   }
 
@@ -42,8 +42,8 @@ class LldpTest {
       for (int j = random.nextInt(4); j > 0 && cut.length > 14; j--) {
         cut[14 + random.nextInt(cut.length - 14)] = (byte) random.nextInt();
       }
-      Lldp.Heard heard = lldp.read(cut);
-      assertThat(heard.kind() != Lldp.Kind.OURS || heard.from().equals(PORT)).isTrue();
+      Lldp.Announcement announcement = lldp.read(cut);
+      assertThat(announcement.kind() != Lldp.Kind.OURS || announcement.from().equals(PORT)).isTrue();
       Arp.read(cut);
     }
   }

@@ -28,7 +28,7 @@ import java.util.function.Consumer;
 public final class OptimumExperiment {
   private static final int K = 4;
   private static final int FEWEST_FLOWS = 4;
-  private static final int MOST_FLOWS = 9;
+  private static final int MAX_FLOWS = 9;
   private static final double TOTAL_BPS = 8e9;
   private static final int SMALLER = 4;
   private static final String NETWORK = "netalytics-network";
@@ -39,7 +39,7 @@ public final class OptimumExperiment {
    *
    * @param weighted bits per second times weights
    */
-  public record Given(int processes, long weighted) {}
+  public record Placed(int processes, long weighted) {}
 
   /**
    * One instance.
@@ -57,20 +57,20 @@ public final class OptimumExperiment {
       long bound,
       boolean proven,
       boolean fewerPossible,
-      Map<String, Given> given) {
+      Map<String, Placed> placements) {
 
     /**
      * Returns the traffic beyond the optimum (or the bound), in percent of it; infinite if the
      * optimum is zero.
      */
     public double gapPercent(String strategy) {
-      long weighted = given.get(strategy).weighted();
+      long weighted = placements.get(strategy).weighted();
       return weighted == bound ? 0 : 100.0 * (weighted - bound) / bound;
     }
 
     /** Returns the number of additional processes compared with Netalytics-Network. */
     public int moreProcesses(String strategy) {
-      return given.get(strategy).processes() - given.get(NETWORK).processes();
+      return placements.get(strategy).processes() - placements.get(NETWORK).processes();
     }
   }
 
@@ -96,7 +96,7 @@ public final class OptimumExperiment {
   static Problem problem(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Topology topology = FatTree.of(K, HostMaker.ofPaper(random));
-    int count = random.nextInt(FEWEST_FLOWS, MOST_FLOWS + 1);
+    int count = random.nextInt(FEWEST_FLOWS, MAX_FLOWS + 1);
     Flows drawn = Workload.even(topology, K, count, TOTAL_BPS / count, random);
     Flows.Builder flows = new Flows.Builder(count);
     for (int flow = 0; flow < count; flow++) {
@@ -119,13 +119,13 @@ public final class OptimumExperiment {
   }
 
   private static Instance instance(int number, Problem problem, long seed, double seconds) {
-    Map<String, Given> given = new LinkedHashMap<>();
+    Map<String, Placed> placements = new LinkedHashMap<>();
     for (Map.Entry<String, Strategy> each : PlacementExperiment.STRATEGIES.entrySet()) {
       Cost cost = Cost.of(problem, each.getValue().place(problem, new SplittableRandom(seed)));
-      given.put(each.getKey(), new Given(cost.processes(), cost.processorWeighted()));
+      placements.put(each.getKey(), new Placed(cost.processes(), cost.processorWeighted()));
     }
-    Given network = given.get(NETWORK);
-    Given ours = given.get(OURS);
+    Placed network = placements.get(NETWORK);
+    Placed ours = placements.get(OURS);
     int fewer = network.processes() - 1;
     long known = ours.processes() <= fewer ? ours.weighted() : network.weighted();
     Optional<Exact.Optimum> optimum = solve(problem, fewer, known, seconds);
@@ -137,7 +137,7 @@ public final class OptimumExperiment {
     Exact.Optimum found = optimum.orElseThrow();
     long bound = found.proven() ? found.weighted() : found.bound();
     return new Instance(
-        number, problem.flows().size(), budget, bound, found.proven(), possible, given);
+        number, problem.flows().size(), budget, bound, found.proven(), possible, placements);
   }
 
   /** Returns the optimum, given an upper bound. */

@@ -41,16 +41,16 @@ public final class Plot {
 
   /** Returns the chart. */
   public String svg() {
-    double xMost =
+    double xMax =
         lines.stream().flatMap(l -> l.points().stream()).mapToDouble(Point::x).max().orElse(1);
-    double yMost =
+    double yMax =
         lines.stream()
             .flatMap(l -> l.points().stream())
             .mapToDouble(p -> p.y() + p.halfWidth())
             .max()
             .orElse(1);
-    double xTop = ceiling(xMost);
-    double yTop = ceiling(yMost);
+    double xTop = ceiling(xMax);
+    double yTop = ceiling(yMax);
     StringBuilder svg = new StringBuilder();
     svg.append(
         """

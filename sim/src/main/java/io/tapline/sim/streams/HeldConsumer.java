@@ -114,7 +114,7 @@ public final class HeldConsumer {
       JobID id = JobID.generate();
       cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
       Gauge gauge = () -> look(endpoints);
-      try (AutoCloseable watching = controller.start(gauge, told -> rate = told)) {
+      try (AutoCloseable watching = controller.start(gauge, newRate -> rate = newRate)) {
         feed(topics, plan.getTopic(), gauge);
       }
       cluster.cancelJob(id).get();
@@ -150,7 +150,7 @@ public final class HeldConsumer {
     long begin = nowNs();
     long from = begin;
     int second = 0;
-    boolean held = false;
+    boolean paused = false;
     for (long now = begin; second < seconds + quietSeconds; now = nowNs()) {
       Thread.sleep(FLUSH_MS);
       double load = second < seconds ? tuplesPerSecond : tuplesPerSecond * share / 2;
@@ -163,11 +163,11 @@ public final class HeldConsumer {
         course.add(
             new Second(second, rate, (seen[0] - seen[1]) * (now - begin) / 1e9 / sequence, load));
       }
-      if (!held && second == BEGIN_S) {
-        held = true;
+      if (!paused && second == BEGIN_S) {
+        paused = true;
         topics.holdConsumers(share * fullBytes / BEGIN_S);
       }
-      fullBytes += held ? 0 : batch.length;
+      fullBytes += paused ? 0 : batch.length;
     }
     topics.flush();
   }

@@ -29,7 +29,7 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
  */
 public final class PacedComparison {
   private static final int WARM_UP_SECONDS = 10;
-  private static final int MOST_SECONDS_BEHIND = 3;
+  private static final int MAX_SECONDS_BEHIND = 3;
   private static final long TICK_NS = 20_000_000;
 
   /**
@@ -152,7 +152,7 @@ public final class PacedComparison {
       Thread.sleep(20);
     }
     topics.delete(feed.topic);
-    boolean keptPace = behindMs < MOST_SECONDS_BEHIND * 1000L;
+    boolean keptPace = behindMs < MAX_SECONDS_BEHIND * 1000L;
     progress.accept(
         String.format(
             Locale.ROOT,

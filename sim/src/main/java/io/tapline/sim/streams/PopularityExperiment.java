@@ -127,9 +127,9 @@ public final class PopularityExperiment {
     for (int i = 0; i < windows.size(); i++) {
       Map<String, Long> window = windows.get(i);
       List<String> ranks = List.copyOf(window.keySet());
-      double most = window.get(ranks.get(0));
-      double second = 100 * window.getOrDefault(order.get(1), 0L) / most;
-      double third = 100 * window.getOrDefault(order.get(2), 0L) / most;
+      double max = window.get(ranks.get(0));
+      double second = 100 * window.getOrDefault(order.get(1), 0L) / max;
+      double third = 100 * window.getOrDefault(order.get(2), 0L) / max;
       rows.add(new Minute(i, second, third, ranks.get(0), ranks.get(1), ranks.get(2)));
     }
     return new Popularity(order.get(1), order.get(2), rows);

@@ -49,11 +49,11 @@ public final class StreamBenchmark implements AutoCloseable {
   private static final long LONGEST_RUN_SECONDS = 1200;
   private static final long PERIOD_SECONDS = 10;
   private static final long POLL_MS = 20;
-  private static final int MOST_WARM_UPS = 8;
+  private static final int MAX_WARM_UPS = 8;
   private static final double WARM = 0.95;
 
   /** Maximum lead of a producer in records, well within the topic's retention. */
-  private static final long MOST_AHEAD = 4_000;
+  private static final long MAX_AHEAD_TUPLES = 4_000;
 
   private final Endpoints endpoints;
   private final Path folder;
@@ -182,12 +182,12 @@ public final class StreamBenchmark implements AutoCloseable {
     cluster.submitJob(QueryJob.graph(plan, endpoints, own, id)).get();
     await(() -> counted(plan) == written);
     Thread.sleep(3 * options.checkpointInterval().toMillis());
-    long held = usedBytes() - before;
+    long retainedBytes = usedBytes() - before;
     long checkpoint = size(folder.resolve("checkpoints").resolve(id.toHexString()));
     cluster.cancelJob(id).get();
     cluster.requestJobResult(id).get(60, TimeUnit.SECONDS);
     topics.delete(plan.getTopic());
-    return new KeyCost(sizes.keys, cost, held, checkpoint);
+    return new KeyCost(sizes.keys, cost, retainedBytes, checkpoint);
   }
 
   private static long usedBytes() {
@@ -266,11 +266,11 @@ public final class StreamBenchmark implements AutoCloseable {
           topics.send(plan.getTopic(), i, streams.get(i).next());
         }
         if (records % 64 == 0) {
-          await(() -> records - position(plan) < MOST_AHEAD);
+          await(() -> records - position(plan) < MAX_AHEAD_TUPLES);
           Cost now = now(begin);
           if (now.seconds() - last.seconds() >= PERIOD_SECONDS) {
             periods.add(now.minus(last));
-            tell("the stream job, steady", now.minus(last));
+            print("the stream job, steady", now.minus(last));
             last = now;
           }
         }
@@ -306,7 +306,7 @@ public final class StreamBenchmark implements AutoCloseable {
 
   private Cost measure(Input input, long tuples, JobOptions options) throws Exception {
     Run run = count -> ours(input, count, options);
-    Cost shorter = warm(run, tuples / 4, MOST_WARM_UPS);
+    Cost shorter = warm(run, tuples / 4, MAX_WARM_UPS);
     return run.over(tuples).minus(shorter);
   }
 
@@ -319,13 +319,13 @@ public final class StreamBenchmark implements AutoCloseable {
    * Repeats a run until it hardly saves CPU time over the one before. A virtual machine compiles
    * for a minute or two of such runs, which is irrelevant in long operation.
    *
-   * @param most maximum number of runs; the textbook job's runs take so long that one is enough for
+   * @param max maximum number of runs; the textbook job's runs take so long that one is enough for
    *     the warm-up
    * @return the cheapest run, which is the last or the one before it
    */
-  private static Cost warm(Run run, long tuples, int most) throws Exception {
+  private static Cost warm(Run run, long tuples, int max) throws Exception {
     Cost best = run.over(tuples);
-    for (int i = 1; i < most; i++) {
+    for (int i = 1; i < max; i++) {
       Cost next = run.over(tuples);
       boolean warm = next.cpuSeconds() > WARM * best.cpuSeconds();
       best = next.cpuSeconds() < best.cpuSeconds() ? next : best;
@@ -390,7 +390,7 @@ public final class StreamBenchmark implements AutoCloseable {
         job.source(endpoints.kafka(), topic).setBounded(OffsetsInitializer.latest()).build();
     Cost cost = run(graph(job, source, input, checkpoints(), topic), tuples);
     topics.delete(topic);
-    tell(job.label(), cost);
+    print(job.label(), cost);
     return cost;
   }
 
@@ -421,11 +421,11 @@ public final class StreamBenchmark implements AutoCloseable {
             written);
     requireAll(plan, written);
     topics.delete(plan.getTopic());
-    tell("the stream job", cost);
+    print("the stream job", cost);
     return cost;
   }
 
-  private void tell(String job, Cost cost) {
+  private void print(String job, Cost cost) {
     progress.accept(
         String.format(
             Locale.ROOT,

@@ -23,7 +23,7 @@ class PlacementExperimentTest {
   private static final long[] SMALL_INSTANCES = {6, 12, 13};
 
   @Test
-  void trafficIsStaggeredAsInThePaper() {
+  void staggersTrafficLikeThePaper() {
     Topology topology = FatTree.of(8, HostMaker.uniform(12, 64));
     Flows flows = Workload.even(topology, 8, 100_000, 1e6, new SplittableRandom(1));
     int[] byHops = new int[7];
@@ -48,7 +48,7 @@ class PlacementExperimentTest {
   }
 
   @Test
-  void strategiesAreOrderedAsInThePaper() {
+  void ordersStrategiesLikeThePaper() {
     List<PlacementExperiment.Row> rows = PlacementExperiment.run(SMALL, message -> {});
     assertThat(rows).hasSize(2 * 6);
     double network = mean(rows, "netalytics-network", Measure.WEIGHTED);
