@@ -159,10 +159,10 @@ def host_busy_seconds():
 def saturated(cpu, others, seconds, waiting, tuples):
     """Describes the bottleneck. `others` includes the feed."""
     cores, used = os.cpu_count(), sum(cpu.values())
-    most = max(STAGES, key=lambda stage: cpu[stage])
+    busiest = max(STAGES, key=lambda stage: cpu[stage])
     busy = (used + others) / seconds
     words = [f"{'the cores' if busy > 0.9 * cores else 'nothing'}: {busy:.2f} of {cores} busy, the pipeline {used / seconds:.2f}",
-             f"most of that {most} ({100 * cpu[most] / used:.0f} %)"]
+             f"most of that {busiest} ({100 * cpu[busiest] / used:.0f} %)"]
     if waiting > 0:
         words.append(f"{100 * waiting / tuples:.0f} % waited in the broker when capture ended")
     return ", ".join(words)
@@ -182,14 +182,14 @@ def model(row, units):
 def svg(rows, models):
     """Draws the measured and the modelled curve by number of processes."""
     width, height, left, bottom = 640, 360, 60, 50
-    most_x = max(each["processes"] for each in rows + models)
-    most_y = 4 * math.ceil(max(each["gbps"] for each in rows + models) / 4)
+    max_x = max(each["processes"] for each in rows + models)
+    max_y = 4 * math.ceil(max(each["gbps"] for each in rows + models) / 4)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
              '<rect width="100%" height="100%" fill="white"/>']
 
     def place(each):
-        return (left + each["processes"] / most_x * (width - left - 30),
-                height - bottom - each["gbps"] / most_y * (height - bottom - 40))
+        return (left + each["processes"] / max_x * (width - left - 30),
+                height - bottom - each["gbps"] / max_y * (height - bottom - 40))
 
     def text(x, y, words, anchor="middle"):
         parts.append(f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{words}</text>')
@@ -197,7 +197,7 @@ def svg(rows, models):
     text(width / 2, 20, "Captured traffic that the pipeline carries, by processes")
     text(width / 2, height - 10, "processes: 1 monitor, 1 broker, 2 workers a unit")
     for i in range(5):
-        value = most_y * i / 4
+        value = max_y * i / 4
         _, y = place({"processes": 0, "gbps": value})
         parts.append(f'<path d="M{left} {y:.1f}H{width - 30}" stroke="#ddd"/>')
         text(left - 6, y + 4, f"{value:g}", "end")

@@ -4,7 +4,7 @@
 The two runs alternate (A B A B ...), so that a drift of the machine's speed affects both; the ratio is taken pair by pair.
 The start-up of each program (its run over a capture of one packet) is subtracted.
 Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and other
-addresses until it has LEAST_PACKETS, with each parser and with all together. With output null, batches are encoded and then
+addresses until it has MIN_PACKETS, with each parser and with all together. With output null, batches are encoded and then
 discarded. Other parsers are measured on captures of their protocols: --parser NAME --capture FILE, or --own for all of them."""
 import argparse
 import glob
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LEAST_PACKETS = 300_000
+MIN_PACKETS = 300_000
 OWN_PACKETS = 100_000
 MONITOR = os.path.join(ROOT, "build", "bin", "tapline-monitor")
 WORKLOADS = ["tcp_flow_key", "tcp_conn_time", "tcp_pkt_size", "http_get",
@@ -55,8 +55,8 @@ def records(capture):
             yield seconds, header, source.read(captured)
 
 
-def enlarge(capture, path, least_packets=LEAST_PACKETS):
-    """Writes the capture repeatedly until there are least_packets; returns the number of packets.
+def enlarge(capture, path, min_packets=MIN_PACKETS):
+    """Writes the capture repeatedly until there are min_packets; returns the number of packets.
 
     Each repetition has later times and different second octets of IPv4 addresses, so connections differ. Header
     checksums, which
@@ -66,7 +66,7 @@ def enlarge(capture, path, least_packets=LEAST_PACKETS):
     order, packets, copy = byte_order(head), 0, 0
     with open(path, "wb") as target:
         target.write(head)
-        while packets < least_packets:
+        while packets < min_packets:
             first = last = None
             for seconds, header, data in records(capture):
                 first, last, packets = first or seconds, seconds, packets + 1
@@ -98,13 +98,13 @@ def compare(parser, output, capture, one, pairs):
             "ratio": round(statistics.median(a / b for a, b in zip(ours, floor)), 3)}
 
 
-def prepared(capture, folder, least_packets):
+def prepared(capture, folder, min_packets):
     """Returns the decompressed and enlarged capture, a capture of its first packet, and the number of packets."""
     plain, enlarged, one = (os.path.join(folder, name) for name in ("capture.pcap", "enlarged.pcap", "one.pcap"))
     if capture.endswith(".zst"):
         subprocess.run(["zstd", "-qf", "-d", "--long=27", capture, "-o", plain], check=True)
         capture = plain
-    packets = enlarge(capture, enlarged, least_packets)
+    packets = enlarge(capture, enlarged, min_packets)
     first_packet(enlarged, one)
     return enlarged, one, packets
 
@@ -156,7 +156,7 @@ def main():
             print(heading)
             own_captures(captures, folder, arguments.pairs, rows)
         else:
-            enlarged, one, packets = prepared(capture, folder, LEAST_PACKETS)
+            enlarged, one, packets = prepared(capture, folder, MIN_PACKETS)
             print(f"{packets:,} packets\n{heading}")
             for parser in arguments.parser or WORKLOADS:
                 for output in ("null", "json"):

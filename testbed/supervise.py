@@ -25,7 +25,7 @@ from pathlib import Path
 
 LOOK_S = 0.2
 FIRST_PAUSE_S = 0.5
-MOST_PAUSE_S = 10.0
+MAX_PAUSE_S = 10.0
 HEALTHY_S = 30.0
 START_S = 60.0  # timeout for a command to start its daemon and return
 STATE, STARTED = 0, 19  # indexes of the fields after the name in /proc/PID/stat
@@ -74,7 +74,7 @@ class Daemon:
         if time.monotonic() - self.began > HEALTHY_S:
             self.pause = 0.0
         self.due = time.monotonic() + self.pause
-        self.pause = min(MOST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self.pause))
+        self.pause = min(MAX_PAUSE_S, max(FIRST_PAUSE_S, 2 * self.pause))
         self.restarts += 1
         self.child = self.pid = self.started = None
 
@@ -117,7 +117,7 @@ class Supervisor:
         if daemon.pid and not daemon.runs():
             code = daemon.child.returncode if daemon.child else None
             daemon.has_ended()
-            self.say(f"{daemon.name} has ended{'' if code is None else f' ({code})'} and is restarting")
+            self.print_line(f"{daemon.name} has ended{'' if code is None else f' ({code})'} and is restarting")
             self.note()
         if self.ended or daemon.pid or time.monotonic() < daemon.due:
             return
@@ -125,7 +125,7 @@ class Supervisor:
             daemon.start()
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             daemon.has_ended()
-            self.say(f"{daemon.name} could not be started: {error}")
+            self.print_line(f"{daemon.name} could not be started: {error}")
         self.note()
 
     def note(self):
@@ -139,11 +139,11 @@ class Supervisor:
         except FileNotFoundError:
             self.ended = True
         except OSError as error:  # for example a full disk: keeps supervising
-            self.say(f"can't write the list of processes: {error}")
+            self.print_line(f"can't write the list of processes: {error}")
 
     @staticmethod
-    def say(what):
-        print(time.strftime("%FT%TZ", time.gmtime()), what, flush=True)
+    def print_line(message):
+        print(time.strftime("%FT%TZ", time.gmtime()), message, flush=True)
 
 
 if __name__ == "__main__":

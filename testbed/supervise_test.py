@@ -51,10 +51,10 @@ class SuperviseTest(unittest.TestCase):
             return False
         return fields[0] not in "ZX" and int(fields[19]) == process["started"]
 
-    def until(self, what, holds):
+    def until(self, awaited, condition):
         end = time.monotonic() + PATIENCE_S
-        while not holds():
-            self.assertLess(time.monotonic(), end, f"{what}: {self.noted()}")
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"{awaited}: {self.noted()}")
             time.sleep(0.05)
 
     def until_runs(self, name, restarts=0):
@@ -73,9 +73,9 @@ class SuperviseTest(unittest.TestCase):
         self.supervise({"name": "a", "command": ["sleep", "1000"]}, {"name": "b", "command": ["sleep", "1000"]})
         first, other = self.until_runs("a"), self.until_runs("b")
         self.kill(first)
-        again = self.until_runs("a", 1)
-        self.assertNotEqual(again["pid"], first["pid"])
-        self.kill(again)
+        restarted = self.until_runs("a", 1)
+        self.assertNotEqual(restarted["pid"], first["pid"])
+        self.kill(restarted)
         self.until_runs("a", 2)
         self.assertEqual(self.process("b"), other)
 

@@ -9,7 +9,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 TAPLINE = str(HERE.parent / "bin/tapline")
 URL = "http://127.0.0.1:8480"
-MOST_SECONDS = 120
+MAX_SECONDS = 120
 
 
 class Wrong(Exception):
@@ -21,12 +21,12 @@ def get(url):
     return answer.read()
 
 
-def until(what, condition, least_s=0.0):
-  """Waits for a condition, for at least least_s seconds."""
+def until(awaited, condition, min_s=0.0):
+  """Waits for a condition, for at least min_s seconds."""
   begin = time.time()
-  while time.time() < begin + least_s or not condition():
-    if time.time() > begin + MOST_SECONDS + least_s:
-      raise Wrong(f"not within {MOST_SECONDS} s: {what}")
+  while time.time() < begin + min_s or not condition():
+    if time.time() > begin + MAX_SECONDS + min_s:
+      raise Wrong(f"not within {MAX_SECONDS} s: {awaited}")
     time.sleep(0.05)
 
 

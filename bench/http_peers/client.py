@@ -22,7 +22,7 @@ async def read_answer(reader):
     await reader.readexactly(int(length.split(b":")[1]))
 
 
-async def ask(address, port, urls, chance):
+async def fetch(address, port, urls, chance):
     """Requests URLs from the shared iterator until it is exhausted."""
     url = next(urls, None)
     while url is not None:
@@ -39,7 +39,7 @@ async def ask(address, port, urls, chance):
 async def main():
     address, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     urls, chance = pages(count), random.Random(2)
-    await asyncio.gather(*(ask(address, port, urls, chance) for _ in range(CONNECTIONS)))
+    await asyncio.gather(*(fetch(address, port, urls, chance) for _ in range(CONNECTIONS)))
 
 
 asyncio.run(main())

@@ -14,11 +14,11 @@ def lose(packets, share, seed=1):
     return [packet for packet in packets if chance.random() >= share]
 
 
-def delay(packets, share, most_places, seed=1):
-    """Moves a share of the packets back by 1 to most_places. Times stay in order, because a tap stamps packets on
+def delay(packets, share, max_places, seed=1):
+    """Moves a share of the packets back by 1 to max_places. Times stay in order, because a tap stamps packets on
     arrival."""
     chance = random.Random(seed)
-    places = [index + (chance.randint(1, most_places) + 0.5 if chance.random() < share else 0) for index in range(len(packets))]
+    places = [index + (chance.randint(1, max_places) + 0.5 if chance.random() < share else 0) for index in range(len(packets))]
     order = sorted(range(len(packets)), key=places.__getitem__)
     return [(stamp[0], *packets[index][1:]) for stamp, index in zip(packets, order)]
 

@@ -40,7 +40,7 @@ def http_page(results):
     versions = textwrap.fill(f"Versions: {tools}.", WIDTH, break_on_hyphens=False)
     costs = table(["Program", "CPU, times tcpdump", "Thousand packets/s", "Start-up, CPU s", "Peak memory, MB", "Prints"],
                   [cost_row(row, packets) for row in results["rows"]])
-    pairs = table(["Program", *(what for what, _ in DEGRADATIONS.values())],
+    pairs = table(["Program", *(name for name, _ in DEGRADATIONS.values())],
                   [["pairs with both heads captured", *(f"{results['captures'][name]['pairs_captured']:,}" for name in DEGRADATIONS)],
                    *(pair_row(row, results) for row in results["rows"] if row["pairs"])])
     return (f"`{results['command']}`, {results['date']}, {results['machine']}.\n\n"

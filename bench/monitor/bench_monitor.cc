@@ -143,11 +143,11 @@ class Bench {
     return trial;
   }
 
-  std::optional<Measured> attempt(const Trial& trial, const std::string& what) {
+  std::optional<Measured> attempt(const Trial& trial, const std::string& trial_name) {
     Measured measured = run(trial);
     if (measured.error.empty()) return measured;
     failed_ = true;
-    std::fprintf(stderr, "error: %s: %s\n", what.c_str(), measured.error.c_str());
+    std::fprintf(stderr, "error: %s: %s\n", trial_name.c_str(), measured.error.c_str());
     return std::nullopt;
   }
 
@@ -176,11 +176,11 @@ class Bench {
     auto measured = attempt(trial, parser);
     if (!measured) return {};
     ordered_json row = row_of(parser, bytes, 1000, *measured, mode);
-    tell(row);
+    print_row(row);
     return row;
   }
 
-  static void tell(const ordered_json& row) {
+  static void print_row(const ordered_json& row) {
     std::fprintf(stderr, "%-17s %d  %-16s %5u B %8u flows %8.1f Mpps %7.1f cycles",
                  row["mode"].get<std::string>().c_str(), row["cores"].get<int>(),
                  row["name"].get<std::string>().c_str(), row["bytes"].get<uint32_t>(), row["flows"].get<uint32_t>(),
@@ -196,7 +196,7 @@ class Bench {
     auto measured = attempt(trial_for(subject, traffic_for("", bytes, flows)), name);
     if (!measured) return {};
     ordered_json row = row_of(name, bytes, flows, *measured);
-    tell(row);
+    print_row(row);
     return row;
   }
 
@@ -240,7 +240,7 @@ class Bench {
       failed_ = true;
       std::fprintf(stderr, "error: packets are missing: %s\n", accounting.dump().c_str());
     }
-    tell(row);
+    print_row(row);
     return row;
   }
 

@@ -179,13 +179,13 @@ bool wait_for_traffic(pid_t child, const volatile uint32_t* samples, int report_
 
 // Reads until the warm-up is over, in time and in rounds over all connections, and then for the measured time.
 void read_while_measured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
-  const int64_t least_ns = monotonic_ns() + static_cast<int64_t>(trial.warm_up_s * 1e9);
-  const int64_t most_ns = least_ns + static_cast<int64_t>(kPatienceS * 1e9);
+  const int64_t min_ns = monotonic_ns() + static_cast<int64_t>(trial.warm_up_s * 1e9);
+  const int64_t max_ns = min_ns + static_cast<int64_t>(kPatienceS * 1e9);
   const auto is_warm = [&] {
     const uint32_t count = *const_cast<const volatile uint32_t*>(&queue.count);
     return queue.samples[count - 1].packets >= kWarmUpRounds * trial.traffic.flows;
   };
-  while (monotonic_ns() < least_ns || (!is_warm() && monotonic_ns() < most_ns)) read_for(report_fd, 10, report);
+  while (monotonic_ns() < min_ns || (!is_warm() && monotonic_ns() < max_ns)) read_for(report_fd, 10, report);
   read_for(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
 }
 

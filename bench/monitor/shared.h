@@ -13,8 +13,8 @@ namespace tapline::bench {
 // Names the file to the measured process.
 inline constexpr char kSharedVariable[] = "TAPLINE_BENCH_SHARED";
 
-inline constexpr uint32_t kMostQueues = 4;
-inline constexpr uint32_t kMostSamples = 1 << 16;
+inline constexpr uint32_t kMaxQueues = 4;
+inline constexpr uint32_t kMaxSamples = 1 << 16;
 
 // Taken after this many packets, on the receiving thread.
 struct Sample {
@@ -25,13 +25,13 @@ struct Sample {
 
 struct QueueSamples {
   uint32_t count;
-  Sample samples[kMostSamples];
+  Sample samples[kMaxSamples];
 };
 
 struct Shared {
   TrafficOptions traffic;
   uint32_t sample_every_packets;
-  QueueSamples queues[kMostQueues];
+  QueueSamples queues[kMaxQueues];
 };
 
 }  // namespace tapline::bench

@@ -22,15 +22,15 @@ void put32(uint8_t* at, uint32_t value) {
   std::memcpy(at, &bytes, sizeof bytes);
 }
 
-constexpr std::string_view kLeastRequest = "GET / HTTP/1.1\r\n\r\n";
+constexpr std::string_view kShortestRequest = "GET / HTTP/1.1\r\n\r\n";
 
 // Returns a GET request of exactly that many bytes; sets *number_at to the start of its URL's number of four digits, if
-// it has one. REQUIRES: bytes >= kLeastRequest.size().
+// it has one. REQUIRES: bytes >= kShortestRequest.size().
 std::string request(uint32_t bytes, uint32_t* number_at) {
-  const std::string least(kLeastRequest);
+  const std::string min(kShortestRequest);
   std::string head = "GET /item/0000 HTTP/1.1\r\nHost: shop\r\n";
   if (head.size() + 2 > bytes) head = "GET /0000 HTTP/1.1\r\n";
-  if (head.size() + 2 > bytes) return "GET /" + std::string(bytes - least.size(), 'a') + least.substr(5);
+  if (head.size() + 2 > bytes) return "GET /" + std::string(bytes - min.size(), 'a') + min.substr(5);
   *number_at = static_cast<uint32_t>(head.find("0000"));
   const size_t room = bytes - head.size() - 2;
   const std::string name = "Cookie: ";
@@ -59,7 +59,7 @@ Traffic::Traffic(const TrafficOptions& options)
   put16(template_.data() + kTcpAt + 14, 65535);
   std::string payload(payload_bytes_, 'x');
   if (options.kind == TrafficKind::kHttpGet) {
-    in_pieces_ = payload_bytes_ < kLeastRequest.size();
+    in_pieces_ = payload_bytes_ < kShortestRequest.size();
     if (!in_pieces_) payload = request(payload_bytes_, &request_number_at_);
   }
   std::copy_n(payload.begin(), payload_bytes_, template_.begin() + kHeaderBytes);
@@ -118,7 +118,8 @@ void Traffic::next(uint8_t* frame) {
   tcp[13] = flags;
   if (in_pieces_ && is_data) {
     for (uint32_t i = 0; i < payload_bytes_; ++i) {
-      frame[kHeaderBytes + i] = static_cast<uint8_t>(kLeastRequest[(sent * payload_bytes_ + i) % kLeastRequest.size()]);
+      frame[kHeaderBytes + i] =
+          static_cast<uint8_t>(kShortestRequest[(sent * payload_bytes_ + i) % kShortestRequest.size()]);
     }
   }
   if (request_number_at_ != 0) {

@@ -65,7 +65,7 @@ class Queue {
  private:
   void take_sample() {
     next_sample_ = packets_ + every_;
-    if (samples_->count == kMostSamples) return;
+    if (samples_->count == kMaxSamples) return;
     samples_->samples[samples_->count++] = {rte_rdtsc(), thread_cpu_ns(), packets_};
   }
 
@@ -82,14 +82,14 @@ uint16_t on_receive(uint16_t, uint16_t, rte_mbuf** mbufs, uint16_t count, uint16
   return count;
 }
 
-std::array<std::unique_ptr<Queue>, kMostQueues> queues;
+std::array<std::unique_ptr<Queue>, kMaxQueues> queues;
 
 // Every queue gets its share of the flows, as RSS would distribute them.
 void add_traffic(uint16_t port) {
   static Shared* shared = map_shared();
   rte_eth_dev_info info;
   if (shared == nullptr || rte_eth_dev_info_get(port, &info) != 0) return;
-  const uint32_t count = std::min<uint32_t>(info.nb_rx_queues, kMostQueues);
+  const uint32_t count = std::min<uint32_t>(info.nb_rx_queues, kMaxQueues);
   for (uint32_t i = 0; i < count; ++i) {
     TrafficOptions traffic = shared->traffic;
     traffic.flows /= count;

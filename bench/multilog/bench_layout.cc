@@ -18,14 +18,14 @@ void run_layout() {
   uint8_t* to = pool.take();
   const Schema schema = paper_schema();
   auto measure = [](const char* name, size_t count, auto&& run) {
-    uint64_t least = ~uint64_t{0};
+    uint64_t min = ~uint64_t{0};
     for (int i = 0; i < 9; ++i) {
       const uint64_t begin = clock_ns();
       run();
-      least = std::min(least, clock_ns() - begin);
+      min = std::min(min, clock_ns() - begin);
     }
     std::printf("{\"step\": \"%s\", \"ns_per_row\": %.3f}\n", name,
-                static_cast<double>(least) / static_cast<double>(count));
+                static_cast<double>(min) / static_cast<double>(count));
   };
   auto batches = [&](auto&& copy) {
     for (size_t at = 0; at < kRows; at += kBatch) copy(at, bytes_of(rows.data() + at % (kBatch * kBatches)));

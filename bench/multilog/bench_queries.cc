@@ -105,11 +105,11 @@ double lost(const std::vector<double>& with, const std::vector<double>& without)
 // Measures ingest in turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the
 // rows of the queries, from known addresses; while it runs one query after another. The second shows the cost of two
 // busy cores, the third that of any reader of these rows in the same memory.
-void measure_ingest_meanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
+void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;
-  std::vector<double> alone, beside, fetching, with;
-  uint64_t asked = 0;
+  std::vector<double> alone, concurrent, fetching, with;
+  uint64_t query_count = 0;
   std::vector<QueryCase> queries;
   std::vector<std::vector<const uint8_t*>> addresses;
   for (QueryCase& query : query_cases()) {
@@ -130,14 +130,14 @@ void measure_ingest_meanwhile(MultiLog* log, const Arguments& arguments, uint64_
   };
   for (int turn = 0; turn < kTurns; ++turn) {
     alone.push_back(ingest_more());
-    beside.push_back(ingest_while([](const std::atomic<bool>&) {}));
+    concurrent.push_back(ingest_while([](const std::atomic<bool>&) {}));
     fetching.push_back(ingest_while([&](const std::atomic<bool>& stop) {
       for (size_t i = 0; i < addresses.size() && !stop.load(); ++i) fetch_only(addresses[i], sum);
     }));
     with.push_back(ingest_while([&](const std::atomic<bool>& stop) {
       for (size_t i = 0; i < queries.size() && !stop.load(); ++i) {
         fetch_all(*log, queries[i].spec, sum);
-        ++asked;
+        ++query_count;
       }
     }));
   }
@@ -145,8 +145,8 @@ void measure_ingest_meanwhile(MultiLog* log, const Arguments& arguments, uint64_
       "{\"ingest_alone\": %.4g, \"ingest_beside_idle_loop\": %.4g, \"ingest_beside_fetch\": %.4g, "
       "\"ingest_with_queries\": %.4g, \"lost\": %.4g, \"lost_beyond_idle_loop\": %.4g, \"lost_beyond_fetch\": %.4g, "
       "\"queries_meanwhile\": %llu, \"checksum\": %llu}\n",
-      median(alone), median(beside), median(fetching), median(with), lost(with, alone), lost(with, beside),
-      lost(with, fetching), static_cast<unsigned long long>(asked), static_cast<unsigned long long>(*sum % 1000));
+      median(alone), median(concurrent), median(fetching), median(with), lost(with, alone), lost(with, concurrent),
+      lost(with, fetching), static_cast<unsigned long long>(query_count), static_cast<unsigned long long>(*sum % 1000));
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ void run_queries(Arguments arguments) {
   ingest(log.get(), arguments, arguments.records);
   uint64_t sum = 0;
   for (const QueryCase& query : query_cases()) measure_query(*log, query, arguments.records, &sum);
-  if (more > 0) measure_ingest_meanwhile(log.get(), arguments, more, &sum);
+  if (more > 0) measure_concurrent_ingest(log.get(), arguments, more, &sum);
 }
 
 }  // namespace tapline::multilog

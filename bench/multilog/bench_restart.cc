@@ -26,13 +26,13 @@ void run_restart(const Arguments& arguments) {
     const double write_s = static_cast<double>(clock_ns() - write_begin) / 1e9;
     log->reset();
     const uint64_t begin = clock_ns();
-    auto again = MultiLog::open(options);
-    check(again.status());
+    auto reopened = MultiLog::open(options);
+    check(reopened.status());
     const double load_ms = static_cast<double>(clock_ns() - begin) / 1e6;
     std::printf(
         "{\"restart\": \"%s\", \"records\": %llu, \"journal_records\": %llu, \"write_s\": %.4g, \"load_ms\": %.4g}\n",
-        archived ? "mostly archived" : "journal", static_cast<unsigned long long>((*again)->writer(0)->tail()),
-        static_cast<unsigned long long>((*again)->recovery().journal_rows), write_s, load_ms);
+        archived ? "mostly archived" : "journal", static_cast<unsigned long long>((*reopened)->writer(0)->tail()),
+        static_cast<unsigned long long>((*reopened)->recovery().journal_rows), write_s, load_ms);
   }
 }
 

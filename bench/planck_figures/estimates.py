@@ -24,7 +24,7 @@ class SlowStart:
     chart = Chart("A flow in slow start: rate when it is known", "ms", "Gb/s", (0, 4), 10)
     for name, series in (("rolling average, 200 us", "rolling"), ("by bursts", "estimate"), ("lower bound", "low"), ("upper bound", "high"),
                          ("sent", "truth")):
-      chart.line(name, runs.curve(self._run, series, most=4))
+      chart.line(name, runs.curve(self._run, series, largest=4))
     return {"figure10.svg": chart}
 
 
@@ -112,15 +112,15 @@ class Readiness:
       rows += [self._times(runs, f"rates by bursts, {speed} Gb/s, {name}", speed, command, "ready_quantile"),
                Row(f"Most, with slow start: rates by bursts, {speed} Gb/s, {name}", "", f"{slow_start:,.0f} us"),
                Row(f"Median delay of samples: {speed} Gb/s, {name}", "75 to 150 us" if speed == 10 else "80 to 450 us", f"{delay:.0f} us")]
-    most = runs.value(self._loads[10, "round robin"], "load_ready_quantile", 1)
-    return [*rows, Row("Helios' 77.4 ms over the most at 10 Gb/s, loads of links", "291 times (least)", f"{self.HELIOS_US / most:.0f} times")]
+    largest = runs.value(self._loads[10, "round robin"], "load_ready_quantile", 1)
+    return [*rows, Row("Helios' 77.4 ms over the most at 10 Gb/s, loads of links", "291 times (least)", f"{self.HELIOS_US / largest:.0f} times")]
 
   def _times(self, runs, kind, speed, command, series):
-    low, median, most = (runs.value(command, series, share) for share in (0, 0.5, 1))
-    shown = f"{low:.0f}, {median:.0f}, {most:,.0f} us"
+    low, median, largest = (runs.value(command, series, share) for share in (0, 0.5, 1))
+    shown = f"{low:.0f}, {median:.0f}, {largest:,.0f} us"
     if speed == 10:
-      return Row(f"Least, median, most: {kind}", "275 to 850 us", shown, "median <= 550, all <= 850 us", median <= 550 and most <= 850)
-    return Row(f"Least, median, most: {kind}", "280 to 1,150 us", shown, "all <= 1,150 us", most <= 1150)
+      return Row(f"Least, median, most: {kind}", "275 to 850 us", shown, "median <= 550, all <= 850 us", median <= 550 and largest <= 850)
+    return Row(f"Least, median, most: {kind}", "280 to 1,150 us", shown, "all <= 1,150 us", largest <= 1150)
 
   def charts(self, runs):
     chart = Chart("From a packet's first bit to its estimate, queue of 32 kB, round robin", "us", "share", (0, 1200), 1)

@@ -24,15 +24,15 @@ class Sampling:
   def rows(self, runs):
     rows = []
     for schedule, name in SCHEDULES.items():
-      most = self._run(13, schedule)
+      largest = self._run(13, schedule)
       bar = schedule == "round_robin"
-      ones, gaps = runs.value(most, "bursts_of_one"), runs.value(most, "gaps_within_13")
+      ones, gaps = runs.value(largest, "bursts_of_one"), runs.value(largest, "gaps_within_13")
       rows += [
           Row(f"Bursts of one packet, 13 flows, {name}", "> 96 %", percent(ones), ">= 96 %" if bar else "", ones >= 0.96 if bar else None),
           Row(f"Gaps of at most 13 MTU, {name}", "> 85 %", percent(gaps), ">= 85 %" if bar else "", gaps >= 0.85 if bar else None),
           Row(f"Mean gap and deviation, 13 flows, MTU, {name}", "12 expected; 28",
-              f"{runs.value(most, 'gap_mean'):.1f}; {runs.value(most, 'gap_deviation'):.1f}"),
-          Row(f"Samples of the most and least sampled flow, {name}", "", f"{runs.value(most, 'unfairness'):.2f} : 1")]
+              f"{runs.value(largest, 'gap_mean'):.1f}; {runs.value(largest, 'gap_deviation'):.1f}"),
+          Row(f"Samples of the most and least sampled flow, {name}", "", f"{runs.value(largest, 'unfairness'):.2f} : 1")]
     linear = [abs(runs.value(self._run(flows, "round_robin"), "gap_mean") - (flows - 1)) for flows in self._counts if flows > 4]
     rows.append(Row("Largest deviation from a line above 4 flows, MTU, round robin", "linear", f"{max(linear):.2f}", "<= 1", max(linear) <= 1))
     return rows
@@ -42,11 +42,11 @@ class Sampling:
     gaps = Chart("Gaps between a flow's samples, 13 flows", "MTU", "share", (0, 80), 1)
     means = Chart("Mean gap between a flow's samples", "flows", "MTU", (1, 13), 20)
     for schedule, name in SCHEDULES.items():
-      most = self._run(13, schedule)
-      bursts.line(name, [(0, 0), *steps(runs.curve(most, "burst", most=8)), (8, 1)])
-      gaps.line(name, steps(runs.curve(most, "gap", most=80)))
+      largest = self._run(13, schedule)
+      bursts.line(name, [(0, 0), *steps(runs.curve(largest, "burst", largest=8)), (8, 1)])
+      gaps.line(name, steps(runs.curve(largest, "gap", largest=80)))
       means.line(name, [(flows, runs.value(self._run(flows, schedule), "gap_mean")) for flows in self._counts])
-    gaps.line("idle times of the senders", steps(runs.curve(self._run(13, "round_robin"), "sender_gap", most=80)))
+    gaps.line("idle times of the senders", steps(runs.curve(self._run(13, "round_robin"), "sender_gap", largest=80)))
     means.line("flows - 1", [(flows, flows - 1) for flows in self._counts])
     return {"figure5.svg": bursts, "figure6.svg": means, "figure7.svg": gaps}
 
@@ -88,9 +88,9 @@ class Latency:
       delays = [runs.value(self._run(factor, queue), "delay_quantile", 0.5) for factor in self._factors]
       rows.append(Row(f"Medians at factors {self._factors[0]} to {self._factors[-1]}, 10 Gb/s, {queue}", "flat" if "4 MB" in queue else "",
                       f"{min(delays):,.0f} to {max(delays):,.0f} us", "within 10 %", max(delays) <= 1.1 * min(delays)))
-    for rate, paper, most in ((10, "75 to 150 us", 150), (1, "80 to 450 us", 450)):
+    for rate, paper, largest in ((10, "75 to 150 us", 150), (1, "80 to 450 us", 450)):
       delay = runs.value(self._idle[rate], "delay_quantile", 1)
-      rows.append(Row(f"Idle network, {rate} Gb/s, largest", paper, f"{delay:.0f} us", f"<= {most} us", delay <= most))
+      rows.append(Row(f"Idle network, {rate} Gb/s, largest", paper, f"{delay:.0f} us", f"<= {largest} us", delay <= largest))
     return rows
 
   def charts(self, runs):

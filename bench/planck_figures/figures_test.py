@@ -42,7 +42,7 @@ class FiguresTest(unittest.TestCase):
     runs = Runs({"one": {"delay": [(0, 10), (0.5, 20)]}, "two": {"delay": [(0, 30)]}, "none": {}})
     self.assertEqual(runs.value("one", "delay", 0.5), 20)
     self.assertEqual(runs.mean(["one", "two", "none"], "delay"), 20)
-    self.assertEqual(runs.curve("one", "delay", scale=10, most=4), [(0, 10)])
+    self.assertEqual(runs.curve("one", "delay", scale=10, largest=4), [(0, 10)])
 
   def test_largest_fall(self):
     self.assertEqual(largest_fall([0, 4, 8, 6, 10, 5]), 0.5)

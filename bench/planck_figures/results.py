@@ -40,10 +40,10 @@ class Runs:
     having = [command for command in commands if series in self._results[command]]
     return sum(self.value(command, series, x) for command in having) / max(1, len(having))
 
-  def curve(self, command, series, scale=1, most=None):
+  def curve(self, command, series, scale=1, largest=None):
     """Returns a curve, without its points beyond `most`."""
     points = [(x * scale, y) for x, y in self._results[command].get(series, [])]
-    return [point for point in points if most is None or point[0] <= most]
+    return [point for point in points if largest is None or point[0] <= largest]
 
 
 def percent(share, digits=1):

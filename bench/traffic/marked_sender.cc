@@ -30,14 +30,14 @@ namespace {
 
 constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
-constexpr size_t kMostTogether = 256;
+constexpr size_t kMaxBurst = 256;
 // Datagrams that a pause has delayed are sent at this multiple of the rate rather than at once: the monitor's ring has
 // room for a thousand packets.
 constexpr double kCatchUp = 3;
 // Real traffic does not wait for the programs that monitor it. A higher priority would starve them.
 constexpr int kNiceness = -5;
-constexpr double kLeastPauseUs = 200;
-constexpr double kMostPauseUs = 10'000;
+constexpr double kMinPauseUs = 200;
+constexpr double kMaxPauseUs = 10'000;
 constexpr double kUsPerSecond = 1e6;
 // Addresses of the range reserved for benchmarks (RFC 2544).
 constexpr uint32_t kSource = 0xc612ff01;
@@ -67,7 +67,7 @@ class Sender {
       frames_[i].iov_len =
           write_datagram({kSource, port}, {kDestination, kDiscard}, code_point, std::string(64, 'x'), bytes_[i].data());
     }
-    for (size_t i = 0; i < kMostTogether; ++i) {
+    for (size_t i = 0; i < kMaxBurst; ++i) {
       messages_[i].msg_hdr.msg_iov = &frames_[i % kFlows];
       messages_[i].msg_hdr.msg_iovlen = 1;
     }
@@ -83,12 +83,12 @@ class Sender {
     uint64_t sent = 0;
     for (double passed = 0, before = 0; sent < all && passed < seconds; before = passed) {
       passed = static_cast<double>(monotonic_ns() - begin_ns) / kNsPerSecond;
-      const auto together = static_cast<uint64_t>(
-          std::clamp(std::ceil(kCatchUp * per_second * (passed - before)), 1.0, double{kMostTogether}));
+      const auto burst = static_cast<uint64_t>(
+          std::clamp(std::ceil(kCatchUp * per_second * (passed - before)), 1.0, double{kMaxBurst}));
       const uint64_t due = std::min(all, static_cast<uint64_t>(passed * per_second));
-      if (sent < due) sent += send(std::min(due - sent, together));
+      if (sent < due) sent += send(std::min(due - sent, burst));
       const double rest_us = (static_cast<double>(sent + 1) / per_second - passed) * kUsPerSecond;
-      usleep(static_cast<useconds_t>(std::clamp(rest_us, kLeastPauseUs, kMostPauseUs)));
+      usleep(static_cast<useconds_t>(std::clamp(rest_us, kMinPauseUs, kMaxPauseUs)));
     }
     return sent;
   }
@@ -101,9 +101,9 @@ class Sender {
   }
 
   const int socket_;
-  std::array<std::array<uint8_t, kMostFrameBytes>, kFlows> bytes_ = {};
+  std::array<std::array<uint8_t, kMaxFrameBytes>, kFlows> bytes_ = {};
   std::array<iovec, kFlows> frames_ = {};
-  std::array<mmsghdr, kMostTogether> messages_ = {};
+  std::array<mmsghdr, kMaxBurst> messages_ = {};
 };
 
 int main(int argc, char** argv) {

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kFileHeader = 24;
 constexpr size_t kRecordHeader = 16;
 constexpr size_t kIpv4Addresses = 14 + 12;
-constexpr size_t kTogether = 256;
+constexpr size_t kBurst = 256;
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 [[noreturn]] void die(const std::string& message) {
@@ -75,8 +75,8 @@ bool write(const char* data, size_t size) {
 
 // Writes all records, a group at a time; each group has one time.
 bool write_now(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
-  for (size_t first = 0; first < starts.size(); first += kTogether) {
-    size_t last = std::min(first + kTogether, starts.size());
+  for (size_t first = 0; first < starts.size(); first += kBurst) {
+    size_t last = std::min(first + kBurst, starts.size());
     int64_t now_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
     uint32_t time[] = {static_cast<uint32_t>(now_ns / kSecondNs),
                        static_cast<uint32_t>(now_ns % kSecondNs / (kSecondNs / fractions))};

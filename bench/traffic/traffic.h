@@ -39,7 +39,7 @@ class Traffic {
  public:
   explicit Traffic(const Mixture& mixture);
 
-  // Writes the next packet that is not lost and returns its length. `out` has room for kMostFrameBytes.
+  // Writes the next packet that is not lost and returns its length. `out` has room for kMaxFrameBytes.
   size_t next(uint8_t* out);
   const Counts& counts() const { return counts_; }
   // True once every kept flow has begun.

@@ -20,7 +20,7 @@ Seen make(Traffic* traffic, int packets) {
   Seen seen;
   FlowHasher hasher{HashKey{}};
   for (int i = 0; i < packets; ++i) {
-    uint8_t frame[kMostFrameBytes];
+    uint8_t frame[kMaxFrameBytes];
     size_t bytes = traffic->next(frame);
     Packet packet;
     RawPacket raw = {frame, static_cast<uint32_t>(bytes), static_cast<uint32_t>(bytes), i, LinkType::kEthernet};
@@ -46,16 +46,16 @@ TEST(TrafficTest, KeptFlowsStayInUse) {
   Traffic traffic({.flows = 500, .flood = 0, .churn = 0, .loss = 0, .seed = 7});
   make(&traffic, 1500);
   EXPECT_TRUE(traffic.all_flows_begun());
-  Seen again = make(&traffic, 10'000);
-  EXPECT_EQ(again.flows.size(), 500u);
-  for (const auto& [hash, packets] : again.flows) EXPECT_EQ(packets, 20u);
-  EXPECT_EQ(again.syns, 0u);
+  Seen second = make(&traffic, 10'000);
+  EXPECT_EQ(second.flows.size(), 500u);
+  for (const auto& [hash, packets] : second.flows) EXPECT_EQ(packets, 20u);
+  EXPECT_EQ(second.syns, 0u);
 }
 
 TEST(TrafficTest, SameSeedGivesTheSameTraffic) {
   Traffic one({.flows = 100, .seed = 3}), other({.flows = 100, .seed = 3});
   for (int i = 0; i < 5000; ++i) {
-    uint8_t a[kMostFrameBytes], b[kMostFrameBytes];
+    uint8_t a[kMaxFrameBytes], b[kMaxFrameBytes];
     size_t bytes = one.next(a);
     ASSERT_EQ(bytes, other.next(b));
     ASSERT_EQ(std::memcmp(a, b, bytes), 0);
@@ -63,7 +63,7 @@ TEST(TrafficTest, SameSeedGivesTheSameTraffic) {
 }
 
 TEST(FrameTest, ADatagramHasItsCodePointAndItsPorts) {
-  uint8_t frame[kMostFrameBytes];
+  uint8_t frame[kMaxFrameBytes];
   const size_t bytes = write_datagram({0x0a000001, 1234}, {0x0a000002, 9}, 46, std::string(64, 'x'), frame);
   EXPECT_EQ(bytes, 14u + 20 + 8 + 64);
   FlowHasher hasher{HashKey{}};

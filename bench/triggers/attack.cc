@@ -17,8 +17,8 @@ std::vector<trigger::Trigger> alarmed(const Workload& workload) {
   const auto per_window = static_cast<double>(workload.packets_per_window() * workload.options().frame_bytes);
   const double usual = per_window * workload.options().triggers_per_packet / workload.options().triggers;
   for (size_t i = 0; i < triggers.size(); ++i) {
-    const double least = usual * (0.5 + static_cast<double>(i % 16) / 16);
-    triggers[i].when = trigger::above(trigger::value_of(trigger::Measure::kBytes), trigger::number(least));
+    const double min = usual * (0.5 + static_cast<double>(i % 16) / 16);
+    triggers[i].when = trigger::above(trigger::value_of(trigger::Measure::kBytes), trigger::number(min));
   }
   trigger::Trigger flood;
   flood.id = triggers.size();
@@ -149,24 +149,24 @@ void attack(Measurements* to) {
   for (const uint32_t count : {8u, 16u, 32u, 64u}) {
     const std::string named = std::to_string(count) + " patterns";
     WorkloadOptions fitting = {.triggers_per_packet = 64, .patterns = count, .syn_flood = true, .frames = 1 << 20};
-    to->measure({.part = "attack", .what = "SYNs that match, " + named, .workload = fitting, .other_designs = true});
+    to->measure({.part = "attack", .label = "SYNs that match, " + named, .workload = fitting, .other_designs = true});
     fitting.covered = 0;
     to->measure(
-        {.part = "attack", .what = "SYNs that do not match, " + named, .workload = fitting, .other_designs = true});
+        {.part = "attack", .label = "SYNs that do not match, " + named, .workload = fitting, .other_designs = true});
   }
   to->measure({.part = "attack",
-               .what = "650,000/s of SYNs",
+               .label = "650,000/s of SYNs",
                .workload = {.syn_share = kSynShare, .frames = 1 << 20},
                .other_designs = true});
   check_events(to);
   to->measure({.part = "attack",
-               .what = "SYNs that match, by source",
+               .label = "SYNs that match, by source",
                .workload = {.syn_flood = true, .frames = 1 << 20, .group = trigger::GroupBy::source(32, 128)}});
   to->measure({.part = "attack",
-               .what = "SYNs that match, a third on retransmissions",
+               .label = "SYNs that match, a third on retransmissions",
                .workload = {.syn_flood = true, .retransmission_triggers_in = 3, .frames = 1 << 20}});
   to->measure({.part = "attack",
-               .what = "addresses chosen against random prefixes",
+               .label = "addresses chosen against random prefixes",
                .workload = {.flows = 1, .packets_per_flow = 1, .adversarial = true, .frames = 1 << 21},
                .other_designs = true});
 }

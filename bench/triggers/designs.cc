@@ -12,15 +12,15 @@ namespace {
 
 using trigger::Trigger;
 
-uint64_t least_of(const Trigger& trigger) {
+uint64_t threshold_of(const Trigger& trigger) {
   std::string error;
-  return static_cast<uint64_t>(trigger::Condition::make(trigger.when, &error)->threshold()->least);
+  return static_cast<uint64_t>(trigger::Condition::make(trigger.when, &error)->threshold()->min);
 }
 
-std::vector<uint64_t> least_of(const std::vector<Trigger>& triggers) {
-  std::vector<uint64_t> least;
-  for (const Trigger& trigger : triggers) least.push_back(least_of(trigger));
-  return least;
+std::vector<uint64_t> threshold_of(const std::vector<Trigger>& triggers) {
+  std::vector<uint64_t> min;
+  for (const Trigger& trigger : triggers) min.push_back(threshold_of(trigger));
+  return min;
 }
 
 int64_t end_of_window(int64_t time_ns, int64_t window_ns) { return time_ns - time_ns % window_ns + window_ns; }
@@ -39,7 +39,10 @@ uint32_t v4_mask(const std::vector<trigger::Prefix>& list) {
 }  // namespace
 
 LinearScan::LinearScan(const std::vector<Trigger>& triggers)
-    : triggers_(triggers), bytes_(triggers.size()), least_(least_of(triggers)), window_ns_(triggers[0].every_ns) {}
+    : triggers_(triggers),
+      bytes_(triggers.size()),
+      thresholds_(threshold_of(triggers)),
+      window_ns_(triggers[0].every_ns) {}
 
 void LinearScan::process(std::span<const Sample> burst) {
   for (const Sample& sample : burst) {
@@ -54,7 +57,7 @@ void LinearScan::process(std::span<const Sample> burst) {
 }
 
 void LinearScan::finish() {
-  for (size_t i = 0; i < triggers_.size(); ++i) events_ += bytes_[i] >= least_[i];
+  for (size_t i = 0; i < triggers_.size(); ++i) events_ += bytes_[i] >= thresholds_[i];
   std::fill(bytes_.begin(), bytes_.end(), 0);
 }
 
@@ -62,12 +65,12 @@ UpdatePerTrigger::UpdatePerTrigger(const std::vector<Trigger>& triggers)
     : program_(program_of(triggers)),
       sets_(*program_, 1 << 16),
       counters_(program_->bits()),
-      least_(program_->bits()),
+      thresholds_(program_->bits()),
       window_ns_(triggers[0].every_ns) {
   for (uint32_t bit = 0; bit < program_->bits(); ++bit) {
-    least_[bit] = !program_->has_trigger(bit)
-                      ? UINT64_MAX
-                      : static_cast<uint64_t>(program_->compiled(bit).condition.threshold()->least);
+    thresholds_[bit] = !program_->has_trigger(bit)
+                           ? UINT64_MAX
+                           : static_cast<uint64_t>(program_->compiled(bit).condition.threshold()->min);
   }
 }
 
@@ -97,7 +100,7 @@ void UpdatePerTrigger::process(std::span<const Sample> burst) {
 }
 
 void UpdatePerTrigger::finish() {
-  for (size_t bit = 0; bit < counters_.size(); ++bit) events_ += counters_[bit].bytes >= least_[bit];
+  for (size_t bit = 0; bit < counters_.size(); ++bit) events_ += counters_[bit].bytes >= thresholds_[bit];
   std::fill(counters_.begin(), counters_.end(), Counter{});
 }
 
@@ -105,7 +108,7 @@ FlowTable::FlowTable(const std::vector<Trigger>& triggers)
     : buckets_(kBuckets),
       flows_(1),
       bytes_(triggers.size()),
-      least_(least_of(triggers)),
+      thresholds_(threshold_of(triggers)),
       window_ns_(triggers[0].every_ns) {
   flows_.reserve(kMaxFlows);
   for (uint32_t i = 0; i < triggers.size(); ++i) {
@@ -206,7 +209,7 @@ void FlowTable::sweep(uint32_t flows) {
 }
 
 void FlowTable::test() {
-  for (size_t i = 0; i < bytes_.size(); ++i) events_ += bytes_[i] >= least_[i];
+  for (size_t i = 0; i < bytes_.size(); ++i) events_ += bytes_[i] >= thresholds_[i];
   std::fill(bytes_.begin(), bytes_.end(), 0);
   tested_ = true;
 }

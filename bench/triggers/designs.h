@@ -39,7 +39,7 @@ class LinearScan final : public Design {
 
  private:
   std::vector<trigger::Trigger> triggers_;
-  std::vector<uint64_t> bytes_, least_;
+  std::vector<uint64_t> bytes_, thresholds_;
   int64_t window_ns_, end_ns_ = 0;
 };
 
@@ -57,7 +57,7 @@ class UpdatePerTrigger final : public Design {
   std::shared_ptr<const trigger::Program> program_;
   trigger::MatchSets sets_;
   std::vector<Counter> counters_;
-  std::vector<uint64_t> least_;
+  std::vector<uint64_t> thresholds_;
   int64_t window_ns_, end_ns_ = 0;
 };
 
@@ -108,7 +108,7 @@ class FlowTable final : public Design {
   std::vector<uint32_t> buckets_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> touched_[2];
-  std::vector<uint64_t> bytes_, least_;
+  std::vector<uint64_t> bytes_, thresholds_;
   std::vector<uint32_t> scratch_;
   int64_t window_ns_, end_ns_ = 0;
   uint32_t window_ = 1;

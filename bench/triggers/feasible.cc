@@ -29,7 +29,7 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
 
 // Packet time advances at 14.88 million packets a second first, then at the rate that a core takes.
 double measure_point(Measurements* to, const Point& point) {
-  Case measured = {.part = "feasible", .what = point.panel + ", " + point.line, .workload = point.workload};
+  Case measured = {.part = "feasible", .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;
   double rate = 14.88e6;
   for (int run = 0; run < 2; ++run) {
@@ -40,7 +40,7 @@ double measure_point(Measurements* to, const Point& point) {
   const double engine_ns = row["ns_per_packet"].get<double>() - row["read_only_ns"].get<double>();
   const double predicted_ns = modelled_ns(point, row, rate);
   const double error = predicted_ns / engine_ns - 1;
-  row["what"] = measured.what;
+  row["what"] = measured.label;
   row["panel"] = point.panel;
   row["line"] = point.line;
   row["x"] = point.x;

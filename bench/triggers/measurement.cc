@@ -107,8 +107,8 @@ std::vector<ordered_json> Measurements::rows_of(const Case& measured) {
     for (const auto& subject : subjects) run_round(measured, workload, subject.get());
   }
   std::vector<ordered_json> rows;
-  for (const auto& subject : subjects) rows.push_back(row_of(measured, subjects[0]->least_ns, subject.get()));
-  if (rows[1]["unaccounted"] != 0) fail(measured.what + ": packets are in no window's report");
+  for (const auto& subject : subjects) rows.push_back(row_of(measured, subjects[0]->min_ns, subject.get()));
+  if (rows[1]["unaccounted"] != 0) fail(measured.label + ": packets are in no window's report");
   return rows;
 }
 
@@ -129,7 +129,7 @@ void Measurements::run_round(const Case& measured, const Workload& workload, Sub
   const uint64_t end = subject->next + packets;
   const double before = cpu_seconds();
   while (subject->next < end) process_burst(measured, workload, subject);
-  subject->least_ns = std::min(subject->least_ns, (cpu_seconds() - before) * 1e9 / static_cast<double>(packets));
+  subject->min_ns = std::min(subject->min_ns, (cpu_seconds() - before) * 1e9 / static_cast<double>(packets));
 }
 
 void Measurements::process_burst(const Case& measured, const Workload& workload, Subject* subject) {
@@ -149,12 +149,12 @@ void Measurements::process_burst(const Case& measured, const Workload& workload,
 
 ordered_json Measurements::row_of(const Case& measured, double pass_ns, Subject* subject) {
   ordered_json row = {{"part", measured.part},
-                      {"what", measured.what},
+                      {"what", measured.label},
                       {"design", subject->name},
-                      {"ns_per_packet", subject->least_ns},
-                      {"million_packets_per_second", 1e3 / subject->least_ns},
+                      {"ns_per_packet", subject->min_ns},
+                      {"million_packets_per_second", 1e3 / subject->min_ns},
                       {"read_only_ns", pass_ns},
-                      {"cycles_over_read_only", (subject->least_ns - pass_ns) * tsc_ghz()},
+                      {"cycles_over_read_only", (subject->min_ns - pass_ns) * tsc_ghz()},
                       {"packets", subject->next}};
   subject->finish(&row);
   return row;
@@ -166,8 +166,8 @@ void Measurements::add(ordered_json row, const std::string& text) {
   rows_.push_back(std::move(row));
 }
 
-void Measurements::fail(const std::string& what) {
-  std::fprintf(stderr, "error: %s\n", what.c_str());
+void Measurements::fail(const std::string& label) {
+  std::fprintf(stderr, "error: %s\n", label.c_str());
   failed_ = true;
 }
 

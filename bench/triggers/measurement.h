@@ -49,7 +49,7 @@ class Subject {
 
   std::string name;
   uint64_t next = 0;
-  double least_ns = 1e9;  // a packet
+  double min_ns = 1e9;  // a packet
 };
 
 // The work that all subjects share: reads the frames.
@@ -100,7 +100,7 @@ class Other final : public Subject {
 // One measurement: the frames, and the subjects other than reading and the engine.
 struct Case {
   std::string part;
-  std::string what;
+  std::string label;
   WorkloadOptions workload = {};
   bool other_designs = false;
   bool linear_scan = false;
@@ -127,7 +127,7 @@ class Measurements {
   // Appends a row, which is printed with these words.
   void add(ordered_json row, const std::string& text);
   // A count is wrong, so the program's exit code will be 1.
-  void fail(const std::string& what);
+  void fail(const std::string& label);
 
   const ordered_json& rows() const { return rows_; }
   bool failed() const { return failed_; }

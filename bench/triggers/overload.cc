@@ -48,9 +48,9 @@ std::vector<trigger::Trigger> mixed(const Workload& workload) {
   const double usual = per_window * workload.options().triggers_per_packet / workload.options().triggers;
   const trigger::Expression bytes = trigger::value_of(Measure::kBytes);
   for (size_t i = 0; i < triggers.size(); ++i) {
-    const trigger::Expression least = trigger::number(usual * (0.25 + static_cast<double>(i % 16) / 16));
-    trigger::Expression when = trigger::above(bytes, least);
-    if (i % 8 == 6) when = trigger::below(bytes, least);
+    const trigger::Expression min = trigger::number(usual * (0.25 + static_cast<double>(i % 16) / 16));
+    trigger::Expression when = trigger::above(bytes, min);
+    if (i % 8 == 6) when = trigger::below(bytes, min);
     if (i % 8 == 7) {
       when = trigger::above(
           trigger::apply(trigger::Op::kDivide, trigger::value_of(Measure::kSyn), trigger::value_of(Measure::kPackets)),

@@ -12,25 +12,25 @@ WorkloadOptions million_flows() { return {.flows = 1'000'000, .packets_per_flow 
 void rate(Measurements* to) {
   for (const uint32_t per_packet : {8u, 16u, 64u, 256u}) {
     to->measure({.part = "rate",
-                 .what = "4096 triggers, " + std::to_string(per_packet) + " a packet",
+                 .label = "4096 triggers, " + std::to_string(per_packet) + " a packet",
                  .workload = {.triggers_per_packet = per_packet},
                  .other_designs = true,
                  .linear_scan = per_packet == 8});
   }
   to->measure({.part = "rate",
-               .what = "4096 triggers, 8 a packet, a third on retransmissions",
+               .label = "4096 triggers, 8 a packet, a third on retransmissions",
                .workload = {.retransmission_triggers_in = 3}});
   to->measure(
-      {.part = "rate", .what = "a million flows, 8 a packet", .workload = million_flows(), .other_designs = true});
+      {.part = "rate", .label = "a million flows, 8 a packet", .workload = million_flows(), .other_designs = true});
   WorkloadOptions tcp = million_flows();
   tcp.retransmission_triggers_in = 3;
-  to->measure({.part = "rate", .what = "a million flows, a third on retransmissions", .workload = tcp});
+  to->measure({.part = "rate", .label = "a million flows, a third on retransmissions", .workload = tcp});
 }
 
 void triggers(Measurements* to) {
   for (const uint32_t count : {0u, 256u, 1024u, 4096u, 16384u}) {
     to->measure({.part = "triggers",
-                 .what = std::to_string(count) + " triggers",
+                 .label = std::to_string(count) + " triggers",
                  .workload = {.triggers = count},
                  .other_designs = count > 0,
                  .linear_scan = count == 256});
@@ -40,7 +40,7 @@ void triggers(Measurements* to) {
 void patterns(Measurements* to) {
   for (const uint32_t count : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
     to->measure({.part = "patterns",
-                 .what = std::to_string(count) + " patterns, each packet of a new flow",
+                 .label = std::to_string(count) + " patterns, each packet of a new flow",
                  .workload = {.triggers_per_packet = 64, .patterns = count, .packets_per_flow = 1},
                  .other_designs = true});
   }
@@ -50,17 +50,17 @@ void groups(Measurements* to) {
   for (const uint32_t flows : {300u, 10'000u, 30'000u, 60'000u, 1'000'000u}) {
     WorkloadOptions options = {.flows = flows, .packets_per_flow = 1000, .group = trigger::GroupBy::flow()};
     if (flows >= 60'000) options.frames = 1 << 20;
-    to->measure({.part = "groups", .what = "by flow, " + std::to_string(flows) + " flows", .workload = options});
+    to->measure({.part = "groups", .label = "by flow, " + std::to_string(flows) + " flows", .workload = options});
   }
   to->measure({.part = "groups",
-               .what = "by destination, 300 flows",
+               .label = "by destination, 300 flows",
                .workload = {.group = trigger::GroupBy::destination(32, 128)}});
 }
 
 void coverage(Measurements* to) {
   for (const int percent : {0, 10, 25, 50, 75, 100}) {
     to->measure({.part = "coverage",
-                 .what = std::to_string(percent) + " % of packets match",
+                 .label = std::to_string(percent) + " % of packets match",
                  .workload = {.covered = percent / 100.0}});
   }
 }

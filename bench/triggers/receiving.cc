@@ -49,18 +49,18 @@ Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t wind
   return sweeps;
 }
 
-void report_sweeps(Measurements* to, const std::string& what, const WorkloadOptions& options, uint32_t steps) {
+void report_sweeps(Measurements* to, const std::string& label, const WorkloadOptions& options, uint32_t steps) {
   Sweeps sweeps = time_sweeps(options, steps, to->quick() ? 12 : 52);
-  const double median = sweeps.part(0.5), most = sweeps.part(0.999), longest = sweeps.part(1);
+  const double median = sweeps.part(0.5), max = sweeps.part(0.999), longest = sweeps.part(1);
   char text[160];
-  std::snprintf(text, sizeof text, "median %6.2f us, 99.9 %% below %6.2f us, longest %7.2f us, %3lu late", median, most,
+  std::snprintf(text, sizeof text, "median %6.2f us, 99.9 %% below %6.2f us, longest %7.2f us, %3lu late", median, max,
                 longest, sweeps.late);
   to->add({{"part", "sweep"},
-           {"what", what},
+           {"what", label},
            {"steps_per_burst", steps},
            {"bursts", sweeps.us.size()},
            {"median_us", median},
-           {"p999_us", most},
+           {"p999_us", max},
            {"longest_us", longest},
            {"late", sweeps.late}},
           text);
@@ -70,7 +70,7 @@ void report_sweeps(Measurements* to, const std::string& what, const WorkloadOpti
 
 void bursts(Measurements* to) {
   for (const size_t burst : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
-    to->measure({.part = "bursts", .what = "bursts of " + std::to_string(burst), .burst = burst});
+    to->measure({.part = "bursts", .label = "bursts of " + std::to_string(burst), .burst = burst});
   }
 }
 
@@ -81,7 +81,7 @@ void sizes(Measurements* to) {
     WorkloadOptions options = {.packets_per_second = line_rate, .frame_bytes = bytes};
     if (bytes > 64) options.frames = 1 << 16;
     const ordered_json row = to->measure_quietly(
-        {.part = "sizes", .what = "frames of " + std::to_string(bytes) + " bytes", .workload = options});
+        {.part = "sizes", .label = "frames of " + std::to_string(bytes) + " bytes", .workload = options});
     const double rate = 1e9 / row["ns_per_packet"].get<double>();
     ordered_json with_gigabits = row;
     with_gigabits["gigabits_per_second"] = rate * 8e-9 * (bytes + kBetweenFrames);
@@ -95,43 +95,44 @@ void sizes(Measurements* to) {
 
 void fetches(Measurements* to) {
   for (const uint32_t count : {1u, 2u}) {
-    to->measure({.part = "fetches", .what = std::to_string(count) + " frames are read for a packet", .fetches = count});
+    to->measure(
+        {.part = "fetches", .label = std::to_string(count) + " frames are read for a packet", .fetches = count});
   }
 }
 
 void optimisations(Measurements* to) {
-  Case measured = {.part = "optimisations", .what = "all on"};
+  Case measured = {.part = "optimisations", .label = "all on"};
   to->measure(measured);
 #ifdef TAPLINE_NO_PREFETCH
   return;  // bench_triggers_no_prefetch: the engine is compiled without prefetching
 #endif
-  measured.what = "frames are not prefetched";
+  measured.label = "frames are not prefetched";
   measured.ahead = 0;
   to->measure(measured);
   measured.ahead = 16;
-  measured.what = "a cache of one line: each packet's classes are intersected";
+  measured.label = "a cache of one line: each packet's classes are intersected";
   measured.engine.gather.cache_lines = 1;
   to->measure(measured);
   measured.engine = {};
-  measured.what = "one packet at a time";
+  measured.label = "one packet at a time";
   measured.burst = 1;
   to->measure(measured);
   measured.burst = 64;
-  measured.what = "the sweep is done at once, at a window's end";
+  measured.label = "the sweep is done at once, at a window's end";
   measured.engine.steps_per_burst = UINT32_MAX;
   to->measure(measured);
   measured.engine = {};
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-  measured.what = "no huge pages";
+  measured.label = "no huge pages";
   to->measure(measured);
   prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
   measured.workload.group = trigger::GroupBy::flow();
   measured.workload.flows = 10'000;
   measured.workload.packets_per_flow = 1000;
-  measured.what = "10,000 groups, all on";
+  measured.label = "10,000 groups, all on";
   to->measure(measured);
   measured.workload.plain_thresholds = false;
-  measured.what = "10,000 groups, each trigger of a group is tested";
+  measured.label = "10,000 groups, each trigger of a group is tested";
   to->measure(measured);
 }
 

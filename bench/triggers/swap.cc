@@ -68,7 +68,7 @@ struct Bursts {
 };
 
 // The lane waits for a program that is not ready in time: packet time is slower than its clock, or faster.
-void run(Measurements* to, const std::string& what, uint32_t replaced, uint32_t swaps) {
+void run(Measurements* to, const std::string& label, uint32_t replaced, uint32_t swaps) {
   const Workload workload({});
   WindowCheck check(workload);
   Programs programs(workload, replaced);
@@ -109,7 +109,7 @@ void run(Measurements* to, const std::string& what, uint32_t replaced, uint32_t 
                 made, check.mixed, check.windows, static_cast<int64_t>(in_windows - check.packets), late,
                 bursts.longest_us, near, bursts.near_part(0.999));
   to->add({{"part", "swap"},
-           {"what", what},
+           {"what", label},
            {"swaps", made},
            {"windows", check.windows},
            {"mixed_windows", check.mixed},
@@ -119,7 +119,7 @@ void run(Measurements* to, const std::string& what, uint32_t replaced, uint32_t 
            {"longest_after_swap_us", near},
            {"p999_after_swap_us", bursts.near_part(0.999)}},
           text);
-  if (check.mixed > 0 || check.packets != in_windows || made != swaps) to->fail("swap: " + what);
+  if (check.mixed > 0 || check.packets != in_windows || made != swaps) to->fail("swap: " + label);
 }
 
 }  // namespace

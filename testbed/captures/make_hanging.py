@@ -62,7 +62,7 @@ class Upstream(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def ask(url):
+def request(url):
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=PATIENCE_S)
     try:
         connection.request("GET", url)
@@ -94,7 +94,7 @@ def capture(folder):
     wait_until(lambda: (folder / "pid").exists() and pcap.exists() and pcap.stat().st_size > 0)
     for _ in range(ROUNDS):
         for url in ("/page", "/report", "/search"):
-            ask(url)
+            request(url)
     log = folder / "log"
     wait_until(lambda: len(log.read_text().splitlines()) == 3 * ROUNDS)
     tcpdump.terminate()

@@ -63,7 +63,7 @@ def write(name, lines):
     (HERE / (name + ".jsonl")).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def ask(number, name):
+def request(number, name):
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(0.1)
@@ -86,14 +86,14 @@ def resolver(folder):
         time.sleep(0.5)
         with captured("outage_dns_small", RESOLVER[0], folder):
             for number in range(ROUNDS):
-                ask(3 * number, "www.shop.test")
-                ask(3 * number + 1, "img%d.shop.test" % number)
-                ask(3 * number + 2, "www.elsewhere.test")
+                request(3 * number, "www.shop.test")
+                request(3 * number + 1, "img%d.shop.test" % number)
+                request(3 * number + 2, "www.elsewhere.test")
             time.sleep(BEYOND_PATIENCE_S)
-            ask(3 * ROUNDS, "www.shop.test")
-        asked = re.findall(r"query\[A\] (\S+) from", log.read_text())
+            request(3 * ROUNDS, "www.shop.test")
+        requested = re.findall(r"query\[A\] (\S+) from", log.read_text())
         answered = re.findall(r"config (\S+) is", log.read_text())
-    write("outage_dns_small", [{"name": name, "answered": name in answered} for name in asked])
+    write("outage_dns_small", [{"name": name, "answered": name in answered} for name in requested])
 
 
 def connected():

@@ -44,8 +44,8 @@ def pairs_of(files, rows, totals):
   unknown = sum(row is None for row, _ in pairs)
   if unknown != totals["never_came"]:
     raise lab.Wrong(f"Tapline reports other departures than the capture has: {unknown} are missing")
-  least_ns = max(each.departure_ns - each.arrival_ns for each in found) / 8
-  return [(row, each) for row, each in pairs if row is not None and each.departure_ns - each.arrival_ns >= least_ns]
+  min_ns = max(each.departure_ns - each.arrival_ns for each in found) / 8
+  return [(row, each) for row, each in pairs if row is not None and each.departure_ns - each.arrival_ns >= min_ns]
 
 
 def run(seconds, folder, out):
@@ -61,9 +61,9 @@ def run(seconds, folder, out):
                                  for key, name in ANSWERS.items()}}
   if out:
     draw(scores, out)
-  least = min(min(precision, recall) for _, precision, recall in scores["exact"])
+  lowest = min(min(precision, recall) for _, precision, recall in scores["exact"])
   missed = lab.not_accounted(totals, counters, files)
-  if least < REQUIRED:
+  if lowest < REQUIRED:
     missed.append(f"precision and recall of the exact answer are at least {REQUIRED}")
   return result, missed
 

@@ -33,8 +33,8 @@ def errors(rows, polls):
   depth = Depth(rows)
   found = []
   for before_ns, after_ns, backlog in polls:
-    least, greatest = depth.between(before_ns, after_ns)
-    found.append(max(0, least - backlog, backlog - greatest))
+    lowest, highest = depth.between(before_ns, after_ns)
+    found.append(max(0, lowest - backlog, backlog - highest))
   return found
 
 

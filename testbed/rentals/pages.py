@@ -24,7 +24,7 @@ FASTEST = ("PARSE http_get(url=template) FROM * TO web:80 LIMIT 500s SAMPLE *"
 PATTERNS = ("/films", "/film/{}:1:1000", "/customer/{}:1:600", "/overdue", "/overdue-bug")
 RATE = 20
 NS_PER_MS = 1e6
-LEAST_NS = 1000  # start of the logarithmic axis
+MIN_NS = 1000  # start of the logarithmic axis
 
 
 def by_key(rows, field):
@@ -40,12 +40,12 @@ def log_of_pages(requests):
   return lines()
 
 
-def check(asked, log, pages, statements, dropped):
+def check(requested, log, pages, statements, dropped):
   if any(dropped):
     raise Wrong(f"Tapline lost something: {dropped}")
   seen = {page: row["distribution"]["count"] for page, row in pages.items()}
-  if seen != asked:
-    raise Wrong(f"requests: the client made {asked}, Tapline counted {seen}")
+  if seen != requested:
+    raise Wrong(f"requests: the client made {requested}, Tapline counted {seen}")
   made = sum(line["statements"] for line in log)
   counted = sum(row["distribution"]["count"] for row in statements.values())
   if counted != made or len(statements) != 6:
@@ -58,13 +58,13 @@ def experiment(seconds):
   queries = server.submit(TIERS, PAGES, STATEMENTS, FASTEST)
   client = Client("client", WEB, RATE, *PATTERNS)
   until("the load", lambda: True, seconds)
-  asked = {pattern.replace("{}", "{id}"): count for pattern, count in client.end().items()}
-  log = log_of_pages(sum(asked.values()))
+  requested = {pattern.replace("{}", "{id}"): count for pattern, count in client.end().items()}
+  log = log_of_pages(sum(requested.values()))
   results = [server.stop(query) for query in queries]
   server.end()
   tiers, pages, statements = (by_key(results[i][0], field) for i, field in enumerate(("dst_ip", "url", "statement")))
   statements.pop("", None)  # commands without a statement: login and quit
-  check(asked, log, pages, statements, [totals["dropped"] for _, totals in results])
+  check(requested, log, pages, statements, [totals["dropped"] for _, totals in results])
   return tiers, pages, statements, min(results[3][0], key=lambda row: row["value"])["key"]["url"]
 
 
@@ -77,21 +77,21 @@ def lower(bound):
 
 def bars(histogram):
   """Returns (low, high, count) of each bar, bounds in ms."""
-  return [(max(lower(bar["le"]), LEAST_NS) / NS_PER_MS, max(bar["le"], LEAST_NS) / NS_PER_MS, bar["count"])
+  return [(max(lower(bar["le"]), MIN_NS) / NS_PER_MS, max(bar["le"], MIN_NS) / NS_PER_MS, bar["count"])
           for bar in histogram]
 
 
 def cdf(histogram):
   """Returns points (ms, share of the values up to it)."""
   total, seen = sum(bar["count"] for bar in histogram), 0
-  points = [(max(lower(histogram[0]["le"]), LEAST_NS) / NS_PER_MS, 0.0)]
+  points = [(max(lower(histogram[0]["le"]), MIN_NS) / NS_PER_MS, 0.0)]
   for bar in histogram:
     seen += bar["count"]
-    points.append((max(bar["le"], LEAST_NS) / NS_PER_MS, seen / total))
+    points.append((max(bar["le"], MIN_NS) / NS_PER_MS, seen / total))
   return points
 
 
-def together(rows):
+def merged(rows):
   """Merges the histograms of several rows."""
   counts = collections.Counter()
   for row in rows:
@@ -100,12 +100,12 @@ def together(rows):
   return [{"le": le, "count": counts[le]} for le in sorted(counts)]
 
 
-def write_histogram(folder, name, title, what, histogram):
+def write_histogram(folder, name, title, quantity, histogram):
   rows = bars(histogram)
   csv = "above_ms,at_most_ms,count\n" + "".join(f"{low:.6f},{high:.6f},{count}\n" for low, high, count in rows)
   (folder / f"{name}.csv").write_text(csv)
-  chart = plot.Chart(title, "milliseconds", what, (rows[0][0], rows[-1][1]), max(row[2] for row in rows), log_x=True)
-  chart.bars(what, rows)
+  chart = plot.Chart(title, "milliseconds", quantity, (rows[0][0], rows[-1][1]), max(row[2] for row in rows), log_x=True)
+  chart.bars(quantity, rows)
   (folder / f"{name}.svg").write_text(chart.svg())
 
 
@@ -127,7 +127,7 @@ def write_figures(folder, tiers, pages, statements):
   write_cdf(folder, "figure-13", "Response times of pages (Figure 13)", good)
   write_cdf(folder, "figure-14", "A page and a copy of it with a bug (Figure 14)",
             {page: pages[page] for page in ("/overdue", "/overdue-bug")})
-  write_histogram(folder, "figure-15", "Times of SQL statements (Figure 15)", "statements", together(statements.values()))
+  write_histogram(folder, "figure-15", "Times of SQL statements (Figure 15)", "statements", merged(statements.values()))
 
 
 def table(head, rows):

@@ -96,13 +96,13 @@ def compare_group(row, durations_ms):
   return found
 
 
-def compare_counts(what, got, expected):
+def compare_counts(label, got, expected):
   """Returns error messages for differences between two multisets."""
   got, expected = collections.Counter(got), collections.Counter(expected)
   if not expected:
-    return [f"{what}: the log is empty"]
-  return ([f"{what}: {n} too many of {key}" for key, n in (got - expected).items()]
-          + [f"{what}: {n} missing of {key}" for key, n in (expected - got).items()])
+    return [f"{label}: the log is empty"]
+  return ([f"{label}: {n} too many of {key}" for key, n in (got - expected).items()]
+          + [f"{label}: {n} missing of {key}" for key, n in (expected - got).items()])
 
 
 def check_requests(tuples, nginx, apps, hosts):

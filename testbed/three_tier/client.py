@@ -78,7 +78,7 @@ def main():
   parser.add_argument("--seed", type=int, default=7)
   results = asyncio.run(run(parser.parse_args()))
   counts = collections.Counter(r if isinstance(r, int) else repr(r) for r in results)
-  print("answers:", ", ".join(f"{n} x {what}" for what, n in counts.most_common()))
+  print("answers:", ", ".join(f"{n} x {kind}" for kind, n in counts.most_common()))
   return 0 if counts and set(counts) <= {200, 404} else 1
 
 

@@ -37,7 +37,7 @@ class ArchitectureTest {
   private static final Path TABLE = HOME.resolve("make/packages.txt");
 
   /** The line of the table with the maximum number of a package's files. */
-  private static final String MOST = "most:";
+  private static final String MAX = "most:";
 
   private static JavaClasses classes;
 
@@ -132,7 +132,7 @@ class ArchitectureTest {
 
   @Test
   void packagesHaveABoundedNumberOfFiles() throws IOException {
-    int most = most();
+    int max = max();
     Map<String, Long> large = new TreeMap<>();
     for (String module : modules()) {
       try (Stream<Path> files = Files.walk(HOME.resolve(module).resolve("src/main/java"))) {
@@ -142,13 +142,13 @@ class ArchitectureTest {
                 Collectors.groupingBy(file -> file.getParent().toString(), Collectors.counting()))
             .forEach(
                 (folder, count) -> {
-                  if (count > most) {
+                  if (count > max) {
                     large.put(folder, count);
                   }
                 });
       }
     }
-    assertThat(large).as("folders with more than %d files (make/packages.txt)", most).isEmpty();
+    assertThat(large).as("folders with more than %d files (make/packages.txt)", max).isEmpty();
   }
 
   /** Returns the modules that the build has, as the pom lists them. */
@@ -163,17 +163,17 @@ class ArchitectureTest {
     return modules;
   }
 
-  private static int most() throws IOException {
+  private static int max() throws IOException {
     return Files.readAllLines(TABLE).stream()
-        .filter(line -> line.startsWith(MOST))
-        .mapToInt(line -> Integer.parseInt(line.substring(MOST.length()).strip()))
+        .filter(line -> line.startsWith(MAX))
+        .mapToInt(line -> Integer.parseInt(line.substring(MAX.length()).strip()))
         .findFirst()
         .orElseThrow();
   }
 
   private static Map<String, Set<String>> table() throws IOException {
     return Files.readAllLines(TABLE).stream()
-        .filter(line -> !line.isEmpty() && !line.startsWith("#") && !line.startsWith(MOST))
+        .filter(line -> !line.isEmpty() && !line.startsWith("#") && !line.startsWith(MAX))
         .map(line -> line.split(":", 2))
         .collect(
             Collectors.toMap(

@@ -129,14 +129,14 @@ class AggregatesTest {
     }
   }
 
-  private static void read(Table from, Table into) throws IOException {
+  private static void read(Table from, Table target) throws IOException {
     for (int group = 0; group < GROUPS; group++) {
       ByteArrayOutputStream bytes = new ByteArrayOutputStream();
       from.accumulators.write(new DataOutputStream(bytes), group);
       DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
-      into.accumulators.read(in, group);
+      target.accumulators.read(in, group);
       assertThat(in.available()).isZero();
-      into.tuples[group] += from.tuples[group];
+      target.tuples[group] += from.tuples[group];
     }
   }
 

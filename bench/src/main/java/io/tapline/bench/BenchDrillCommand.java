@@ -126,12 +126,12 @@ final class BenchDrillCommand implements Callable<Integer> {
       }
       table.add(
           List.of(
-              row.what(),
+              row.label(),
               Integer.toString(row.nodes()),
               number(row.p50()),
               number(row.p90()),
               number(row.p99()),
-              number(row.most()),
+              number(row.max()),
               number(row.nodeCpuMicros()),
               number(row.ownCpuMicros()),
               number(row.frozenMicros())));
@@ -149,8 +149,8 @@ final class BenchDrillCommand implements Callable<Integer> {
    * nodes.
    */
   private void model(List<Latencies> all) {
-    for (String what : List.of("snapshot", "query")) {
-      List<Latencies> measured = all.stream().filter(row -> row.what().equals(what)).toList();
+    for (String label : List.of("snapshot", "query")) {
+      List<Latencies> measured = all.stream().filter(row -> row.label().equals(label)).toList();
       Latencies one = measured.get(0);
       Latencies many = measured.get(measured.size() - 1);
       if (json || one.nodes() != 1 || many.nodes() < 2) {
@@ -163,7 +163,7 @@ final class BenchDrillCommand implements Callable<Integer> {
               Locale.ROOT,
               "%s: measured with %d nodes on this host %,.0f µs; modelled for %d separate hosts, with a coordinator of"
                   + " 1, 2 and 24 cores: %,.0f, %,.0f and %,.0f µs",
-              what,
+              label,
               many.nodes(),
               many.p50(),
               MODELLED_HOSTS,

@@ -179,14 +179,14 @@ final class BenchFlinkCommand implements Callable<Integer> {
         TextTable.ofText("query", "job", "tuples/s", "CPU us", "stream job times", "by CPU");
     for (Traffic.Kind kind : wanted) {
       Comparison row = benchmark.compare(kind, sizes(keys, tuples), PARTITIONS);
-      beside(table, row, "textbook", row.textbook());
-      beside(table, row, "competent", row.competent());
-      beside(table, row, "stream", row.ours());
+      addComparison(table, row, "textbook", row.textbook());
+      addComparison(table, row, "competent", row.competent());
+      addComparison(table, row, "stream", row.ours());
     }
     show(table);
   }
 
-  private void beside(TextTable table, Comparison row, String job, Cost cost) {
+  private void addComparison(TextTable table, Comparison row, String job, Cost cost) {
     table.add(
         List.of(
             row.name(),

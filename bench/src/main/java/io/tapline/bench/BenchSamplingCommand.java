@@ -133,16 +133,16 @@ final class BenchSamplingCommand implements Callable<Integer> {
             .toList();
     double rate = settled.stream().mapToDouble(Second::rate).average().orElse(0);
     double lag = settled.stream().mapToDouble(Second::lagSeconds).average().orElse(0);
-    double mostLag = outcome.course().stream().mapToDouble(Second::lagSeconds).max().orElse(0);
-    double mostSettled = settled.stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    double maxLag = outcome.course().stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    double maxSettledLag = settled.stream().mapToDouble(Second::lagSeconds).max().orElse(0);
     if (json) {
       console.line(
           MAPPER
               .createObjectNode()
               .put("mean_rate", rate)
               .put("mean_lag_s", lag)
-              .put("most_lag_settled_s", mostSettled)
-              .put("most_lag_s", mostLag)
+              .put("most_lag_settled_s", maxSettledLag)
+              .put("most_lag_s", maxLag)
               .put("windows", outcome.windows())
               .put("windows_within", outcome.windowsWithin())
               .put("rows", outcome.rows())
@@ -158,8 +158,8 @@ final class BenchSamplingCommand implements Callable<Integer> {
         List.of(
             format("%.3f", rate),
             format("%.1f", lag),
-            format("%.1f", mostSettled),
-            format("%.1f", mostLag),
+            format("%.1f", maxSettledLag),
+            format("%.1f", maxLag),
             format("%d of %d", outcome.windowsWithin(), outcome.windows()),
             format("%d of %d", outcome.rowsWithin(), outcome.rows()),
             Integer.toString(recoveredAfter(outcome))));
@@ -175,10 +175,10 @@ final class BenchSamplingCommand implements Callable<Integer> {
         outcome.course().stream()
             .map(each -> new Plot.Point(each.second(), each.lagSeconds(), 0))
             .toList();
-    double most = outcome.course().stream().mapToDouble(Second::load).max().orElse(1);
+    double max = outcome.course().stream().mapToDouble(Second::load).max().orElse(1);
     List<Plot.Point> loads =
         outcome.course().stream()
-            .map(each -> new Plot.Point(each.second(), 100 * each.load() / most, 0))
+            .map(each -> new Plot.Point(each.second(), 100 * each.load() / max, 0))
             .toList();
     return new Plot("SAMPLE auto, a consumer limited to a share of the load", "seconds", "% and s")
         .line("load, % of the highest", loads, true)

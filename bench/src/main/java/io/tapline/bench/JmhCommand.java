@@ -112,7 +112,7 @@ abstract class JmhCommand implements Callable<Integer> {
     TextTable table = TextTable.ofText(heads.toArray(String[]::new));
     for (RunResult each : results) {
       Result<?> result = each.getPrimaryResult();
-      String least = number(result.getStatistics().getMin());
+      String min = number(result.getStatistics().getMin());
       String median = number(result.getStatistics().getPercentile(50));
       String bytes = countsAllocation() ? allocated(each) : "";
       if (json) {
@@ -120,11 +120,11 @@ abstract class JmhCommand implements Callable<Integer> {
         console.line(
             "{\"benchmark\":\"%s\",\"with\":\"%s\",\"least\":%s,\"median\":%s,\"unit\":\"%s\"%s}"
                 .formatted(
-                    label(each), parameters(each), least, median, result.getScoreUnit(), more));
+                    label(each), parameters(each), min, median, result.getScoreUnit(), more));
       } else {
         List<String> row = new ArrayList<>();
         Collections.addAll(
-            row, label(each), parameters(each), least, median, result.getScoreUnit());
+            row, label(each), parameters(each), min, median, result.getScoreUnit());
         if (countsAllocation()) {
           row.add(bytes);
         }

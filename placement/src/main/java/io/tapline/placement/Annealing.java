@@ -10,20 +10,20 @@ import java.util.random.RandomGenerator;
  * probability that falls with the temperature.
  */
 final class Annealing {
-  private static final int MOST_FLOWS = 512;
-  private static final int MOST_HOSTS = 256;
+  private static final int MAX_FLOWS = 512;
+  private static final int MAX_HOSTS = 256;
   private static final double COOLED = 1e-4;
 
   private final Problem problem;
-  private final int mostProcesses;
+  private final int maxProcesses;
   private final RandomGenerator random;
   private final double overrun;
   private final Draft best;
   private double bestCost = Double.MAX_VALUE;
 
-  private Annealing(Draft start, int mostProcesses, RandomGenerator random) {
+  private Annealing(Draft start, int maxProcesses, RandomGenerator random) {
     this.problem = start.problem;
-    this.mostProcesses = mostProcesses;
+    this.maxProcesses = maxProcesses;
     this.random = random;
     this.best = new Draft(start);
     this.overrun = 4.0 * Math.max(1, problem.sizes().extractedBps(problem.flows().totalBps()));
@@ -32,13 +32,13 @@ final class Annealing {
   /** Returns false for large problems, which need too many steps, each too expensive. */
   static boolean suits(Problem problem) {
     int flows = problem.flows().size();
-    return flows > 0 && flows <= MOST_FLOWS && problem.topology().hostCount() <= MOST_HOSTS;
+    return flows > 0 && flows <= MAX_FLOWS && problem.topology().hostCount() <= MAX_HOSTS;
   }
 
   /** Returns the best layout found within the number of processes; empty if none was. */
   static Optional<Layout> improve(
-      Draft start, int mostProcesses, int steps, RandomGenerator random) {
-    Annealing annealing = new Annealing(start, mostProcesses, random);
+      Draft start, int maxProcesses, int steps, RandomGenerator random) {
+    Annealing annealing = new Annealing(start, maxProcesses, random);
     annealing.run(start, steps);
     return annealing.bestCost == Double.MAX_VALUE
         ? Optional.empty()
@@ -56,19 +56,19 @@ final class Annealing {
       if (!change(changed)) {
         continue;
       }
-      double then = cost(changed);
-      if (then <= cost || random.nextDouble() < Math.exp((cost - then) / temperature)) {
+      double newCost = cost(changed);
+      if (newCost <= cost || random.nextDouble() < Math.exp((cost - newCost) / temperature)) {
         Draft before = draft;
         draft = changed;
         changed = before;
-        cost = then;
+        cost = newCost;
         remember(draft, cost);
       }
     }
   }
 
   private void remember(Draft draft, double cost) {
-    if (cost < bestCost && draft.processes() <= mostProcesses) {
+    if (cost < bestCost && draft.processes() <= maxProcesses) {
       best.copyFrom(draft);
       bestCost = cost;
     }
@@ -83,7 +83,7 @@ final class Annealing {
     if (weighted < 0) {
       return Double.MAX_VALUE;
     }
-    return weighted + overrun * Math.max(0, draft.processes() - mostProcesses);
+    return weighted + overrun * Math.max(0, draft.processes() - maxProcesses);
   }
 
   private int any(int count) {
@@ -96,8 +96,8 @@ final class Annealing {
       case 2 -> exchangeFlows(draft);
       case 3 -> moveMonitor(draft);
       case 4 -> draft.rewire(any(draft.monitors.count), any(draft.aggregators.count));
-      case 5 -> draft.moveAggregator(any(draft.aggregators.count), likelyHost(draft));
-      case 6 -> draft.moveProcessor(any(draft.processors.count), likelyHost(draft));
+      case 5 -> draft.moveAggregator(any(draft.aggregators.count), plausibleHost(draft));
+      case 6 -> draft.moveProcessor(any(draft.processors.count), plausibleHost(draft));
       case 7 -> stop(draft) && random.nextBoolean() | start(draft);
       case 8 -> start(draft) && (random.nextBoolean() || stop(draft));
       case 9 -> moveRack(draft);
@@ -114,8 +114,8 @@ final class Annealing {
             case 0 -> stop(draft);
             case 1 -> start(draft);
             case 2 -> moveMonitor(draft);
-            case 3 -> draft.moveAggregator(any(draft.aggregators.count), likelyHost(draft));
-            case 4 -> draft.moveProcessor(any(draft.processors.count), likelyHost(draft));
+            case 3 -> draft.moveAggregator(any(draft.aggregators.count), plausibleHost(draft));
+            case 4 -> draft.moveProcessor(any(draft.processors.count), plausibleHost(draft));
             case 5 -> moveRack(draft);
             case 6 -> moveHost(draft);
             default -> exchangeHosts(draft);
@@ -153,7 +153,7 @@ final class Annealing {
   }
 
   /** Prefers hosts that already run processes, or their neighbors. */
-  private int likelyHost(Draft draft) {
+  private int plausibleHost(Draft draft) {
     return switch (any(5)) {
       case 0 -> draft.aggregators.host[any(draft.aggregators.count)];
       case 1 -> any(problem.topology().hostCount());
@@ -164,7 +164,7 @@ final class Annealing {
 
   private boolean moveHost(Draft draft) {
     int from = draft.aggregators.host[any(draft.aggregators.count)];
-    return moveEngines(draft, from, likelyHost(draft));
+    return moveEngines(draft, from, plausibleHost(draft));
   }
 
   /** Moves the engines of one host to another. */
@@ -205,7 +205,7 @@ final class Annealing {
 
   private boolean stopMonitor(Draft draft, int monitor) {
     for (int flow = 0; flow < draft.monitorOfFlow.length; flow++) {
-      if (draft.monitorOfFlow[flow] == monitor && !moveElsewhere(draft, flow)) {
+      if (draft.monitorOfFlow[flow] == monitor && !moveToOtherMonitor(draft, flow)) {
         return false;
       }
     }
@@ -213,7 +213,7 @@ final class Annealing {
     return true;
   }
 
-  private boolean moveElsewhere(Draft draft, int flow) {
+  private boolean moveToOtherMonitor(Draft draft, int flow) {
     int count = draft.monitors.count;
     int first = any(count);
     for (int i = 0; i < count; i++) {
@@ -241,18 +241,18 @@ final class Annealing {
 
   private boolean start(Draft draft) {
     return switch (any(3)) {
-      case 0 -> startMonitor(draft, likelyRack());
+      case 0 -> startMonitor(draft, plausibleRack());
       case 1 -> {
         int monitor = any(draft.monitors.count);
         int started = draft.startAggregator(draft.monitors.host[monitor]);
         yield started != Draft.NONE && draft.rewire(monitor, started);
       }
-      default -> draft.startProcessor(likelyHost(draft));
+      default -> draft.startProcessor(plausibleHost(draft));
     };
   }
 
   /** Returns the edge switch of either host of a random flow. */
-  private int likelyRack() {
+  private int plausibleRack() {
     int flow = any(problem.flows().size());
     return random.nextBoolean() ? problem.fromEdge(flow) : problem.toEdge(flow);
   }
@@ -273,7 +273,7 @@ final class Annealing {
   /** Replaces a monitor with one in another rack. */
   private boolean moveRack(Draft draft) {
     int monitor = any(draft.monitors.count);
-    int started = draft.startMonitor(anyIn(likelyRack()), draft.aggregatorOfMonitor[monitor]);
+    int started = draft.startMonitor(anyIn(plausibleRack()), draft.aggregatorOfMonitor[monitor]);
     if (started == Draft.NONE) {
       return false;
     }

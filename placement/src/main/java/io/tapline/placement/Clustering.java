@@ -57,27 +57,27 @@ final class Clustering {
   }
 
   /** Returns the smallest number of clusters reached. */
-  int fewest() {
+  int minCount() {
     return sources.host().length - joins.size();
   }
 
-  int most() {
+  int maxCount() {
     return sources.host().length;
   }
 
   /** Returns the weighted traffic with this many clusters. */
   long traffic(int count) {
-    return traffic.get(most() - count);
+    return traffic.get(maxCount() - count);
   }
 
   private void run() {
-    for (int source = 0; source < most(); source++) {
+    for (int source = 0; source < maxCount(); source++) {
       clusters.add(
           new Cluster(new int[] {source}, sources.bps()[source], sources.host()[source], 0));
     }
     traffic.add(0L);
-    boolean[] alive = new boolean[2 * most()];
-    Arrays.fill(alive, 0, most(), true);
+    boolean[] alive = new boolean[2 * maxCount()];
+    Arrays.fill(alive, 0, maxCount(), true);
     PriorityQueue<Join> queue =
         new PriorityQueue<>(
             Comparator.comparingLong(Join::added)
@@ -85,7 +85,7 @@ final class Clustering {
                 .thenComparingInt(Join::b));
     List<List<Integer>> ofGroup = new ArrayList<>();
     IntStream.range(0, topology.groupCount()).forEach(group -> ofGroup.add(new ArrayList<>()));
-    for (int i = 0; i < most(); i++) {
+    for (int i = 0; i < maxCount(); i++) {
       candidates(i, i, ofGroup, alive, queue);
     }
     for (Join join = queue.poll(); join != null; join = queue.poll()) {
@@ -167,8 +167,8 @@ final class Clustering {
   /** Returns this many clusters, improved by moving single sources and centers. */
   List<Cluster> clusters(int count) {
     boolean[] joined = new boolean[clusters.size()];
-    int last = most() + most() - count;
-    for (int i = 0; i < most() - count; i++) {
+    int last = maxCount() + maxCount() - count;
+    for (int i = 0; i < maxCount() - count; i++) {
       joined[joins.get(i).a()] = true;
       joined[joins.get(i).b()] = true;
     }
@@ -184,7 +184,7 @@ final class Clustering {
   }
 
   private void improve(List<Cluster> chosen) {
-    int[] of = new int[most()];
+    int[] of = new int[maxCount()];
     for (int round = 0; round < 8; round++) {
       for (int c = 0; c < chosen.size(); c++) {
         recentre(chosen.get(c));
@@ -192,7 +192,7 @@ final class Clustering {
           of[member] = c;
         }
       }
-      boolean moved = move(chosen, of) | (most() <= 512 && swap(chosen, of));
+      boolean moved = move(chosen, of) | (maxCount() <= 512 && swap(chosen, of));
       if (!moved) {
         return;
       }

@@ -19,10 +19,10 @@ final class Dominating implements Strategy {
 
   private static final int ROUNDS = 5;
   private static final int TRIES = 6;
-  private static final int MOST_STEPS = 200_000;
+  private static final int MAX_STEPS = 200_000;
   private static final int STEPS_TIMES_SIZE = 5_000_000;
   private static final int STARTS = 3;
-  private static final int MOST_STARTS = 8;
+  private static final int MAX_STARTS = 8;
   private static final double HOPE = 1.25;
 
   private final Aim aim;
@@ -128,29 +128,29 @@ final class Dominating implements Strategy {
         }
         return;
       }
-      int most = bestCost.processes();
-      while (annealOnce(most - 1, 0, random) || annealOnce(most - 1, 1, random)) {
-        most = bestCost.processes();
+      int max = bestCost.processes();
+      while (annealOnce(max - 1, 0, random) || annealOnce(max - 1, 1, random)) {
+        max = bestCost.processes();
       }
-      anneal(most, random);
+      anneal(max, random);
     }
 
     /** Restarts until several restarts in a row have found nothing better. */
-    private boolean anneal(int mostProcesses, RandomGenerator random) {
+    private boolean anneal(int maxProcesses, RandomGenerator random) {
       boolean found = false;
       int since = 0;
-      for (int start = 0; start < MOST_STARTS && since < STARTS; start++) {
+      for (int start = 0; start < MAX_STARTS && since < STARTS; start++) {
         Cost before = bestCost;
-        found |= annealOnce(mostProcesses, start, random);
+        found |= annealOnce(maxProcesses, start, random);
         since = bestCost.equals(before) ? since + 1 : 0;
       }
       return found;
     }
 
     /** Returns true if a permitted layout was found. */
-    private boolean annealOnce(int mostProcesses, int start, RandomGenerator random) {
+    private boolean annealOnce(int maxProcesses, int start, RandomGenerator random) {
       Draft from = new Draft(problem, distances, start % 2 == 0 ? best : network);
-      Optional<Layout> layout = Annealing.improve(from, mostProcesses, steps(), random);
+      Optional<Layout> layout = Annealing.improve(from, maxProcesses, steps(), random);
       boolean found = layout.isPresent() && isAllowed(Cost.of(problem, layout.get()));
       if (found) {
         take(layout.get());
@@ -160,7 +160,7 @@ final class Dominating implements Strategy {
 
     private int steps() {
       int size = problem.flows().size() + problem.topology().hostCount();
-      return Math.min(MOST_STEPS, STEPS_TIMES_SIZE / size);
+      return Math.min(MAX_STEPS, STEPS_TIMES_SIZE / size);
     }
 
     private void take(Layout layout) {
@@ -178,11 +178,11 @@ final class Dominating implements Strategy {
     }
 
     private boolean isNear(Front.Point point, double factor) {
-      boolean few =
+      boolean small =
           aim == Aim.FEWEST_PROCESSES
               ? point.processes() <= bound.processes()
               : point.processes() < bound.processes();
-      return few && hasTraffic(point, factor);
+      return small && hasTraffic(point, factor);
     }
 
     private boolean hasTraffic(Front.Point point, double factor) {

@@ -301,11 +301,11 @@ final class Draft {
   }
 
   private int nearestProcessor(int host) {
-    int least = Integer.MAX_VALUE;
+    int min = Integer.MAX_VALUE;
     for (int p = 0; p < processors.count; p++) {
-      least = Math.min(least, distances.between(host, processors.host[p]));
+      min = Math.min(min, distances.between(host, processors.host[p]));
     }
-    return least;
+    return min;
   }
 
   /**

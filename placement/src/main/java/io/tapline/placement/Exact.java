@@ -39,7 +39,7 @@ public final class Exact {
 
   private final Problem problem;
   private final Cost.Objective objective;
-  private final int mostProcesses;
+  private final int maxProcesses;
   private final CpModel model = new CpModel();
   private final int hosts;
   private final BoolVar[] monitor;
@@ -52,10 +52,10 @@ public final class Exact {
   /** An aggregator that may be started on a host. */
   private record Slot(int host, BoolVar used, LinearExprBuilder input) {}
 
-  private Exact(Problem problem, Cost.Objective objective, int mostProcesses) {
+  private Exact(Problem problem, Cost.Objective objective, int maxProcesses) {
     this.problem = problem;
     this.objective = objective;
-    this.mostProcesses = mostProcesses;
+    this.maxProcesses = maxProcesses;
     hosts = problem.topology().hostCount();
     monitor = new BoolVar[hosts];
     processors = new IntVar[hosts];
@@ -71,9 +71,9 @@ public final class Exact {
    * @return empty if no layout fits into this number of processes
    */
   public static Optional<Optimum> solve(
-      Problem problem, Cost.Objective objective, int mostProcesses, long known, double seconds) {
+      Problem problem, Cost.Objective objective, int maxProcesses, long known, double seconds) {
     Loader.loadNativeLibraries();
-    return new Exact(problem, objective, mostProcesses).solve(known, seconds);
+    return new Exact(problem, objective, maxProcesses).solve(known, seconds);
   }
 
   private Optional<Optimum> solve(long known, double seconds) {
@@ -82,7 +82,7 @@ public final class Exact {
     addFlows();
     addProcessors();
     addRoom();
-    model.addLessOrEqual(processes.build(), mostProcesses);
+    model.addLessOrEqual(processes.build(), maxProcesses);
     if (known != Long.MAX_VALUE) {
       model.addLessOrEqual(cost.build(), known / unit);
     }
@@ -93,7 +93,7 @@ public final class Exact {
     if (status == CpSolverStatus.INFEASIBLE) {
       return Optional.empty();
     } else if (status != CpSolverStatus.OPTIMAL && status != CpSolverStatus.FEASIBLE) {
-      return Optional.of(new Optimum(false, Long.MAX_VALUE, 0, mostProcesses));
+      return Optional.of(new Optimum(false, Long.MAX_VALUE, 0, maxProcesses));
     }
     long best = Math.round(solver.objectiveValue()) * unit;
     long bound = Math.round(Math.ceil(solver.bestObjectiveBound() - 1e-6)) * unit;
@@ -123,7 +123,7 @@ public final class Exact {
   private void addAggregators() {
     for (int g = 0; g < hosts; g++) {
       BoolVar before = null;
-      for (int i = 0; i < Math.min(room(g, problem.sizes().aggregator()), mostAggregators()); i++) {
+      for (int i = 0; i < Math.min(room(g, problem.sizes().aggregator()), maxAggregators()); i++) {
         BoolVar used = model.newBoolVar("aggregator" + g + "." + i);
         processes.add(used);
         if (before != null) {
@@ -136,12 +136,12 @@ public final class Exact {
   }
 
   /** Returns an upper bound of aggregators: the budget minus the fewest monitors and processors. */
-  private int mostAggregators() {
+  private int maxAggregators() {
     long total = problem.flows().totalBps();
     long fewestMonitors = divideUp(total, problem.sizes().monitorBps());
     long fewestProcessors =
         divideUp(problem.sizes().extractedBps(total), problem.sizes().processorBps());
-    return (int) Math.max(1, mostProcesses - fewestMonitors - Math.max(1, fewestProcessors));
+    return (int) Math.max(1, maxProcesses - fewestMonitors - Math.max(1, fewestProcessors));
   }
 
   /**
@@ -177,19 +177,19 @@ public final class Exact {
     for (int h = 0; h < hosts; h++) {
       int edge = problem.topology().edgeOf(h);
       if (edge == problem.fromEdge(flow) || edge == problem.toEdge(flow)) {
-        List<BoolVar> here = new ArrayList<>();
+        List<BoolVar> candidates = new ArrayList<>();
         for (int s = 0; s < slots.size(); s++) {
           BoolVar way = model.newBoolVar("way");
           model.addImplication(way, writes[h][s]);
-          here.add(way);
+          candidates.add(way);
           slots.get(s).input().addTerm(way, units(flow));
           long weight = problem.topology().weight(h, slots.get(s).host());
           cost.addTerm(way, units(flow) * weight);
         }
-        LinearExpr any = LinearExpr.sum(here.toArray(BoolVar[]::new));
+        LinearExpr any = LinearExpr.sum(candidates.toArray(BoolVar[]::new));
         model.addLessOrEqual(any, monitor[h]);
         taken[h].addTerm(any, units(flow));
-        ways.addAll(here);
+        ways.addAll(candidates);
       }
     }
     model.addExactlyOne(ways.toArray(BoolVar[]::new));
@@ -200,8 +200,8 @@ public final class Exact {
     long capacity = problem.sizes().processorBps() / unit;
     LinearExprBuilder all = LinearExpr.newBuilder();
     for (int q = 0; q < hosts; q++) {
-      int most = Math.min(room(q, problem.sizes().processor()), mostProcesses);
-      processors[q] = model.newIntVar(0, most, "processors" + q);
+      int max = Math.min(room(q, problem.sizes().processor()), maxProcesses);
+      processors[q] = model.newIntVar(0, max, "processors" + q);
       processes.add(processors[q]);
       all.add(processors[q]);
     }
@@ -217,7 +217,7 @@ public final class Exact {
       int host = g;
       slots.stream().filter(s -> s.host() == host).forEach(s -> input.add(s.input().build()));
       for (int q = 0; q < hosts; q++) {
-        IntVar units = model.newIntVar(0, mostProcesses * capacity, "read");
+        IntVar units = model.newIntVar(0, maxProcesses * capacity, "read");
         output.add(units);
         read[q].add(units);
         if (objective == Cost.Objective.WITH_PROCESSORS) {

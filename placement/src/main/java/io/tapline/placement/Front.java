@@ -13,7 +13,7 @@ import java.util.random.RandomGenerator;
  */
 public final class Front {
   /** Maximum number of distinct aggregator counts to try. */
-  private static final int MOST_LEVELS = 160;
+  private static final int MAX_LEVELS = 160;
 
   /**
    * One of the layouts.
@@ -62,15 +62,15 @@ public final class Front {
   }
 
   private void collect() {
-    int levels = clustering.most() - clustering.fewest() + 1;
-    int step = Math.max(1, levels / MOST_LEVELS);
-    for (int count = clustering.fewest(); count <= clustering.most(); count += step) {
+    int levels = clustering.maxCount() - clustering.minCount() + 1;
+    int step = Math.max(1, levels / MAX_LEVELS);
+    for (int count = clustering.minCount(); count <= clustering.maxCount(); count += step) {
       List<Clustering.Cluster> clusters = clustering.clusters(count);
       long traffic = clusters.stream().mapToLong(cluster -> cluster.cost).sum();
       List<Layout.Process> aggregators = processes(clusters);
       Remainders rest = remainders(aggregators);
       int others = monitors.monitors().size() + count + rest.whole();
-      for (int r = rest.fewest(); r <= rest.most(); r++) {
+      for (int r = rest.minCount(); r <= rest.maxCount(); r++) {
         points.add(new Point(others + r, traffic, rest.traffic(r), count, r));
       }
       for (int way : new int[] {Remainders.POURED_BY_GROUP, Remainders.POURED}) {

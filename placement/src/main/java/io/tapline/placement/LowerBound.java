@@ -47,9 +47,9 @@ public final class LowerBound {
    * Returns a lower bound of the weighted traffic, including processors, for any layout within a
    * number of processes.
    */
-  public static double weighted(Problem problem, int mostProcesses) {
+  public static double weighted(Problem problem, int maxProcesses) {
     Loader.loadNativeLibraries();
-    return new LowerBound(problem).solve(mostProcesses);
+    return new LowerBound(problem).solve(maxProcesses);
   }
 
   private static int divideUp(long amount, long part) {
@@ -113,50 +113,50 @@ public final class LowerBound {
     return classes;
   }
 
-  private double solve(int mostProcesses) {
+  private double solve(int maxProcesses) {
     MPSolver solver = MPSolver.createSolver("GLOP");
     MPObjective cost = solver.objective();
-    MPConstraint[] given = new MPConstraint[edges];
-    double[] most = new double[edges];
+    MPConstraint[] flows = new MPConstraint[edges];
+    double[] max = new double[edges];
     for (int edge = 0; edge < edges; edge++) {
-      given[edge] = solver.makeConstraint(0, 0);
+      flows[edge] = solver.makeConstraint(0, 0);
     }
-    divide(solver, given, most);
-    MPConstraint budget = solver.makeConstraint(-INFINITE, mostProcesses - monitors());
+    divide(solver, flows, max);
+    MPConstraint budget = solver.makeConstraint(-INFINITE, maxProcesses - monitors());
     MPVariable[] aggregators = engines(solver, budget, aggregators());
     MPVariable[] processors = engines(solver, budget, processors());
     MPConstraint[] read = new MPConstraint[edges];
     for (int edge = 0; edge < edges; edge++) {
       read[edge] = solver.makeConstraint(0, 0);
     }
-    ship(solver, cost, given, most, aggregators, problem.sizes().aggregatorBps() * SCALE, read);
+    ship(solver, cost, flows, max, aggregators, problem.sizes().aggregatorBps() * SCALE, read);
     ship(solver, cost, read, null, processors, problem.sizes().processorBps() * SCALE, null);
     cost.setMinimization();
     MPSolver.ResultStatus status = solver.solve();
     if (status != MPSolver.ResultStatus.OPTIMAL) {
       throw new IllegalStateException(
-          "no bound for %d processes: %s".formatted(mostProcesses, status));
+          "no bound for %d processes: %s".formatted(maxProcesses, status));
     }
     return cost.value() / SCALE;
   }
 
   /** Divides each class of flows between its two racks. */
-  private void divide(MPSolver solver, MPConstraint[] given, double[] most) {
+  private void divide(MPSolver solver, MPConstraint[] flows, double[] max) {
     classes()
         .forEach(
             (pair, tuples) -> {
               int low = (int) (pair >> 32);
               int high = (int) (long) pair;
-              most[low] += tuples;
+              max[low] += tuples;
               if (low == high) {
-                given[low].setBounds(given[low].lb() - tuples, given[low].ub() - tuples);
+                flows[low].setBounds(flows[low].lb() - tuples, flows[low].ub() - tuples);
                 return;
               }
-              most[high] += tuples;
+              max[high] += tuples;
               MPVariable atLow = solver.makeNumVar(0, tuples, "");
-              given[low].setCoefficient(atLow, 1);
-              given[high].setCoefficient(atLow, -1);
-              given[high].setBounds(given[high].lb() - tuples, given[high].ub() - tuples);
+              flows[low].setCoefficient(atLow, 1);
+              flows[high].setCoefficient(atLow, -1);
+              flows[high].setBounds(flows[high].lb() - tuples, flows[high].ub() - tuples);
             });
   }
 
@@ -175,15 +175,15 @@ public final class LowerBound {
    * Sends all output of racks to engines in the same rack, in a rack of the same group, or in any
    * other.
    *
-   * @param given input of each rack, minus its output
-   * @param most upper bound of a rack's output, or null if unknown
+   * @param flows input of each rack, minus its output
+   * @param max upper bound of a rack's output, or null if unknown
    * @param received receives the arrivals, or null
    */
   private void ship(
       MPSolver solver,
       MPObjective cost,
-      MPConstraint[] given,
-      double[] most,
+      MPConstraint[] flows,
+      double[] max,
       MPVariable[] engines,
       double capacity,
       MPConstraint[] received) {
@@ -193,17 +193,17 @@ public final class LowerBound {
       full.setCoefficient(engines[to], -capacity);
       for (int from : near(to)) {
         MPVariable sent = solver.makeNumVar(0, INFINITE, "");
-        given[from].setCoefficient(sent, -1);
+        flows[from].setCoefficient(sent, -1);
         arrive(sent, full, received == null ? null : received[to]);
         cost.setCoefficient(sent, from == to ? 0 : weight(from, to));
-        if (most != null) {
+        if (max != null) {
           MPConstraint open = solver.makeConstraint(-INFINITE, 0);
           open.setCoefficient(sent, 1);
-          open.setCoefficient(engines[to], -Math.min(most[from], capacity));
+          open.setCoefficient(engines[to], -Math.min(max[from], capacity));
         }
       }
       MPVariable sent = solver.makeNumVar(0, INFINITE, "");
-      given[to].setCoefficient(sent, -1);
+      flows[to].setCoefficient(sent, -1);
       far.setCoefficient(sent, 1);
       cost.setCoefficient(sent, farthest(to));
       MPVariable arrived = solver.makeNumVar(0, INFINITE, "");
@@ -231,23 +231,23 @@ public final class LowerBound {
   }
 
   private int hostLink(int edge) {
-    int least = Integer.MAX_VALUE;
+    int min = Integer.MAX_VALUE;
     for (int host : topology.hostsOf(edge)) {
-      least = Math.min(least, topology.host(host).linkWeight());
+      min = Math.min(min, topology.host(host).linkWeight());
     }
-    return least;
+    return min;
   }
 
   /** Returns the minimum weight to a rack without a common group; 0 if there is none. */
   private double farthest(int edge) {
     int[] near = near(edge);
-    double least = INFINITE;
+    double min = INFINITE;
     for (int other = 0; other < edges; other++) {
       int candidate = other;
       if (java.util.Arrays.stream(near).noneMatch(e -> e == candidate)) {
-        least = Math.min(least, weight(edge, other));
+        min = Math.min(min, weight(edge, other));
       }
     }
-    return least == INFINITE ? 0 : least;
+    return min == INFINITE ? 0 : min;
   }
 }

@@ -18,7 +18,7 @@ final class PaperMonitors implements MonitorPlacer {
     /** Any switch that covers a flow without a monitor. */
     RANDOM,
     /** The switch that covers the most flows without a monitor. */
-    MOST_FLOWS
+    MAX_FLOWS
   }
 
   private final Pick pick;
@@ -34,7 +34,7 @@ final class PaperMonitors implements MonitorPlacer {
     boolean[] full = new boolean[problem.topology().edgeCount()];
     List<Layout.Process> monitors = new ArrayList<>();
     while (coverage.left() > 0) {
-      int edge = pick == Pick.RANDOM ? random(coverage, full, random) : most(coverage, full);
+      int edge = pick == Pick.RANDOM ? random(coverage, full, random) : fullest(coverage, full);
       if (edge < 0) {
         throw noRoom(problem, coverage.anyLeft());
       }
@@ -62,7 +62,7 @@ final class PaperMonitors implements MonitorPlacer {
     return new Layout.Process(host, input);
   }
 
-  private static int most(Coverage coverage, boolean[] full) {
+  private static int fullest(Coverage coverage, boolean[] full) {
     int best = -1;
     for (int edge = 0; edge < full.length; edge++) {
       boolean open = !full[edge] && coverage.unassigned(edge) > 0;

@@ -56,12 +56,12 @@ final class Remainders {
     return whole;
   }
 
-  int fewest() {
-    return clustering.fewest();
+  int minCount() {
+    return clustering.minCount();
   }
 
-  int most() {
-    return clustering.most();
+  int maxCount() {
+    return clustering.maxCount();
   }
 
   /** Returns the weighted traffic to this many shared processors. */
@@ -88,7 +88,7 @@ final class Remainders {
     if (count < 0) {
       return poured(count == POURED_BY_GROUP);
     }
-    int possible = Math.max(fewest(), Math.min(count, most()));
+    int possible = Math.max(minCount(), Math.min(count, maxCount()));
     List<Reader> readers = new ArrayList<>();
     for (Clustering.Cluster cluster : clustering.clusters(possible)) {
       List<Share> shares = new ArrayList<>();

@@ -12,7 +12,7 @@ public final class Strategies {
 
   /** Greedy monitors, greedy engines. */
   public static final Strategy NETALYTICS_NETWORK =
-      new PaperStrategy(new PaperMonitors(PaperMonitors.Pick.MOST_FLOWS), new GreedyEngines());
+      new PaperStrategy(new PaperMonitors(PaperMonitors.Pick.MAX_FLOWS), new GreedyEngines());
 
   /** No more traffic than Netalytics-Network by any measure, with as few processes as possible. */
   public static final Strategy TAPLINE_NODE = new Dominating(Dominating.Aim.FEWEST_PROCESSES);

@@ -28,14 +28,14 @@ class DeploymentTest {
     List<String> queries = new ArrayList<>();
     List<Integer> closed = new ArrayList<>();
     for (int step = 0; step < 60; step++) {
-      int what = random.nextInt(6);
-      if (what < 3 || queries.isEmpty()) {
+      int action = random.nextInt(6);
+      if (action < 3 || queries.isEmpty()) {
         Flows flows = Problems.flows(topology, 1 + random.nextInt(40), 3e7, random);
         deployment = deployment.add("q" + step, flows).after();
         queries.add("q" + step);
-      } else if (what == 3) {
+      } else if (action == 3) {
         deployment = deployment.remove(queries.remove(random.nextInt(queries.size()))).after();
-      } else if (what == 4 && closed.size() < 4) {
+      } else if (action == 4 && closed.size() < 4) {
         int host = random.nextInt(topology.hostCount());
         Deployment.Change change = deployment.close(host);
         deployment = change.after();
@@ -92,9 +92,9 @@ class DeploymentTest {
     Deployment.Change change = deployment.close(host);
     assertRight(change.after());
     assertThat(change.movedFlows()).isEqualTo(there);
-    int processesThere = (int) all(before).stream().filter(p -> p.host() == host).count();
-    assertThat(change.stopped()).isEqualTo(processesThere);
-    assertThat(change.started()).isLessThanOrEqualTo(processesThere + 1);
+    int processesOn = (int) all(before).stream().filter(p -> p.host() == host).count();
+    assertThat(change.stopped()).isEqualTo(processesOn);
+    assertThat(change.started()).isLessThanOrEqualTo(processesOn + 1);
   }
 
   private static List<Layout.Process> all(Layout layout) {

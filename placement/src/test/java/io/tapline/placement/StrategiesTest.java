@@ -69,10 +69,10 @@ class StrategiesTest {
       Layout node = Strategies.TAPLINE_NODE.place(problem, new Random(7));
       assertThat(Layouts.violations(problem, node)).isEmpty();
       assertThat(Cost.of(problem, node).dominates(bound)).as("seed %d", seed).isTrue();
-      Layout least = Strategies.TAPLINE_NETWORK.place(problem, new Random(7));
-      assertThat(Layouts.violations(problem, least)).isEmpty();
-      assertThat(least.processes()).isLessThanOrEqualTo(bound.processes());
-      assertThat(Cost.of(problem, least).processorWeighted())
+      Layout min = Strategies.TAPLINE_NETWORK.place(problem, new Random(7));
+      assertThat(Layouts.violations(problem, min)).isEmpty();
+      assertThat(min.processes()).isLessThanOrEqualTo(bound.processes());
+      assertThat(Cost.of(problem, min).processorWeighted())
           .isLessThanOrEqualTo(bound.processorWeighted());
       fewer += node.processes() < bound.processes() ? 1 : 0;
     }
@@ -85,9 +85,9 @@ class StrategiesTest {
     ALL.forEach(
         (name, strategy) -> {
           Layout once = strategy.place(problem, new Random(1));
-          Layout again = strategy.place(problem, new Random(1));
-          assertThat(Cost.of(problem, again)).as(name).isEqualTo(Cost.of(problem, once));
-          assertThat(again.monitorOfFlow()).containsExactly(once.monitorOfFlow());
+          Layout second = strategy.place(problem, new Random(1));
+          assertThat(Cost.of(problem, second)).as(name).isEqualTo(Cost.of(problem, once));
+          assertThat(second.monitorOfFlow()).containsExactly(once.monitorOfFlow());
         });
   }
 

@@ -20,7 +20,7 @@ import java.util.Arrays;
  * octaves.
  */
 final class ValueCounts {
-  static final int MOST = 2048;
+  static final int MAX_DISTINCT = 2048;
 
   /** Counts of no values. */
   static final ValueCounts NONE = new ValueCounts(new long[0], new long[0], 0, 0);
@@ -90,13 +90,13 @@ final class ValueCounts {
   /** Coarsens the cells as little as possible to keep at most {@link #MOST}. */
   private void coarsen() {
     // Two neighboring cells merge once the highest bit in which they differ is dropped.
-    int[] apart = new int[Long.SIZE];
+    int[] differing = new int[Long.SIZE];
     for (int i = 1; i < size; i++) {
-      apart[Long.SIZE - 1 - Long.numberOfLeadingZeros(cells[i] ^ cells[i - 1])]++;
+      differing[Long.SIZE - 1 - Long.numberOfLeadingZeros(cells[i] ^ cells[i - 1])]++;
     }
     int less = 0;
-    for (int left = size; left > MOST; less++) {
-      left -= apart[less];
+    for (int left = size; left > MAX_DISTINCT; less++) {
+      left -= differing[less];
     }
     if (less > 0) {
       int kept = 0;

@@ -17,9 +17,9 @@ import java.util.Arrays;
  */
 public final class Values implements Accumulator<Values> {
   /** Up to this many distinct values are exact. */
-  public static final int EXACT = ValueCounts.MOST;
+  public static final int EXACT = ValueCounts.MAX_DISTINCT;
 
-  private static final int MOST_LOOSE = 1024;
+  private static final int MAX_UNSORTED = 1024;
 
   /** Values that are not counted yet, in the order of arrival. */
   private double[] loose = new double[4];
@@ -32,7 +32,7 @@ public final class Values implements Accumulator<Values> {
     if (counted.increment(value)) {
       return;
     }
-    if (size == MOST_LOOSE) {
+    if (size == MAX_UNSORTED) {
       count();
     }
     if (size == loose.length) {

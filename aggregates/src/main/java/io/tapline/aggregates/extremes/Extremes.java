@@ -17,7 +17,7 @@ public final class Extremes extends Accumulators {
    * The smallest value of each group in the order of {@code long}, or the smallest complement for
    * largest values.
    */
-  private long[] least = {};
+  private long[] min = {};
 
   private Extremes(boolean largest) {
     this.largest = largest;
@@ -33,9 +33,9 @@ public final class Extremes extends Accumulators {
 
   @Override
   public void growTo(int capacity) {
-    int before = least.length;
-    least = Arrays.copyOf(least, capacity);
-    Arrays.fill(least, before, capacity, Long.MAX_VALUE);
+    int before = min.length;
+    min = Arrays.copyOf(min, capacity);
+    Arrays.fill(min, before, capacity, Long.MAX_VALUE);
   }
 
   @Override
@@ -44,7 +44,7 @@ public final class Extremes extends Accumulators {
     boolean real = isReal();
     for (int i = from; i < to; i++) {
       long ordered = (real ? sortable(values[i]) : values[i]) ^ flip;
-      least[groups[i]] = Math.min(least[groups[i]], ordered);
+      min[groups[i]] = Math.min(min[groups[i]], ordered);
     }
   }
 
@@ -55,12 +55,12 @@ public final class Extremes extends Accumulators {
 
   @Override
   public void merge(int group, Accumulators other, int from) {
-    least[group] = Math.min(least[group], ((Extremes) other).least[from]);
+    min[group] = Math.min(min[group], ((Extremes) other).min[from]);
   }
 
   /** Returns a group's extreme of the tuples that were kept. REQUIRES: it has a value. */
   public Value extreme(int group) {
-    long ordered = largest ? ~least[group] : least[group];
+    long ordered = largest ? ~min[group] : min[group];
     return isReal() ? Value.real(Double.longBitsToDouble(sortable(ordered))) : Value.whole(ordered);
   }
 
@@ -72,11 +72,11 @@ public final class Extremes extends Accumulators {
 
   @Override
   public void write(DataOutput out, int group) throws IOException {
-    Wire.writeSigned(out, least[group]);
+    Wire.writeSigned(out, min[group]);
   }
 
   @Override
   public void read(DataInput in, int group) throws IOException {
-    least[group] = Math.min(least[group], Wire.readSigned(in));
+    min[group] = Math.min(min[group], Wire.readSigned(in));
   }
 }

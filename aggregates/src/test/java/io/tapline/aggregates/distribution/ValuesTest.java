@@ -82,7 +82,7 @@ class ValuesTest {
   }
 
   @Test
-  void greatestAndSmallestValues() {
+  void computesMinimumAndMaximum() {
     double[] values = {-Double.MAX_VALUE, -1, -Double.MIN_VALUE, -0.0, 0, 1e-300, Double.MAX_VALUE};
     Values distribution = distribution(values);
     assertThat(distribution.quantiles(0, 1.0 / 7, 4.0 / 7, 5.0 / 7, 1))

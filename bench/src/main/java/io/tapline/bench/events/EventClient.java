@@ -12,7 +12,7 @@ import java.util.Arrays;
 /** Follows a query's events on its own thread and records the age of each on arrival. */
 final class EventClient implements AutoCloseable {
   private static final JsonFactory JSON = new JsonFactory();
-  private static final int MOST_SAMPLES = 20_000_000;
+  private static final int MAX_SAMPLES = 20_000_000;
 
   private final InputStream stream;
   private final Thread reader = new Thread(this::read, "events-client");
@@ -130,7 +130,7 @@ final class EventClient implements AutoCloseable {
   }
 
   private void add(long age) {
-    if (count == ages.length && count < MOST_SAMPLES) {
+    if (count == ages.length && count < MAX_SAMPLES) {
       ages = Arrays.copyOf(ages, 2 * count);
     }
     if (count < ages.length) {

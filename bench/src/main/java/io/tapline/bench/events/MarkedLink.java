@@ -78,9 +78,9 @@ final class MarkedLink implements AutoCloseable {
 
   private static void run(String command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command.split(" ")).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes());
+    String output = new String(process.getInputStream().readAllBytes());
     if (process.waitFor() != 0) {
-      throw new IOException(command + ": " + said.strip());
+      throw new IOException(command + ": " + output.strip());
     }
   }
 
