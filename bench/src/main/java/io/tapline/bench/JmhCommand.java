@@ -123,8 +123,7 @@ abstract class JmhCommand implements Callable<Integer> {
                     label(each), parameters(each), min, median, result.getScoreUnit(), more));
       } else {
         List<String> row = new ArrayList<>();
-        Collections.addAll(
-            row, label(each), parameters(each), min, median, result.getScoreUnit());
+        Collections.addAll(row, label(each), parameters(each), min, median, result.getScoreUnit());
         if (countsAllocation()) {
           row.add(bytes);
         }

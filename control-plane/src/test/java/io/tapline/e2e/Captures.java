@@ -17,7 +17,9 @@ final class Captures {
   static Path path(String name) {
     String configured = System.getenv("TAPLINE_CAPTURES");
     Path folder =
-        configured != null ? Path.of(configured) : Cli.root().resolve("../shared/traces").normalize();
+        configured != null
+            ? Path.of(configured)
+            : Cli.root().resolve("../shared/traces").normalize();
     Path file = folder.resolve(name);
     assumeTrue(
         Files.isRegularFile(file),

@@ -77,7 +77,8 @@ final class DatagramLoad {
   static Sent sent(String printed) {
     JsonNode report = Cli.parse(printed);
     Map<Long, Map<Integer, Long>> bySecond = new HashMap<>();
-    report.path("sent")
+    report
+        .path("sent")
         .properties()
         .forEach(
             second -> {

@@ -92,7 +92,8 @@ class DiagnoseTest {
     assertThat(retransmission.path("flow").asText()).isEqualTo(VICTIM);
     assertThat(retransmission.path("segments").asLong()).isEqualTo(flow.path("segments").asLong());
     long sent = flow.path("retransmitted").asLong();
-    assertThat(retransmission.path("retransmissions").asLong()).isBetween((long) (MOSTLY * sent), sent);
+    assertThat(retransmission.path("retransmissions").asLong())
+        .isBetween((long) (MOSTLY * sent), sent);
 
     Cli.Result text = diagnose("loss").expectSuccess();
     assertThat(text.stdout().lines().toList())

@@ -108,7 +108,8 @@ class MirroringCost {
       String title, List<Map<Load, Rate>> rounds, ToDoubleFunction<Rate> figure) {
     for (Load load : Load.values()) {
       System.out.printf(
-          "Mirroring: %s, %s: %s%n", title, load, spread(rounds, each -> value(each, load, figure)));
+          "Mirroring: %s, %s: %s%n",
+          title, load, spread(rounds, each -> value(each, load, figure)));
     }
     System.out.printf(
         "Mirroring: %s, manual / nothing %s, query / nothing %s, query / manual %s%n",
@@ -123,8 +124,12 @@ class MirroringCost {
   }
 
   private static String ratio(
-      List<Map<Load, Rate>> rounds, Load numerator, Load denominator, ToDoubleFunction<Rate> figure) {
-    return spread(rounds, each -> value(each, numerator, figure) / value(each, denominator, figure));
+      List<Map<Load, Rate>> rounds,
+      Load numerator,
+      Load denominator,
+      ToDoubleFunction<Rate> figure) {
+    return spread(
+        rounds, each -> value(each, numerator, figure) / value(each, denominator, figure));
   }
 
   private static String spread(List<Map<Load, Rate>> rounds, ToDoubleFunction<Map<Load, Rate>> of) {

@@ -78,7 +78,8 @@ class SecureSwitchTest {
   private Cli.Running ovs(String... command) {
     String directory = folder.toString();
     return Cli.startCommand(
-        Map.of("OVS_RUNDIR", directory, "OVS_DBDIR", directory, "OVS_LOGDIR", directory), List.of(command));
+        Map.of("OVS_RUNDIR", directory, "OVS_DBDIR", directory, "OVS_LOGDIR", directory),
+        List.of(command));
   }
 
   private void daemon(String program, String argument, String... more) {

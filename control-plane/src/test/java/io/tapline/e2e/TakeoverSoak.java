@@ -209,7 +209,8 @@ class TakeoverSoak {
   /**
    * Waits for enough requests after the gap to measure its length; some requests are lost in it.
    */
-  private void requireResumedCounts(String process, Requests steady, long killedNs) throws Exception {
+  private void requireResumedCounts(String process, Requests steady, long killedNs)
+      throws Exception {
     int enough = steady.done().size() + EACH;
     Fabric.await("more requests", () -> steady.done().size() > enough);
     long lateNs = Requests.nowNs();

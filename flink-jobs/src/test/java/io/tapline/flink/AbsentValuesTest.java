@@ -259,7 +259,8 @@ class AbsentValuesTest {
     }
     JsonNode rows = only(Plans.counts("COUNT", "\"url\"", WINDOW), tuples).get("rows");
     assertThat(values(rows)).containsExactly("null = 2", " = 1", "- = 1");
-    JsonNode numbers = only(Plans.counts("COUNT", "\"response_time_ns\"", WINDOW), partlyUnanswered(0));
+    JsonNode numbers =
+        only(Plans.counts("COUNT", "\"response_time_ns\"", WINDOW), partlyUnanswered(0));
     assertThat(each(numbers.get("rows"), "value")).containsExactly("17", "5", "5");
   }
 

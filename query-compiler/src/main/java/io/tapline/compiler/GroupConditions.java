@@ -134,7 +134,9 @@ final class GroupConditions {
     Processor.Builder result = Operands.aggregating(effective, window);
     operands.setKey(result, parser, arguments, "group");
     share.ifPresent(result::setShare);
-    return operands.taken(parser, field.get(), effective).map(taken -> result.setValue(taken.value()));
+    return operands
+        .taken(parser, field.get(), effective)
+        .map(taken -> result.setValue(taken.value()));
   }
 
   private List<ParserInfo> withCountable(Ast.Word field) {

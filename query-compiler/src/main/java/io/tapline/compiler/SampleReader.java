@@ -52,7 +52,9 @@ final class SampleReader {
     if (rate.get().compareTo(MIN_RATE) < 0 || rate.get().compareTo(BigDecimal.ONE) > 0) {
       String message = "SAMPLE %s is out of range".formatted(word.text());
       errors.range(
-          word.span(), message, "a share of flows from %s to 1".formatted(MIN_RATE.toPlainString()));
+          word.span(),
+          message,
+          "a share of flows from %s to 1".formatted(MIN_RATE.toPlainString()));
       return Sampling.getDefaultInstance();
     }
     return Sampling.newBuilder()

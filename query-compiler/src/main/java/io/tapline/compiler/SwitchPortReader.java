@@ -118,8 +118,7 @@ final class SwitchPortReader {
   private static void require(boolean valid, String where, String error) {
     if (!valid) {
       String place = where.isEmpty() ? "" : "." + where;
-      throw new IllegalArgumentException(
-          "inventory, network.ports%s: %s".formatted(place, error));
+      throw new IllegalArgumentException("inventory, network.ports%s: %s".formatted(place, error));
     }
   }
 }

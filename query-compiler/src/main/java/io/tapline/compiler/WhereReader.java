@@ -153,7 +153,8 @@ final class WhereReader {
     if (requiredParsers.size() < fields.parsers().size() && !infos.isEmpty()) {
       String names = String.join(" and ", infos.stream().map(FieldInfo::name).toList());
       errors.note(
-          "WHERE %s applies only to tuples of %s".formatted(names, String.join(" and ", requiredParsers)));
+          "WHERE %s applies only to tuples of %s"
+              .formatted(names, String.join(" and ", requiredParsers)));
     }
     return requiredParsers;
   }

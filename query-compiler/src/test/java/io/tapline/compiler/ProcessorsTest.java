@@ -117,7 +117,11 @@ class ProcessorsTest {
         "count(packets) > 20 | COUNT | packets | ABOVE | 20",
       })
   void conditionsAre(
-      String when, String aggregate, String field, Condition.Comparison comparison, double threshold) {
+      String when,
+      String aggregate,
+      String field,
+      Condition.Comparison comparison,
+      double threshold) {
     Processor compiled = one("tcp_pkt_size", "(filter: w=10s, when=\"%s\")".formatted(when));
     assertThat(aggregate(compiled)).isEqualTo(aggregate);
     assertThat(compiled.getValue().getField()).isEqualTo(field == null ? "" : field);

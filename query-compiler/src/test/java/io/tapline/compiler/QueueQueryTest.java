@@ -378,9 +378,11 @@ class QueueQueryTest {
 
   @Test
   void bothSidesOfAQueueGoToOneMonitor() {
-    KnownTaps separate = new KnownTaps(List.of(List.of("s1:2:arrivals"), List.of("s1:2:departures")));
+    KnownTaps separate =
+        new KnownTaps(List.of(List.of("s1:2:arrivals"), List.of("s1:2:departures")));
     String query = "PARSE queue_flows FROM * TO * AT s1:2" + REST;
-    assertThat(error(compile(query, Inventory.empty(), Fixtures.OPTIONS.withTaps(separate))).message())
+    assertThat(
+            error(compile(query, Inventory.empty(), Fixtures.OPTIONS.withTaps(separate))).message())
         .isEqualTo("s1:2 has a tap on one side only");
   }
 

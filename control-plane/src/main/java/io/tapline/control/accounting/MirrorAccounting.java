@@ -202,7 +202,8 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
       boolean settled =
           each.lost().entrySet().stream()
               .allMatch(
-                  host -> balances.get(host.getKey()).isSettled(each.requestedNs(), host.getValue()));
+                  host ->
+                      balances.get(host.getKey()).isSettled(each.requestedNs(), host.getValue()));
       if (settled || nowNs - each.requestedNs() > MAX_WAITING_NS) {
         waiting.remove(each);
         each.done().complete(null);

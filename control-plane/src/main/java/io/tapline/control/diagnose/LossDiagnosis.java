@@ -170,8 +170,7 @@ final class LossDiagnosis {
    * that have a relevant share of the traffic.
    */
   private static boolean yields(List<Contender> flows) {
-    Contender top =
-        flows.stream().max((a, b) -> Long.compare(a.losses(), b.losses())).orElse(null);
+    Contender top = flows.stream().max((a, b) -> Long.compare(a.losses(), b.losses())).orElse(null);
     long all = flows.stream().mapToLong(Contender::payloadBytes).sum();
     return top != null
         && flows.stream()

@@ -118,7 +118,8 @@ public final class MonitorWatches {
     String tenant = watch.owner().isEmpty() ? Rights.DEFAULT_TENANT : watch.owner();
     starting.add(watch.id());
     try {
-      String query = now.start(watch.spec(), new Rights(tenant, scope.isEverything(), scope), maxWatches);
+      String query =
+          now.start(watch.spec(), new Rights(tenant, scope.isEverything(), scope), maxWatches);
       table.update(watch.id(), record -> record.by(query));
       if (table.active(watch.id()) == null) {
         // It was removed meanwhile.

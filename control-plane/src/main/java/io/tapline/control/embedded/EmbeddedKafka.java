@@ -97,7 +97,8 @@ public final class EmbeddedKafka implements AutoCloseable {
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
       throws IOException {
-    return start(folder, address, ProxyOptions.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
+    return start(
+        folder, address, ProxyOptions.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
   /** Does the same, and lets users be stored as in a cluster's brokers: for tests. */
@@ -107,7 +108,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /** Does the same, open to every client that can reach it, behind a proxy: for tests. */
-  static EmbeddedKafka startOpen(Path folder, String address, ProxyOptions proxy) throws IOException {
+  static EmbeddedKafka startOpen(Path folder, String address, ProxyOptions proxy)
+      throws IOException {
     return start(folder, address, proxy, Optional.empty(), reason -> {});
   }
 

@@ -210,7 +210,8 @@ public final class LocalAgents implements AutoCloseable {
     long pauseMs = child.nextPauseMs();
     if (!closed) {
       LOG.warn("agent {} {}; restarting it in {} ms", child.name, event, pauseMs);
-      CompletableFuture.delayedExecutor(pauseMs, TimeUnit.MILLISECONDS).execute(() -> relaunch(child));
+      CompletableFuture.delayedExecutor(pauseMs, TimeUnit.MILLISECONDS)
+          .execute(() -> relaunch(child));
     }
   }
 

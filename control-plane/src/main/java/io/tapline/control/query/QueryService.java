@@ -247,7 +247,8 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  private synchronized void admit(Query query, Rights rights, int maxQueries) throws TooManyQueries {
+  private synchronized void admit(Query query, Rights rights, int maxQueries)
+      throws TooManyQueries {
     if (closed || running.size() >= maxRunning()) {
       placements.release(query.id());
       throw new TooManyQueries(maxRunning());

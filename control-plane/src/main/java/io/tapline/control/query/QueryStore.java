@@ -143,7 +143,8 @@ public final class QueryStore implements AutoCloseable {
         Pipeline pipeline = redis.pipelined()) {
       List<Supplier<Optional<QueryInfo>>> queries = new ArrayList<>();
       for (String id : redis.zrevrange(QUERIES, 0, -1)) {
-        queries.add(known.apply(id).map(QueryStore::available).orElseGet(() -> fromPipeline(id, pipeline)));
+        queries.add(
+            known.apply(id).map(QueryStore::available).orElseGet(() -> fromPipeline(id, pipeline)));
       }
       pipeline.sync();
       return queries.stream().map(Supplier::get).flatMap(Optional::stream).toList();
@@ -229,7 +230,8 @@ public final class QueryStore implements AutoCloseable {
     } catch (JedisException e) {
       String message = first(e).getMessage();
       return "Redis at %s sent an unexpected answer: %s; check that it runs and that the address is right"
-          .formatted(redis.address(), message == null ? "no answer" : message.replaceFirst("\\.$", ""));
+          .formatted(
+              redis.address(), message == null ? "no answer" : message.replaceFirst("\\.$", ""));
     }
   }
 

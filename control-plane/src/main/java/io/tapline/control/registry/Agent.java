@@ -159,7 +159,9 @@ final class Agent {
   /** Removes the assignments that the agent no longer has, and reports them as lost. */
   private void reportLost(boolean restarted, AgentHello newHello) {
     Set<String> has =
-        newHello.getAssignmentsList().stream().map(Assignment::getQuery).collect(Collectors.toSet());
+        newHello.getAssignmentsList().stream()
+            .map(Assignment::getQuery)
+            .collect(Collectors.toSet());
     List<Assigned> lost = new ArrayList<>();
     for (String query : List.copyOf(assigned.keySet())) {
       Assigned each = assigned.get(query);
@@ -347,7 +349,8 @@ final class Agent {
     if (from == stream) {
       heartbeat = newHello;
       heardNs = System.nanoTime();
-      clock.add(newHello.getProbeSentNs(), newHello.getReceivedNs(), newHello.getSentNs(), wallNs());
+      clock.add(
+          newHello.getProbeSentNs(), newHello.getReceivedNs(), newHello.getSentNs(), wallNs());
     }
   }
 

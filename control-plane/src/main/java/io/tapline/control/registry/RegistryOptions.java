@@ -56,7 +56,8 @@ public record RegistryOptions(
 
   /** Returns these options with other keys. */
   public RegistryOptions withHashKeys(HashKeys newKeys) {
-    return new RegistryOptions(address, term, brokers, newKeys, logins, probe, lease, disconnectAfter, grace);
+    return new RegistryOptions(
+        address, term, brokers, newKeys, logins, probe, lease, disconnectAfter, grace);
   }
 
   /** Returns these options with brokers to which monitors log in. */

@@ -60,8 +60,7 @@ public record RestOptions(
 
   /** Returns these options for holders of these tokens. */
   public RestOptions with(TokenFile known) {
-    return new RestOptions(
-        bind, port, leader, Optional.of(known), proxies, tls, names, maxStreams);
+    return new RestOptions(bind, port, leader, Optional.of(known), proxies, tls, names, maxStreams);
   }
 
   /** Returns these options behind these proxies. */

@@ -125,9 +125,12 @@ class WatchRestartTest {
     end();
     lead(Optional.empty());
     List<Alert> repeated = settled();
-    assertThat(ids(repeated.stream())).isEqualTo(ids(whileDisconnected.stream())).doesNotHaveDuplicates();
+    assertThat(ids(repeated.stream()))
+        .isEqualTo(ids(whileDisconnected.stream()))
+        .doesNotHaveDuplicates();
     assertThat(repeated).allMatch(Alert::replayed);
-    assertThat(repeated.get(0).number()).isGreaterThan(whileDisconnected.get(whileDisconnected.size() - 1).number());
+    assertThat(repeated.get(0).number())
+        .isGreaterThan(whileDisconnected.get(whileDisconnected.size() - 1).number());
     assertThat(evaluation(name).evaluates()).isTrue();
     assertThat(evaluation(name).coverage().gaps()).as("the node never stopped").isEmpty();
     assertThat(evaluation(name).missedAlerts()).isZero();

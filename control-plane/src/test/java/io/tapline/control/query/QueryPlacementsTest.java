@@ -200,7 +200,9 @@ class QueryPlacementsTest {
     CompletableFuture<Boolean> began = new CompletableFuture<>();
     CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
     placements.mirror(
-        "q", () -> began.complete(confirmed.isDone()), () -> confirmed.complete(switches.installed));
+        "q",
+        () -> began.complete(confirmed.isDone()),
+        () -> confirmed.complete(switches.installed));
     assertThat(began.get(60, TimeUnit.SECONDS)).as("confirmed by then").isFalse();
     switches.installed = true;
     assertThat(confirmed.get(60, TimeUnit.SECONDS)).isTrue();

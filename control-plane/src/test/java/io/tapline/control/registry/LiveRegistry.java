@@ -44,7 +44,8 @@ abstract class LiveRegistry {
     channel = channel(registry);
   }
 
-  AgentRegistry registry(Duration lease, Duration disconnectAfter, Duration grace) throws Exception {
+  AgentRegistry registry(Duration lease, Duration disconnectAfter, Duration grace)
+      throws Exception {
     return AgentRegistry.start(
         new RegistryOptions(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),

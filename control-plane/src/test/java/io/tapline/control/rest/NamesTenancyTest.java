@@ -72,7 +72,8 @@ class NamesTenancyTest {
     drill.close();
   }
 
-  private static HttpResponse<String> send(String token, String path, String body) throws Exception {
+  private static HttpResponse<String> send(String token, String path, String body)
+      throws Exception {
     return stored.rest.send(
         stored
             .rest

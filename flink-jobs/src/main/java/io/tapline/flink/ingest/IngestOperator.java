@@ -122,7 +122,9 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     long first = time.fromNs() / SECOND_NS;
     long parts = Math.min(time.toNs() / SECOND_NS - first, MAX_GAP_SECONDS) + 1;
     for (long part = 0; part < parts; part++) {
-      ledger.at(Math.max(time.fromNs(), (first + part) * SECOND_NS)).addLost(accounting, part, parts);
+      ledger
+          .at(Math.max(time.fromNs(), (first + part) * SECOND_NS))
+          .addLost(accounting, part, parts);
     }
   }
 

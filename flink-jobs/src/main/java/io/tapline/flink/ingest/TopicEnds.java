@@ -81,7 +81,8 @@ class TopicEnds implements AutoCloseable {
     }
   }
 
-  private Answer fetchEnds(Admin admin, Collection<Integer> partitions) throws InterruptedException {
+  private Answer fetchEnds(Admin admin, Collection<Integer> partitions)
+      throws InterruptedException {
     try {
       Map<TopicPartition, ListOffsetsResultInfo> begins =
           list(admin, partitions, OffsetSpec.earliest()).get();

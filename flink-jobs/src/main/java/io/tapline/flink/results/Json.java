@@ -149,7 +149,8 @@ final class Json {
   }
 
   /** Tuples without a value are shown separately only if answers don't explain all of them. */
-  private void writeAnswerCounts(JsonGenerator json, ResultRow.AnswerCounts counts) throws IOException {
+  private void writeAnswerCounts(JsonGenerator json, ResultRow.AnswerCounts counts)
+      throws IOException {
     if (answers) {
       writeNumber(json, "unanswered", counts.unanswered());
       writeNumber(json, "half_seen", counts.halfSeen());

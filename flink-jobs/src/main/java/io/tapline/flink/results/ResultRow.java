@@ -18,7 +18,12 @@ import java.util.Comparator;
  * @param change null except for triggers
  */
 public record ResultRow(
-    byte[] key, Value value, Details details, AnswerCounts counts, Exemplars exemplars, Change change) {
+    byte[] key,
+    Value value,
+    Details details,
+    AnswerCounts counts,
+    Exemplars exemplars,
+    Change change) {
   /**
    * An alert that begins or ends.
    *

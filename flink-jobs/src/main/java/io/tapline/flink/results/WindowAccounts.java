@@ -87,7 +87,8 @@ final class WindowAccounts {
     for (var entry : panes.entrySet()) {
       long end = firstEndOf(entry.getKey());
       boolean reached = end - spec.window().sizeNs() <= entry.getKey() * spec.window().paneNs();
-      if (reached && UNSEEN.stream().anyMatch(reason -> entry.getValue().dropped().get(reason) > 0)) {
+      if (reached
+          && UNSEEN.stream().anyMatch(reason -> entry.getValue().dropped().get(reason) > 0)) {
         return end <= limitNs ? OptionalLong.of(end) : OptionalLong.empty();
       }
     }

@@ -55,7 +55,8 @@ class AddressKindTest {
     "2002:a9fe:a9fe::1, LINK_LOCAL",
     "2002:5db8:d822::1, PUBLIC",
   })
-  void classifiesByRegistryAndByTranslatedAddress(String address, AddressKind kind) throws Exception {
+  void classifiesByRegistryAndByTranslatedAddress(String address, AddressKind kind)
+      throws Exception {
     assertThat(AddressKind.of(InetAddress.getByName(address))).isEqualTo(kind);
   }
 

@@ -330,7 +330,9 @@ class ReceiversTest {
   @CsvSource({"SSH-2.0-x, not HTTP", "'', the connection ended", "HTTP/1.1 200, ended"})
   void invalidAnswersAreErrors(String answer, String reason) {
     assertThatThrownBy(
-            () -> posted(answer.isEmpty() ? "" : answer + (reason.equals("ended") ? "" : "\n"), false))
+            () ->
+                posted(
+                    answer.isEmpty() ? "" : answer + (reason.equals("ended") ? "" : "\n"), false))
         .isInstanceOf(IOException.class)
         .hasMessageContaining(reason);
   }

@@ -89,14 +89,17 @@ public final class Discovery {
   private Result lldp(SwitchPort at, Lldp.Announcement announcement, long nowNs) {
     if (announcement.kind() != Lldp.Kind.OURS) {
       counters.add(
-          announcement.kind() == Lldp.Kind.FORGED ? Counter.LLDP_FORGED : Counter.PACKET_INS_IGNORED);
+          announcement.kind() == Lldp.Kind.FORGED
+              ? Counter.LLDP_FORGED
+              : Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
     if (hosts.isTaken(at) || hosts.isTaken(announcement.from())) {
       counters.add(Counter.LLDP_CONFLICTS);
       return doubted(at, announcement.from(), nowNs);
     }
-    LinkTable.Outcome outcome = links.observe(announcement.from(), at, announcement.sentNs(), nowNs);
+    LinkTable.Outcome outcome =
+        links.observe(announcement.from(), at, announcement.sentNs(), nowNs);
     switch (outcome) {
       case STALE -> counters.add(Counter.LLDP_STALE);
       case CONFLICT -> counters.add(Counter.LLDP_CONFLICTS);

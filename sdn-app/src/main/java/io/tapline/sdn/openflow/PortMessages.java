@@ -56,6 +56,8 @@ final class PortMessages {
 
   static String text(OFErrorMsg error) {
     String text = error.toString();
-    return text.length() > MAX_ERROR_CHARACTERS ? text.substring(0, MAX_ERROR_CHARACTERS) + "…" : text;
+    return text.length() > MAX_ERROR_CHARACTERS
+        ? text.substring(0, MAX_ERROR_CHARACTERS) + "…"
+        : text;
   }
 }

@@ -29,7 +29,8 @@ class LldpTest {
       byte[] changed = frame.clone();
       changed[bit / 8] ^= (byte) (1 << bit % 8);
       Lldp.Announcement announcement = lldp.read(changed);
-      assertThat(announcement.kind() != Lldp.Kind.OURS || announcement.from().equals(PORT)).isTrue();
+      assertThat(announcement.kind() != Lldp.Kind.OURS || announcement.from().equals(PORT))
+          .isTrue();
     }
   }
 
@@ -43,7 +44,8 @@ class LldpTest {
         cut[14 + random.nextInt(cut.length - 14)] = (byte) random.nextInt();
       }
       Lldp.Announcement announcement = lldp.read(cut);
-      assertThat(announcement.kind() != Lldp.Kind.OURS || announcement.from().equals(PORT)).isTrue();
+      assertThat(announcement.kind() != Lldp.Kind.OURS || announcement.from().equals(PORT))
+          .isTrue();
       Arp.read(cut);
     }
   }

@@ -85,7 +85,8 @@ public final class ParsersCommand implements Callable<Integer> {
   private static String describe(ParserInfo parser, JsonNode node) {
     TextTable table = TextTable.ofText("field", "type", "unit", "description");
     for (FieldInfo field : parser.fields()) {
-      String description = field.description() + (field.optional() ? "; - where it was not seen" : "");
+      String description =
+          field.description() + (field.optional() ? "; - where it was not seen" : "");
       table.add(List.of(field.name(), lower(field.type()), field.unit(), description));
     }
     return "%s: %s\n\n%s\n%stop-k ranks %s.\n%s%s%s%s"

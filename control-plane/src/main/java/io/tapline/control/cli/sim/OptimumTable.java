@@ -1,8 +1,8 @@
 package io.tapline.control.cli.sim;
 
 import io.tapline.control.cli.console.TextTable;
-import io.tapline.sim.placement.OptimumExperiment.Placed;
 import io.tapline.sim.placement.OptimumExperiment.Instance;
+import io.tapline.sim.placement.OptimumExperiment.Placed;
 import io.tapline.sim.placement.PlacementExperiment;
 import java.util.Arrays;
 import java.util.List;
@@ -73,10 +73,14 @@ final class OptimumTable {
             .mapToDouble(i -> i.gapPercent(strategy))
             .average()
             .orElse(0);
-    double traffic = instances.stream().mapToDouble(i -> i.placements().get(strategy).weighted()).sum();
+    double traffic =
+        instances.stream().mapToDouble(i -> i.placements().get(strategy).weighted()).sum();
     double optimum = instances.stream().mapToDouble(Instance::bound).sum();
     double processes =
-        instances.stream().mapToInt(i -> i.placements().get(strategy).processes()).average().orElse(0);
+        instances.stream()
+            .mapToInt(i -> i.placements().get(strategy).processes())
+            .average()
+            .orElse(0);
     long fewer = instances.stream().filter(i -> i.moreProcesses(strategy) < 0).count();
     long same = instances.stream().filter(i -> i.moreProcesses(strategy) == 0).count();
     return List.of(

@@ -148,7 +148,8 @@ public final class Topics implements AutoCloseable {
   }
 
   private int defaultReplicas(int broker) throws PipelineException {
-    ConfigResource resource = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(broker));
+    ConfigResource resource =
+        new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(broker));
     Config settings =
         await(
             admin.client().describeConfigs(List.of(resource)).values().get(resource),

@@ -29,7 +29,8 @@ final class StreamSlots {
           .formatted(tenant, own);
     }
     if (all >= maxStreams) {
-      return maxStreams + " event streams are open, the maximum of this server: close one or try again";
+      return maxStreams
+          + " event streams are open, the maximum of this server: close one or try again";
     }
     open.put(tenant, own + 1);
     all++;

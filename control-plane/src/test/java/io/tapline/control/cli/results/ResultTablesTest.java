@@ -35,7 +35,8 @@ class ResultTablesTest {
             1795204790000000000L,
             rows,
             MAPPER.createObjectNode());
-    String table = new ResultTables(plan, HostNames.withInventory(Inventory.empty()), 0).render(window);
+    String table =
+        new ResultTables(plan, HostNames.withInventory(Inventory.empty()), 0).render(window);
     assertThat(table.lines().skip(1).limit(3).map(line -> line.strip().replaceAll(" {2,}", " | ")))
         .containsExactly(
             "alert | severity | since | src_ip | sum bytes",

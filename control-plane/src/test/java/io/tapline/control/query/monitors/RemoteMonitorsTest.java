@@ -45,7 +45,8 @@ class RemoteMonitorsTest {
       return next;
     }
 
-    private boolean add(String command, String host, int epoch, Plan plan, AssignmentEvents events) {
+    private boolean add(
+        String command, String host, int epoch, Plan plan, AssignmentEvents events) {
       assertThat(plan.getEpoch()).isEqualTo(epoch);
       assertThat(plan.getMonitors(0).getHost()).isEqualTo(host);
       return calls.add(new Call(command, host, epoch, plan.getQueuesList(), events));
@@ -264,7 +265,8 @@ class RemoteMonitorsTest {
     Call repeated = hosts.next();
     assertThat(repeated.command()).isEqualTo("move from h1");
     assertThat(repeated.host()).isEqualTo("h3");
-    assertThat(repeated.queues()).containsExactly(queue.toBuilder().setHost("h3").setMark(9).build());
+    assertThat(repeated.queues())
+        .containsExactly(queue.toBuilder().setHost("h3").setMark(9).build());
     assertThat(network.moved.poll()).containsExactly("h3 epoch 2");
     repeated.events().running();
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
