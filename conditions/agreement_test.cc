@@ -49,7 +49,7 @@ std::string file() {
   return bytes.str();
 }
 
-// By Column.Type of schema/tuple_batch.proto's names, as AgreementTest.java numbers them.
+// Types in the order of Column.Type in schema/tuple_batch.proto, as AgreementTest.java numbers them.
 constexpr FieldType kTypes[] = {FieldType::kU64,  FieldType::kI64,  FieldType::kF64,
                                 FieldType::kBool, FieldType::kText, FieldType::kAddress};
 

@@ -70,7 +70,7 @@ struct FieldSpec {
   bool optional = false;
 };
 
-// A number or byte string at an offset of the row.
+// Describes a number or byte string at an offset of the row.
 struct Column {
   uint32_t offset = 0;
   FieldType type = FieldType::kU32;

@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-// The kernel's minimum.
+// The shortest slice that the kernel accepts.
 constexpr uint64_t kSliceNs = 100'000;
 
 }  // namespace

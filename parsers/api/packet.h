@@ -144,7 +144,7 @@ struct Packet {
   std::string_view payload_text() const {
     return {reinterpret_cast<const char*>(data + payload_offset), payload_captured_bytes};
   }
-  // As in FlowKey: distinguishes flows of different VLANs.
+  // Distinguishes flows of different VLANs, like FlowKey.
   uint32_t vlan_key() const { return vlan_tags < 2 ? vlan[0] : static_cast<uint32_t>(vlan[0]) << 12 | vlan[1]; }
   bool is_tcp() const { return protocol == protocol::kTcp; }
   bool is_udp() const { return protocol == protocol::kUdp; }
@@ -174,7 +174,7 @@ std::string_view drop_reason(DecodeOutcome outcome);
 // sending host have none.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
-// Also sets flow_hash if kOk is returned.
+// Decodes a frame. Also sets flow_hash if kOk is returned.
 DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* packet);
 
 // An IP datagram that FragmentTable reassembled, with the flow's fields from its fragments' frames.
@@ -185,7 +185,7 @@ struct Datagram {
   uint32_t network_id = 0;
   uint32_t frames = 0;
 };
-// As above. Returns kFragment again if the datagram carries, in a tunnel, a fragment of another datagram.
+// Decodes a reassembled datagram. Returns kFragment again if it carries, in a tunnel, a fragment of another datagram.
 DecodeOutcome decode(const Datagram& datagram, const FlowHasher& hasher, Packet* packet);
 
 // REQUIRES: decode() returned kOk for the packet.

@@ -58,7 +58,7 @@ class Emitter {
 
   // The common columns of a tuple that this packet completes, for the queries that want the packet.
   TupleHeader header_of(const Packet& packet);
-  // As above for a connection, at the current packet time, for all of its queries.
+  // Returns the header for a connection, at the current packet time, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
 
   // Emits a tuple, with strings encoded as text.h describes. Skips it if no query wants this parser's tuple. REQUIRES:

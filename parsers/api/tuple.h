@@ -85,7 +85,7 @@ class Value {
 // Why a parser or the engine lost data.
 enum class LossReason : uint8_t {
   kConnectionTableFull,  // flows: evicted before their end
-  kGap,                  // stream bytes never captured, or captured after their hole was given up
+  kGap,                  // stream bytes never captured, or captured after their hole was skipped
   kReassemblyFlowFull,   // stream bytes: a flow's out-of-order buffer overflowed
   kReassemblyTotalFull,  // stream bytes: the out-of-order buffers of all flows overflowed
   kHeadTooLong,          // flows: a message head exceeds the parser's bound

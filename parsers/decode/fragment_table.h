@@ -38,9 +38,9 @@ class FragmentTable {
   // time of this fragment. Otherwise the fragment is kept, or counted as lost. REQUIRES: decode() returned kFragment.
   bool add(const Packet& fragment, Datagram* datagram);
 
-  // Gives up the datagrams that have timed out by `now_ns`. add() does the same with the fragments' times.
+  // Evicts datagrams that have timed out by `now_ns`. add() does the same with the fragments' times.
   void expire(int64_t now_ns);
-  // Gives up all datagrams, at the end of a capture.
+  // Evicts all datagrams, at the end of a capture.
   void clear();
   // Releases the completed datagrams.
   void recycle();

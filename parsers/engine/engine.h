@@ -75,9 +75,8 @@ class Engine {
   // Passes a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
   // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
-  // As above for a query's triggers; null: none.
-  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers,
-                    std::shared_ptr<trigger::SharedTriggers> shared = nullptr);
+  // Does the same with a query's triggers; null: none.
+  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers);
 
   // Returns true if a parser that some query wants needs repeated views.
   bool wants_all_views() const;

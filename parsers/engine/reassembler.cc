@@ -238,7 +238,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
     if (part.bytes != nullptr) part.length = std::min(part.length, Chunk::kDataBytes);
     const uint32_t index = store(connection, side, part);
     if (index == 0) {
-      // Giving up a hole freed room, and may have delivered the data before the piece.
+      // Skipping a hole freed room, and may have delivered the data before the piece.
       if (connection.stream != 0) payload(connection, side, piece);
       return;
     }
@@ -253,7 +253,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   }
 }
 
-// Returns 0 if there was no room; it has then given up the flow's first hole (or, if there is none, the piece is next).
+// Returns 0 if there was no room; it has then skipped the flow's first hole (or, if there is none, the piece is next).
 uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   const bool flow_full = half.chunks >= max_flow_chunks_;
@@ -284,7 +284,7 @@ uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piec
   return index;
 }
 
-// Gives up the bytes before the first waiting chunk, then delivers the data after them. Returns false if the stream is
+// Skips the bytes before the first waiting chunk, then delivers the data after them. Returns false if the stream is
 // gone.
 bool Reassembler::skip_hole(Connection& connection, Side side, LossReason reason) {
   Half& half = stream_of(connection).half[side];

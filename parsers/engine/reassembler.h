@@ -26,7 +26,7 @@ class StreamReceiver {
 //                     next_seq
 //
 // In-order data goes to the receiver straight from the packet. Out-of-order data waits in chunks, bounded per flow and
-// in total. A hole is given up when
+// in total. A hole is skipped when
 //  - the other side has acknowledged the data after it, and it is still open a few packets or a moment later (a
 //    mirror may deliver packets a few places late),
 //  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),

@@ -39,7 +39,7 @@ class ContractChecker final : public StreamParser {
     State& state = state_of<State>(connection);
     if (bytes == 0 || segment.offset != state.offset[side] || state.ended[side]) std::abort();
     state.offset[side] += bytes;
-    // Some connections are given up half-way.
+    // The parser abandons some connections in the middle.
     return state.offset[side] % 97 == 96 ? StreamVerdict::kGiveUp : StreamVerdict::kContinue;
   }
 };

@@ -14,7 +14,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 
-// Records both streams: bytes unchanged, gaps as <n>, ends as | (FIN), ! (RST) or . (given up).
+// Records both streams: bytes unchanged, gaps as <n>, ends as | (FIN), ! (RST) or . (timeout).
 class Recorder final : public StreamParser {
  public:
   explicit Recorder(std::string* streams) : streams_(streams) {}
@@ -244,7 +244,7 @@ TEST(Reassembler, ASnaplenLeavesAGap) {
 TEST(Reassembler, MidStreamAndOneWay) {
   EXPECT_EQ(reassemble({client_data(500, "ab"), client_data(502, "cd")}).client(), "abcd.");
   EXPECT_EQ(reassemble({server_ack(500), client_data(500, "ab")}).client(), "ab.");
-  // No acknowledgements: a hole is given up after kHoleTimeoutNs.
+  // Without acknowledgements, a hole is skipped after kHoleTimeoutNs.
   Frame late = client_data(4, "ef");
   late.time_ns += Reassembler::kHoleTimeoutNs;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late}).client(), "a<1>cdef.");

@@ -102,7 +102,7 @@ class FlowRate final : public Parser {
   static constexpr int64_t kShareAges = 16;  // in an interval
 
   using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share was computed at share_ns_
-  // By Connection's sides: both directions share an entry, since each acknowledges the other one's data.
+  // Both directions share an entry, indexed by Connection's sides, since each acknowledges the other one's data.
   struct Followed {
     SequenceTracker trackers[2];
     BurstWindows windows[2];

@@ -44,7 +44,7 @@ class Exchange final : private MessageHandler {
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
   // The limit while nothing shows that the server answers: this many segments with requests have passed without a byte
-  // of its stream, captured or acknowledged. The limit keeps the halves of a one-way mirror cheap, and reports them
+  // of its stream, captured or acknowledged. The limit keeps the requests of a one-way mirror cheap, and reports them
   // soon.
   static constexpr uint32_t kMaxUnheard = 16;
   // A stream joined in the middle that shows no HTTP within this many bytes belongs to another protocol.

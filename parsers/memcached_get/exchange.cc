@@ -249,7 +249,7 @@ bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   return named;
 }
 
-// The torn answer did not continue.
+// Ends a torn answer that did not continue.
 void Exchange::end_torn() {
   if (!std::exchange(torn_, false)) return;
   end_answer(torn_end_, torn_ns_, false);

@@ -37,7 +37,7 @@ bool runs_statement(uint8_t command);   // or continues it
 // The number of bytes of a client's packet to keep, by its first byte.
 uint32_t kept_of_command(uint8_t first);
 
-// A client's request.
+// Command packet of a client, with its text as far as it was captured.
 struct Command : RequestHalf {
   static constexpr bool kMayOverlap = false;  // a client waits for the answer before it asks again
 

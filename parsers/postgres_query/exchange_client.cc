@@ -1,4 +1,4 @@
-// The client's messages.
+// Reads the client's messages.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -1,4 +1,4 @@
-// The server's messages.
+// Reads the server's messages.
 #include <algorithm>
 #include <cstring>
 #include <utility>

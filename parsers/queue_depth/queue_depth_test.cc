@@ -56,7 +56,7 @@ TEST(QueueDepth, CountsPacketsThatEitherTapMissed) {
   EXPECT_EQ(sum(harness, "never_came"), 9u);
 }
 
-// The last departures wait for their arrivals, and the last arrival is given up, after the interval of the last packet.
+// The last departures wait for their arrivals, and the last arrival expires, after the interval of the last packet.
 TEST(QueueDepth, ReportsTheLastPacketsThoughNoneFollow) {
   std::vector<Frame> frames = two_flows(90);
   std::erase_if(frames, [](const Frame& frame) {

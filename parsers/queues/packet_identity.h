@@ -35,7 +35,7 @@ class FlowKeys {
     if (unit_ == FlowUnit::kDestination) return key;
     key = fold(key ^ key_[1], fold(packet.src_ip, key_[2]));
     if (unit_ == FlowUnit::kPair) return key;
-    // Not flow_hash: the VLAN may differ between the taps.
+    // The VLAN may differ between the taps, so flow_hash is unsuitable.
     const uint64_t ports = uint64_t{packet.src_port} << 32 | uint64_t{packet.dst_port} << 16 | packet.protocol;
     return fold(key ^ key_[3], ports + key_[1]);
   }

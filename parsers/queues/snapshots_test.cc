@@ -166,8 +166,8 @@ Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, 
   return score;
 }
 
-// As in figures 7 to 9, with as many flows as the paper's queue has (section 5.1: 64), and synthetic traffic: the
-// figures' absolute values are those of the paper's trace.
+// Repeats figures 7 to 9 with as many flows as the paper's queue has (64, section 5.1), and synthetic traffic. The
+// absolute values of the figures belong to the paper's trace.
 TEST(Snapshots, ReadingsAreJudgedAgainstTheExactAnswer) {
   const std::vector<Passage> passages =
       testing::passages_of(testing::simulate({.packets = 200'000, .flows = 64, .buffer_bytes = 8 << 20}, 11));

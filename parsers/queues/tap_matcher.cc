@@ -55,7 +55,7 @@ void TapMatcher::advance(int64_t now_ns) {
     leave_behind(options_.reordering_ns);
 }
 
-// Departures take their arrivals before these are given up, even after a time without packets. The departures' clock
+// Departures take their arrivals before these expire, even after a time without packets. The departures' clock
 // may be behind.
 void TapMatcher::release_old() {
   release(now_ns_ + std::min<int64_t>(offset_ns(), 0) - options_.settle_ns - options_.reordering_ns);

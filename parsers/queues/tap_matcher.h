@@ -11,7 +11,7 @@
 namespace tapline::queues {
 
 struct MatchOptions {
-  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; then an arrival is given up
+  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; then an arrival expires
   // A departure waits this long for an arrival that is delivered or stamped later. If a packet is stamped out of the
   // queue's order by at most this time, no other packet counts as lost.
   int64_t settle_ns = 1'000'000;
@@ -48,7 +48,7 @@ struct MatchStatistics {
   uint64_t never_came = 0;  // departures without an arrival: lost by the arrivals' tap, or from another link
   uint64_t never_left = 0;  // arrivals without a departure: dropped, lost by the departures' tap, or to another link
   uint64_t never_left_bytes = 0;
-  uint64_t evicted = 0;  // arrivals given up because memory was full
+  uint64_t evicted = 0;  // arrivals evicted because memory was full
   uint64_t late = 0;     // departures delivered more than reordering_ns late: their times are moved forward
 };
 
@@ -90,11 +90,11 @@ class TapMatcher {
   void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }
 
   const MatchStatistics& statistics() const { return statistics_; }
-  // Nothing changes before the next packet: no departure waits, and no arrival can still be given up.
+  // Nothing changes before the next packet: no departure waits, and no arrival can still expire.
   bool idle() const { return arrivals_.empty() && first_fresh_ == end_fresh_ && first_unsettled_ == end_unsettled_; }
   // Idle for so long that the taps would have delivered a late packet by now: the queue is empty.
   bool quiet() const { return idle() && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns; }
-  uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have neither left nor been given up
+  uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have neither left nor expired
   int64_t offset_ns() const { return options_.offset_ns ? *options_.offset_ns : offset_.offset_ns(); }
   uint64_t memory_bytes() const { return arrivals_.memory_bytes() + waiting_.memory_bytes(); }
 

@@ -25,7 +25,7 @@ namespace tapline::testing {
 // `parameter` seconds.
 void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input);
 
-// As above with built-in parsers.
+// Does the same with built-in parsers.
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
 // Does the same with UDP datagrams and ICMP messages between two hosts. flags: 1 from the server, 2 ICMP, 4 IPv6, 32

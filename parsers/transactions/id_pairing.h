@@ -10,8 +10,8 @@
 namespace tapline {
 
 // Pairs responses with requests by a number that both carry, in any order, while several of each are being read.
-// Gaps remove halves but can't cause wrong pairs, unless numbers are reused: if a number is used for a new request, the
-// old one is reported as a half, and a response that acknowledges nothing of a request does not answer it.
+// Gaps remove requests or responses but can't cause wrong pairs, unless numbers are reused: if a number is used for a
+// new request, the old one is reported alone, and a response that acknowledges nothing of a request does not answer it.
 //
 //   a request:   begin_request(id) ── keep_text ── end_request(id) ───────────────────────────┐
 //   a response:  begin_response(id) ── filled by the caller, find_response(id) ── end_response(id): reported, if its
@@ -51,7 +51,7 @@ class IdPairing {
     text_bytes_ += text.size();
   }
 
-  // The open transaction's halves, or null.
+  // Returns the request of an open transaction, or null.
   Request* find_request(const Id& id) { return const_cast<Request*>(std::as_const(*this).find_request(id)); }
   const Request* find_request(const Id& id) const {
     const Place* place = find(id);

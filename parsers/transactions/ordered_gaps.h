@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// Removes requests until the one that this response certainly answers is the first. If there is none, reports as
-// halves all that the server had received.
+// Removes requests until the one that this response certainly answers is the first. If there is none, reports all
+// requests that the server had received without responses.
 template <typename Request, typename Response, size_t kMaxPending>
 auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, Circumstances now,
                                                                    Sink& sink) -> Taken {

@@ -13,9 +13,9 @@ namespace tapline {
 
 // Pairs the responses of one connection with its requests, for protocols that answer requests in order.
 //
-// No pair contradicts the acknowledgements in the first segments of its halves: the server had received the request
-// when it answered, and the client had received nothing of the answer when it asked. While nothing is hidden, order
-// determines the rest.
+// No pair contradicts the acknowledgements in the first segments of its messages: the server had received the request
+// when it answered, and the client had received nothing of the answer when it sent the request. While nothing is
+// hidden, order determines the rest.
 //
 // After a gap that may hide messages, acknowledgements determine it. A client that does not pipeline sends one request
 // and waits, so the response answers the request that ends where the acknowledgement does. A client that pipelines and
@@ -69,7 +69,7 @@ class OrderedPairing {
     text_bytes_ += text.size();
   }
 
-  // As above for a text that the protocol itself set at once.
+  // Accounts for a text that the protocol has set in one piece.
   void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
   // The request being read, or null if there is none, or it has been reported.
@@ -462,7 +462,7 @@ class OrderedPairing {
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
   uint64_t settled_offset_ = 0;  // position in the requests' stream
-  // Pairing of the requests before this offset was given up: those still after a hole stay single, too.
+  // Requests before this offset are no longer paired; those still waiting after a hole stay single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;

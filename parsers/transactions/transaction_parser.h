@@ -168,10 +168,10 @@ class TransactionParser : public StreamParser {
   }
 
  protected:
-  // Emits the tuple of a transaction, one of whose halves may be null. All tuples that it emits carry this header.
+  // Emits the tuple of a transaction. Request or response may be null, but not both. All its tuples carry this header.
   virtual void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                                 Emitter& out) = 0;
-  // As above for a request that was answered by silence.
+  // Emits the tuple of a request whose answer is silence.
   virtual void emit_silent(const TupleHeader& header, const Request& request, const Response& /*later*/, Emitter& out) {
     emit_transaction(header, &request, nullptr, Seen::kRequest, out);
   }

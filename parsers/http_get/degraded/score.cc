@@ -193,7 +193,7 @@ class Scorer {
   Score score_;
 };
 
-// Scores the halves of connections with one direction missing, by the fields of the captured half.
+// Scores connections with one direction missing, by the fields of the captured one.
 void score_one_way(const std::vector<Transaction>& truth, const std::vector<Tuple>& tuples, Degradation degradation,
                    uint32_t seed, Score* score) {
   const bool requests = degradation == Degradation::kRequestsOnly;

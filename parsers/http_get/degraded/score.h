@@ -13,13 +13,13 @@ namespace tapline::http {
 struct Score {
   uint64_t eligible = 0;  // pairs whose two heads are complete in the degraded capture
   uint64_t right = 0;     // pairs reported once and correctly
-  uint64_t wrong = 0;     // tuples that join unrelated halves, or contain data that were never sent
+  uint64_t wrong = 0;     // tuples of unrelated requests and responses, or with data never sent
   uint64_t repeated = 0;  // further tuples of a pair that was already reported
   uint64_t resized = 0;   // right pairs whose sizes differ from those on the wire
   uint64_t tuples = 0;
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Halves expected where one direction is missing, and how many of them were reported.
+  // Messages expected where one direction is missing, and how many of them were reported.
   uint64_t one_way = 0;
   uint64_t one_way_reported = 0;
   std::vector<std::string> examples;  // examples of errors

@@ -188,8 +188,8 @@ bool PairJudge::is_of(const Pair& pair, const Details& reported, bool readable) 
   });
 }
 
-// The halves are correct, but the first frame of the request, or of the response, was lost or late, and the tuple is
-// marked accordingly.
+// Returns true if request and response are correct, but the first frame of one of them was lost or late, and the tuple
+// is marked accordingly.
 bool PairJudge::begins_late(const Pair& pair, const Details& reported) const {
   if (!reported.cut) return false;
   const auto [begin, end] = requests_.equal_range(pair.second);
