@@ -69,7 +69,7 @@ struct AggregateSpec {
 
 struct QuerySpec {
   std::string expression = {};
-  // A stored filter to start from.
+  // Name of a stored filter whose rows are searched; empty: all rows.
   std::string filter = {};
   // Further conditions on the result: nested queries.
   std::vector<std::string> within = {};

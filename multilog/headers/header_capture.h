@@ -53,7 +53,7 @@ struct CaptureCounters {
   // No node was present to take headers.
   std::atomic<uint64_t> node_absent{0};
 
-  // By the reason names that all results use; omits zeros.
+  // Returns the counts of dropped packets by the reason's name, without zeros.
   std::map<std::string, uint64_t> dropped() const;
 };
 

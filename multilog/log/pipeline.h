@@ -26,7 +26,7 @@ struct Filter {
   Expression expression;
   // Selects every row, so no postings are kept.
   bool everything = false;
-  // Per writer: the first position examined; kNotYet before. Written by the writer before its tail (release).
+  // First position that each writer examined, or kNotYet. Stored by the writer before its tail (release).
   std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
   std::atomic<uint64_t> lost_postings{0};
 

@@ -92,7 +92,7 @@ class Segment {
 
   // The segment is full, and all indexes of that time are built: later changes are limited to indexes added later.
   std::atomic<bool> complete{false};
-  // The rows of an archived segment.
+  // Reads the rows of an archived segment.
   class RowSource {
    public:
     virtual ~RowSource() = default;

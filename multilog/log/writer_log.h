@@ -65,7 +65,7 @@ class WriterLog {
   uint32_t number() const { return number_; }
   uint32_t segment_rows() const { return shared_.segment_rows; }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  // The greatest time of any row.
+  // Largest time of any row.
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
   // The segment with the row `position`. Null if it was removed, or is unreadable.
   Segment* segment_at(uint64_t position) const;
@@ -132,7 +132,7 @@ class WriterLog {
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
-  // By stage: the rows that find_sets() found, if it has run in the current search.
+  // Rows that find_sets() found for each stage, if it has run in the current search.
   std::vector<ChunkBits> set_bits_;
   std::vector<uint64_t> found_in_;
   uint64_t search_ = 0;

@@ -28,7 +28,7 @@ struct NodeConfig : InputConfig {
   // The contents of that file, once it has been read.
   HashKeys hash_keys;
 
-  // The log.
+  // Settings of the log.
   std::string node = "local-0";
   uint32_t writers = 2;
   uint32_t memory_mib = 1024;
@@ -38,14 +38,14 @@ struct NodeConfig : InputConfig {
   uint32_t retain_mib = 0;
   uint32_t retain_s = 0;
 
-  // The interface.
+  // Settings of the network interface and its access.
   std::string listen = "127.0.0.1:7400";
   AccessConfig access;
   MetricsConfig metrics;
   std::vector<std::string> clear;
   std::string status = "text";
 
-  // DPDK.
+  // Settings of DPDK.
   std::string hugepages = "auto";
   uint32_t packet_memory_mib = 64;
 };

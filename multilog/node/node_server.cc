@@ -66,7 +66,7 @@ std::optional<grpc::Status> refusal_of(const Calls& calls, const ServerContext& 
                       "without --token-file the node answers only processes of its user and of root");
 }
 
-// A unary call.
+// Handles one unary call, then deletes itself; another object waits for the next call.
 template <typename Request, typename Reply>
 class UnaryCall {
  public:

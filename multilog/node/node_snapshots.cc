@@ -1,4 +1,4 @@
-// A node's part in a distributed snapshot.
+// Implements a node's part of a distributed snapshot.
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 #include "parsers/api/time.h"

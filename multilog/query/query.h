@@ -1,6 +1,6 @@
 // Queries over a snapshot: streams the rows that satisfy an expression, within a time range.
 //
-// Per segment, the cheapest of:
+// Uses, in each segment, the cheapest of:
 //   stored   the postings of a stored filter that is part of the query
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
 //            with the other indexed ones, the rest checked on the rows; clauses united as bits
@@ -32,7 +32,7 @@ struct QueryPlan {
   std::shared_ptr<Filter> stored;
   std::shared_ptr<const Expression> residual;
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
-  // Not set if there are too many clauses.
+  // Unset if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
   // The same for index lookups: comparisons of indexed fields of over 8 bytes are composed of their parts.
   std::vector<Clause> lookups;
@@ -105,7 +105,7 @@ class SegmentMatcher {
   std::vector<const Leaf*> rest_;
 };
 
-// A stream of matching rows.
+// Iterates over the rows that match a query.
 class Cursor {
  public:
   Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan);
