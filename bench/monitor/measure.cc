@@ -30,7 +30,7 @@ namespace {
 
 constexpr double kPatienceS = 20;
 constexpr uint32_t kSampleEveryPackets = 1 << 13;
-// By then every connection has occurred, and its memory has been touched.
+// After this many rounds, every connection has occurred and its memory has been touched.
 constexpr uint64_t kWarmUpRounds = 3;
 constexpr char kHugepagesFile[] = "/proc/sys/vm/nr_hugepages";
 constexpr int kHugepages = 512;

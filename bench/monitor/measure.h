@@ -27,7 +27,7 @@ struct Trial {
   double seconds = 1.0;
 };
 
-// A stretch of a trial between two samples.
+// Cost of the packets between two samples of a trial.
 struct Window {
   double at_s;  // time since the end of the warm-up
   double cycles_per_packet;
@@ -46,7 +46,7 @@ struct Measured {
   nlohmann::json accounting;
 };
 
-// The frequency of the time stamp counter.
+// Returns the frequency of the time stamp counter in Hz.
 double tsc_hz();
 
 // Runs the trial. REQUIRES: one thread, no DPDK in this process.

@@ -1,4 +1,4 @@
-// The measurements behind the layout.
+// Measures the alternatives that led to the layout of rows and indexes.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -76,7 +76,8 @@ class Engine {
   // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
   // Does the same with a query's triggers; null: none.
-  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers);
+  void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers,
+                    std::shared_ptr<trigger::SharedTriggers> shared = nullptr);
 
   // Returns true if a parser that some query wants needs repeated views.
   bool wants_all_views() const;

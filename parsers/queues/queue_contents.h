@@ -28,14 +28,14 @@ struct ContentsOptions {
 
 // The contents that a packet found in the queue; if its arrival is unknown, the most that it may have found.
 struct Finding {
+  uint64_t queue_bytes = 0;
+  uint64_t own_bytes = 0;  // of its flow
+  uint32_t queue_packets = 0, own_packets = 0;
   uint32_t flow = FlowTable::kOthers;
-  uint64_t queue_bytes = 0, queue_packets = 0;
-  uint64_t own_bytes = 0, own_packets = 0;  // of its flow
   uint32_t flows = 0;
   // Maximum error of the bytes, since the arrival is uncertain.
   uint64_t error_bytes = 0;
   bool arrival_known = false;
-  bool is_new = false;  // this packet gave the flow its number
   // Packets are missing, or the log does not reach back to the arrival: there were more bytes.
   bool cut = false;
 
@@ -77,7 +77,7 @@ class BurstSink {
 };
 
 // The exact contents of one queue, by flow, from its passages in order of departure. Not thread-safe. Bounded: a flow
-// without room is counted as FlowTable::kOthers, and departures beyond max_packets are dropped, which findings show.
+// without room is counted as FlowTable::kOthers, and departures beyond max_packets are evicted, which findings show.
 class QueueContents {
  public:
   // `bursts` may be null.
@@ -97,21 +97,25 @@ class QueueContents {
   // Keeps a flow's number and sums until released.
   void hold(uint32_t flow) { flows_.add_reference(flow); }
   void release(uint32_t flow) { flows_.release(flow); }
+  QueueFlow& flow(uint32_t number) { return flows_[number]; }
+
   void prefetch(uint64_t flow_key) const { flows_.prefetch(flow_key); }
 
-  // For each flow since it has its number: how long its packets waited, and how long packets waited for it.
   const WaitLedger& waits() const { return waits_; }
   const BusyPeriod& period() const { return period_; }
   const QueueWindow& window() const { return window_; }
 
-  uint64_t given_up() const { return given_up_; }  // departures dropped because the log was full
+  uint64_t evicted() const { return evicted_; }  // departures evicted because the log was full
   uint64_t packets_kept() const { return log_.end() - log_.first(); }
   uint64_t memory_bytes() const { return log_.memory_bytes(); }
 
  private:
-  void admit(uint32_t flow);
   void make_room();
-  void move(int64_t from_ns, uint64_t end);
+  // True if the packets that a packet waited for are not those of its window.
+  bool separate_waits() const { return options_.across_classes_decay_ns > 0; }
+  void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
+  void entered(QueueFlow& flow, uint64_t number);
+  void left(QueueFlow& flow, uint64_t number);
   Finding finding(const Passage& passage, uint32_t flow, int64_t from_ns) const;
   void follow_period(const Passage& passage, const Finding& found);
   void close_period();
@@ -124,12 +128,13 @@ class QueueContents {
   DepartureLog log_;
   QueueWindow window_;
   WaitLedger waits_;
+  DepartureRange waits_range_;  // if it differs from the window's
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;
   size_t referenced_ = 0;  // flows of period_ with a reference
   int64_t cut_until_ns_;
-  uint64_t given_up_ = 0;
+  uint64_t evicted_ = 0;
 };
 
 }  // namespace tapline::queues

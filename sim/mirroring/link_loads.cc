@@ -57,7 +57,7 @@ class Collector {
     const rates::Progress progress = link.tracker.add(sample, tracking_);
     queue_.observe(progress);
     link.sum.add(sample, progress, &link.share);
-    // As in estimates.cc.
+    // With fair queues, an acknowledgement overtakes copies of the data that it acknowledges.
     if (packet.has_ack && !options_.mirror.fair_queues) acknowledge(packet, copy.time_ns);
   }
 

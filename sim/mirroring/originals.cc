@@ -6,7 +6,7 @@
 namespace tapline::mirroring {
 namespace {
 
-// The transmissions of one segment.
+// Counts the transmissions of one segment.
 struct Segment {
   int64_t sent_ns;
   int64_t received_ns;  // < 0: never

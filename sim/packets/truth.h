@@ -35,7 +35,7 @@ class Truth {
   struct OfFlow {
     uint64_t segments = 0, retransmitted = 0, payload_bytes = 0;
     std::map<std::vector<uint32_t>, uint64_t> paths;
-    // By switch: first sequence numbers, each once, and total packets.
+    // Dropped packets of each switch by their first sequence number.
     std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;
   };
   std::string text_of(size_t flow) const;

@@ -2,7 +2,7 @@ package io.tapline.flink;
 
 import java.io.Serializable;
 
-/** A user of a service and its password. */
+/** User name and password for a service. */
 public record Login(String user, String password) implements Serializable {
   /** No user: the service requires none, or knows its clients by their certificates. */
   public static final Login NONE = new Login("", "");

@@ -47,7 +47,7 @@ final class UnixSocket extends Socket {
   }
 
   private void await(Selector selector) throws IOException {
-    // As with every Socket, an interrupted thread may still read and write.
+    // An interrupted thread may still read and write, as every Socket allows.
     boolean interrupted = Thread.interrupted();
     try {
       if (selector.select(key -> {}, timeoutMs) == 0) {

@@ -30,7 +30,7 @@ public record Cost(
   public enum Objective {
     /** Monitors to aggregators only, as in the paper. */
     PAPER,
-    /** Also aggregators to processors. */
+    /** Counts the links from aggregators to processors, too. */
     WITH_PROCESSORS
   }
 

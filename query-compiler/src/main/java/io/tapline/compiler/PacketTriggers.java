@@ -90,7 +90,7 @@ final class PacketTriggers {
     conditions.put(processor, condition);
   }
 
-  /** As above for a processor that compares a sum. REQUIRES: it has no {@link #obstacle}. */
+  /** Does the same for a processor that compares a sum. REQUIRES: it has no {@link #obstacle}. */
   void addSum(int number, Processor trigger) {
     add(number, PacketCondition.ofSum(measure(trigger), trigger));
   }

@@ -6,7 +6,7 @@ import io.tapline.schema.proto.ConditionTree;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.Value;
 
-/** The values that processors aggregate. */
+/** Creates the values that processors aggregate. */
 final class Values {
   private Values() {}
 

@@ -38,7 +38,7 @@ public final class GroupTable {
   private final KeyIndex keys = new KeyIndex();
   private long[] counts = new long[16];
 
-  /** A single value and its entry. */
+  /** Buffers for a single value and its entry. */
   private final long[] one = new long[1];
 
   private final int[] its = new int[1];

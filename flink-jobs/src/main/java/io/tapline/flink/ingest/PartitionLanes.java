@@ -23,7 +23,7 @@ import java.util.function.IntPredicate;
  * thread-safe.
  */
 public final class PartitionLanes {
-  /** The verdict on a batch. */
+  /** Decision whether a batch is processed, and why it is dropped otherwise. */
   public enum Verdict {
     ACCEPTED,
     /** Its sequence number was already seen. */

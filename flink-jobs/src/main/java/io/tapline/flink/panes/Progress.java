@@ -23,7 +23,7 @@ final class Progress {
   private final boolean[] ended;
   private final Unwatched[] unwatched;
 
-  /** Not checkpointed, since a restarted job detects silence again. */
+  /** Monitors without batches; not checkpointed, since a restarted job detects silence again. */
   private final boolean[] silent;
 
   private long watermarkNs = Long.MIN_VALUE;

@@ -85,7 +85,7 @@ public record RuleMatch(
       int tenant,
       String in,
       String out) {
-    /** A packet with unknown ports of the switch. */
+    /** Creates the header of a packet whose switch ports are unknown. */
     public Header(
         IpPrefix from, IpPrefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {
       this(from, to, protocol, fromPort, toPort, vlan, tenant, "", "");

@@ -13,7 +13,7 @@ import java.util.Map;
  * specific ones first, so that a packet's old rule outlives those below it.
  */
 public final class Transition {
-  /** The kind of a step. */
+  /** Effect of a step on the table. */
   public enum Kind {
     ADD,
     /** Same match and priority, other monitors or owners. */

@@ -21,7 +21,7 @@ public final class ConditionSyntaxException extends Exception {
     this(at, at + 1, message, expected);
   }
 
-  /** An error of a token. */
+  /** Creates an error at the position of a token. */
   ConditionSyntaxException(Token token, String message, String expected) {
     this(token.at(), token.end(), message, expected);
   }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** The tokens of a condition. */
+/** Splits the text of a condition into tokens. */
 public final class ConditionTokens {
   /** Maximum length of a text in bytes of UTF-8. */
   static final int MAX_BYTES = 64 * 1024;

@@ -2,5 +2,5 @@ package io.tapline.sdn.controller;
 
 import io.tapline.sdn.flow.SwitchMessage;
 
-/** A message to a switch. */
+/** Message that a handler wants sent to a switch. */
 public record Order(long datapath, SwitchMessage message) {}

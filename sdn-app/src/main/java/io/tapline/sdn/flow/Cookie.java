@@ -15,7 +15,7 @@ public final class Cookie {
   private static final long EPOCH_MASK = 0xff_ffff_ffffL;
   private static final int KIND_SHIFT = 40;
 
-  /** The purpose of a flow. */
+  /** Purpose of a flow, which its cookie encodes. */
   public enum Kind {
     /** Sends LLDP and ARP to the controller, and all other packets to forwarding. */
     BASE,

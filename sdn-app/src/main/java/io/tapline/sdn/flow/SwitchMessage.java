@@ -14,7 +14,7 @@ public sealed interface SwitchMessage {
     DELETE
   }
 
-  /** A change of the flow table. */
+  /** Changes one flow of the table. */
   record FlowMod(Kind kind, Flow flow) implements SwitchMessage {}
 
   /** Makes the switch process all earlier messages before any later one. */

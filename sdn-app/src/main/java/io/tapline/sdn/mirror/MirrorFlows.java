@@ -29,10 +29,10 @@ import java.util.TreeSet;
  * restored after the copies were marked.
  */
 public final class MirrorFlows {
-  /** The table before forwarding. */
+  /** Number of the table that mirrors packets before they are forwarded. */
   public static final int MIRROR_TABLE = 0;
 
-  /** The table that forwards packets. */
+  /** Number of the table that forwards packets. */
   public static final int FORWARDING_TABLE = 1;
 
   /**

@@ -31,7 +31,7 @@ public record NetworkStatus(
       long mirroredPackets,
       List<PortStatus> portCounters) {}
 
-  /** A port with its counters since its creation. */
+  /** Counters of a port since its creation. */
   public record PortStatus(
       int port,
       long rxPackets,
@@ -44,6 +44,6 @@ public record NetworkStatus(
   /** A link, given by its two ports as SWITCH:PORT. */
   public record LinkStatus(String from, String to) {}
 
-  /** A host. */
+  /** Addresses of a host and its port as SWITCH:PORT. */
   public record HostStatus(String mac, List<String> addresses, String at) {}
 }

@@ -33,7 +33,7 @@ public final class HostTable {
   /** A doubt that is not repeated within this time starts over. */
   private static final long MAX_VERIFICATION_NS = 10 * ANSWER_NS;
 
-  /** The result of a claim. */
+  /** Verdict on a host's claim to an address. */
   public enum Verdict {
     /** A new host, address or location, which changes routes. */
     LEARNED,
@@ -53,7 +53,7 @@ public final class HostTable {
    */
   public record Question(Host host, int ip) {}
 
-  /** The decision on a claim. */
+  /** Verdict on a claim, with the probes to send. */
   public record Answer(Verdict verdict, List<Question> questions) {
     private static Answer of(Verdict verdict) {
       return new Answer(verdict, List.of());

@@ -16,7 +16,7 @@ public final class LinkTable {
   /** Three rounds of LLDP, with a margin. */
   public static final long SILENCE_NS = 7_000_000_000L;
 
-  /** The result of a frame. */
+  /** Result of an observed LLDP frame. */
   public enum Outcome {
     NEW,
     KNOWN,
@@ -28,10 +28,10 @@ public final class LinkTable {
 
   private record End(SwitchPort from, long heardNs) {}
 
-  /** The other end of each port that received frames. */
+  /** Sender of the latest frame that each port received. */
   private final Map<SwitchPort, End> observed = new HashMap<>();
 
-  /** The ports from which frames were received. */
+  /** Ports that sent a received frame. */
   private final Set<SwitchPort> senders = new HashSet<>();
 
   /** Records that a frame which left one port arrived at another. */

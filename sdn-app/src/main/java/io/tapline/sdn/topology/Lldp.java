@@ -30,7 +30,7 @@ public final class Lldp {
   private static final int LOCAL = 7;
   private static final int TTL_SECONDS = 10;
 
-  /** The origin of a frame. */
+  /** Origin of a frame. */
   public enum Kind {
     OURS,
     /** Sent by another device, since others use LLDP, too. */
@@ -40,7 +40,7 @@ public final class Lldp {
   }
 
   /**
-   * A received frame.
+   * Contents of a received frame.
    *
    * @param from the port that the frame left, if it is ours
    */
@@ -51,7 +51,7 @@ public final class Lldp {
 
   private final Mac mac;
 
-  /** A codec with a secret key. */
+  /** Creates a codec that signs its frames with a secret key. */
   public Lldp(byte[] key) {
     try {
       mac = Mac.getInstance("HmacSHA256");

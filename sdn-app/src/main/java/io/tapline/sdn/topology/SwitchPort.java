@@ -1,6 +1,6 @@
 package io.tapline.sdn.topology;
 
-/** A port of a switch. */
+/** Port of a switch, given by the datapath ID and the port number. */
 public record SwitchPort(long datapath, int port) {
   @Override
   public String toString() {

@@ -3,7 +3,7 @@ package io.tapline.sim.placement;
 /**
  * Interpretations of the paper's contradictory figures. The paper gives 1,024 hosts with 2,000 to
  * 20,000 flows each, which is 11 million flows; it also states that there are about one million.
- * And 1.2 Tb/s over a million flows is 1.2 Mb/s each, so that a 10 Gb/s monitor takes 8,000; it
+ * Also, 1.2 Tb/s over a million flows is 1.2 Mb/s each, so that a 10 Gb/s monitor takes 8,000; it
  * also states that a monitor takes more than 100,000 flows of 10 KB.
  */
 public enum Reading {
