@@ -102,6 +102,9 @@ class FilesTest(MonitorTest):
         self.assertIsNone(events[0].get("high"))
         self.assertEqual(events[0]["window_start_ns"], 1002_600_000_000)
         self.assertEqual(events[0]["window_end_ns"], 1002_610_000_000)
+        self.assertGreater(events[0]["ready_ns"], 1002_600_000_000)
+        self.assertLess(events[0]["ready_ns"], 1002_610_000_000)
+        self.assertEqual(events[0]["exemplars"].count("-"), 1, "all packets are of one connection")
         self.assertEqual(sum(each["bytes"] for each in tuples if each["parser"] == "tcp_pkt_size"), 360_000)
 
     def test_null_output(self):

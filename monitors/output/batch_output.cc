@@ -135,6 +135,8 @@ class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
         Value::i64(event.window_end_ns),
         Value::boolean(event.certain),
         Value::boolean(event.partial),
+        Value::i64(event.ready_ns),
+        Value::absent(FieldType::kString),
     };
     output_->put(*stream_, stream_->trigger_parser, header, values, output_->options_.events);
   }

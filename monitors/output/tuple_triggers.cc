@@ -13,6 +13,8 @@ using Comparison = TupleTrigger::Comparison;
 // Cells of a trigger's groups: 48 MB.
 constexpr size_t kMaxCells = 1 << 20;
 
+constexpr int64_t kNotEnded = INT64_MAX;
+
 bool meets(Comparison comparison, double value, double threshold) {
   switch (comparison) {
     case Comparison::kAbove:
@@ -158,12 +160,14 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     cell.min = std::min(cell.min, value);
     cell.max = std::max(cell.max, value);
     group.ends = ends_of(trigger, header);
-    if (trigger.panes == 1 && trigger.monotone && trigger.after == 1) cross(watch, found->first, &group, cell, sink);
+    if (trigger.panes == 1 && trigger.monotone && trigger.after == 1)
+      cross(watch, found->first, &group, cell, header.time_ns, sink);
   }
 }
 
 // Reports an alert that begins as the open window meets the condition.
-void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, Sink* sink) {
+void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, int64_t time_ns,
+                          Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
   const double reached = value_of(trigger.aggregate, cell);
   if (group->in_force || group->reported || !cooled(watch, *group) ||
@@ -175,7 +179,8 @@ void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* gro
          {.value = reached,
           .at_least = true,
           .window_start_ns = watch.end_ns - trigger.every_ns,
-          .window_end_ns = watch.end_ns},
+          .window_end_ns = watch.end_ns,
+          .ready_ns = time_ns},
          sink);
 }
 
@@ -205,13 +210,13 @@ void TupleTriggers::advance(int64_t time_ns, int64_t watched_since_ns, uint64_t 
 void TupleTriggers::finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
   for (Watch& watch : watches_) {
     advance(watch, time_ns, watched_since_ns, losses, sink);
-    if (watch.end_ns != INT64_MIN) close(watch, true, watched_since_ns, losses, sink);
+    if (watch.end_ns != INT64_MIN) close(watch, time_ns, watched_since_ns, losses, sink);
   }
 }
 
 void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
   while (watch.end_ns <= time_ns && watch.end_ns != INT64_MIN) {
-    close(watch, false, watched_since_ns, losses, sink);
+    close(watch, kNotEnded, watched_since_ns, losses, sink);
     if (watch.groups.empty()) {
       // Nothing to test before the next tuple.
       watch.end_ns = INT64_MIN;
@@ -236,10 +241,10 @@ TupleTriggers::Cell TupleTriggers::window_of(const Watch& watch, const Group& gr
   return window;
 }
 
-void TupleTriggers::close(Watch& watch, bool ended, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
+void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
   const int64_t start_ns = watch.end_ns - trigger.every_ns * trigger.panes;
-  const bool partial = ended || watched_since_ns > start_ns;
+  const bool partial = ended_ns != kNotEnded || watched_since_ns > start_ns;
   watch.losses.erase(watch.losses.begin(), watch.losses.lower_bound(start_ns));
   const bool lossy = !watch.losses.empty() && losses != watch.losses.begin()->second;
   const bool below = trigger.comparison >= Comparison::kBelow;
@@ -264,6 +269,7 @@ void TupleTriggers::close(Watch& watch, bool ended, int64_t watched_since_ns, ui
              {.value = value,
               .window_start_ns = start_ns,
               .window_end_ns = watch.end_ns,
+              .ready_ns = std::min(watch.end_ns, ended_ns),
               .certain = trigger.monotone || !(lossy || partial),
               .partial = partial},
              sink);

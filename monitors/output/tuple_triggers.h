@@ -29,6 +29,7 @@ struct TupleTriggerEvent {
   bool at_least = false;  // the window has not ended: the value may still grow
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
+  int64_t ready_ns = 0;  // time of the tuple that met the condition, or the window's end if it was decided then
   bool certain = true;   // false: the query lost data in the window, and the missing tuples could make it false
   bool partial = false;  // the window was not watched from its beginning to its end
 };
@@ -85,10 +86,10 @@ class TupleTriggers {
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
-  void close(Watch& watch, bool ended, int64_t watched_since_ns, uint64_t losses, Sink* sink);
+  void close(Watch& watch, int64_t ended_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   void report(const Watch& watch, const std::string& key, const Group& group, TupleTriggerEvent event, Sink* sink);
   std::string_view key_of(const Watch& watch, const TupleHeader& header, std::span<const Value> values);
-  void cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, Sink* sink);
+  void cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, int64_t time_ns, Sink* sink);
   static Cell window_of(const Watch& watch, const Group& group);
   static double value_of(TupleTrigger::Aggregate aggregate, const Cell& cell);
   // True if the group's next alert may begin in the open window.

@@ -265,7 +265,9 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
                                            {"window_start_ns", FieldType::kI64},
                                            {"window_end_ns", FieldType::kI64},
                                            {"certain", FieldType::kBool},
-                                           {"incomplete", FieldType::kBool}}};
+                                           {"incomplete", FieldType::kBool},
+                                           {"ready_ns", FieldType::kI64},
+                                           optional({"exemplars", FieldType::kString})}};
   schemas_ = {&letters(), &numbers(), &events};
   // Three tuples in 10 ms.
   const TupleTrigger many = {.processor = 4,
@@ -292,6 +294,8 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
   EXPECT_FALSE(event.values[5].present()) << "the count may still grow";
   EXPECT_EQ(event.values[7].as_i64(), 1010 * kMs);
   EXPECT_FALSE(event.values[9].as_bool());
+  EXPECT_EQ(event.values[10].as_i64(), 1003 * kMs) << "the time of the tuple that met the condition";
+  EXPECT_FALSE(event.values[11].present());
   ring.pop();
   output_->tick(1020 * kMs, 1020 * kMs);
   EXPECT_FALSE(ring.front(&event));

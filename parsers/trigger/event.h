@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "parsers/trigger/condition.h"
+#include "parsers/trigger/exemplars.h"
 #include "parsers/trigger/trigger.h"
 
 namespace tapline::trigger {
@@ -32,6 +33,7 @@ struct Event {
   int64_t ready_ns = 0;
   bool partial = false;       // some lane did not watch the whole window
   uint64_t lost_packets = 0;  // in this window, by all lanes
+  ExemplarFlows exemplars;    // some of the flows that the value counts; none of a group without packets
 };
 
 // A swept window of a channel. Counts of packets and groups are those of its latest pane: packets + lost_packets is the

@@ -74,8 +74,37 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
   for (Open& open : open_) {
     if (open.pending > 0) count_groups(&open);
     (open.window != nullptr ? open.window->packets : open.lost_packets) += packets;
-    if (open.window != nullptr) open.window->latest_ns = clock_ns_;
+    if (open.window == nullptr) continue;
+    open.window->latest_ns = clock_ns_;
+    if (open.window->cell_exemplars().due(open.window->packets)) sample(&open, open.window->packets - packets);
   }
+}
+
+// Samples packets of the burst that count in the channel. `before` is the number of the window's earlier packets.
+void Gather::sample(Open* open, uint64_t before) {
+  Exemplars& exemplars = open->window->cell_exemplars();
+  for (uint32_t i = 0; i < samples_.size(); ++i) {
+    if (exemplars.due(before + i) && sample(open, i)) exemplars.wait(before + i);
+  }
+  // If none counts, the next burst need not be searched.
+  if (exemplars.due(open->window->packets)) exemplars.wait(open->window->packets);
+}
+
+bool Gather::sample(Open* open, uint32_t sample) {
+  if (found_[sample] == MatchSets::kNoSet) return false;
+  bool counts = false;
+  for (const CellRef& ref : sets_->cells_of(found_[sample])) {
+    if (open->channel != open_[ref.channel].channel) continue;
+    counts = true;
+    if (!open->channel->grouped) {
+      open->window->cell_exemplars().add(ref.cell, samples_[sample]);
+      continue;
+    }
+    const GroupKey key = open->channel->keys.of(samples_[sample]);
+    const uint32_t counter = open->window->groups()->find(key, hasher_(key), ref.cell);
+    if (counter != 0) open->window->group_exemplars()->add(counter, samples_[sample]);
+  }
+  return counts;
 }
 
 // Prefetches the counter of the first cell: most sets have one.
@@ -91,7 +120,7 @@ inline void Gather::count_cell(const CellRef& ref, uint32_t sample) {
   Open& open = open_[ref.channel];
   if (open.window == nullptr) return;
   if (!open.channel->grouped) {
-    count_in(open.window->counter(ref.cell), *open.channel, sample);
+    count_in(open.window->counter(ref.cell, samples_[sample]), *open.channel, sample);
     return;
   }
   // A set may have several cells of this channel.
@@ -117,11 +146,16 @@ inline void Gather::count_in(uint64_t* counter, const Channel& channel, uint32_t
 
 void Gather::count_groups(Open* open) {
   GroupTable& groups = *open->window->groups();
+  const bool names_first = !open->channel->by.is_whole_flow();
   for (uint32_t i = 0; i < open->pending; ++i) groups.prefetch_entry(open->groups[i].hash);
   for (uint32_t i = 0; i < open->pending; ++i) {
     const Pending& pending = open->groups[i];
+    const Sample& sample = samples_[pending.sample];
+    const uint32_t size = groups.size();
     GroupTable::Entry* entry = groups.find_or_add(pending.key, pending.hash, pending.cell);
-    count_in(entry != nullptr ? entry->counter() : open->window->counter(pending.cell), *open->channel, pending.sample);
+    if (groups.size() > size && names_first) open->window->group_exemplars()->set_first(groups.size(), sample);
+    count_in(entry != nullptr ? entry->counter() : open->window->counter(pending.cell, sample), *open->channel,
+             pending.sample);
     if (entry != nullptr && watch_) watch(*open, entry);
   }
   open->pending = 0;

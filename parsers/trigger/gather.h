@@ -96,6 +96,8 @@ class Gather {
   [[gnu::always_inline]] void prefetch_counter(uint16_t set) const;
   [[gnu::always_inline]] void count_cell(const CellRef& ref, uint32_t sample);
   void count_groups(Open* open);
+  void sample(Open* open, uint64_t before);
+  bool sample(Open* open, uint32_t sample);
   [[gnu::always_inline]] void watch(const Open& open, GroupTable::Entry* entry) const;
   void watch_chain(const Open& open, GroupTable::Entry* first) const;
   void count_in(uint64_t* counter, const Channel& channel, uint32_t sample);

@@ -107,6 +107,13 @@ class GroupTable {
     return find_place(key, hash, &place) == nullptr ? 0 : (buckets() + place)->number;
   }
 
+  // The number of the group's entry for the cell, or 0.
+  uint32_t find(const GroupKey& key, uint64_t hash, uint32_t cell) const {
+    uint32_t number = find(key, hash);
+    while (number != 0 && at(number).cell != cell) number = at(number).next;
+    return number;
+  }
+
   uint32_t number_of(const Entry& entry) const {
     return static_cast<uint32_t>((reinterpret_cast<const std::byte*>(&entry) - entries_.data()) /
                                  static_cast<ptrdiff_t>(stride_));

@@ -88,6 +88,7 @@ TEST(HostTriggersTest, SumsAreTheHosts) {
       ASSERT_NE(found, expected.end());
       EXPECT_EQ(event.ready_ns, event.window_end_ns) << "no lane may look at another one's open window";
       expect_value(event, found->second);
+      expect_exemplars(event, found->second, samples);
     }
     EXPECT_EQ(reported.size(), expected.size());
     events += reported.size();

@@ -26,6 +26,7 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
       sink_(sink),
       words_(static_cast<size_t>(channel_.lines) * kLineWords),
       totals_(channel_.bits() * words_),
+      first_(channel_.bits()),
       events_(channel_.bits()),
       alerts_(hasher, options.max_alert_states),
       silent_(hasher, options.max_silent_groups) {
@@ -219,7 +220,10 @@ bool Sweep::add_cells(uint32_t* work) {
   }
   // Triggers that are true without packets are tested in each window.
   for (const uint32_t bit : true_when_empty_) {
-    if (total(bit)[kTouched] == 0) touched_.push_back(bit);
+    if (total(bit)[kTouched] == 0) {
+      touched_.push_back(bit);
+      first_[bit - channel_.first_bit()].part = kNoPart;
+    }
     total(bit)[kTouched] = 1;
   }
   return true;
@@ -233,7 +237,10 @@ void Sweep::add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* co
   for (const Program::Word& word : sets.words_of(cell)) {
     for (const uint32_t bit : SetBits(word.bits)) {
       uint64_t* into = total(word.index * 64 + bit);
-      if (into[kTouched] == 0) touched_.push_back(word.index * 64 + bit);
+      if (into[kTouched] == 0) {
+        touched_.push_back(word.index * 64 + bit);
+        first_[word.index * 64 + bit - channel_.first_bit()] = {static_cast<uint32_t>(part_), place_};
+      }
       merge(into, counter, channel_.lines);
     }
   }
@@ -260,7 +267,7 @@ void Sweep::collect(size_t part, const GroupTable::Entry* first) {
     const GroupTable& groups = *from.window->groups();
     for (const GroupTable::Entry* entry = first;; entry = &groups.entry(entry->next)) {
       counted_.push_back({from.sets, &from.sets->cell(channel_number_, entry->cell), entry->counter(),
-                          from.window->counter_of(entry->cell)});
+                          from.window->counter_of(entry->cell), from.window, entry});
       if (entry->next == 0) break;
     }
     if (first->panes_back == 0 || first->panes_back > from.earlier) return;
@@ -425,6 +432,7 @@ void Sweep::report(uint32_t bit, Event* event) {
   event->ready_ns = is_looking() ? std::max(looked_ns_, parts_[0].window->latest_ns) : end_ns();
   event->partial = report_.partial;
   event->lost_packets = lost_packets_;
+  name_exemplars(bit, event);
   sink_->on_event(*event);
 }
 

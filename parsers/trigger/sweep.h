@@ -98,6 +98,13 @@ class Sweep {
     const Cell* cell;
     const uint64_t* counter;
     const uint64_t* rest;  // the cell's, in the same lane
+    const Window* window;
+    const GroupTable::Entry* entry;  // in window->groups()
+  };
+  // A cell that counts packets of a trigger.
+  struct Place {
+    uint32_t part;
+    uint32_t touched;  // place in the window's touched_cells()
   };
   // A trigger without groups whose condition is tested in the open window.
   struct Limit {
@@ -105,6 +112,7 @@ class Sweep {
     uint64_t min;   // the count to look at it again; kNever: not in this window
   };
   static constexpr uint64_t kNever = Window::kListed;
+  static constexpr uint32_t kNoPart = UINT32_MAX;
 
   static uint32_t less(uint32_t work, uint32_t steps) { return work - std::min(work, steps); }
 
@@ -148,6 +156,9 @@ class Sweep {
   bool is_alert(uint32_t bit, const Counts& counts, Event* event);
   const Condition& condition_of(const Program::Compiled& trigger, const AlertStates::Key& key) const;
   void report(uint32_t bit, Event* event);
+  void name_exemplars(uint32_t bit, Event* event) const;
+  void name_group_exemplars(uint32_t bit, ExemplarFlows* exemplars) const;
+  void name_cell_exemplars(uint32_t bit, ExemplarFlows* exemplars) const;
 
   uint64_t event_count() const { return report_.events + report_.suppressed_events; }
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
@@ -188,6 +199,7 @@ class Sweep {
   // Without groups: each trigger's counts. With groups: the packets counted without their group.
   std::vector<uint64_t> totals_;
   std::vector<uint32_t> touched_;  // bits of totals_
+  std::vector<Place> first_;       // the first cell of each trigger that is in totals_ or sums_
   bool has_rest_ = false;
   uint64_t rest_[kWords] = {};      // summed over all cells
   std::vector<Counted> counted_;    // the current group's counters

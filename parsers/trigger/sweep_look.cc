@@ -74,6 +74,7 @@ bool Sweep::look_at_cells(uint32_t* work) {
         const uint32_t index = word.index * 64 + bit - channel_.first_bit();
         const uint32_t counted = limits_[index].word;
         uint64_t& sum = sums_[index];
+        if (sum == 0) first_[index] = {0, place_};
         sum = is_maximum(counted) ? std::max(sum, counter[counted]) : sum + counter[counted];
       }
     }

@@ -45,6 +45,11 @@ struct GroupBy {
   // Both directions of a flow are one group: the lower address, then the lower port, is the source.
   bool both_directions = false;
 
+  // Each group is one flow, or one direction of it.
+  bool is_whole_flow() const {
+    return src_v4_bits == 32 && src_v6_bits == 128 && dst_v4_bits == 32 && dst_v6_bits == 128 && src_port && dst_port &&
+           protocol;
+  }
   static GroupBy flow() { return {32, 128, 32, 128, true, true, true, true, true, true}; }
   static GroupBy source(uint8_t v4_bits, uint8_t v6_bits) { return {.src_v4_bits = v4_bits, .src_v6_bits = v6_bits}; }
   static GroupBy destination(uint8_t v4_bits, uint8_t v6_bits) {

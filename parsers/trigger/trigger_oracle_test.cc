@@ -128,6 +128,7 @@ std::map<Occasion, Expected> expect_equal(const Input& input, const Recorder& re
     EXPECT_NE(found, reported.end()) << "missing: " << each.value;
     if (found == reported.end()) break;
     expect_value(found->second, each);
+    expect_exemplars(found->second, each, input.samples);
   }
   for (const auto& [occasion, event] : reported) EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
   return expected;

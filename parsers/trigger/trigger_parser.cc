@@ -1,5 +1,3 @@
-#include <arpa/inet.h>
-
 #include <array>
 #include <cmath>
 #include <string>
@@ -9,6 +7,7 @@
 #include "parsers/api/bits.h"
 #include "parsers/api/parser.h"
 #include "parsers/trigger/client_samples.h"
+#include "parsers/trigger/event_text.h"
 #include "parsers/trigger/shared_triggers.h"
 #include "parsers/trigger/trigger_engine.h"
 
@@ -18,7 +17,6 @@ namespace {
 using trigger::ClientSamples;
 using trigger::Event;
 using trigger::EventScope;
-using trigger::GroupBy;
 using trigger::Program;
 using trigger::SharedTriggers;
 using trigger::TriggerEngine;
@@ -30,34 +28,6 @@ std::string_view name_of(EventScope scope) {
   constexpr std::string_view kNames[] = {"all", "group", "rest"};
   return kNames[static_cast<size_t>(scope)];
 }
-
-// The names and values of a group's fields: "src_ip=10.0.0.1 dst_port=80", "src_ip=10.0.0.0/24".
-class GroupText {
- public:
-  GroupText(const GroupBy& by, const trigger::GroupKey& key) {
-    if (by.src_v4_bits > 0) add("src_ip", key.src_ip(), by.src_v4_bits, by.src_v6_bits);
-    if (by.src_port) add("src_port", key.src_port());
-    if (by.dst_v4_bits > 0) add("dst_ip", key.dst_ip(), by.dst_v4_bits, by.dst_v6_bits);
-    if (by.dst_port) add("dst_port", key.dst_port());
-  }
-  std::string_view view() const { return text_; }
-
- private:
-  void add(std::string_view name, const IpAddress& ip, int v4_bits, int v6_bits) {
-    char text[INET6_ADDRSTRLEN] = "";
-    inet_ntop(ip.is_v4() ? AF_INET : AF_INET6, ip.bytes().data(), text, sizeof text);
-    const int bits = ip.is_v4() ? v4_bits : v6_bits;
-    const bool whole = bits == (ip.is_v4() ? 32 : 128);
-    add(name, whole ? std::string_view(text) : std::string(text) + "/" + std::to_string(bits));
-  }
-  void add(std::string_view name, uint16_t port) { add(name, std::string_view(std::to_string(port))); }
-  void add(std::string_view name, std::string_view value) {
-    if (!text_.empty()) text_ += ' ';
-    text_.append(name).append("=").append(value);
-  }
-
-  std::string text_;
-};
 
 // The triggers of one query, and this lane's counts.
 class QueryTriggers final : public trigger::EventSink {
@@ -125,7 +95,8 @@ class QueryTriggers final : public trigger::EventSink {
     const trigger::Channel& channel = program().channels()[event.channel];
     const int64_t ended_ns = shared_ == nullptr ? ended_ns_ : shared_->ended_ns();
     if (event.window_end_ns - channel.every_ns > ended_ns) return;
-    const GroupText group(channel.by, event.group);
+    const std::string group = trigger::text_of(channel.by, event.group);
+    const std::string exemplars = trigger::text_of(event.exemplars);
     const bool self_identifying = event.scope == EventScope::kGroup;
     const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
     const bool may_grow = event.ready_ns < event.window_end_ns;
@@ -138,11 +109,13 @@ class QueryTriggers final : public trigger::EventSink {
     header.queries = query_;
     out_->emit_event(
         header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
-                 self_identifying ? Value::string(group.view()) : Value::absent(FieldType::kString),
+                 self_identifying ? Value::string(group) : Value::absent(FieldType::kString),
                  known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
                  may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
                  Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
-                 Value::boolean(event.partial || event.window_end_ns > ended_ns)});
+                 Value::boolean(event.partial || event.window_end_ns > ended_ns),
+                 Value::i64(std::min(event.ready_ns, ended_ns)),
+                 exemplars.empty() ? Value::absent(FieldType::kString) : Value::string(exemplars)});
   }
 
  private:
@@ -285,12 +258,15 @@ const Schema& TriggerParser::schema() const {
                  {"window_end_ns", FieldType::kI64, "ns", "Its end: the first nanosecond after it"},
                  {"certain", FieldType::kBool, "",
                   "False: the condition is true for only some of the values between the bounds"},
-                 {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"}},
+                 {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"},
+                 {"ready_ns", FieldType::kI64, "ns",
+                  "Packet time at which the condition was decided: the window's end, or earlier if it can only rise"},
+                 optional({"exemplars", FieldType::kString, "", "Up to 8 of the connections that the value counts"})},
       .main_fields = {"trigger"},
       .value_field = "value",
       .events = true,
       .example = {"0", "group", "src_ip=10.1.0.12", "1001.000000", "1001.000000", "-", "1795204791000000000",
-                  "1795204792000000000", "true", "false"},
+                  "1795204792000000000", "true", "false", "1795204791737512000", "10.1.0.12:41134-10.1.0.80:80/tcp"},
   };
   return schema;
 }

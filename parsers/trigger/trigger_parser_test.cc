@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <sstream>
 
 #include "parsers/testing/conversation.h"
 #include "parsers/testing/harness.h"
@@ -78,6 +80,7 @@ TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
   set(&harness, {bytes_above_at_end(50'000)});
   harness.all(steady_with_a_burst());
   EXPECT_EQ(windows(harness), Lines{"src_ip=10.0.0.1 61000 2600-2610"});
+  EXPECT_EQ(harness.tuples()[0]["ready_ns"], harness.tuples()[0]["window_end_ns"]);
   ASSERT_EQ(harness.tuples().size(), 1u);
   const auto& tuple = harness.tuples()[0];
   EXPECT_EQ(tuple.header.time_ns, kStart + 2610 * kMs - 1) << "within its window";
@@ -96,6 +99,41 @@ TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
   for (const auto& tuple : harness.tuples()) {
     EXPECT_EQ(tuple.header.time_ns, kStart + 2601 * kMs - 1);
     EXPECT_EQ(tuple["incomplete"], "false");
+    EXPECT_EQ(tuple["ready_ns"], std::to_string(kStart + 2601 * kMs));
+    EXPECT_EQ(tuple["exemplars"], "10.0.0.1:40000-10.0.0.2:80/tcp");
+  }
+}
+
+// One connection after the other, each of a handshake and 1 kB.
+std::vector<Frame> connections(int count) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < count; ++i) {
+    Conversation::Options options;
+    options.client_port = static_cast<uint16_t>(50'001 + i);
+    Conversation conversation(options);
+    conversation.handshake().client(std::string(1000, 'x'));
+    frames.insert(frames.end(), conversation.frames().begin(), conversation.frames().end());
+  }
+  return frames;
+}
+
+TEST(TriggerParser, AnEventNamesSomeOfItsConnections) {
+  const GroupBy client = GroupBy::source(32, 128);
+  const std::string first = "10.0.0.1:50001-10.0.0.2:80/tcp";
+  for (const GroupBy& group : {GroupBy{}, client, GroupBy::flow()}) {
+    Harness harness(Lines{"trigger"});
+    set(&harness, {bytes_above_at_end(1'000, group, 1'000 * kMs)});
+    harness.all(connections(12));
+    ASSERT_EQ(harness.tuples().size(), group == GroupBy::flow() ? 12u : 1u);
+    const std::string exemplars = harness.tuples()[0]["exemplars"];
+    EXPECT_EQ(exemplars.substr(0, first.size()), first);
+    std::set<std::string> flows;
+    std::istringstream words(exemplars);
+    for (std::string flow; words >> flow;) {
+      EXPECT_TRUE(flow.starts_with("10.0.0.1:500") && flow.ends_with("-10.0.0.2:80/tcp")) << flow;
+      EXPECT_TRUE(flows.insert(flow).second) << flow << " is named twice";
+    }
+    EXPECT_EQ(flows.size(), group == GroupBy::flow() ? 1u : 8u);
   }
 }
 
@@ -271,6 +309,7 @@ TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {
   ASSERT_EQ(harness.tuples().size(), 1u);
   EXPECT_EQ(harness.tuples()[0].header.queries, 0b01u);
   EXPECT_EQ(harness.tuples()[0]["incomplete"], "true");
+  EXPECT_LT(std::stoll(harness.tuples()[0]["ready_ns"]), std::stoll(harness.tuples()[0]["window_end_ns"]));
   harness.engine().advance(kStart + 10 * kMs);
   ASSERT_EQ(harness.tuples().size(), 2u);
   EXPECT_EQ(harness.tuples()[1].header.queries, 0b10u);

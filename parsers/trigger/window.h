@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parsers/engine/zeroed_array.h"
+#include "parsers/trigger/exemplars.h"
 #include "parsers/trigger/group_table.h"
 #include "parsers/trigger/program.h"
 
@@ -23,8 +24,12 @@ class Window {
   Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups)
       : words_(static_cast<size_t>(channel.lines) * kLineWords),
         counters_(max_cells * words_ * sizeof(uint64_t)),
-        touched_memory_(max_cells * sizeof(uint32_t)) {
-    if (channel.grouped) groups_.emplace(max_groups, channel.lines);
+        touched_memory_(max_cells * sizeof(uint32_t)),
+        cell_exemplars_(max_cells) {
+    if (channel.grouped) {
+      groups_.emplace(max_groups, channel.lines);
+      group_exemplars_.emplace(channel.by.is_whole_flow() ? 0 : size_t{max_groups} + 1);
+    }
     if (channel.grouped && !channel.early.empty()) reached.reserve(kMaxReached);
   }
 
@@ -39,10 +44,11 @@ class Window {
   std::vector<uint32_t> reached;
 
   // Without groups: the counter of a cell's packets. With groups: that of its packets for which groups() had no room.
-  uint64_t* counter(uint32_t cell) {
+  uint64_t* counter(uint32_t cell, const Sample& sample) {
     uint64_t* counter = counters() + cell * words_;
     if (counter[kTouched] == 0) {
       counter[kTouched] = 1;
+      cell_exemplars_.set_first(touched_count_, sample);
       touched()[touched_count_++] = cell;
     }
     return counter;
@@ -63,11 +69,21 @@ class Window {
   std::optional<GroupTable>& groups() { return groups_; }
   const std::optional<GroupTable>& groups() const { return groups_; }
 
+  // By place in touched_cells(); samples have the number of their cell.
+  const Exemplars& cell_exemplars() const { return cell_exemplars_; }
+  Exemplars& cell_exemplars() { return cell_exemplars_; }
+  // By number of the counter in groups(), if the channel has groups. Groups that are whole flows have no first flow.
+  const std::optional<Exemplars>& group_exemplars() const { return group_exemplars_; }
+  std::optional<Exemplars>& group_exemplars() { return group_exemplars_; }
+
   // As ZeroedArray::populate(), for each of its arrays.
   void populate(size_t bytes) const {
     counters_.populate(bytes);
     touched_memory_.populate(bytes);
-    if (groups_) groups_->populate(bytes);
+    cell_exemplars_.populate(bytes);
+    if (!groups_) return;
+    groups_->populate(bytes);
+    group_exemplars_->populate(bytes);
   }
 
   // Clears up to `work` counters. Returns true when the window is as new.
@@ -83,6 +99,8 @@ class Window {
     if (touched_count_ > 0 || (groups_ && groups_->size() > 0)) return false;
     packets = lost_packets = 0;
     reached.clear();
+    cell_exemplars_.clear();
+    if (group_exemplars_) group_exemplars_->clear();
     return true;
   }
 
@@ -97,6 +115,8 @@ class Window {
   ZeroedArray touched_memory_;
   uint32_t touched_count_ = 0;
   std::optional<GroupTable> groups_;
+  Exemplars cell_exemplars_;
+  std::optional<Exemplars> group_exemplars_;
 };
 
 // A lane's windows of one channel (its panes, if windows overlap): one that is open, and those that are closed and

@@ -270,6 +270,17 @@ void expect_value(const Event& event, const Expected& expected) {
   EXPECT_LE(event.value.low, latest) << "counts packets that came later";
 }
 
+void expect_exemplars(const Event& event, const Expected& expected, std::span<const Sample> samples) {
+  GroupBy one_direction = GroupBy::flow();
+  one_direction.both_directions = false;
+  const GroupBy by = event.group.protocol() != 0 ? GroupBy::flow() : one_direction;  // a group by flow has a protocol
+  std::set<ModelKey> flows;
+  for (const size_t sample : expected.samples) flows.insert(group_of(by, samples[sample]));
+  const auto exemplars = event.exemplars.flows();
+  EXPECT_EQ(exemplars.empty(), flows.empty());
+  for (const GroupKey& exemplar : exemplars) EXPECT_TRUE(flows.contains(key_of(exemplar)));
+}
+
 ModelKey key_of(const GroupKey& key) {
   return {key.src_ip(), key.dst_ip(), key.src_port(), key.dst_port(), key.protocol(), key.vlan(), key.network_id()};
 }
@@ -293,6 +304,7 @@ std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, 
                       if (!alert.is_in_force(trigger, counted, start_ns, partial, &value)) return;
                       Expected& expected = events[{trigger.id, start_ns, key}];
                       expected.value = value;
+                      expected.samples = counted.samples;
                       if (!fires_early(trigger)) return;
                       expected.threshold = (*alert.condition)[1].constant;
                       expected.risen = risen(trigger, *alert.condition, counted, samples, tcp);

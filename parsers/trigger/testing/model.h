@@ -29,6 +29,7 @@ struct Expected {
   // true, with their times. The reported value is at least `threshold` and at most that of the report's time.
   std::vector<std::pair<int64_t, double>> risen;
   double threshold = 0;
+  std::vector<size_t> samples;  // numbers of those that the group's window counts
 };
 
 // Each condition that was true, in windows in which its alert was in force. Windows are those of the
@@ -40,6 +41,10 @@ std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, 
 // Fails the test unless the event has the value, certainly. Before a window's end, its value lies between the threshold
 // and the value of the report's time: packets that are counted during a look may be missing.
 void expect_value(const Event& event, const Expected& expected);
+
+// Fails the test unless each exemplar of the event is the flow of a counted sample, and there is one if any was
+// counted.
+void expect_exemplars(const Event& event, const Expected& expected, std::span<const Sample> samples);
 
 // Records all calls.
 class Recorder : public EventSink {

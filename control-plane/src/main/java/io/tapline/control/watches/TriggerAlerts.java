@@ -6,6 +6,7 @@ import io.tapline.control.drill.WatchSpec;
 import io.tapline.schema.rpc.NodeAlert;
 import io.tapline.schema.rpc.NodeNumber;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Turns events of the parser {@code trigger} into alerts of a watch. */
@@ -38,12 +39,16 @@ final class TriggerAlerts {
             .setSeverity(watch.severity())
             .setWindowBeginNs(fields.path("window_start_ns").asLong())
             .setWindowEndNs(fields.path("window_end_ns").asLong())
-            .setFoundNs(event.path("made_ns").asLong());
+            .setFoundNs(event.path("made_ns").asLong())
+            .setReadyNs(fields.path("ready_ns").asLong());
     if (value.isNumber()) {
       alert.addValues(number(value.asDouble()));
     }
     if (fields.path("group").isTextual()) {
       addGroup(fields.path("group").asText(), alert);
+    }
+    if (fields.path("exemplars").isTextual()) {
+      alert.addAllExemplars(List.of(fields.path("exemplars").asText().split(" ")));
     }
     return alert.build();
   }

@@ -57,7 +57,8 @@ class TriggerAlertsTest {
   void anEventIsAnAlert() throws Exception {
     String fields =
         "'trigger': 0, 'scope': 'group', 'group': 'dst_port=80', 'value': 6000.0, 'low': 6000.0,"
-            + " 'high': 6000.0, 'window_start_ns': 10, 'window_end_ns': 20";
+            + " 'high': 6000.0, 'window_start_ns': 10, 'window_end_ns': 20, 'ready_ns': 15,"
+            + " 'exemplars': '10.1.2.3:5-10.1.2.4:80/tcp 10.1.2.5:6-10.1.2.4:80/tcp'";
     NodeAlert alert = alerts(watch("", "dst_port"), fields).get(0);
     assertThat(alerts(watch("", "dst_port"), fields)).hasSize(1);
     assertThat(alert.getTrigger()).isEqualTo("watch_7");
@@ -67,6 +68,9 @@ class TriggerAlertsTest {
     assertThat(alert.getWindowBeginNs()).isEqualTo(10);
     assertThat(alert.getWindowEndNs()).isEqualTo(20);
     assertThat(alert.getFoundNs()).isEqualTo(99);
+    assertThat(alert.getReadyNs()).isEqualTo(15);
+    assertThat(alert.getExemplarsList())
+        .containsExactly("10.1.2.3:5-10.1.2.4:80/tcp", "10.1.2.5:6-10.1.2.4:80/tcp");
   }
 
   @Test
@@ -75,6 +79,7 @@ class TriggerAlertsTest {
     NodeAlert alert = alerts(watch("", "dst_port"), rest).get(0);
     assertThat(alert.getValues(0).getReal()).isEqualTo(0.5);
     assertThat(alert.getGroupList()).isEmpty();
+    assertThat(alert.getExemplarsList()).isEmpty();
   }
 
   @ParameterizedTest

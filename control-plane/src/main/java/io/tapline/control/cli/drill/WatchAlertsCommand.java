@@ -106,7 +106,8 @@ final class WatchAlertsCommand implements Callable<Integer> {
         .path("key")
         .properties()
         .forEach(field -> key.add(field.getKey() + "=" + field.getValue().asText()));
-    return "%s  %-8s  %s on %s  %svalue %s  alert %s%s"
+    String exemplar = alert.path("exemplars").path(0).asText();
+    return "%s  %-8s  %s on %s  %svalue %s  %salert %s%s"
         .formatted(
             time(alert.path("window_start_ns").asLong()),
             alert.path("severity").asText(),
@@ -114,6 +115,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
             alert.path("node").asText(),
             key.isEmpty() ? "" : String.join(" ", key) + "  ",
             alert.path("value").asText(),
+            exemplar.isEmpty() ? "" : "e.g. " + exemplar + "  ",
             alert.path("id").asText(),
             (alert.path("late").asBoolean() ? "  (late)" : "")
                 + (alert.path("replayed").asBoolean() ? "  (replayed)" : ""));

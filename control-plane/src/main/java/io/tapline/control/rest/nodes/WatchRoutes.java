@@ -244,6 +244,10 @@ public final class WatchRoutes {
       alert.parts().forEach(parts::put);
       json.set("missing", Json.strings(alert.missing()));
     }
+    if (alert.alert().getReadyNs() > 0) {
+      json.put("ready_ns", alert.alert().getReadyNs());
+      json.set("exemplars", Json.strings(alert.alert().getExemplarsList()));
+    }
     json.put("late", alert.alert().getLate());
     json.put("found_ns", alert.alert().getFoundNs());
     json.put("received_ns", alert.receivedNs());

@@ -1,0 +1,60 @@
+#include "parsers/trigger/event_text.h"
+
+#include <arpa/inet.h>
+
+#include <string_view>
+
+namespace tapline::trigger {
+namespace {
+
+std::string text_of(const IpAddress& ip) {
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(ip.is_v4() ? AF_INET : AF_INET6, ip.bytes().data(), text, sizeof text);
+  return text;
+}
+
+std::string text_of(const IpAddress& ip, int v4_bits, int v6_bits) {
+  const int bits = ip.is_v4() ? v4_bits : v6_bits;
+  const bool whole = bits == (ip.is_v4() ? 32 : 128);
+  return whole ? text_of(ip) : text_of(ip) + "/" + std::to_string(bits);
+}
+
+void append(std::string_view name, const std::string& value, std::string* text) {
+  if (!text->empty()) *text += ' ';
+  text->append(name).append("=").append(value);
+}
+
+void append_endpoint(const IpAddress& ip, uint16_t port, std::string* text) {
+  *text += ip.is_v4() ? text_of(ip) : "[" + text_of(ip) + "]";
+  text->append(":").append(std::to_string(port));
+}
+
+void append_protocol(uint8_t protocol, std::string* text) {
+  *text += protocol == protocol::kTcp ? "tcp" : protocol == protocol::kUdp ? "udp" : std::to_string(protocol);
+}
+
+}  // namespace
+
+std::string text_of(const GroupBy& by, const GroupKey& group) {
+  std::string text;
+  if (by.src_v4_bits > 0) append("src_ip", text_of(group.src_ip(), by.src_v4_bits, by.src_v6_bits), &text);
+  if (by.src_port) append("src_port", std::to_string(group.src_port()), &text);
+  if (by.dst_v4_bits > 0) append("dst_ip", text_of(group.dst_ip(), by.dst_v4_bits, by.dst_v6_bits), &text);
+  if (by.dst_port) append("dst_port", std::to_string(group.dst_port()), &text);
+  return text;
+}
+
+std::string text_of(const ExemplarFlows& exemplars) {
+  std::string text;
+  for (const GroupKey& flow : exemplars.flows()) {
+    if (!text.empty()) text += ' ';
+    append_endpoint(flow.src_ip(), flow.src_port(), &text);
+    text += '-';
+    append_endpoint(flow.dst_ip(), flow.dst_port(), &text);
+    text += '/';
+    append_protocol(flow.protocol(), &text);
+  }
+  return text;
+}
+
+}  // namespace tapline::trigger

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "parsers/engine/zeroed_array.h"
+#include "parsers/trigger/trigger.h"
+
+namespace tapline::trigger {
+
+// Flows named by an event. Their keys have addresses, ports, protocol, VLAN and network ID, in a packet's direction.
+class ExemplarFlows {
+ public:
+  static constexpr size_t kMost = 8;
+
+  // Returns false if there is no room. A flow that it has already is not added.
+  bool add(const GroupKey& flow) {
+    const auto known = flows();
+    if (std::find(known.begin(), known.end(), flow) != known.end()) return true;
+    if (size_ == kMost) return false;
+    flows_[size_++] = flow;
+    return true;
+  }
+  std::span<const GroupKey> flows() const { return {flows_.data(), size_}; }
+
+ private:
+  std::array<GroupKey, kMost> flows_;
+  size_t size_ = 0;
+};
+
+// Flows of the packets that one window counts: the first packet of each counter, and a sample of all packets. The cost
+// of a packet is a store for a new counter. Not thread-safe.
+//
+// A packet is sampled whenever the window has a sixteenth more packets than at the last one, so from 150,000 packets
+// about 160 are sampled, and any burst of a sixteenth of the window's packets is in it. The latest kSampled are kept.
+class Exemplars {
+ public:
+  static constexpr size_t kSampled = 128;
+
+  // Has room for the first flows of this many counters.
+  explicit Exemplars(size_t counters) : first_(counters * sizeof(GroupKey)) {}
+
+  void populate(size_t bytes) const { first_.populate(bytes); }
+
+  // REQUIRES: place is below the number of counters, here and below.
+  void set_first(size_t place, const Sample& sample) { first()[place] = flow_of(sample); }
+  const GroupKey& first(size_t place) const { return first()[place]; }
+
+  // A packet is to be sampled, now that the window has this many.
+  bool due(uint64_t packets) const { return packets >= next_; }
+  void wait(uint64_t packets) { next_ = packets + 1 + packets / 16; }
+  // `counter` identifies the counter of the packet.
+  void add(uint32_t counter, const Sample& sample) {
+    const size_t at = sampled_++ % kSampled;
+    counters_[at] = counter;
+    flows_[at] = flow_of(sample);
+  }
+  // Calls visit(counter, flow) for the sampled packets until it returns false.
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (size_t at = 0; at < std::min(sampled_, kSampled); ++at) {
+      if (!visit(counters_[at], flows_[at])) return;
+    }
+  }
+
+  void clear() { next_ = sampled_ = 0; }
+
+ private:
+  static GroupKey flow_of(const Sample& sample) {
+    GroupKey flow;
+    std::memcpy(flow.words, &sample.src_ip, sizeof flow.words);
+    flow.words[4] &= 0xff'ffff'ffff;  // without TCP flags, IP version and number of packets
+    return flow;
+  }
+  GroupKey* first() const { return reinterpret_cast<GroupKey*>(first_.data()); }
+
+  ZeroedArray first_;
+  uint64_t next_ = 0;
+  size_t sampled_ = 0;
+  std::array<uint32_t, kSampled> counters_;
+  std::array<GroupKey, kSampled> flows_;
+};
+
+}  // namespace tapline::trigger
