@@ -3,7 +3,7 @@ from congestion import Congestion
 from estimates import Errors, Readiness, SlowStart
 from results import SCHEDULES, SMALL, Chart, Row, percent, steps
 
-# The buffer of a switch of 1 Gb/s, in which one congested port takes 0.75 MB.
+# Buffer of a 1 Gb/s switch. One congested port can occupy 0.75 MB of it.
 SLOW = "gigabits=1 buffer=4e6 alpha=0.23"
 
 

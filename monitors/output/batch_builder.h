@@ -46,7 +46,7 @@ class BatchBuilder {
 
   uint32_t rows() const { return rows_; }
   const Schema& schema() const { return schema_; }
-  // Returns whether the tuple fits in addition to the collected ones. One tuple always fits into an empty builder.
+  // Returns true if the tuple still fits into the batch. One tuple always fits into an empty builder.
   bool fits(std::span<const Value> values) const;
 
   // REQUIRES: fits(values); the values match the schema's fields.

@@ -20,8 +20,8 @@ inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
 // Writes to standard output.
 Status print(const std::string& text);
 
-// From now on SIGTERM and SIGINT set the value that this returns; a second signal ends the process at once. SIGPIPE is
-// ignored, so that a closed connection is an error to report.
+// After this call, SIGTERM and SIGINT set the returned flag; a second signal ends the process immediately. SIGPIPE is
+// ignored: writing to a closed connection fails with an error instead.
 const std::atomic<bool>& handle_stop_signals();
 
 }  // namespace tapline

@@ -22,7 +22,7 @@ enum class LineBreaks : uint8_t { kEncode, kKeep };  // kKeep: for statements, l
 namespace text_detail {
 bool must_encode(std::string_view text, LineBreaks line_breaks);
 
-// True if all eight bytes are readable ASCII other than %.
+// True if all eight bytes are printable ASCII other than %.
 inline bool is_plain(uint64_t word) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   const auto has_zero = [](uint64_t x) { return ((x - kOnes) & ~x & kHigh) != 0; };

@@ -13,10 +13,10 @@ constexpr uint64_t kFirstStatus = 8, kLastStatus = 14;
 // Replaces a literal that is added to the table under an unknown name.
 constexpr std::string_view kPlaceholder = "\x40\x01?";
 
-// One header, or a change of the table's size (RFC 7541 section 6).
+// One header, or a dynamic table size update (RFC 7541 section 6).
 struct Representation {
   size_t bytes = 0;
-  uint64_t index = 0;       // 0: the name is a literal, or this is a change of size
+  uint64_t index = 0;       // 0: the name is a literal, or this is a size update
   size_t value_offset = 0;  // start of a literal value; 0: there is none
   bool enters_table = false;
   bool is_size = false;

@@ -124,7 +124,7 @@ void produce(std::span<const Packet> packets, Ring* ring) {
   ring->head.store(head + packets.size(), std::memory_order_release);
 }
 
-// A burst and back: the wait for a parser whose tuples must come in the order of the packets.
+// Sends a burst and waits until it has been processed, as a lane does whose tuples must be in the order of packets.
 void round_trip(std::span<const Packet> packets, Ring* ring) {
   produce(packets, ring);
   while (ring->tail.load(std::memory_order_acquire) != ring->head.load(std::memory_order_relaxed)) _mm_pause();

@@ -36,7 +36,7 @@ class QueueInput {
   bool idle() const { return matcher_ ? matcher_->idle() : sequencer_->idle(); }
   bool quiet() const { return matcher_ ? matcher_->quiet() : sequencer_->quiet(); }
 
-  // All zero if the source is the other one.
+  // The statistics of the other source are all zero.
   MatchStatistics matches() const { return matcher_ ? matcher_->statistics() : MatchStatistics(); }
   SequencerStatistics hops() const { return sequencer_ ? sequencer_->statistics() : SequencerStatistics(); }
   int64_t offset_ns() const { return matcher_ ? matcher_->offset_ns() : 0; }

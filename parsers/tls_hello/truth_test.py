@@ -55,7 +55,7 @@ def is_grease(code):
 
 
 def ja4(versions, ciphers, extensions, algorithms, protocol):
-    """Returns the fingerprint by the specification, from lists of numbers."""
+    """Computes the fingerprint as the specification defines it, from lists of code points."""
     plain = lambda codes: [c for c in codes if not is_grease(c)]
     ciphers, extensions, algorithms = plain(ciphers), plain(extensions), plain(algorithms)
     digest = lambda text: hashlib.sha256(text.encode()).hexdigest()[:12] if text else "0" * 12

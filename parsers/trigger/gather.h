@@ -29,8 +29,8 @@ struct GatherOptions {
 // Counts a lane's packets: each in the cells of its match set, and there by group. No packet is looked up by flow, and
 // no work is done per trigger. Not thread-safe; another thread may sweep its rings.
 //
-// Windows are by packet time. A packet that is older than an earlier one counts at the time of that one, so time never
-// runs backwards (as in Emitter::now_ns()).
+// Windows are by packet time. A packet whose time is before that of its predecessor is counted at the latter's time, so
+// time never runs backwards (as in Emitter::now_ns()).
 class Gather {
  public:
   static constexpr size_t kBurst = 64;

@@ -14,7 +14,7 @@ DRAWN_NS = 1_000_000_000
 
 
 class Depth:
-  """The bytes in the queue by time, from the arrivals and departures of the packets that left."""
+  """The bytes in the queue over time, computed from the arrivals and departures of the packets that left."""
 
   def __init__(self, rows):
     changes = sorted([(row["arrival_ns"], row["bytes"]) for row in rows] + [(row["departure_ns"], -row["bytes"]) for row in rows])

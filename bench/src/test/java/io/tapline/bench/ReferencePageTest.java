@@ -11,7 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** Compares the reference page with the options of all programs, {@code tapline bench} too. */
+/** Compares the reference page with the options of all programs, including {@code bench}. */
 class ReferencePageTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
 

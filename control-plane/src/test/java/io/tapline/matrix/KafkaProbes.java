@@ -35,11 +35,12 @@ final class KafkaProbes {
   private static final String TUPLES = "tapline.tuples.";
 
   /**
-   * The topic of a query without a monitor, which does not run, so that the topic can exist at all.
+   * Topic of a query that no monitor serves. The query never runs, but topics can only be created
+   * for a query.
    */
   private static final String UNSERVED = TUPLES + "web-unserved";
 
-  /** Port of monitors and control planes. */
+  /** Port to which monitors and control planes connect. */
   static final int CLIENTS = 9092;
 
   /** Port of stream jobs. */

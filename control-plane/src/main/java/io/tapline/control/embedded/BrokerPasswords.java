@@ -21,8 +21,8 @@ import org.apache.kafka.common.security.plain.PlainLoginModule;
  * the user and a key of the broker, and a first login therefore needs no preparation; those of
  * super users are random and not derived.
  *
- * <p>PLAIN is also the best choice for monitors: the librdkafka of Debian 12 (2.0.2) repeats its
- * nonce in SCRAM, for which brokers since 3.8.1 refuse it.
+ * <p>PLAIN is also the best choice for monitors: librdkafka 2.0.2 (Debian 12) reuses its SCRAM
+ * nonce, which brokers reject since 3.8.1.
  */
 public final class BrokerPasswords implements AuthenticateCallbackHandler {
   private static final String KEY = "key";

@@ -1,11 +1,11 @@
 package io.tapline.control.replicas;
 
 /**
- * A change of a pool.
+ * A change of a pool's size.
  *
  * @param timeNs end of the window that caused it
- * @param servers number of servers now
+ * @param servers number of servers after the change
  * @param pages number of pages that are now on more servers than the first
- * @param reason reason, for users
+ * @param reason explanation that users see
  */
 public record Change(long timeNs, int servers, int pages, String reason) {}

@@ -14,8 +14,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * A real node whose packets the test writes, through a named pipe. Rows wait for their batch to
- * fill while packets may arrive, and from a pipe they always may, so the test sends whole batches.
+ * A real node whose packets the test writes to a named pipe. A node holds rows until their batch is
+ * full as long as more packets may arrive. On a pipe more may always arrive, so the test sends
+ * whole batches.
  */
 final class FedNode implements AutoCloseable {
   /** The node's batch (row_ring.h). */

@@ -100,7 +100,7 @@ class FatTreePlanTest {
     assertThat(commands).doesNotContain("qos=@rate");
   }
 
-  /** 300 us or 8 kB, whichever is longer. */
+  /** They have room for 300 us of traffic or for 8 kB, whichever is more. */
   @Test
   void queuesOfMirrorPortsAreShort() {
     assertThat(new Collector(10, 300).queuePackets()).isEqualTo(6);

@@ -69,8 +69,8 @@ public final class Names {
   }
 
   /**
-   * Returns the optimal string alignment distance: insertions, deletions, replacements and swaps of
-   * neighbors.
+   * Returns the optimal string alignment distance: insertions, deletions, substitutions and
+   * transpositions of adjacent characters.
    */
   static int distance(String a, String b) {
     int[] older = new int[b.length() + 1];

@@ -25,8 +25,8 @@ public final class PlacementExperiment {
   public static final Map<String, Strategy> STRATEGIES = strategies();
 
   /**
-   * Name of the lower bound in tables. Its processes and weighted traffic are bounds of different
-   * layouts.
+   * Name of the lower bound in tables. Processes and weighted traffic are bounded separately: no
+   * layout need attain both.
    */
   public static final String BOUND = "lower bound";
 

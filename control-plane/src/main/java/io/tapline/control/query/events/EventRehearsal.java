@@ -11,9 +11,8 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Logs an event of a query that does not exist, which leaves no trace. The first real event then
- * does not wait while the classes for it are loaded and a connection to Redis is made, which take
- * more than 100 ms.
+ * Logs an event of a query that does not exist, which leaves no trace. The first real event is then
+ * not delayed by class loading and connecting to Redis, which take more than 100 ms.
  */
 final class EventRehearsal {
   private static final Logger LOG = LoggerFactory.getLogger(EventRehearsal.class);
