@@ -6,8 +6,6 @@
 #include "conditions/expr/parser.h"
 
 namespace tapline::conditions {
-namespace {}  // namespace
-
 void Binder::run(const Shape& shape) {
   std::vector<Node> stack;
   for (int i = 0; i < tree_.nodes_size(); ++i) {

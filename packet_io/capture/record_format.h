@@ -1,7 +1,7 @@
 // Parses records of pcap and pcapng captures from bytes. Does no I/O.
 //
-// The caller asks a format for the next record, passing the available bytes; the format returns what it found in them.
-// Its state is what a file's headers declare (byte order, interfaces); the caller tracks the position in the file.
+// The caller passes the available bytes to a format, which returns the next record if they contain it. A format
+// remembers the byte order and interfaces that a file's headers declare; the caller tracks the position in the file.
 #pragma once
 
 #include <cstddef>

@@ -43,9 +43,9 @@ class Exchange final : private MessageHandler {
   using Response = http::Response;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
-  // The limit while nothing shows that the server answers: this many segments with requests have passed without a byte
-  // of its stream, captured or acknowledged. The limit keeps the requests of a one-way mirror cheap, and reports them
-  // soon.
+  // The limit while nothing shows that the server responds: this many segments with requests have passed, and not one
+  // byte from the server was captured or acknowledged. The limit makes the requests of a one-way mirror cheap, and
+  // reports them early.
   static constexpr uint32_t kMaxUnheard = 16;
   // A stream joined in the middle that shows no HTTP within this many bytes belongs to another protocol.
   static constexpr uint64_t kMaxSeekBytes = 16 << 20;

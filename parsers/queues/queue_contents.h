@@ -29,7 +29,7 @@ struct ContentsOptions {
 // The contents that a packet found in the queue; if its arrival is unknown, the most that it may have found.
 struct Finding {
   uint64_t queue_bytes = 0;
-  uint64_t own_bytes = 0;  // of its flow
+  uint64_t own_bytes = 0;  // bytes of the packet's own flow
   uint32_t queue_packets = 0, own_packets = 0;
   uint32_t flow = FlowTable::kOthers;
   uint32_t flows = 0;

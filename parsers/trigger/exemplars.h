@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "parsers/engine/zeroed_array.h"
@@ -13,25 +14,25 @@ namespace tapline::trigger {
 // Flows named by an event. Their keys have addresses, ports, protocol, VLAN and network ID, in a packet's direction.
 class ExemplarFlows {
  public:
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMax = 8;
 
   // Returns false if there is no room. A flow that it has already is not added.
   bool add(const GroupKey& flow) {
     const auto known = flows();
     if (std::find(known.begin(), known.end(), flow) != known.end()) return true;
-    if (size_ == kMost) return false;
+    if (size_ == kMax) return false;
     flows_[size_++] = flow;
     return true;
   }
   std::span<const GroupKey> flows() const { return {flows_.data(), size_}; }
 
  private:
-  std::array<GroupKey, kMost> flows_;
+  std::array<GroupKey, kMax> flows_;
   size_t size_ = 0;
 };
 
-// Flows of the packets that one window counts: the first packet of each counter, and a sample of all packets. The cost
-// of a packet is a store for a new counter. Not thread-safe.
+// Flows of the packets that one window counts: the first packet of each counter, and a sample of all packets. Usually
+// only a packet that begins a counter stores anything. Not thread-safe.
 //
 // A packet is sampled whenever the window has a sixteenth more packets than at the last one, so from 150,000 packets
 // about 160 are sampled, and any burst of a sixteenth of the window's packets is in it. The latest kSampled are kept.

@@ -48,9 +48,9 @@ class SharedTriggers final : private EventSink {
 
   std::shared_ptr<const Program> program_;
   HostTriggers host_;
-  EventSink* sink_ = nullptr;  // of the lane that sweeps
+  EventSink* sink_ = nullptr;  // the sweeping lane's output
   std::atomic<uint32_t> joined_{0};
-  std::atomic<bool> sweeper_{false};  // some lane sweeps
+  std::atomic<bool> sweeper_{false};  // true while a lane sweeps
   std::atomic<bool> passed_{false};   // a lane has passed a window since the last sweep began
   std::atomic<int64_t> ended_ns_{INT64_MAX};
 };

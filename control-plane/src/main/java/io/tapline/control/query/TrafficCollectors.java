@@ -46,9 +46,9 @@ final class TrafficCollectors {
   }
 
   /**
-   * Returns the traffic that switches can copy for a query; without collectors if no agent has taps
-   * of switches. If several agents have a tap of a switch, the agent whose name sorts first
-   * receives the copies.
+   * Returns the traffic that switches can copy for a query; without collectors if agents have no
+   * taps that belong to switches. If several agents have a tap of the same switch, the first of
+   * them in alphabetical order receives the copies.
    *
    * @param monitorsAt hosts with a separate port for copies at a switch
    */
