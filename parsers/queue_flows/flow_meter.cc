@@ -24,14 +24,14 @@ void FlowMeter::close_interval(const std::string& queue, uint64_t queries, Emitt
 
 void FlowMeter::emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow,
                      Emitter& out) const {
-  const queues::Finding& found = flow.finding;
-  if (flow.delay_ns < settings_.delay_ns || found.share() < settings_.share) return;
+  const queues::Finding& found = flow.wait.finding;
+  if (flow.wait.delay_ns < settings_.delay_ns || found.share() < settings_.share) return;
   const queues::DepartureHeader& first = headers_[flow.tag];
   TupleHeader header = first.header;
   header.time_ns = out.now_ns();
   header.queries = queries;
   out.emit(header,
-           {Value::string(queue), Value::boolean(first.from_client), Value::u64(static_cast<uint64_t>(flow.delay_ns)),
+           {Value::string(queue), Value::boolean(first.from_client), Value::u64(static_cast<uint64_t>(flow.wait.delay_ns)),
             Value::u64(found.own_bytes), Value::u64(found.own_packets), Value::u64(found.queue_bytes),
             Value::u64(found.flows), Value::f64(found.share()), Value::u64(flow.packets), Value::u64(flow.bytes),
             Value::u64(flow.waited_ns), Value::u64(flow.blamed_ns), Value::u64(flow.lost),

@@ -17,11 +17,14 @@ namespace tapline::queues {
 //   QueueFlow::interval_place ─▶ active_
 class FlowIntervals {
  public:
+  struct Wait {
+    Finding finding;  // the contents that the packet found
+    int64_t delay_ns = 0;
+  };
   struct Flow {
     uint32_t number = 0;              // its number in the queue's contents
     uint32_t tag = 0;                 // tag of the flow's first passage in the interval
-    Finding finding;                  // the contents found by the packet that waited longest
-    int64_t delay_ns = 0;             // wait of that packet
+    Wait wait;                        // the longest one
     uint64_t packets = 0, bytes = 0;  // packets that left
     uint64_t lost = 0;                // packets that never left
     uint64_t error_bytes = 0;         // the maximum of all findings
@@ -47,10 +50,10 @@ class FlowIntervals {
     flow.bytes += passage.bytes;
     flow.error_bytes = std::max(flow.error_bytes, found.error_bytes);
     flow.cut |= found.cut;
-    if (passage.arrival_known && passage.delay_ns() >= flow.delay_ns) {
-      flow.delay_ns = passage.delay_ns();
-      flow.finding = found;
-    }
+    // Which packet waited longest is hard to predict, and copying costs less than a wrong prediction.
+    const bool longest = passage.arrival_known && passage.delay_ns() >= flow.wait.delay_ns;
+    Wait* const targets[] = {&ignored_, &flow.wait};
+    *targets[longest] = {found, passage.delay_ns()};
     return is_first;
   }
 
@@ -88,17 +91,18 @@ class FlowIntervals {
     Flow& flow = active_[count_];
     flow.number = number;
     flow.tag = passage.tag;
-    flow.delay_ns = 0;
+    flow.wait.delay_ns = 0;
     flow.packets = flow.bytes = flow.lost = flow.error_bytes = 0;
     flow.cut = false;
     // Otherwise this packet sets the finding.
-    if (!passage.arrival_known) flow.finding = {};
+    if (!passage.arrival_known) flow.wait.finding = {};
     return static_cast<uint32_t>(++count_);
   }
 
   QueueContents contents_;
   std::vector<Flow> active_;  // the first count_ are the interval's; the others keep their memory
   size_t count_ = 0;
+  Wait ignored_;  // written instead of a flow's
   uint64_t without_room_ = 0;
 };
 

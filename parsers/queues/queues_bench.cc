@@ -166,7 +166,7 @@ Costs measure(uint32_t flows, size_t packets) {
     int64_t end_ns = 0;
     for (const Passage& passage : passages) {
       if (passage.departure_ns >= end_ns) {
-        intervals.close([](const FlowIntervals::Flow& flow) { looked_at += flow.finding.own_bytes; });
+        intervals.close([](const FlowIntervals::Flow& flow) { looked_at += flow.wait.finding.own_bytes; });
         end_ns = passage.departure_ns + 1'000'000;
       }
       looked_at += intervals.add(passage);
