@@ -34,7 +34,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   BurstMeter(const Settings& settings, queues::QueueSource source)
       : max_delay_ns_(settings.max_delay_ns),
         contents_(settings.contents(source), this),
-        input_(source, settings.match(), this) {}
+        input_(source, settings.input(), this) {}
 
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);

@@ -18,7 +18,7 @@ using Lines = std::vector<std::string>;
 
 Harness harness_of(uint64_t delay_ns) {
   const Value values[] = {Value::u64(delay_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false)};
+                          Value::boolean(false), Value::u64(0)};
   return queues::testing::tapped("queue_burst", values);
 }
 

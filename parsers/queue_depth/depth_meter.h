@@ -27,7 +27,7 @@ class DepthMeter final : private queues::MatchSink {
   DepthMeter(const Settings& settings, queues::QueueSource source)
       : max_delay_ns_(settings.max_delay_ns),
         contents_(settings.contents(source), nullptr),
-        input_(source, settings.match(), this) {}
+        input_(source, settings.input(), this) {}
 
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(const queues::View& view, const Packet& /*packet*/, Emitter& /*out*/) { input_.depart(view); }

@@ -13,9 +13,9 @@ using queues::testing::two_flows;
 using testing::Frame;
 using testing::Harness;
 
-Harness harness_of(uint64_t every_ns) {
+Harness harness_of(uint64_t every_ns, uint64_t link_bits_per_second = 0) {
   const Value values[] = {Value::u64(every_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false)};
+                          Value::boolean(false), Value::u64(link_bits_per_second)};
   return queues::testing::tapped("queue_depth", values);
 }
 
@@ -35,6 +35,23 @@ TEST(QueueDepth, ReportsTheFullestMomentAndTheWaits) {
       (std::vector<std::string>{"s1:2 0 0 0 0 0 1 1000 0 0 0 0 0", "s1:2 6000 6 2 40000 260000 12 12000 0 0 0 0 0"}));
   // Packet i waits for 40 (i + 1) - 20 i µs, and finds the packets from number ceil(i / 2) - 1 or 0 on.
   EXPECT_EQ(harness.tuples()[1]["mean_delay_ns"], "150000");
+}
+
+// A switch reads four packets at a time.
+TEST(QueueDepth, CorrectsLateStampsByTheSpeedOfTheLink) {
+  std::vector<Frame> frames = two_flows(12);
+  for (Frame& frame : frames) {
+    const int64_t sent_ns = frame.time_ns - queues::testing::kStart;
+    if (frame.tap == kDepartures && sent_ns > 0) frame.time_ns += (160'000 - sent_ns % 160'000) % 160'000;
+  }
+  queues::testing::sort_by_time(&frames);
+  const auto measured = [&](uint64_t link_bits_per_second) {
+    Harness harness = harness_of(kNsPerSecond, link_bits_per_second);
+    harness.all(frames);
+    return harness.lines({"queue_bytes", "min_delay_ns", "max_delay_ns", "mean_delay_ns", "packets"})[1];
+  };
+  EXPECT_EQ(measured(0), "8000 100000 320000 210000 12");
+  EXPECT_EQ(measured(200'000'000), "6000 40000 260000 150000 12");
 }
 
 TEST(QueueDepth, IntervalsAddUp) {

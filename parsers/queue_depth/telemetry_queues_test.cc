@@ -56,7 +56,7 @@ std::vector<Frame> two_switches(int packets) {
 
 Harness harness_of(uint64_t every_ns = kNsPerSecond) {
   const Value values[] = {Value::u64(every_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false)};
+                          Value::boolean(false), Value::u64(0)};
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser("queue_depth"));
   parsers[0]->set_arguments(0, values);

@@ -29,7 +29,7 @@ class FlowMeter final : private queues::MatchSink {
   };
 
   FlowMeter(const Settings& settings, queues::QueueSource source)
-      : settings_(settings), flows_(settings.contents(source)), input_(source, settings.match(), this) {}
+      : settings_(settings), flows_(settings.contents(source)), input_(source, settings.input(), this) {}
 
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);

@@ -30,8 +30,13 @@ struct Arguments {
 };
 
 Harness harness_of(const Arguments& arguments) {
-  const Value values[] = {Value::u64(arguments.delay_ns), Value::f64(arguments.share),   Value::u64(arguments.every_ns),
-                          Value::string(arguments.flow),  Value::u64(10 * kNsPerSecond), Value::boolean(false)};
+  const Value values[] = {Value::u64(arguments.delay_ns),
+                          Value::f64(arguments.share),
+                          Value::u64(arguments.every_ns),
+                          Value::string(arguments.flow),
+                          Value::u64(10 * kNsPerSecond),
+                          Value::boolean(false),
+                          Value::u64(0)};
   return queues::testing::tapped("queue_flows", values);
 }
 
@@ -75,8 +80,8 @@ TEST(QueueFlows, OnlyFlowsAboveTheThresholdsAreReported) {
 TEST(QueueFlows, EachQueryHasItsOwnThresholds) {
   Harness harness = harness_of({.share = 0.5});
   const Value values[] = {
-      Value::u64(0),        Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
-      Value::boolean(false)};
+      Value::u64(0),         Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
+      Value::boolean(false), Value::u64(0)};
   harness.engine().set_arguments(0, 1, values);
   harness.feed(two_flows(12), 3);
   harness.engine().end();
@@ -94,8 +99,8 @@ TEST(QueueFlows, ReportsOnlyQueuesOfPacketsThatTheQuerySees) {
       {"s1", "2", "arrivals"}, {"s1", "2", "departures"}, {"s1", "3", "arrivals"}, {"s1", "3", "departures"}};
   parsers[0]->set_taps(taps);
   const Value values[] = {
-      Value::u64(0),        Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
-      Value::boolean(false)};
+      Value::u64(0),         Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
+      Value::boolean(false), Value::u64(0)};
   for (const uint32_t query : {0u, 1u, 2u}) parsers[0]->set_arguments(query, values);
   Harness harness(std::move(parsers));
   std::vector<Frame> first = two_flows(12), second = two_flows(12);

@@ -12,7 +12,6 @@
 #include "parsers/queues/packet_identity.h"
 #include "parsers/queues/queue_contents.h"
 #include "parsers/queues/queue_input.h"
-#include "parsers/queues/tap_matcher.h"
 
 namespace tapline::queues {
 
@@ -21,6 +20,7 @@ struct QueueSettings {
   FlowUnit flow = FlowUnit::kFiveTuple;
   int64_t max_delay_ns = 0;
   bool classes = false;
+  uint64_t link_bits_per_second = 0;  // 0: unknown
   int64_t every_ns = kNsPerMs;
 
   bool operator==(const QueueSettings&) const = default;
@@ -38,6 +38,8 @@ struct QueueSettings {
                    .type = FieldType::kBool,
                    .description = "Several classes share the port, so that packets overtake each other",
                    .default_value = "false"});
+    own.push_back({"link", FieldType::kU64, "bits/s",
+                   "Speed of the queue's link: corrects packets that were stamped too late; 0: unknown", "0", 0, 1e12});
     return own;
   }
   static Argument every() {
@@ -47,13 +49,16 @@ struct QueueSettings {
 
   // Reads the arguments of declare() from the values of all arguments.
   static QueueSettings of(std::span<const Value> arguments) {
-    const std::span<const Value> shared = arguments.last(3);
+    const std::span<const Value> shared = arguments.last(4);
     return {.flow = unit_of(shared[0].as_string()),
             .max_delay_ns = static_cast<int64_t>(shared[1].as_u64()),
-            .classes = shared[2].as_bool()};
+            .classes = shared[2].as_bool(),
+            .link_bits_per_second = shared[3].as_u64()};
   }
 
-  MatchOptions match() const { return {.max_delay_ns = max_delay_ns, .fifo = !classes}; }
+  InputOptions input() const {
+    return {{.max_delay_ns = max_delay_ns, .fifo = !classes}, {.link_bits_per_second = link_bits_per_second}};
+  }
   ContentsOptions contents(QueueSource source) const {
     ContentsOptions options = {.across_classes_decay_ns = classes ? max_delay_ns / 10 : 0};
     if (source == QueueSource::kTaps) return options;

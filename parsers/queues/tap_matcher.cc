@@ -100,7 +100,8 @@ void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool repeated) {
   statistics_.ambiguous += !certain;
   statistics_.repeated += repeated;
   if (!certain) return;
-  offset_.observe(arrival_ns, departure.view.time_ns);
+  // As stamped: after a pause, a shaper may send some packets faster than its speed, and these are moved too far.
+  offset_.observe(arrival_ns, departure.view.time_ns + departure.view.moved_ns);
   if (number > first_unsettled_) next_certain_ = std::min(next_certain_, number);  // it waited for its arrival
 }
 

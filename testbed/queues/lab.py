@@ -99,9 +99,12 @@ def captured(flows, seconds, folder):
   return files, [tuple(map(int, line.split()[:3])) for line in polls.read_text().splitlines()], counters
 
 
-def passages(files):
-  """Returns what each departure found in the queue, as rows of queue_passages, and its totals."""
-  run = subprocess.run([BUILD / "queue_passages", files["arrivals"], files["departures"]], capture_output=True, text=True, check=False)
+def passages(files, link_bits_per_s=0):
+  """Returns what each departure found in the queue, as rows of queue_passages, and its totals.
+
+  With the speed of the link, departures that were stamped too late are corrected."""
+  command = [BUILD / "queue_passages", "--link", str(link_bits_per_s), files["arrivals"], files["departures"]]
+  run = subprocess.run(command, capture_output=True, text=True, check=False)
   if run.returncode != 0:
     raise Wrong(run.stderr)
   names, *lines = run.stdout.splitlines()

@@ -1,9 +1,10 @@
 // Prints what each packet found in a queue, from the captures of both its sides: exactly, and as ConQuest's sketch
 // estimates it in three readings (parsers/queues/snapshots.h), one line per departure.
 //
-//   queue_passages ARRIVALS DEPARTURES [T in ns]
+//   queue_passages [--link BITS_PER_S] ARRIVALS DEPARTURES [T in ns]
 //
-// The sketch has h=4, R=2, C=64. T is a quarter of the longest wait unless given.
+// With the speed of the queue's link, departures that were stamped too late are corrected
+// (parsers/queues/departure_times.h). The sketch has h=4, R=2, C=64. T is a quarter of the longest wait unless given.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "parsers/api/packet_digest.h"
 #include "parsers/queues/packet_identity.h"
 #include "parsers/queues/queue_contents.h"
+#include "parsers/queues/queue_input.h"
 #include "parsers/queues/snapshots.h"
 #include "parsers/queues/tap_matcher.h"
 
@@ -26,7 +29,8 @@ namespace {
 
 constexpr HashKey kKey = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 constexpr uint8_t kArrivals = 0;
-constexpr int kWindowShift = 20;  // a window of the sketch is 2^20 units of its clock
+constexpr int64_t kMaxDelayNs = 1'000'000'000;  // as the parsers' default
+constexpr int kWindowShift = 20;                // a window of the sketch is 2^20 units of its clock
 constexpr Reading kReadings[] = {Reading::kComplete, Reading::kWithCurrent, Reading::kWeighted};
 
 struct Departure {
@@ -37,6 +41,11 @@ struct Departure {
 // Matches the packets of both captures.
 class Passages final : private MatchSink {
  public:
+  // The link's speed is 0 if it is unknown.
+  explicit Passages(uint64_t link_bits_per_second)
+      : input_(QueueSource::kTaps, {{.max_delay_ns = kMaxDelayNs}, {.link_bits_per_second = link_bits_per_second}},
+               this) {}
+
   Status read(const std::string& arrivals, const std::string& departures) {
     FileSource source({.paths = {arrivals, departures}});
     Status status = source.start();
@@ -47,12 +56,12 @@ class Passages final : private MatchSink {
       for (size_t i = 0; i < burst.packets; ++i) show(raw[i]);
       ended = burst.ended;
     }
-    matcher_.finish();
+    input_.finish();
     return source.status();
   }
 
   const std::vector<Departure>& all() const { return departures_; }
-  const MatchStatistics& statistics() const { return matcher_.statistics(); }
+  MatchStatistics statistics() const { return input_.matches(); }
 
  private:
   void show(const RawPacket& raw) {
@@ -60,13 +69,13 @@ class Passages final : private MatchSink {
     if (decode(raw, &packet) != DecodeOutcome::kOk) return;
     const View view = {digest_of(packet, kKey), keys_.key_of(packet),  packet.time_ns,
                        packet.wire_bytes,       is_identified(packet), packet.src_port};
-    packet.tap == kArrivals ? matcher_.arrive(view) : matcher_.depart(view);
+    packet.tap == kArrivals ? input_.arrive(view) : input_.depart(view);
   }
   void pass(const Passage& passage) override { departures_.push_back({passage, static_cast<uint16_t>(passage.tag)}); }
   void never_left(const View&) override {}
 
   FlowKeys keys_{FlowUnit::kFiveTuple};
-  TapMatcher matcher_{{}, this};
+  QueueInput input_;
   std::vector<Departure> departures_;
 };
 
@@ -117,19 +126,25 @@ void print(const std::vector<Departure>& departures, int64_t window_ns) {
 }
 
 int main_of(int argc, char** argv) {
+  uint64_t link_bits_per_second = 0;
+  if (argc >= 3 && std::string_view(argv[1]) == "--link") {
+    link_bits_per_second = std::strtoull(argv[2], nullptr, 10);
+    argc -= 2;
+    argv += 2;
+  }
   const int64_t given_ns = argc == 4 ? std::atoll(argv[3]) : 0;
   if (argc < 3 || argc > 4 || (argc == 4 && given_ns <= 0)) {
-    std::fprintf(stderr, "Usage: queue_passages ARRIVALS DEPARTURES [T in ns]\n");
+    std::fprintf(stderr, "Usage: queue_passages [--link BITS_PER_S] ARRIVALS DEPARTURES [T in ns]\n");
     return 2;
   }
-  const auto passages = std::make_unique<Passages>();
+  const auto passages = std::make_unique<Passages>(link_bits_per_second);
   if (const Status status = passages->read(argv[1], argv[2]); !status.ok()) {
     std::fprintf(stderr, "queue_passages: %s\n", status.message().c_str());
     return 1;
   }
   const int64_t window_ns = argc == 4 ? given_ns : std::max<int64_t>(longest_delay_ns(passages->all()) / 4, 1);
   print(passages->all(), window_ns);
-  const MatchStatistics& found = passages->statistics();
+  const MatchStatistics found = passages->statistics();
   std::fprintf(stderr,
                "{\"arrivals\":%" PRIu64 ",\"departures\":%" PRIu64 ",\"matched\":%" PRIu64 ",\"ambiguous\":%" PRIu64
                ",\"never_came\":%" PRIu64 ",\"never_left\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"window_ns\":%" PRId64

@@ -45,7 +45,7 @@ final class FourQueues implements AutoCloseable {
   private static final int MONITOR_PORT = 40;
 
   private static final String QUERY =
-      "PARSE queue_flows(delay=%dms, share=0.5, every=1ms) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
+      "PARSE queue_flows(delay=%dms, share=0.5, every=1ms, link=%d) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
           + "PROCESS (trigger: when=\"max(share) > 0.5\", group=(queue, src_ip), every=10ms)";
 
   /** Bursts at full speed, of one flow to each receiver; or steady flows, if there is a rate. */
@@ -90,7 +90,11 @@ final class FourQueues implements AutoCloseable {
 
   /** The load of a run: the rate and length of each queue, and the bursts that fill it. */
   record Load(
-      int linkMbit, int queuePackets, int bursts, int burstPackets, int gapMs, int delayMs) {}
+      int linkMbit, int queuePackets, int bursts, int burstPackets, int gapMs, int delayMs) {
+    int bitsPerSecond() {
+      return linkMbit * 1_000_000;
+    }
+  }
 
   /** An event and the time at which it arrived here, since the epoch. */
   record Arrived(JsonNode event, long timeNs) {}
@@ -101,7 +105,8 @@ final class FourQueues implements AutoCloseable {
    * @param arrived packets of which a copy shows the arrival
    * @param left packets of which a copy shows the departure; {@code matched} of these with both
    * @param bytes the kernel's bytes in the queue, at each poll
-   * @param errors difference to the contents that follow from copies, at each poll, in bytes
+   * @param errors difference to the contents that Tapline computes from the copies, at each poll,
+   *     in bytes
    * @param alertNs for each time that the condition became true, the delay from the packet until
    *     its event arrived
    */
@@ -113,14 +118,14 @@ final class FourQueues implements AutoCloseable {
       List<Long> bytes,
       List<Long> errors,
       List<Long> alertNs) {
-    /** Returns the magnitude of errors below which a share of them lies, in bytes. */
+    /** Returns the error below which a share of them lies, in bytes. */
     long error(double share) {
-      return quantile(errors.stream().map(Math::abs).toList(), share);
+      return quantile(errors, share);
     }
 
     @Override
     public String toString() {
-      return "%s: %d arrived, %d left, %d matched; %d polls, up to %d bytes, error p1 %d p10 %d p50 %d p90 %d p99 %d, magnitude p50 %d p90 %d p99 %d max %d; alerts after ms: %s"
+      return "%s: %d arrived, %d left, %d matched; %d polls, up to %d bytes, error p50 %d p90 %d p99 %d max %d; alerts after ms: %s"
           .formatted(
               name,
               arrived,
@@ -128,11 +133,6 @@ final class FourQueues implements AutoCloseable {
               matched,
               bytes.size(),
               Collections.max(bytes),
-              quantile(errors, 0.01),
-              quantile(errors, 0.1),
-              quantile(errors, 0.5),
-              quantile(errors, 0.9),
-              quantile(errors, 0.99),
               error(0.5),
               error(0.9),
               error(0.99),
@@ -257,7 +257,7 @@ final class FourQueues implements AutoCloseable {
    * @throws AssertionError if something remains in the switches, or packets and events differ
    */
   List<Queue> run() throws Exception {
-    String id = network.submit(QUERY.formatted(load.delayMs(), String.join(", ", names())));
+    String id = network.submit(QUERY.formatted(load.delayMs(), load.bitsPerSecond(), String.join(", ", names())));
     network.server().awaitState(id, "running");
     List<Arrived> events = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Void> stream = follow(network.server().url(), id, events);
@@ -329,7 +329,7 @@ final class FourQueues implements AutoCloseable {
 
   private void sendBursts() throws Exception {
     List<Cli.Running> bursts = new ArrayList<>();
-    int perSecond = load.linkMbit() * 1_000_000 / 8 / WIRE / 5;
+    int perSecond = load.bitsPerSecond() / 8 / WIRE / 5;
     for (int edge = 0; edge < EDGES.size(); edge++) {
       List<String> to = new ArrayList<>();
       for (FatTreePlan.Node host : receivers(edge)) {
@@ -360,6 +360,7 @@ final class FourQueues implements AutoCloseable {
 
   private List<Queue> compare(Path polls, List<Path> captures, List<Arrived> events) {
     List<String> words = new ArrayList<>(List.of(script("copies.py"), polls.toString()));
+    words.add("" + load.bitsPerSecond());
     words.addAll(List.of("" + TimeUnit.MILLISECONDS.toNanos(load.delayMs()), "" + SHARE));
     words.add(captures.get(0) + "=1,2");
     words.add(captures.get(1) + "=3,4");
