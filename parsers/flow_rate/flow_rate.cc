@@ -241,7 +241,7 @@ class FlowRate final : public Parser {
     MirrorInterval mirror = interval_of(tap);
     TupleHeader header = out.header_of(flow);
     while (queries != 0) {
-      header.queries = taps_.arguments().with_one_link(queries) & begins_.with_one_begin(queries, begin_ns);
+      header.queries = taps_.arguments().with_equal_values(queries) & begins_.with_one_begin(queries, begin_ns);
       mirror.interval_ns = std::max<int64_t>(0, now_ns - begins_.begin_of(queries, begin_ns));
       for (const Side side : {flow.client_side, other_side(flow.client_side)}) {
         if (state.sides[side].counted.packets > 0) emit(header, flow, side, tap, mirror, out);

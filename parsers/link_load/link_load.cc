@@ -2,10 +2,13 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "parsers/rates/flow_table.h"
+#include "parsers/rates/link_flows.h"
+#include "parsers/rates/link_flows_text.h"
 #include "parsers/rates/link_sum.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
@@ -16,6 +19,7 @@
 namespace tapline {
 namespace {
 
+using rates::LinkFlows;
 using rates::LinkShare;
 using rates::LinkSum;
 using rates::MirrorInterval;
@@ -28,6 +32,9 @@ using rates::SequenceTracker;
 // the tap's mirror port, and each has a separate load. There is a sum for each place and each set of queries that want
 // its packets. This parser has a separate table of flows: a flow that several taps show is followed at each of them,
 // for which a connection has no room.
+//
+// While a query asks for the flows of links with high loads (`flows_above`), each of its packets is also added to a
+// table of flows (LinkFlows).
 class LinkLoad final : public Parser {
  public:
   explicit LinkLoad(uint32_t max_flows) : flows_(max_flows, Forget{&sums_}) { sums_.reserve(kMaxSums); }
@@ -39,6 +46,10 @@ class LinkLoad final : public Parser {
   void set_arguments(uint32_t query, std::span<const Value> arguments) override {
     taps_.set_arguments(query, arguments);
     begins_.forget(query);
+    const uint64_t bit = uint64_t{1} << query;
+    flow_queries_ = taps_.arguments().flows_above(query) > 0 ? flow_queries_ | bit : flow_queries_ & ~bit;
+    if (flow_queries_ != 0 && link_flows_ == nullptr)
+      link_flows_ = std::make_unique<LinkFlows>(kMaxLinkFlows, kMaxSums);
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
@@ -55,20 +66,26 @@ class LinkLoad final : public Parser {
       if (tap.own.begin_ns != kNever) tap.own.begin_ns = end_ns;
     }
     flows_.next_interval();
+    if (link_flows_ != nullptr) link_flows_->next_interval();
   }
 
   void on_queries_end(uint64_t queries, Emitter& out) override {
     report(out.now_ns(), queries, out);
-    for (Sum& each : sums_) {
-      each.queries &= ~queries;
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      Sum& ended = sums_[i];
+      if (ended.queries == 0 || (ended.queries &= ~queries) != 0) continue;
       // Flows still contribute to the sum; two intervals later these contributions expire.
-      if (each.queries == 0) each.sum.next(), each.sum.next();
+      ended.sum.next(), ended.sum.next();
+      if (link_flows_ != nullptr) link_flows_->forget(static_cast<uint32_t>(i));
     }
+    flow_queries_ &= ~queries;
+    if (flow_queries_ == 0) link_flows_.reset();
   }
 
  private:
   static constexpr int64_t kNever = INT64_MIN;
   static constexpr uint32_t kMaxSums = 1024;
+  static constexpr uint32_t kMaxLinkFlows = 4096;
   static constexpr uint32_t kMaxStep = 1 << 30;  // between two acknowledgements: RFC 7323 section 2.3
 
   struct OfTap {
@@ -118,8 +135,11 @@ class LinkLoad final : public Parser {
     if (sum == 0) [[unlikely]]
       return;
     Followed* followed = packet.is_tcp() ? follow(packet, sum) : nullptr;
+    const bool with_flows = (packet.queries & flow_queries_) != 0;
     if (followed == nullptr) {
       sums_[sum - 1].sum.add(packet.wire_bytes);
+      if (with_flows) [[unlikely]]
+        link_flows_->add(packet, sum - 1);
       return;
     }
     const Side side = rates::side_of(packet);
@@ -127,6 +147,8 @@ class LinkLoad final : public Parser {
     const rates::Progress progress = followed->trackers[side].add(sample, taps_.limits());
     tap.mirror.observe(progress);
     sums_[sum - 1].sum.add(sample, progress, &followed->shares[side]);
+    if (with_flows) [[unlikely]]
+      link_flows_->add(packet, sum - 1, sample, progress);
     if (!rates::acknowledges(packet)) return;
     const Side other = other_side(side);
     if (followed->trackers[other].started()) {
@@ -151,7 +173,9 @@ class LinkLoad final : public Parser {
         followed->trackers[side].acknowledge(packet.tcp_ack, packet.time_ns, taps_.limits());
     if (progress.step != rates::Step::kHole) return;
     mirror->observe(progress);
-    sums_[followed->sums[side] - 1].sum.add_hole(progress, &followed->shares[side]);
+    const uint32_t sum = followed->sums[side] - 1;
+    sums_[sum].sum.add_hole(progress, &followed->shares[side]);
+    if ((sums_[sum].queries & flow_queries_) != 0) link_flows_->add_hole(packet, sum, progress);
   }
 
   // A flow is followed once it has payload, so floods of SYNs take no slot.
@@ -242,7 +266,7 @@ class LinkLoad final : public Parser {
     const int64_t begin_ns = std::max((now_ns - 1) / interval_ns() * interval_ns(), tap.own.begin_ns);
     while (queries != 0) {
       const uint64_t first = queries & (~queries + 1);
-      uint64_t alike = taps_.arguments().with_one_link(queries) & begins_.with_one_begin(queries, begin_ns);
+      uint64_t alike = taps_.arguments().with_equal_values(queries) & begins_.with_one_begin(queries, begin_ns);
       LinkSum total;
       for (uint32_t i = place.first_sum; i != 0; i = sums_[i - 1].next) {
         const Sum& each = sums_[i - 1];
@@ -258,12 +282,22 @@ class LinkLoad final : public Parser {
 
   void emit(const Place& place, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror, Emitter& out);
 
+  // The flows of a place that these queries see. REQUIRES: all of the place's sums are for all of the queries or none.
+  LinkFlows::List flows_of(const Place& place, uint64_t queries, const MirrorInterval& mirror,
+                           const rates::Bounded& interval_ns, uint64_t link) {
+    const auto index = static_cast<uint32_t>(&place - places_.data());
+    const auto wanted = [&](uint32_t sum) { return sums_[sum].place == index && (sums_[sum].queries & queries) != 0; };
+    return link_flows_->list(wanted, mirror, interval_ns, link);
+  }
+
   rates::MirrorTaps<OfTap> taps_;
   rates::QueryBegins begins_;
   std::vector<Sum> sums_;
   std::vector<Place> places_;  // each has a sum
   std::vector<MirrorInterval> intervals_;
   rates::FlowTable<Followed, Forget> flows_;
+  uint64_t flow_queries_ = 0;              // those with `flows_above`
+  std::unique_ptr<LinkFlows> link_flows_;  // null if there are none
 };
 
 const Schema& LinkLoad::schema() const {
@@ -287,15 +321,19 @@ const Schema& LinkLoad::schema() const {
            {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
            optional({"sampling_share", FieldType::kF64, "share", "Part of the TCP payload that was captured"}),
            {"interval_ns", FieldType::kI64, "ns", "Observed part of the interval"},
-           {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
+           {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"},
+           optional({"flows", FieldType::kString, "",
+                     "If the share is above flows_above: the largest flows, at most 64, as a JSON array of [flow, "
+                     "bits/s, lower bound, upper bound]"}),
+           optional({"flows_left_out", FieldType::kU64, "flows", "Further flows that use the link"})},
       .main_fields = {"switch", "port"},
       .value_field = "bits_per_second",
       .interval_ns = rates::LinkArguments::kDefaultIntervalNs,
       .interval_argument = rates::LinkArguments::kInterval,
       .all_traffic = true,
-      .arguments = rates::LinkArguments::declared(),
+      .arguments = rates::LinkArguments::declared_for_links(),
       .example = {"s1", "2", "arrivals", "measured", "1082625", "1064029", "1101302", "-", "-", "-", "142", "1.000000",
-                  "713843000", "complete"},
+                  "713843000", "complete", "-", "-"},
   };
   return schema;
 }
@@ -308,18 +346,30 @@ void LinkLoad::emit(const Place& place, uint64_t queries, const LinkSum& total, 
   header.queries = queries;
   const rates::Bounded interval =
       tap.mirror.true_interval(mirror.interval_ns, tap.own.earlier_delay, tap.mirror.delay(rates::Progress()));
-  const uint64_t link = taps_.arguments().link_of(static_cast<uint32_t>(std::countr_zero(queries)));
+  const auto first = static_cast<uint32_t>(std::countr_zero(queries));
+  const uint64_t link = taps_.arguments().link_of(first);
   const rates::LinkLoad load = total.load(mirror, interval, link);
   const rates::Bounded& rate = load.bits_per_second;
   const Value sampling_share = total.covered().sequence_bytes > 0 ? Value::f64(total.covered().sampling_share())
                                                                   : Value::absent(FieldType::kF64);
   const std::string port = rates::port_name(tap.names.port, place.port);
-  out.emit(header,
-           {rates::name_value(tap.names.switch_name), rates::name_value(port), rates::name_value(tap.names.side),
-            Value::string(rates::name_of(load.seen)), rates::bits_value(rate.value), rates::bits_value(rate.low),
-            rates::bits_value(rate.high), rates::share_value(rate.value, link), rates::share_value(rate.low, link),
-            rates::share_value(rate.high, link), Value::u64(total.packets()), sampling_share,
-            Value::i64(mirror.interval_ns), Value::string(rates::name_of(tap.mirror.interval_state()))});
+  Value flows = Value::absent(FieldType::kString), left_out = Value::absent(FieldType::kU64);
+  std::string flows_text;
+  const double flows_above = taps_.arguments().flows_above(first);
+  const double known = std::isnan(rate.value) ? rate.low : rate.value;
+  if (flows_above > 0 && link > 0 && known > flows_above * static_cast<double>(link)) {
+    const LinkFlows::List list = flows_of(place, queries, mirror, interval, link);
+    flows_text = rates::text_of(list);
+    flows = Value::string(flows_text);
+    left_out = Value::u64(list.left_out);
+  }
+  out.emit(
+      header,
+      {rates::name_value(tap.names.switch_name), rates::name_value(port), rates::name_value(tap.names.side),
+       Value::string(rates::name_of(load.seen)), rates::bits_value(rate.value), rates::bits_value(rate.low),
+       rates::bits_value(rate.high), rates::share_value(rate.value, link), rates::share_value(rate.low, link),
+       rates::share_value(rate.high, link), Value::u64(total.packets()), sampling_share, Value::i64(mirror.interval_ns),
+       Value::string(rates::name_of(tap.mirror.interval_state())), flows, left_out});
 }
 
 constexpr uint32_t kMaxFlows = 1 << 16;

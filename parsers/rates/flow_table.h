@@ -89,6 +89,16 @@ class FlowTable {
     if (way != kWays) keys_[bucket].of[way] = 0;
   }
 
+  // Calls visit(entry) for all entries.
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (size_t bucket = 0; bucket < keys_.size(); ++bucket) {
+      for (uint32_t way = 0; way < kWays; ++way) {
+        if (keys_[bucket].of[way] != 0) visit(entries_[bucket * kWays + way]);
+      }
+    }
+  }
+
   void next_interval() { ++interval_; }
 
  private:

@@ -53,9 +53,23 @@ class LinkArguments {
          .choices = {"edge", "all"}}};
   }
 
-  // `values` are those of declared(), in the same order; kVantage is not read.
+  // Those of declared(), and the share from which on the tuples name a link's flows.
+  static std::vector<Argument> declared_for_links() {
+    std::vector<Argument> arguments = declared();
+    arguments.push_back({.name = "flows_above",
+                         .type = FieldType::kF64,
+                         .description = "Tuples with a larger share name the flows of the link; 0: none does",
+                         .default_value = "0",
+                         .min = 0,
+                         .max = 1});
+    return arguments;
+  }
+
+  // `values` are those of declared() or declared_for_links(), in the same order; kVantage is not read. Missing ones at
+  // the end have their defaults.
   void set(uint32_t query, std::span<const Value> values) {
     of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
+    if (values.size() > kFlowsAbove) of_[query].flows_above = values[kFlowsAbove].as_f64();
     given_ |= uint64_t{1} << query;
     interval_ns_ = values[3].as_i64();
   }
@@ -66,12 +80,17 @@ class LinkArguments {
   // 0 if unknown.
   uint64_t link_of(uint32_t query) const { return of_[query].link; }
 
-  // The queries that give the same link speed as the lowest-numbered one. REQUIRES: queries != 0.
-  uint64_t with_one_link(uint64_t queries) const {
-    const uint64_t link = link_of(static_cast<uint32_t>(std::countr_zero(queries)));
+  // The share above which the query wants the flows of a link; 0: never.
+  double flows_above(uint32_t query) const { return of_[query].flows_above; }
+
+  // The queries that give the same link speed and the same flows_above() as the lowest-numbered one. REQUIRES: queries
+  // != 0.
+  uint64_t with_equal_values(uint64_t queries) const {
+    const OfQuery& first = of_[static_cast<uint32_t>(std::countr_zero(queries))];
     uint64_t alike = 0;
     for (const uint32_t query : SetBits(queries)) {
-      if (link_of(query) == link) alike |= uint64_t{1} << query;
+      const OfQuery& next = of_[query];
+      if (next.link == first.link && next.flows_above == first.flows_above) alike |= uint64_t{1} << query;
     }
     return alike;
   }
@@ -98,10 +117,13 @@ class LinkArguments {
   }
 
  private:
+  static constexpr size_t kFlowsAbove = 5;
+
   struct OfQuery {
     uint64_t link = 0;
     uint64_t mirror = 0;
     int64_t queue_ns = 0;
+    double flows_above = 0;
   };
 
   static uint64_t slower(uint64_t a, uint64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }

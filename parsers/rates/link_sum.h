@@ -104,6 +104,11 @@ class LinkSum {
     return uint64_t{covered_.samples} + covered_.repeated + covered_.control + others_.packets;
   }
 
+  // Payload of the flows with sequence numbers, and the other packets' bytes times `scale`.
+  double payload_bytes(double scale) const {
+    return static_cast<double>(covered_.sequence_bytes) + scale * static_cast<double>(others_.wire_bytes);
+  }
+
   // `interval_ns`: bounds of the interval's length after removing the mirror's delay. `link_bits_per_second` is 0 if
   // unknown.
   LinkLoad load(const MirrorInterval& mirror, const Bounded& interval_ns, uint64_t link_bits_per_second) const {

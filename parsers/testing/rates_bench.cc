@@ -92,9 +92,11 @@ class NoParser final : public Parser {
   bool connections_;
 };
 
-std::unique_ptr<Parser> with_speeds(std::unique_ptr<Parser> parser) {
+// `flows_above` is an argument of link_load alone.
+std::unique_ptr<Parser> with_speeds(std::unique_ptr<Parser> parser, double flows_above = 0) {
   parser->set_arguments(
-      0, std::vector<Value>{Value::u64(kSpeed), Value::u64(kSpeed), Value::i64(0), Value::i64(kNsPerSecond)});
+      0, std::vector<Value>{Value::u64(kSpeed), Value::u64(kSpeed), Value::i64(0), Value::i64(kNsPerSecond),
+                            Value::string("edge"), Value::f64(flows_above)});
   return parser;
 }
 
@@ -155,6 +157,8 @@ void measure(uint32_t flows, uint32_t wire_bytes, const std::string& only) {
   rows.push_back(std::make_unique<Row>("connections", std::make_unique<NoParser>(true), flows, wire_bytes));
   rows.push_back(std::make_unique<Row>("flow_rate", with_speeds(make_flow_rate(kFlows)), flows, wire_bytes));
   rows.push_back(std::make_unique<Row>("link_load", with_speeds(make_link_load(kFlows)), flows, wire_bytes));
+  rows.push_back(
+      std::make_unique<Row>("link_load with flows", with_speeds(make_link_load(kFlows), 0.9), flows, wire_bytes));
   if (!only.empty()) std::erase_if(rows, [&](const auto& row) { return row->name() != only && row->name() != "pass"; });
   for (auto& row : rows) row->warm_up(4 * flows + 4096);
   for (int i = 0; i < kRuns; ++i) {

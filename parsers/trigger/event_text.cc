@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "parsers/api/flow_text.h"
+
 namespace tapline::trigger {
 namespace {
 
@@ -24,15 +26,6 @@ void append(std::string_view name, const std::string& value, std::string* text) 
   text->append(name).append("=").append(value);
 }
 
-void append_endpoint(const IpAddress& ip, uint16_t port, std::string* text) {
-  *text += ip.is_v4() ? text_of(ip) : "[" + text_of(ip) + "]";
-  text->append(":").append(std::to_string(port));
-}
-
-void append_protocol(uint8_t protocol, std::string* text) {
-  *text += protocol == protocol::kTcp ? "tcp" : protocol == protocol::kUdp ? "udp" : std::to_string(protocol);
-}
-
 }  // namespace
 
 std::string text_of(const GroupBy& by, const GroupKey& group) {
@@ -48,11 +41,7 @@ std::string text_of(const ExemplarFlows& exemplars) {
   std::string text;
   for (const GroupKey& flow : exemplars.flows()) {
     if (!text.empty()) text += ' ';
-    append_endpoint(flow.src_ip(), flow.src_port(), &text);
-    text += '-';
-    append_endpoint(flow.dst_ip(), flow.dst_port(), &text);
-    text += '/';
-    append_protocol(flow.protocol(), &text);
+    append_flow(flow.src_ip(), flow.src_port(), flow.dst_ip(), flow.dst_port(), flow.protocol(), &text);
   }
   return text;
 }
