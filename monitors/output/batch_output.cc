@@ -137,6 +137,7 @@ class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
         Value::boolean(event.partial),
         Value::i64(event.ready_ns),
         Value::absent(FieldType::kString),
+        event.tuple.empty() ? Value::absent(FieldType::kString) : Value::string(event.tuple),
     };
     output_->put(*stream_, stream_->trigger_parser, header, values, output_->options_.events);
   }

@@ -1,6 +1,7 @@
 #include "monitors/output/json_output.h"
 
 #include "monitors/output/json_text.h"
+#include "monitors/output/tuple_json.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -9,26 +10,6 @@ namespace {
 constexpr size_t kBufferBytes = 64 * 1024;
 constexpr int64_t kWriteAfterNs = 100'000'000;
 constexpr int64_t kFlushPatienceNs = 10'000'000'000;
-
-void append_value(const Value& value, std::string* out) {
-  if (!value.present()) {
-    out->append("null");
-    return;
-  }
-  switch (value.type()) {
-    case FieldType::kU64:
-      return append_number(value.as_u64(), out);
-    case FieldType::kI64:
-      return append_number(value.as_i64(), out);
-    case FieldType::kF64:
-      return append_number(value.as_f64(), out);
-    case FieldType::kBool:
-      out->append(value.as_bool() ? "true" : "false");
-      return;
-    default:
-      return append_json_string(value.as_string(), out);
-  }
-}
 
 }  // namespace
 
@@ -62,24 +43,6 @@ void JsonOutput::add_query(uint32_t query) {
   if (ledger_ != nullptr) ledger_->known |= bit;
 }
 
-void JsonOutput::append_common(const TupleHeader& header) {
-  buffer_.append(",\"time_ns\":");
-  append_number(header.time_ns, &buffer_);
-  buffer_.append(",\"flow_id\":\"");
-  append_hex(header.flow_hash, 16, &buffer_);
-  buffer_.push_back('-');
-  append_hex(header.flow_incarnation, 8, &buffer_);
-  buffer_.append("\",\"client_known_by\":\"").append(name_of(header.client_known_by));
-  buffer_.append("\",\"src_ip\":\"");
-  append_address(header.src_ip, &buffer_);
-  buffer_.append("\",\"src_port\":");
-  append_number(uint64_t{header.src_port}, &buffer_);
-  buffer_.append(",\"dst_ip\":\"");
-  append_address(header.dst_ip, &buffer_);
-  buffer_.append("\",\"dst_port\":");
-  append_number(uint64_t{header.dst_port}, &buffer_);
-}
-
 void JsonOutput::append_line(const Schema& schema, uint32_t query, const TupleHeader& header,
                              std::span<const Value> values) {
   buffer_.append("{\"parser\":\"").append(schema.name).push_back('"');
@@ -87,11 +50,8 @@ void JsonOutput::append_line(const Schema& schema, uint32_t query, const TupleHe
     buffer_.append(",\"query\":");
     append_json_string(queries_[query].name, &buffer_);
   }
-  append_common(header);
-  for (size_t i = 0; i < values.size(); ++i) {
-    buffer_.append(",\"").append(schema.fields[i].name).append("\":");
-    append_value(values[i], &buffer_);
-  }
+  buffer_.push_back(',');
+  append_tuple_json(schema, header, values, &buffer_);
   buffer_.append("}\n");
 }
 

@@ -48,7 +48,6 @@ class JsonOutput final : public TupleOutput {
 
  private:
   void append_line(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
-  void append_common(const TupleHeader& header);
   void count_written(uint32_t query, uint64_t rows);
   void count_all_written();
   void write();

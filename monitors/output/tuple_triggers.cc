@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "monitors/output/tuple_json.h"
+
 namespace tapline {
 namespace {
 
 using Aggregate = TupleTrigger::Aggregate;
 using Comparison = TupleTrigger::Comparison;
 
-// Cells of a trigger's groups: 48 MB.
+// Cells of a trigger's groups: 48 MB. Their tuples are bounded by KeptTuples.
 constexpr size_t kMaxCells = 1 << 20;
 
 constexpr int64_t kNotEnded = INT64_MAX;
@@ -154,20 +156,43 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     }
     Group& group = found->second;
     Cell& cell = group.cells[static_cast<size_t>(start_ns / trigger.every_ns) % trigger.panes];
-    if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns, .min = value, .max = value};
-    ++cell.count;
-    cell.sum += value;
-    cell.min = std::min(cell.min, value);
-    cell.max = std::max(cell.max, value);
+    if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns};
+    count(watch, value, header, values, &cell);
     group.ends = ends_of(trigger, header);
     if (trigger.panes == 1 && trigger.monotone && trigger.after == 1)
-      cross(watch, found->first, &group, cell, header.time_ns, sink);
+      cross(watch, found->first, &group, cell, header, values, sink);
   }
 }
 
+void TupleTriggers::count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values,
+                          Cell* cell) {
+  const TupleTrigger& trigger = *watch.trigger;
+  const bool first = cell->count == 0;
+  const bool highest = first || value > cell->max, lowest = first || value < cell->min;
+  if (highest) cell->max = value;
+  if (lowest) cell->min = value;
+  ++cell->count;
+  cell->sum += value;
+  const bool extreme = trigger.aggregate == Aggregate::kMax ? highest : trigger.aggregate == Aggregate::kMin && lowest;
+  if (!extreme) return;
+  if (meets(trigger.comparison, value, trigger.threshold) || meets(trigger.comparison, value, trigger.clear)) {
+    kept_.keep(json_of(*watch.schema, header, values), &cell->extreme);
+  } else {
+    cell->extreme.reset();
+  }
+}
+
+std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader& header,
+                                        std::span<const Value> values) {
+  json_.assign(1, '{');
+  append_tuple_json(schema, header, values, &json_);
+  json_ += '}';
+  return json_.size() <= KeptTuples::kMaxText ? std::string_view(json_) : std::string_view();
+}
+
 // Reports an alert that begins as the open window meets the condition.
-void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, int64_t time_ns,
-                          Sink* sink) {
+void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell,
+                          const TupleHeader& header, std::span<const Value> values, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
   const double reached = value_of(trigger.aggregate, cell);
   if (group->in_force || group->reported || !cooled(watch, *group) ||
@@ -180,7 +205,8 @@ void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* gro
           .at_least = true,
           .window_start_ns = watch.end_ns - trigger.every_ns,
           .window_end_ns = watch.end_ns,
-          .ready_ns = time_ns},
+          .ready_ns = header.time_ns,
+          .tuple = json_of(*watch.schema, header, values)},
          sink);
 }
 
@@ -188,18 +214,19 @@ bool TupleTriggers::cooled(const Watch& watch, const Group& group) {
   return group.began_ns == INT64_MIN || watch.end_ns - group.began_ns >= watch.trigger->cooldown_ns;
 }
 
-double TupleTriggers::value_of(Aggregate aggregate, const Cell& cell) {
+template <typename Values>
+double TupleTriggers::value_of(Aggregate aggregate, const Values& values) {
   switch (aggregate) {
     case Aggregate::kSum:
-      return cell.sum;
+      return values.sum;
     case Aggregate::kMax:
-      return cell.max;
+      return values.max;
     case Aggregate::kMin:
-      return cell.min;
+      return values.min;
     case Aggregate::kMean:
-      return cell.sum / static_cast<double>(std::max<uint64_t>(cell.count, 1));
+      return values.sum / static_cast<double>(std::max<uint64_t>(values.count, 1));
     default:
-      return static_cast<double>(cell.count);
+      return static_cast<double>(values.count);
   }
 }
 
@@ -228,11 +255,14 @@ void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since
   }
 }
 
-TupleTriggers::Cell TupleTriggers::window_of(const Watch& watch, const Group& group) {
+TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const Group& group) {
   const int64_t start_ns = watch.end_ns - watch.trigger->every_ns * watch.trigger->panes;
-  Cell window;
+  const bool lowest = watch.trigger->aggregate == Aggregate::kMin;
+  Window window;
   for (const Cell& cell : group.cells) {
     if (cell.count == 0 || cell.end_ns <= start_ns) continue;
+    if (window.count == 0 || (lowest ? cell.min < window.min : cell.max > window.max))
+      window.extreme = cell.extreme.text();
     window.min = window.count == 0 ? cell.min : std::min(window.min, cell.min);
     window.max = window.count == 0 ? cell.max : std::max(window.max, cell.max);
     window.count += cell.count;
@@ -251,7 +281,7 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
   for (auto next = watch.groups.begin(); next != watch.groups.end();) {
     const auto current = next++;
     Group& group = current->second;
-    const Cell window = window_of(watch, group);
+    const Window window = window_of(watch, group);
     const double value = value_of(trigger.aggregate, window);
     const double threshold = group.in_force ? trigger.clear : trigger.threshold;
     // The missing part of a partial window could raise the value.
@@ -271,7 +301,8 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
               .window_end_ns = watch.end_ns,
               .ready_ns = std::min(watch.end_ns, ended_ns),
               .certain = trigger.monotone || !(lossy || partial),
-              .partial = partial},
+              .partial = partial,
+              .tuple = window.extreme},
              sink);
     }
     group.reported = false;

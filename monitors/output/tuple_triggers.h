@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "monitors/output/kept_tuples.h"
 #include "monitors/plan/tuple_trigger.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/tuple.h"
@@ -32,6 +33,10 @@ struct TupleTriggerEvent {
   int64_t ready_ns = 0;  // time of the tuple that met the condition, or the window's end if it was decided then
   bool certain = true;   // false: the query lost data in the window, and the missing tuples could make it false
   bool partial = false;  // the window was not watched from its beginning to its end
+  // JSON of the one tuple that decided it: with a maximum or minimum the one that has this value, otherwise the one
+  // that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid during the
+  // call.
+  std::string_view tuple = {};
 };
 
 class TupleTriggers {
@@ -59,6 +64,8 @@ class TupleTriggers {
   void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   // Does the same, then tests the open windows, which are partial.
   void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
+  // Bytes of the tuples that windows keep, at most KeptTuples::kMaxBytes.
+  size_t kept_bytes() const { return kept_.bytes(); }
 
  private:
   // The values of one pane.
@@ -66,6 +73,13 @@ class TupleTriggers {
     int64_t end_ns = INT64_MIN;
     uint64_t count = 0;
     double sum = 0, min = 0, max = 0;
+    KeptTuple extreme = {};  // if the pane's maximum or minimum, whichever is compared, meets the condition
+  };
+  // The values of a window's panes together.
+  struct Window {
+    uint64_t count = 0;
+    double sum = 0, min = 0, max = 0;
+    std::string_view extreme = {};  // in the cells
   };
   struct Group {
     std::vector<Cell> cells;  // a ring of panes
@@ -89,14 +103,21 @@ class TupleTriggers {
   void close(Watch& watch, int64_t ended_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   void report(const Watch& watch, const std::string& key, const Group& group, TupleTriggerEvent event, Sink* sink);
   std::string_view key_of(const Watch& watch, const TupleHeader& header, std::span<const Value> values);
-  void cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, int64_t time_ns, Sink* sink);
-  static Cell window_of(const Watch& watch, const Group& group);
-  static double value_of(TupleTrigger::Aggregate aggregate, const Cell& cell);
+  void cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, const TupleHeader& header,
+             std::span<const Value> values, Sink* sink);
+  // Counts a value in its pane, and keeps the tuple if an event may need it.
+  void count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values, Cell* cell);
+  std::string_view json_of(const Schema& schema, const TupleHeader& header, std::span<const Value> values);
+  static Window window_of(const Watch& watch, const Group& group);
+  template <typename Values>
+  static double value_of(TupleTrigger::Aggregate aggregate, const Values& values);
   // True if the group's next alert may begin in the open window.
   static bool cooled(const Watch& watch, const Group& group);
 
+  KeptTuples kept_;
   std::vector<Watch> watches_;
-  std::string key_;  // group of the current tuple
+  std::string key_;   // group of the current tuple
+  std::string json_;  // the current tuple
 };
 
 }  // namespace tapline

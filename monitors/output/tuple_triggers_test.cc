@@ -29,13 +29,14 @@ struct Seen {
   double value;
   int64_t end_ms;
   bool at_least, certain, partial;
+  std::string tuple;
 };
 
 class Recorder final : public TupleTriggers::Sink {
  public:
   void on_event(const TupleTriggerEvent& event) override {
     seen.push_back({std::string(event.group), event.value, event.window_end_ns / kMs, event.at_least, event.certain,
-                    event.partial});
+                    event.partial, std::string(event.tuple)});
   }
   void on_uncounted(uint64_t tuples) override { uncounted += tuples; }
 
@@ -70,6 +71,7 @@ class TupleTriggersTest : public testing::Test {
   }
   void add(int64_t ms, std::string_view port, double share) { add(ms, port, Value::f64(share)); }
   void advance(int64_t ms) { tested_->advance(ms * kMs, watched_since_ns_, losses_, &recorder_); }
+  size_t kept_bytes() const { return tested_->kept_bytes(); }
   // Ends of the windows of all events so far, in ms.
   std::vector<int64_t> ends() const {
     std::vector<int64_t> ends;
@@ -104,6 +106,87 @@ TEST_F(TupleTriggersTest, AMaximumFiresAsItIsCrossedAndOnceInAWindow) {
   EXPECT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
   EXPECT_EQ(recorder_.seen[1].value, 0.97);
   EXPECT_FALSE(recorder_.seen[1].at_least);
+}
+
+// The share in an event's tuple; -1 if it has none.
+double share_of(const Seen& event) {
+  const size_t share = event.tuple.find("\"share\":");
+  return share == std::string::npos ? -1 : std::stod(event.tuple.substr(share + 8));
+}
+
+TEST_F(TupleTriggersTest, AnEventHasTheTupleWithTheMaximum) {
+  open(full_port());
+  add(1001, "a", 0.95);
+  add(1002, "b \"\\", 0.2);
+  for (const double share : {0.1, 0.93, 0.99, 0.98, 0.3}) add(1012, "a", share);
+  advance(1020);
+  ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
+  EXPECT_EQ(recorder_.seen[0].tuple,
+            "{\"time_ns\":1001000000,\"flow_id\":\"0000000000000000-00000000\",\"client_known_by\":\"port\",\"src_ip\":"
+            "\"::\",\"src_port\":0,\"dst_ip\":\"::\",\"dst_port\":0,\"port\":\"a\",\"share\":0.95}");
+  EXPECT_EQ(share_of(recorder_.seen[1]), 0.99);
+  advance(1050);
+  EXPECT_EQ(kept_bytes(), 0u);
+}
+
+TEST_F(TupleTriggersTest, TheMaximumOfAWindowMayBeInAnyOfItsPanes) {
+  TupleTrigger trigger = full_port();
+  trigger.panes = 3;
+  open(trigger);
+  const double shares[] = {0.91, 0.97, 0.95, 0.2, 0.92, 0.1};
+  for (int64_t pane = 0; pane < 6; ++pane) add(1000 + 10 * pane, "a", shares[pane]);
+  advance(1060);
+  ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020, 1030, 1040, 1050, 1060}));
+  for (const Seen& event : recorder_.seen) EXPECT_EQ(share_of(event), event.value);
+}
+
+TEST_F(TupleTriggersTest, AMinimumHasItsTuple) {
+  TupleTrigger trigger = full_port();
+  trigger.aggregate = Aggregate::kMin;
+  trigger.comparison = Comparison::kBelow;
+  trigger.threshold = trigger.clear = 0.2;
+  trigger.monotone = true;
+  open(trigger);
+  for (const double share : {0.5, 0.1, 0.15}) add(1001, "a", share);
+  ASSERT_EQ(ends(), (std::vector<int64_t>{1010}));
+  EXPECT_EQ(share_of(recorder_.seen[0]), 0.1);
+}
+
+TEST_F(TupleTriggersTest, ASumHasTheTupleThatCrossedTheThreshold) {
+  TupleTrigger trigger = full_port();
+  trigger.aggregate = Aggregate::kSum;
+  open(trigger);
+  for (const double share : {0.5, 0.25, 0.375, 0.125}) add(1001, "a", share);
+  add(1011, "a", 1.5);
+  advance(1020);
+  ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
+  EXPECT_EQ(share_of(recorder_.seen[0]), 0.375);
+  EXPECT_EQ(share_of(recorder_.seen[1]), -1) << "the window's end decided it";
+}
+
+// Groups of which each keeps a tuple of 10 kB.
+TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
+  TupleTrigger trigger = full_port();
+  trigger.after = 2;
+  open(trigger);
+  const auto port = [](int number) { return std::to_string(number) + std::string(10'000, 'x'); };
+  for (int number = 0; number < 2000; ++number) add(1000, port(number), 1.0);
+  EXPECT_LE(kept_bytes(), KeptTuples::kMaxBytes);
+  EXPECT_GT(kept_bytes(), KeptTuples::kMaxBytes - 20'000);
+  for (int number = 0; number < 2000; ++number) add(1010, port(number), 1.0);
+  advance(1020);
+  EXPECT_EQ(recorder_.seen.size(), 2000u) << "events without a tuple are events";
+  const auto with_tuple = std::count_if(recorder_.seen.begin(), recorder_.seen.end(),
+                                        [](const Seen& event) { return share_of(event) == 1.0; });
+  EXPECT_GT(with_tuple, 700);
+  EXPECT_LT(with_tuple, 2000);
+  recorder_ = {};
+  advance(1050);
+  EXPECT_EQ(kept_bytes(), 0u);
+  for (const int64_t ms : {1100, 1110}) add(ms, std::string(20'000, 'x'), 1.0);
+  advance(1120);
+  ASSERT_EQ(recorder_.seen.size(), 1u);
+  EXPECT_EQ(recorder_.seen[0].tuple, "") << "it is longer than a text may be";
 }
 
 TEST_F(TupleTriggersTest, AnAlertLastsUntilItIsClear) {
@@ -249,6 +332,9 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
     std::set<std::tuple<int64_t, std::string>> events;
     for (const Seen& each : recorder_.seen) {
       EXPECT_TRUE(events.insert({each.end_ms, each.group}).second) << "reported twice";
+      if (trigger.aggregate == Aggregate::kMax || trigger.aggregate == Aggregate::kMin) {
+        EXPECT_EQ(share_of(each), each.value);
+      }
     }
     ASSERT_EQ(events, expected(trigger, tuples, last_ms)) << "run " << run;
   }
@@ -267,7 +353,8 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
                                            {"certain", FieldType::kBool},
                                            {"incomplete", FieldType::kBool},
                                            {"ready_ns", FieldType::kI64},
-                                           optional({"exemplars", FieldType::kString})}};
+                                           optional({"exemplars", FieldType::kString}),
+                                           optional({"tuple", FieldType::kString})}};
   schemas_ = {&letters(), &numbers(), &events};
   // Three tuples in 10 ms.
   const TupleTrigger many = {.processor = 4,
@@ -296,6 +383,8 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
   EXPECT_FALSE(event.values[9].as_bool());
   EXPECT_EQ(event.values[10].as_i64(), 1003 * kMs) << "the time of the tuple that met the condition";
   EXPECT_FALSE(event.values[11].present());
+  EXPECT_NE(event.values[12].as_string().find("\"time_ns\":1003000000,"), std::string_view::npos);
+  EXPECT_NE(event.values[12].as_string().find(",\"number\":1}"), std::string_view::npos);
   ring.pop();
   output_->tick(1020 * kMs, 1020 * kMs);
   EXPECT_FALSE(ring.front(&event));

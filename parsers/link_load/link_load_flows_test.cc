@@ -179,20 +179,22 @@ TEST(LinkLoadFlows, AnAddedQueryHidesNoPartOfAFlow) {
 
 TEST(LinkLoadFlows, ALaterQueryGetsNoFlowsOfAnEarlierOne) {
   Harness run = harness(arguments(0.01));
-  run.feed(datagrams({1}, kStart, kStart + kMs / 2, 10 * kUs));
-  run.engine().end_queries(1);
+  run.engine().set_arguments(0, 1, arguments(0.01));
+  run.feed(datagrams({1}, kStart, kStart + kMs / 2, 10 * kUs), 0b01);
+  run.feed(datagrams({2}, kStart + kMs / 2, kStart + kMs / 2 + 1, 10 * kUs), 0b10);
+  run.engine().end_queries(0b01);
   run.engine().set_arguments(0, 0, arguments(0.01));
-  run.feed(datagrams({2}, kStart + kMs / 2, kStart + kMs, 10 * kUs));
-  run.engine().end();
+  run.feed(datagrams({3}, kStart + kMs / 2 + 1, kStart + kMs, 10 * kUs), 0b01);
+  run.engine().end_queries(0b01);
   ASSERT_EQ(run.tuples().size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     const std::vector<Flow> flows = flows_of(run.tuples()[i]);
     ASSERT_EQ(flows.size(), 1u);
-    EXPECT_EQ(flows[0].name, "10.0.0.1:" + std::to_string(i + 1) + "-10.0.0.2:53/udp");
+    EXPECT_EQ(flows[0].name, "10.0.0.1:" + std::to_string(2 * i + 1) + "-10.0.0.2:53/udp");
   }
 }
 
-// What only acknowledgements show of a direction counts as its own.
+// Bytes that only acknowledgements show belong to the direction that sent them.
 TEST(LinkLoadFlows, AcknowledgedBytesAreOfTheDirectionThatSentThem) {
   const auto segment = [](bool client, uint32_t seq, uint32_t ack, size_t bytes, int64_t us) {
     testing::TcpSpec spec = {.seq = seq, .ack = ack, .flags = tcp_flag::kAck};

@@ -115,7 +115,8 @@ class QueryTriggers final : public trigger::EventSink {
                  Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
                  Value::boolean(event.partial || event.window_end_ns > ended_ns),
                  Value::i64(std::min(event.ready_ns, ended_ns)),
-                 exemplars.empty() ? Value::absent(FieldType::kString) : Value::string(exemplars)});
+                 exemplars.empty() ? Value::absent(FieldType::kString) : Value::string(exemplars),
+                 Value::absent(FieldType::kString)});
   }
 
  private:
@@ -261,12 +262,17 @@ const Schema& TriggerParser::schema() const {
                  {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"},
                  {"ready_ns", FieldType::kI64, "ns",
                   "Packet time at which the condition was decided: the window's end, or earlier if it can only rise"},
-                 optional({"exemplars", FieldType::kString, "", "Up to 8 of the connections that the value counts"})},
+                 optional({"exemplars", FieldType::kString, "", "Up to 8 of the connections that the value counts"}),
+                 optional(
+                     {"tuple", FieldType::kString, "",
+                      "JSON of the tuple that decided the condition, if one did: that with the maximum or minimum, "
+                      "or the one that met the condition before the window's end"})},
       .main_fields = {"trigger"},
       .value_field = "value",
       .events = true,
       .example = {"0", "group", "src_ip=10.1.0.12", "1001.000000", "1001.000000", "-", "1795204791000000000",
-                  "1795204792000000000", "true", "false", "1795204791737512000", "10.1.0.12:41134-10.1.0.80:80/tcp"},
+                  "1795204792000000000", "true", "false", "1795204791737512000", "10.1.0.12:41134-10.1.0.80:80/tcp",
+                  "-"},
   };
   return schema;
 }

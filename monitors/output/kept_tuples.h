@@ -1,0 +1,58 @@
+// Tuples that windows keep as JSON in case they become events, within a bound on all of them together.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tapline {
+
+// One tuple, or none. It has to be destroyed before its KeptTuples.
+class KeptTuple {
+ public:
+  // Empty if there is none.
+  std::string_view text() const { return kept_ == nullptr ? std::string_view() : std::string_view(kept_->text); }
+  void reset() { kept_.reset(); }
+
+ private:
+  friend class KeptTuples;
+
+  struct Kept {
+    Kept(std::string_view json, size_t* total) : text(json), bytes(total) { *bytes += text.size(); }
+    ~Kept() { *bytes -= text.size(); }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+
+    const std::string text;
+    size_t* const bytes;
+  };
+
+  std::unique_ptr<Kept> kept_;
+};
+
+class KeptTuples {
+ public:
+  // The longest text of one tuple, and the total.
+  static constexpr size_t kMaxText = 16 << 10;
+  static constexpr size_t kMaxBytes = 8 << 20;
+
+  explicit KeptTuples(size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
+  KeptTuples(const KeptTuples&) = delete;
+  KeptTuples& operator=(const KeptTuples&) = delete;
+
+  // Replaces the tuple, by none if this one has no room.
+  void keep(std::string_view text, KeptTuple* tuple) {
+    tuple->reset();
+    if (text.size() > kMaxText || bytes_ + text.size() > max_bytes_) return;
+    tuple->kept_ = std::make_unique<KeptTuple::Kept>(text, &bytes_);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const size_t max_bytes_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace tapline
