@@ -22,6 +22,7 @@ import io.tapline.schema.proto.Sampling;
 import io.tapline.schema.proto.Shape;
 import io.tapline.schema.proto.TupleFilter;
 import io.tapline.schema.proto.TupleTrigger;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -152,6 +153,7 @@ public final class Compiler {
     noteUnused(parsers, processors);
     noteJoins(processors);
     noteShortLimit(limit, processors);
+    noteFlowsWithoutSpeed(arguments);
     // Monitors are given both sides of a queue as taps, so switches mirror nothing for it.
     Placement placement = at.isEmpty() ? options.placement() : Placement.LOCAL;
     Placement.Placed placed = placement.place(match);
@@ -273,6 +275,22 @@ public final class Compiler {
       }
     }
     return compiled;
+  }
+
+  /** Links name their flows above a share of their speed. */
+  private void noteFlowsWithoutSpeed(List<ParserArgument> arguments) {
+    if (isPositive("flows_above", arguments) && !isPositive("link", arguments)) {
+      errors.warning(
+          "flows_above has no effect, because the speed of the links is unknown: add link, such as link=10000000000");
+    }
+  }
+
+  private static boolean isPositive(String name, List<ParserArgument> arguments) {
+    return arguments.stream()
+        .anyMatch(
+            argument ->
+                argument.getName().equals(name)
+                    && new BigDecimal(argument.getValue()).signum() > 0);
   }
 
   private void noteShortLimit(Limit limit, List<Processor> processors) {

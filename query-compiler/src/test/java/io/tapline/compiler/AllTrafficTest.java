@@ -24,7 +24,8 @@ class AllTrafficTest {
         "arguments": [
           {"name": "link", "type": "u64", "unit": "bits/s", "default": "0", "min": 0, "max": 1e12},
           {"name": "every", "type": "i64", "unit": "ns", "default": "1000000000", "min": 100000,
-           "max": 10000000000, "step": 1000}],
+           "max": 10000000000, "step": 1000},
+          {"name": "flows_above", "type": "f64", "unit": "", "default": "0", "min": 0, "max": 1}],
         "fields": [
           {"name": "time_ns", "type": "i64", "unit": "ns", "common": true},
           {"name": "switch", "type": "string", "optional": true},
@@ -65,10 +66,24 @@ class AllTrafficTest {
     assertThat(plan.getSampling().getMode()).isEqualTo(Sampling.Mode.OFF);
     assertThat(plan.getArgumentsList())
         .extracting(ParserArgument::getValue)
-        .containsExactly("10000000000", "1000000000");
+        .containsExactly("10000000000", "1000000000", "0");
     assertThat(plan.getProcessors(0).getKeyList()).containsExactly("switch", "port");
     assertThat(plan.getProcessors(0).getValue().getField()).isEqualTo("share");
     assertThat(plan.getProcessors(0).getAggregate()).isEqualTo("MAX");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " -> ",
+      value = {"flows_above=0.9 -> true", "link=1000, flows_above=0.9 -> false", "link=0 -> false"})
+  void flowsAboveAShareNeedTheSpeedOfTheLink(String arguments, boolean warned) {
+    CompileResult result =
+        compile("PARSE link_load(%s) FROM * TO * LIMIT 10s SAMPLE *".formatted(arguments));
+    assertThat(result.errors()).isEmpty();
+    assertThat(
+            result.notes().stream()
+                .anyMatch(note -> note.message().contains("flows_above has no effect")))
+        .isEqualTo(warned);
   }
 
   @ParameterizedTest

@@ -19,13 +19,24 @@ public final class QueueBursts {
   /** A queue that packets report (INT): SWITCH-ID:PORT[.QUEUE-ID]. */
   private static final Pattern REPORTED = Pattern.compile("[0-9]+:[0-9]+([.][0-9]+)?");
 
+  private static final String PARSER = "queue_burst";
+  private static final EventIndex.Kind BURSTS =
+      new EventIndex.Kind(
+          event -> event.path("parser").asText().equals(PARSER),
+          QueueBursts::beginNs,
+          event -> beginNs(event) + event.path("fields").path("duration_ns").asLong());
+
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private final QueryService queries;
-  private final Map<String, BurstLog> logs = new ConcurrentHashMap<>();
+  private final Map<String, EventIndex> logs = new ConcurrentHashMap<>();
 
   public QueueBursts(QueryService queries) {
     this.queries = queries;
+  }
+
+  private static long beginNs(JsonNode event) {
+    return event.path("fields").path("begin_ns").asLong();
   }
 
   /**
@@ -93,7 +104,7 @@ public final class QueueBursts {
     JsonNode plan = queries.plan(query).orElseGet(MAPPER::createObjectNode);
     boolean parses =
         StreamSupport.stream(plan.path("parsers").spliterator(), false)
-            .anyMatch(parser -> parser.asText().equals(BurstLog.PARSER));
+            .anyMatch(parser -> parser.asText().equals(PARSER));
     List<String> queues =
         StreamSupport.stream(plan.path("queues").spliterator(), false)
             .map(at -> at.path("switch_name").asText() + ":" + at.path("port").asText())
@@ -111,7 +122,7 @@ public final class QueueBursts {
    */
   public long read(String query, long fromNs, long toNs, BiConsumer<String, JsonNode> sink) {
     PortNames ports = ports();
-    return logs.computeIfAbsent(query, id -> new BurstLog(id, queries.events().store()))
+    return logs.computeIfAbsent(query, id -> new EventIndex(id, queries.events().store(), BURSTS))
         .read(
             fromNs,
             toNs == 0 ? Long.MAX_VALUE : toNs,

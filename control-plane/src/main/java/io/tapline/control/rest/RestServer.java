@@ -32,6 +32,7 @@ import io.tapline.control.rest.queries.Metrics;
 import io.tapline.control.rest.queries.QueryRoutes;
 import io.tapline.control.rest.system.CatalogueRoutes;
 import io.tapline.control.rest.system.DashboardRoutes;
+import io.tapline.control.rest.system.LinkEventRoutes;
 import io.tapline.control.rest.system.LinkRoutes;
 import io.tapline.control.rest.system.SystemRoutes;
 import io.tapline.control.rest.system.TopologyRoutes;
@@ -79,6 +80,7 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new NodeRoutes(drill, () -> agents(source), queries.accounting()).routes());
     routes.addAll(new TopologyRoutes(queries).routes());
     routes.addAll(new LinkRoutes(queries).routes());
+    routes.addAll(new LinkEventRoutes(queries).routes());
     routes.addAll(new WatchRoutes(drill).routes());
     QueueReporter queues = new QueueReporter(queries);
     routes.addAll(new QueueRoutes(queues).routes());

@@ -15,6 +15,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "links",
     description = "Shows the loads of links, as queries of link_load measured them last.",
+    subcommands = LinkEventsCommand.class,
     footer = {
       "",
       "A query that measures them once a millisecond:",

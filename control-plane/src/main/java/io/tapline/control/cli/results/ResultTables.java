@@ -81,6 +81,11 @@ public final class ResultTables {
     return DAY.format(instant(ns)) + " " + SECONDS.format(instant(ns));
   }
 
+  /** Formats a time in UTC to the millisecond. */
+  public static String dayAndMillis(long ns) {
+    return DAY.format(instant(ns)) + " " + TIME.format(instant(ns));
+  }
+
   static String span(long startNs, long endNs) {
     String begin = DAY.format(instant(startNs)) + " " + time(startNs);
     return begin + " – " + time(endNs) + " UTC";

@@ -8,7 +8,7 @@ import io.tapline.control.diagnose.QueueReports;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.rest.http.Access;
 import io.tapline.control.rest.http.Json;
-import io.tapline.control.rest.http.Problem;
+import io.tapline.control.rest.http.Parameters;
 import io.tapline.control.rest.http.Route;
 import java.util.List;
 import java.util.function.Predicate;
@@ -43,16 +43,14 @@ public final class QueueRoutes {
 
   private static Route.Builder span(Route.Builder route) {
     return route
-        .parameter("query", "from_ns", time(), "Only bursts that end at this time or later.")
-        .parameter("query", "to_ns", time(), "Only bursts that begin at this time or earlier.");
+        .parameter(
+            "query", "from_ns", Parameters.time(), "Only bursts that end at this time or later.")
+        .parameter(
+            "query", "to_ns", Parameters.time(), "Only bursts that begin at this time or earlier.");
   }
 
   private static ObjectNode text() {
     return Json.object().put("type", "string");
-  }
-
-  private static ObjectNode time() {
-    return Json.object().put("type", "integer").put("minimum", 0);
   }
 
   private static Predicate<String> own(Context ctx) {
@@ -62,7 +60,9 @@ public final class QueueRoutes {
   private void list(Context ctx) {
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("queues");
-    queues.all(timeNs(ctx, "from_ns"), timeNs(ctx, "to_ns"), own(ctx)).stream()
+    queues
+        .all(Parameters.timeNs(ctx, "from_ns"), Parameters.timeNs(ctx, "to_ns"), own(ctx))
+        .stream()
         .map(this::summary)
         .forEach(array::add);
     Json.answer(ctx, 200, json);
@@ -93,24 +93,12 @@ public final class QueueRoutes {
   private void show(Context ctx) {
     String queue = ctx.pathParam("switch") + ":" + ctx.pathParam("port");
     try {
-      QueueReport report = queues.of(queue, timeNs(ctx, "from_ns"), timeNs(ctx, "to_ns"), own(ctx));
+      QueueReport report =
+          queues.of(
+              queue, Parameters.timeNs(ctx, "from_ns"), Parameters.timeNs(ctx, "to_ns"), own(ctx));
       Json.answer(ctx, 200, Reports.json(report));
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
     }
-  }
-
-  /** Returns a time since the epoch; 0 if the parameter is absent. */
-  private static long timeNs(Context ctx, String name) {
-    String text = ctx.queryParam(name);
-    if (text == null) {
-      return 0;
-    }
-    if (!text.matches("\\d{1,18}|[1-8]\\d{18}")) {
-      throw Problem.badRequest(
-              "%s=%s: it must be a time in nanoseconds since the epoch".formatted(name, text))
-          .asException();
-    }
-    return Long.parseLong(text);
   }
 }

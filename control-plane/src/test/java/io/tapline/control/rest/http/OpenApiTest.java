@@ -95,6 +95,7 @@ class OpenApiTest {
         "getQueue | leaf1 | - | 404",
         "listLinks | - | - | 200",
         "getLink | leaf1 | - | 404",
+        "listLinkEvents | - | - | 200",
         "addWatch | - | {\"when\": \"COUNT > 5\"} | 503",
         "addWatch | - | {\"every_ns\": 5} | 400",
         "listWatches | - | - | 200",

@@ -9,17 +9,17 @@ import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import java.util.stream.StreamSupport;
 
 /**
- * Finds bursts of queues in the log of a query's events by time. It reads each entry once to index
- * it; a search then reads a limited number of pages, regardless of the log's length. Thread-safe.
- * Calls may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be
- * reached.
+ * Finds events of one kind in the log of a query's events by time. It reads each entry once to
+ * index it; a search then reads a limited number of pages, regardless of the log's length.
+ * Thread-safe. Calls may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis
+ * can't be reached.
  */
-final class BurstLog {
-  static final String PARSER = "queue_burst";
-
+final class EventIndex {
   /** Maximum number of pages that a search reads; it leaves out the earlier ones. */
   static final int MAX_PAGES_READ = 64;
 
@@ -28,21 +28,33 @@ final class BurstLog {
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
+  /**
+   * A kind of events, and the time that each took.
+   *
+   * @param includes selects its events among all of the log
+   */
+  record Kind(
+      Predicate<JsonNode> includes,
+      ToLongFunction<JsonNode> beginNs,
+      ToLongFunction<JsonNode> endNs) {}
+
   private final String query;
   private final EventStore store;
+  private final Kind kind;
   private final ArrayDeque<Page> pages = new ArrayDeque<>();
   private long last;
 
-  BurstLog(String query, EventStore store) {
+  EventIndex(String query, EventStore store, Kind kind) {
     this.query = query;
     this.store = store;
+    this.kind = kind;
   }
 
   /**
    * Successive entries.
    *
-   * @param beginNs begin of the earliest burst; the largest number if there is none
-   * @param endNs end of the latest burst
+   * @param beginNs begin of the earliest event; the largest number if there is none
+   * @param endNs end of the latest event
    */
   private record Page(long first, long last, int entries, long beginNs, long endNs) {
     private static final int MAX_ENTRIES = EventStore.PAGE;
@@ -51,9 +63,9 @@ final class BurstLog {
       return new Page(number, number, 0, Long.MAX_VALUE, 0);
     }
 
-    Page with(long number, List<JsonNode> bursts) {
-      long begin = bursts.stream().mapToLong(BurstLog::beginNs).reduce(beginNs, Math::min);
-      long end = bursts.stream().mapToLong(BurstLog::endNs).reduce(endNs, Math::max);
+    Page with(long number, List<JsonNode> events, Kind kind) {
+      long begin = events.stream().mapToLong(kind.beginNs()).reduce(beginNs, Math::min);
+      long end = events.stream().mapToLong(kind.endNs()).reduce(endNs, Math::max);
       return new Page(first, number, entries + 1, begin, end);
     }
 
@@ -66,19 +78,11 @@ final class BurstLog {
     }
   }
 
-  private static long beginNs(JsonNode event) {
-    return event.path("fields").path("begin_ns").asLong();
-  }
-
-  private static long endNs(JsonNode event) {
-    return beginNs(event) + event.path("fields").path("duration_ns").asLong();
-  }
-
   /**
-   * Passes the latest bursts that overlap a span of time, in the order of the log. It may pass
+   * Passes the latest events that overlap a span of time, in the order of the log. It may pass
    * others as well.
    *
-   * @return the time from which the bursts are complete: those that ended earlier may be missing; 0
+   * @return the time from which the events are complete: those that ended earlier may be missing; 0
    *     if none is
    */
   synchronized long read(long fromNs, long toNs, Consumer<JsonNode> sink) {
@@ -101,11 +105,11 @@ final class BurstLog {
         store.after(query, page.first() - 1).stream()
             .filter(entry -> entry.number() <= page.last())
             .toList();
-    entries.forEach(entry -> bursts(entry).forEach(sink));
+    entries.forEach(entry -> events(entry).forEach(sink));
     return entries.size() == page.entries();
   }
 
-  /** Returns the begin of the earliest indexed burst if earlier entries were dropped, else 0. */
+  /** Returns the begin of the earliest indexed event if earlier entries were dropped, else 0. */
   private long indexedSinceNs() {
     return pages.isEmpty() || pages.getFirst().first() == 1
         ? 0
@@ -130,17 +134,17 @@ final class BurstLog {
   private void add(EventEntry entry) {
     Page page = pages.isEmpty() || pages.getLast().isFull() ? null : pages.removeLast();
     Page begun = page == null ? Page.beginningAt(entry.number()) : page;
-    pages.addLast(begun.with(entry.number(), bursts(entry)));
+    pages.addLast(begun.with(entry.number(), events(entry), kind));
     last = entry.number();
     if (pages.size() > MAX_PAGES) {
       pages.removeFirst();
     }
   }
 
-  private static List<JsonNode> bursts(EventEntry entry) {
+  private List<JsonNode> events(EventEntry entry) {
     try {
       return StreamSupport.stream(MAPPER.readTree(entry.json()).path("events").spliterator(), false)
-          .filter(event -> event.path("parser").asText().equals(PARSER))
+          .filter(kind.includes())
           .toList();
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -1,0 +1,253 @@
+package io.tapline.control.query;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.taps.PortNames;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.StreamSupport;
+
+/**
+ * Reads the events of triggers of {@code link_load} from the logs of queries. Thread-safe. Every
+ * call may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ */
+public final class LinkEvents {
+  private static final String PARSER = "link_load";
+  private static final EventIndex.Kind TRIGGERS =
+      new EventIndex.Kind(
+          event -> event.path("parser").asText().equals("trigger"),
+          LinkEvents::timeNs,
+          LinkEvents::timeNs);
+
+  /** A group's text has the names and values of its fields. */
+  private static final Pattern NAMED = Pattern.compile("(?:^| )(switch|port|side)=(\\S*)");
+
+  /** An absent value in a group's text. */
+  private static final String NONE = "-";
+
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final QueryService queries;
+  private final Map<String, EventIndex> logs = new ConcurrentHashMap<>();
+
+  public LinkEvents(QueryService queries) {
+    this.queries = queries;
+  }
+
+  private static long timeNs(JsonNode event) {
+    return event.path("fields").path("ready_ns").asLong();
+  }
+
+  /**
+   * The events to read.
+   *
+   * @param fromNs packet time of the earliest one
+   * @param toNs packet time of the latest one; 0 for no end
+   * @param limit maximum number of events, the latest ones
+   */
+  public record Wanted(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}
+
+  /**
+   * The caller's rights. It sees all of its own queries' events; of other queries, it sees the
+   * events of links that flows of its subnets use, with only these flows.
+   *
+   * @param owns selects queries by ID
+   * @param scope the caller's subnets; without limits, it sees no other query
+   */
+  public record Viewer(Predicate<String> owns, Scope scope) {}
+
+  /**
+   * Events, the latest first.
+   *
+   * @param completeSinceNs earlier events may be missing; 0 if none is
+   */
+  public record Found(List<LinkEvent> events, long completeSinceNs) {
+    public Found {
+      events = List.copyOf(events);
+    }
+  }
+
+  /** The latest events so far; an earlier one makes room for a later one. */
+  private static final class Latest {
+    private final PriorityQueue<LinkEvent> events =
+        new PriorityQueue<>(Comparator.comparingLong(LinkEvent::timeNs));
+    private final int limit;
+    private long completeSinceNs;
+    private long added;
+
+    Latest(int limit) {
+      this.limit = limit;
+    }
+
+    void add(LinkEvent event) {
+      added++;
+      events.add(event);
+      if (events.size() > limit) {
+        completeSince(events.remove().timeNs() + 1);
+      }
+    }
+
+    void completeSince(long timeNs) {
+      completeSinceNs = Math.max(completeSinceNs, timeNs);
+    }
+
+    Found found() {
+      return new Found(
+          events.stream().sorted(Comparator.comparingLong(LinkEvent::timeNs).reversed()).toList(),
+          completeSinceNs);
+    }
+  }
+
+  /** Returns the latest events that the viewer may see. */
+  public Found read(Wanted wanted, Viewer viewer) {
+    List<String> all = queries.list().stream().map(QueryInfo::id).toList();
+    logs.keySet().retainAll(all);
+    Latest latest = new Latest(wanted.limit());
+    for (String query : all) {
+      boolean owned = viewer.owns().test(query);
+      if (owned || !viewer.scope().isEverything()) {
+        Set<Integer> triggers = triggers(query);
+        if (!triggers.isEmpty()) {
+          read(query, triggers, wanted, owned ? Optional.empty() : Optional.of(viewer), latest);
+        }
+      }
+    }
+    return latest.found();
+  }
+
+  /** Returns the numbers of the query's triggers of {@code link_load}. */
+  private Set<Integer> triggers(String query) {
+    JsonNode processors =
+        queries.plan(query).orElseGet(MAPPER::createObjectNode).path("processors");
+    return IntStream.range(0, processors.size())
+        .filter(number -> isTrigger(processors.path(number)))
+        .boxed()
+        .collect(Collectors.toSet());
+  }
+
+  private static boolean isTrigger(JsonNode processor) {
+    return processor.path("name").asText().equals("trigger")
+        && processor.path("parser").asText().equals(PARSER);
+  }
+
+  /**
+   * Adds events of a query.
+   *
+   * @param restricted a viewer that does not own the query
+   */
+  private void read(
+      String query,
+      Set<Integer> triggers,
+      Wanted wanted,
+      Optional<Viewer> restricted,
+      Latest latest) {
+    PortNames ports = queries.planner().ports();
+    long toNs = wanted.toNs() == 0 ? Long.MAX_VALUE : wanted.toNs();
+    long before = latest.added;
+    long sinceNs =
+        logs.computeIfAbsent(query, id -> new EventIndex(id, queries.events().store(), TRIGGERS))
+            .read(
+                wanted.fromNs(),
+                toNs,
+                event -> {
+                  if (timeNs(event) >= wanted.fromNs()
+                      && timeNs(event) <= toNs
+                      && triggers.contains(event.path("fields").path("trigger").asInt(-1))) {
+                    event(query, event, ports)
+                        .flatMap(found -> visible(found, restricted))
+                        .filter(wanted.events())
+                        .ifPresent(latest::add);
+                  }
+                });
+    // A gap in a log of which the viewer sees nothing would reveal the query.
+    if (restricted.isEmpty() || latest.added > before) {
+      latest.completeSince(sinceNs);
+    }
+  }
+
+  private static Optional<LinkEvent> visible(LinkEvent event, Optional<Viewer> restricted) {
+    if (restricted.isEmpty()) {
+      return Optional.of(event);
+    }
+    List<LinkFlow> own =
+        event.flows().stream().filter(flow -> flow.isWithin(restricted.get().scope())).toList();
+    return own.isEmpty() ? Optional.empty() : Optional.of(event.restrictedTo(own));
+  }
+
+  /** Returns nothing if the event names no switch. */
+  private static Optional<LinkEvent> event(String query, JsonNode event, PortNames ports) {
+    JsonNode fields = event.path("fields");
+    JsonNode tuple = json(fields.path("tuple"));
+    Map<String, String> names = names(fields, tuple);
+    if (!names.containsKey("switch")) {
+      return Optional.empty();
+    }
+    String switchName = names.get("switch");
+    String port = names.getOrDefault("port", "");
+    return Optional.of(
+        new LinkEvent(
+            query,
+            fields.path("trigger").asInt(),
+            switchName,
+            port,
+            names.getOrDefault("side", ""),
+            ports.neighbourAt(switchName, port).orElse(""),
+            event.path("made_ns").asLong(),
+            fields,
+            tuple,
+            flows(tuple),
+            tuple.path("flows_left_out").isNumber()
+                ? OptionalLong.of(tuple.path("flows_left_out").asLong())
+                : OptionalLong.empty()));
+  }
+
+  /** Returns the names of the tap: those of the tuple, or else of the group. */
+  private static Map<String, String> names(JsonNode fields, JsonNode tuple) {
+    Map<String, String> names = new HashMap<>();
+    if (tuple.isMissingNode()) {
+      Matcher group = NAMED.matcher(fields.path("group").asText(""));
+      while (group.find()) {
+        names.put(group.group(1), group.group(2));
+      }
+      names.values().removeIf(NONE::equals);
+      return names;
+    }
+    for (String name : List.of("switch", "port", "side")) {
+      if (tuple.path(name).isTextual()) {
+        names.put(name, tuple.path(name).asText());
+      }
+    }
+    return names;
+  }
+
+  private static List<LinkFlow> flows(JsonNode tuple) {
+    return StreamSupport.stream(json(tuple.path("flows")).spliterator(), false)
+        .map(LinkFlow::of)
+        .flatMap(Optional::stream)
+        .toList();
+  }
+
+  /** Parses a string field; a missing node if it is absent or no JSON. */
+  private static JsonNode json(JsonNode text) {
+    try {
+      return text.isTextual() ? MAPPER.readTree(text.asText()) : MissingNode.getInstance();
+    } catch (JsonProcessingException e) {
+      return MissingNode.getInstance();
+    }
+  }
+}
