@@ -1,14 +1,17 @@
-/** The loads of links and the bursts of queues, as queries measured them last. */
+/** The loads of links, their latest events, and the bursts of queues, as queries measured them last. */
 import type { Api } from "./api";
 import { fill, h, type Child } from "./dom";
 import { explained } from "./drill";
 import { bitsPerSecond, clock, duration, number, percent } from "./format";
+import { eventsView } from "./link-events";
 import { drawing } from "./link-map";
 import { every, type Page } from "./page";
 import { table } from "./table";
-import type { LinkLoad, MeasuredLink, MeasuredQueue } from "./types";
+import type { LinkEvent, LinkLoad, MeasuredLink, MeasuredQueue } from "./types";
 
 const LINKS_MS = 1_000;
+const EVENTS_MS = 2_000;
+const EVENTS = 20;
 const QUEUES_MS = 10_000;
 const LINKS_EXAMPLE = "PARSE link_load(link=10000000000) FROM * TO * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 const QUEUES_EXAMPLE = "PARSE queue_burst(delay=1ms) FROM * TO * AT leaf1:spine2 PROCESS (top-k)";
@@ -17,9 +20,11 @@ export class LinksPage implements Page {
   readonly title = "Links";
   readonly element: HTMLElement;
   private readonly links = h("div", { class: "stack" }, h("p", { class: "progress" }, "Reading the loads…"));
+  private readonly events = h("div", { class: "stack" });
   private readonly queues = h("div", { class: "stack" });
   private readonly stops: (() => void)[];
   private shownLinks = "";
+  private shownEvents = "";
   private shownQueues = "";
 
   constructor(private readonly api: Api) {
@@ -27,9 +32,10 @@ export class LinksPage implements Page {
       "div",
       { class: "page" },
       h("section", { class: "card", "aria-label": "Links" }, h("h1", {}, "Links"), this.links),
+      h("section", { class: "card", "aria-label": "Events" }, h("h2", {}, "Events"), this.events),
       h("section", { class: "card", "aria-label": "Queues" }, h("h2", {}, "Queues"), this.queues),
     );
-    this.stops = [every(LINKS_MS, () => this.refreshLinks()), every(QUEUES_MS, () => this.refreshQueues())];
+    this.stops = [every(LINKS_MS, () => this.refreshLinks()), every(EVENTS_MS, () => this.refreshEvents()), every(QUEUES_MS, () => this.refreshQueues())];
   }
 
   private async refreshLinks(): Promise<void> {
@@ -41,6 +47,18 @@ export class LinksPage implements Page {
     } catch (error) {
       this.shownLinks = "";
       fill(this.links, message(error));
+    }
+  }
+
+  private async refreshEvents(): Promise<void> {
+    try {
+      const { events } = await this.api.get<{ events: LinkEvent[] }>(`/api/v1/links/events?limit=${EVENTS}`);
+      const shown = JSON.stringify(events);
+      if (shown !== this.shownEvents) fill(this.events, eventsView(events));
+      this.shownEvents = shown;
+    } catch (error) {
+      this.shownEvents = "";
+      fill(this.events, message(error));
     }
   }
 
@@ -58,6 +76,7 @@ export class LinksPage implements Page {
 
   recovered(): void {
     void this.refreshLinks();
+    void this.refreshEvents();
     void this.refreshQueues();
   }
 

@@ -192,6 +192,29 @@ export interface MeasuredLink {
   loads: LinkLoad[];
 }
 
+/** An event of a trigger on link_load. Unknown figures are absent. */
+export interface LinkEvent {
+  switch: string;
+  port?: string;
+  side?: string;
+  neighbour?: string;
+  time_ns: number;
+  share?: number;
+  low_share?: number;
+  bits_per_second?: number;
+  flows?: LinkEventFlow[];
+  flows_left_out?: number;
+}
+
+export interface LinkEventFlow {
+  src_ip: string;
+  src_port: number;
+  dst_ip: string;
+  dst_port: number;
+  protocol: string;
+  bits_per_second?: number;
+}
+
 export interface LinkLoad {
   field: string;
   statistic: string;
