@@ -4,6 +4,7 @@ import subprocess
 import time
 
 import lab
+from programs import Wrong, qdisc
 from tapline_server import TAPLINE, URL, Server, get
 
 QUEUE = "border:1"
@@ -30,7 +31,7 @@ def flows(seconds):
 def diagnose(*options):
   run = subprocess.run([TAPLINE, "diagnose", "queue", QUEUE, *options], capture_output=True, text=True, check=False)
   if run.returncode != 0:
-    raise lab.Wrong(f"tapline diagnose queue failed: {run.stderr}")
+    raise Wrong(f"tapline diagnose queue failed: {run.stderr}")
   return run.stdout
 
 
@@ -47,10 +48,10 @@ def measure(seconds):
   server = Server(inputs=INPUTS)
   try:
     query, = server.submit(QUERY)
-    before = lab.qdisc()
+    before = qdisc(lab.DEVICE)
     with lab.receiver():
       lab.send(flows(seconds), seconds)
-    counters = {key: value - before[key] for key, value in lab.qdisc().items()}
+    counters = {key: value - before[key] for key, value in qdisc(lab.DEVICE).items()}
     end_s = time.monotonic() + PATIENCE_S
     while lost(json.loads(get(f"{URL}/api/v1/queues/{QUEUE.replace(':', '/')}"))) < counters["drops"] and time.monotonic() < end_s:
       time.sleep(0.1)

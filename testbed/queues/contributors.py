@@ -1,6 +1,8 @@
 """Measures precision and recall for packets of flows that contribute to the queue: the exact answer, and the sketch (ConQuest's Figure 13)."""
 import lab
 import truth
+from pcap_file import packets_of
+from programs import Wrong
 from plot import Chart
 
 # Section 6.3: ten steady flows and three with periodic bursts, at a hundredth of the rates.
@@ -36,14 +38,14 @@ def score(pairs, key, share):
 
 def pairs_of(files, rows, totals):
   """Returns (row, truth) of packets that waited for at least an eighth of the longest wait. Raises Wrong if they don't correspond."""
-  left, _ = truth.matched(truth.packets_of(files["arrivals"]), truth.packets_of(files["departures"]))
+  left, _ = truth.matched(packets_of(files["arrivals"]), packets_of(files["departures"]))
   left.sort(key=lambda each: each[2])
   found = truth.evaluate(left)
   by_departure = {(row["departure_ns"], row["src_port"]): row for row in rows}
   pairs = [(by_departure.get((each.departure_ns, each.flow)), each) for each in found]
   unknown = sum(row is None for row, _ in pairs)
   if unknown != totals["never_came"]:
-    raise lab.Wrong(f"Tapline reports other departures than the capture has: {unknown} are missing")
+    raise Wrong(f"Tapline reports other departures than the capture has: {unknown} are missing")
   min_ns = max(each.departure_ns - each.arrival_ns for each in found) / 8
   return [(row, each) for row, each in pairs if row is not None and each.departure_ns - each.arrival_ns >= min_ns]
 

@@ -12,14 +12,13 @@ import collections
 import json
 import pathlib
 import socket
-import struct
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import depth  # noqa: E402
 import lab  # noqa: E402
-import truth  # noqa: E402
+from pcap_file import packets_of, write_packets  # noqa: E402
 
 MARK = bytes.fromhex("027a9100")
 ETHERNET, UDP = 14, 17
@@ -27,7 +26,6 @@ EPISODE_NS = 300_000_000  # a condition that was false for so long begins again
 LASTING_NS = 20_000_000  # two intervals of the query: a tuple reports the packet that waited longest, not each packet
 
 
-PCAP_NS = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
 
 Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")
 
@@ -35,7 +33,7 @@ Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")
 def copies_of(path):
   """Returns the copies in a capture by mark: lists of arrivals and of departures."""
   queues = collections.defaultdict(lambda: ([], []))
-  for time_ns, size, frame in truth.packets_of(path):
+  for time_ns, size, frame in packets_of(path):
     if frame[:4] != MARK or frame[ETHERNET + 9] != UDP:
       continue
     mark = int.from_bytes(frame[4:6], "big")
@@ -64,19 +62,12 @@ def matched(arrivals, departures, link_bits_per_s):
   return [(before, after, round(time_ns - offset_ns)) for before, after, time_ns in pairs]
 
 
-def write(path, copies):
-  with path.open("wb") as file:
-    file.write(PCAP_NS)
-    for copy in copies:
-      file.write(struct.pack("<IIII", *divmod(copy.time_ns, 10**9), len(copy.frame), copy.size) + copy.frame)
-
-
 def passages(arrivals, departures, link_bits_per_s):
   """Returns the rows and the totals of queue_passages."""
   with tempfile.TemporaryDirectory() as folder:
     files = {side: pathlib.Path(folder) / side for side in ("arrivals", "departures")}
-    write(files["arrivals"], arrivals)
-    write(files["departures"], departures)
+    for side, copies in (("arrivals", arrivals), ("departures", departures)):
+      write_packets(files[side], [(copy.time_ns, copy.size, copy.frame) for copy in copies])
     return lab.passages(files, link_bits_per_s)
 
 

@@ -20,19 +20,6 @@ class Passed:
     return self.queue_bytes > 0 and self.own_bytes >= share * self.queue_bytes
 
 
-def packets_of(path):
-  """Returns (time in ns, bytes on the wire, captured bytes) of each packet of a pcap with nanoseconds."""
-  data = path.read_bytes()
-  if struct.unpack_from("<I", data)[0] != 0xA1B23C4D:
-    raise ValueError(f"{path} is not a pcap with nanoseconds")
-  packets, at = [], 24
-  while at < len(data):
-    seconds, fraction, captured, size = struct.unpack_from("<IIII", data, at)
-    packets.append((seconds * 10**9 + fraction, size, data[at + 16:at + 16 + captured]))
-    at += 16 + captured
-  return packets
-
-
 def matched(arrivals, departures):
   """Returns (flow, arrival, departure, bytes) of the packets that left, in order, and the number that never left.
 

@@ -4,7 +4,7 @@
   send.py SOURCE TARGET SECONDS
 
 A flow has these members: {"protocol": "udp" or "tcp", "port": source port, "bytes": per burst, "every_s": period, "phase_s": the first burst,
-"size": bytes of a datagram}. A TCP flow is one connection. Its burst waits for the end of the previous one.
+"size": bytes of a datagram, "pace_mbit": maximum rate of a connection (default: none)}. A TCP flow is one connection. Its burst waits for the end of the previous one.
 """
 import heapq
 import json
@@ -14,6 +14,7 @@ import threading
 import time
 
 TARGET_PORT = 7000
+SO_MAX_PACING_RATE = 47
 
 
 def connected(kind, source, flow, target):
@@ -31,6 +32,8 @@ def pause_until(due_s):
 
 def send_stream(source, target, flow, begin_s, end_s):
   with connected(socket.SOCK_STREAM, source, flow, target) as one:
+    if "pace_mbit" in flow:
+      one.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, int(flow["pace_mbit"] * 1e6 / 8))
     due_s = begin_s + flow["phase_s"]
     while due_s < end_s:
       pause_until(due_s)

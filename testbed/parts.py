@@ -1,0 +1,61 @@
+"""Runs the parts of an experiment, in its namespaces, and reports: see parts.sh.
+
+A part is a module with run(seconds, folder, out), which returns results for JSON and the requirements that they miss,
+and table(results), which returns Markdown.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import sys
+
+import programs
+import tapline_server
+
+EXPLANATIONS = pathlib.Path(__file__).resolve().parents[1] / "docs" / "explanation"
+
+
+def write_docs(page, experiment, tables):
+  """Replaces the tables of the page."""
+  begin, end = f"<!-- begin testbed/{experiment} -->\n", f"<!-- end testbed/{experiment} -->\n"
+  before, rest = page.read_text(encoding="utf-8").split(begin)
+  _, after = rest.split(end)
+  text = f"On {datetime.date.today():%-d %B %Y}, {os.cpu_count()} cores:\n\n{tables}"
+  page.write_text(before + begin + text + end + after, encoding="utf-8")
+
+
+def run(experiment, parts, page):
+  """Runs the parts that the arguments name. Returns the exit code."""
+  parser = argparse.ArgumentParser()
+  parser.add_argument("--only", default=",".join(parts))
+  parser.add_argument("--seconds", type=int, default=20)
+  parser.add_argument("--out", type=pathlib.Path)
+  parser.add_argument("--write-docs", action="store_true")
+  options = parser.parse_args()
+  out = EXPLANATIONS / experiment if options.write_docs else options.out
+  if out:
+    out.mkdir(exist_ok=True)
+  results, tables, missed = {}, [], []
+  for name in options.only.split(","):
+    programs.say(f"{name}: sends for {options.seconds} s…")
+    results[name], misses = parts[name].run(options.seconds, pathlib.Path(name), out)
+    tables.append(parts[name].table(results[name]))
+    missed += [f"{name}: not as required: {text}" for text in misses]
+  print("\n".join(tables), end="")
+  if options.out:
+    (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+  for text in missed:
+    programs.say(f"{experiment}: {text}")
+  if options.write_docs and not missed:
+    write_docs(EXPLANATIONS / page, experiment, "\n".join(tables))
+  return 1 if missed else 0
+
+
+def main(experiment, parts, page):
+  """Runs the experiment `experiment`, whose `parts` have these names, and ends the process. `page` has its tables."""
+  try:
+    sys.exit(run(experiment, parts, page))
+  except (programs.Wrong, tapline_server.Wrong) as wrong:
+    print(f"{experiment}: {wrong}", file=sys.stderr)
+    sys.exit(1)
