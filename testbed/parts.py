@@ -1,13 +1,14 @@
 """Runs the parts of an experiment, in its namespaces, and reports: see parts.sh.
 
-A part is a module with run(seconds, folder, out), which returns results for JSON and the requirements that they miss,
-and table(results), which returns Markdown.
+A part is a module with run(seconds, folder, out), which writes figures to `out`, unless it is None, and CSV with details
+to `folder`, and returns results for JSON and the requirements that they miss, and table(results), which returns Markdown.
 """
 import argparse
 import datetime
 import json
 import os
 import pathlib
+import shutil
 import sys
 
 import programs
@@ -44,6 +45,8 @@ def run(experiment, parts, page):
     missed += [f"{name}: not as required: {text}" for text in misses]
   print("\n".join(tables), end="")
   if options.out:
+    for path in pathlib.Path().glob("*/*.csv"):
+      shutil.copy(path, options.out)
     (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
   for text in missed:
     programs.say(f"{experiment}: {text}")

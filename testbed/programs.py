@@ -31,7 +31,7 @@ def inside(namespace, *command):
 
 @contextlib.contextmanager
 def program(*command, stdout=None):
-  """Runs a program while the body runs, then ends it with SIGTERM. What it wrote on standard error is in `printed`."""
+  """Runs a program while the body runs, then ends it with SIGTERM. `printed` is then its standard error."""
   process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
   process.printed = ""
   try:

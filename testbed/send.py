@@ -3,8 +3,9 @@
 
   send.py SOURCE TARGET SECONDS
 
-A flow has these members: {"protocol": "udp" or "tcp", "port": source port, "bytes": per burst, "every_s": period, "phase_s": the first burst,
-"size": bytes of a datagram, "pace_mbit": maximum rate of a connection (default: none)}. A TCP flow is one connection. Its burst waits for the end of the previous one.
+A flow has these members: {"protocol": "udp" or "tcp", "port": source port, "bytes": per burst, "every_s": period, "phase_s": the first
+burst, "size": bytes of a datagram, "pace_mbit": maximum rate of a connection (default: none)}. A TCP flow is one connection. Its burst
+waits for the end of the previous one.
 """
 import heapq
 import json

@@ -1,0 +1,116 @@
+"""Compares the events of a monitor with the truth of a capture, and writes both."""
+import collections
+import math
+import statistics
+import textwrap
+from dataclasses import dataclass
+
+import truth
+from truth import MS
+
+
+@dataclass(frozen=True)
+class Comparison:
+  """The windows of one condition: those in which it held (`met`) and those that have events, by (end in ns, group)."""
+  condition: truth.Condition
+  met: dict
+  events: dict
+  repeated: int  # events of a window that has one already
+
+  def missing(self):
+    return sorted(key for key, met in self.met.items() if met.sure and key not in self.events)
+
+  def surplus(self):
+    return sorted(self.events.keys() - self.met.keys())
+
+  def common(self):
+    return sorted(self.met.keys() & self.events.keys())
+
+  def wrong_values(self):
+    """Windows whose value differs: if the event did not wait for the window's end, from all values since the condition held."""
+    return [key for key in self.common() if not self._has_right_value(self.met[key], self.events[key])]
+
+  def _has_right_value(self, met, event):
+    if event["value"] is None:
+      return False
+    if self.condition.rises and event["ready_ns"] < event["window_end_ns"]:
+      return met.lowest <= event["value"] <= max(met.values)
+    return any(math.isclose(event["value"], value) for value in met.values)
+
+  def wrong_times(self):
+    """Windows whose event was ready before the condition held, or after the window's end."""
+    return [key for key in self.common() if not self.met[key].true_ns <= self.events[key]["ready_ns"] <= key[0]]
+
+  def uncertain(self):
+    return [key for key, event in self.events.items() if not event["certain"] or event["incomplete"]]
+
+  def onsets(self):
+    """Windows with events whose previous one did not meet the condition: of others that overlap, no packet made it true."""
+    overlapping = self.condition.window_ns > self.condition.every_ns
+    return [(end_ns, group) for end_ns, group in self.common()
+            if not overlapping or (end_ns - self.condition.every_ns, group) not in self.met]
+
+  def delays_ms(self, name):
+    """From the packet that made the condition true until this time of the event: ready_ns is packet time, received_ns the client's."""
+    return [(self.events[key][name] - self.met[key].true_ns) / MS for key in self.onsets()]
+
+
+def compare(items, conditions, events):
+  """Compares the events of each condition, whose number is that of the trigger."""
+  found = []
+  for number, condition in enumerate(conditions):
+    own = [event for event in events if event["trigger"] == number]
+    keys = collections.Counter((event["window_end_ns"], event["group"] or "") for event in own)
+    by_window = {(event["window_end_ns"], event["group"] or ""): event for event in reversed(own)}
+    found.append(Comparison(condition, truth.evaluate(items, condition), by_window, sum(keys.values()) - len(keys)))
+  return found
+
+
+def summary(comparison):
+  """Returns the figures of a comparison for results.json."""
+  ready = comparison.delays_ms("ready_ns") or [0]
+  sure = sum(met.sure for met in comparison.met.values())
+  return {"name": comparison.condition.name, "trigger": comparison.condition.text, "met": sure, "unsure": len(comparison.met) - sure,
+          "events": len(comparison.events) + comparison.repeated, "missing": len(comparison.missing()),
+          "surplus": len(comparison.surplus()) + comparison.repeated, "wrong_values": len(comparison.wrong_values()),
+          "wrong_times": len(comparison.wrong_times()), "uncertain": len(comparison.uncertain()),
+          "ready_ms": {"p50": statistics.median(ready), "max": max(ready)}}
+
+
+def missed(summaries):
+  """Returns the requirements that the comparisons miss."""
+  found = []
+  for row in summaries:
+    required = {"the condition held in some windows": row["met"] > 0, "each window in which it held has an event": row["missing"] == 0,
+                "no other window has one": row["surplus"] == 0, "values are those of the capture": row["wrong_values"] == 0,
+                "events are ready between the packet that made the condition true and the window's end": row["wrong_times"] == 0,
+                "events are certain": row["uncertain"] == 0}
+    found += [f"{row['name']}: {text}" for text, met in required.items() if not met]
+  return found
+
+
+def write_windows(comparisons, path):
+  """Writes a CSV with a line for each window that met a condition or has an event."""
+  ends = [end_ns for each in comparisons for end_ns, _ in each.met.keys() | each.events.keys()]
+  lines = ["condition,window_end_ms,group,value,event_value,true_ms,ready_ms"]
+  for comparison in comparisons:
+    for key in sorted(comparison.met.keys() | comparison.events.keys()):
+      met, event = comparison.met.get(key), comparison.events.get(key)
+      times = [f"{(time_ns - min(ends)) / MS:.3f}" if time_ns else ""
+               for time_ns in (key[0], met and met.true_ns, event and event["ready_ns"])]
+      values = [f"{value:.6g}" if value is not None else "" for value in (met and max(met.values), event and event["value"])]
+      lines.append(",".join([comparison.condition.name, times[0], key[1], *values, *times[1:]]))
+  path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def section(text, summaries):
+  """Returns the text as a paragraph of Markdown, and a table of the triggers."""
+  lines = [textwrap.fill(text, 120, break_on_hyphens=False), "",
+           "| Trigger | Windows that met it | Events | Missing, surplus, wrong values | Ready after the packet that met it: median, max |",
+           "|---|---|---|---|---|"]
+  for row in summaries:
+    unsure = f", {row['unsure']} more may have" if row["unsure"] else ""
+    lines.append(f"| `{row['trigger']}` | {row['met']:,}{unsure} | {row['events']:,} "
+                 f"| {row['missing']}, {row['surplus']}, {row['wrong_values']} "
+                 f"| {row['ready_ms']['p50']:.1f}, {row['ready_ms']['max']:.1f} ms |")
+  return "\n".join(lines) + "\n"
