@@ -77,6 +77,10 @@ def summary(comparison):
           "ready_ms": {"p50": statistics.median(ready), "max": max(ready)}}
 
 
+def summaries_of(comparisons):
+  return [summary(compared) for compared in comparisons]
+
+
 def missed(summaries):
   """Returns the requirements that the comparisons miss."""
   found = []
@@ -91,7 +95,7 @@ def missed(summaries):
 
 def write_windows(comparisons, path):
   """Writes a CSV with a line for each window that met a condition or has an event."""
-  ends = [end_ns for each in comparisons for end_ns, _ in each.met.keys() | each.events.keys()]
+  ends = [end_ns for compared in comparisons for end_ns, _ in compared.met.keys() | compared.events.keys()]
   lines = ["condition,window_end_ms,group,value,event_value,true_ms,ready_ms"]
   for comparison in comparisons:
     for key in sorted(comparison.met.keys() | comparison.events.keys()):

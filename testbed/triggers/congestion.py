@@ -86,7 +86,7 @@ def run(seconds, folder, out):
   packets, (_, victim, cause) = outcome.items, outcome.comparisons
   begins, flows = bursts_of(packets)
   delays = delays_of(begins, cause.events.values())
-  summaries = [comparison.summary(each) for each in outcome.comparisons]
+  summaries = comparison.summaries_of(outcome.comparisons)
   result = {"triggers": summaries, "packets": len(packets), "dropped": outcome.dropped, "bursts": len(begins),
             "cause_ms": delays,
             "named": sorted({group for _, group in cause.events}), "sent_by": sorted(flows),

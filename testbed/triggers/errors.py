@@ -85,7 +85,7 @@ def run(seconds, folder, out):
   outcome = link.run("http_get", (ERRORS, SHARE), lambda: send(seconds), folder, items_in=answers_in, snapshot_bytes=SNAPSHOT_BYTES,
                      test=served)
   answers, found = outcome.items, outcome.comparisons
-  summaries = [comparison.summary(each) for each in found]
+  summaries = comparison.summaries_of(found)
   result = {"triggers": summaries, "responses": len(answers), "errors": sum(answer.status >= 500 for answer in answers),
             "received_ms": statistics.median(found[0].delays_ms("received_ns") or [0])}
   comparison.write_windows(outcome.comparisons, folder / "errors-windows.csv")

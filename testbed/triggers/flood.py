@@ -48,9 +48,9 @@ def draw(packets, found, folder):
   windows = {begin_ns + i * FLOOD.every_ns: [] for i in range(DRAWN_MS // 10)}
   for packet in packets:
     windows.get(packet.time_ns - packet.time_ns % FLOOD.every_ns, []).append(packet)
-  series = {"SYNs of real connections": [syns([p for p in each if not is_spoofed(p)]) for each in windows.values()],
-            "spoofed SYNs": [syns([p for p in each if is_spoofed(p)]) for each in windows.values()],
-            "FINs": [fins(each) for each in windows.values()]}
+  spoofed = [syns(filter(is_spoofed, members)) for members in windows.values()]
+  series = {"SYNs of real connections": [syns(members) - count for members, count in zip(windows.values(), spoofed)],
+            "spoofed SYNs": spoofed, "FINs": [fins(members) for members in windows.values()]}
   highest = max(map(max, series.values()))
   chart = Chart("A server under SYN floods and crowds", "time (ms)", "packets in 10 ms", (0, DRAWN_MS), highest, marks=True)
   for name, counts in series.items():
@@ -68,7 +68,7 @@ def run(seconds, folder, out):
   """Sends and compares. Returns the results, and the requirements that they miss."""
   outcome = link.run("packets", (MANY, FLOOD), lambda: send(seconds), folder)
   packets, (many, flood) = outcome.items, outcome.comparisons
-  summaries = [comparison.summary(each) for each in outcome.comparisons]
+  summaries = comparison.summaries_of(outcome.comparisons)
   spoofed = {(packet.time_ns // FLOOD.every_ns + 1) * FLOOD.every_ns for packet in packets if is_spoofed(packet)}
   result = {"triggers": summaries, "packets": len(packets), "syns": syns(packets), "spoofed": sum(map(is_spoofed, packets)),
             "crowds": len({end_ns for end_ns, _ in many.met} - {end_ns for end_ns, _ in flood.met}),

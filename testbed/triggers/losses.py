@@ -130,7 +130,7 @@ def run(seconds, folder, out):
   """Sends and compares. Returns the results, and the requirements that they miss."""
   outcome = link.run("packets", (LOST, BURST), lambda: send(seconds), folder, limit_bytes=LIMIT_BYTES)
   packets, (lost, _) = outcome.items, outcome.comparisons
-  summaries = [comparison.summary(each) for each in outcome.comparisons]
+  summaries = comparison.summaries_of(outcome.comparisons)
   account, dropped = accounted(to_receiver(truth.packets_in(outcome.arrivals)), to_receiver(packets), lost.events)
   result = {"triggers": summaries, "packets": len(packets), "kernel_dropped": outcome.dropped, **account}
   comparison.write_windows(outcome.comparisons, folder / "losses-windows.csv")

@@ -16,8 +16,8 @@ def main():
   for number in range(int(seconds / EVERY_S)):
     time.sleep(max(0, begin_s + number * EVERY_S - time.monotonic()))
     for _ in range(CROWD if number % CROWD_EVERY == CROWD_EVERY - 1 else 1):
-      with socket.create_connection((target, port)) as one:
-        one.sendall(b"hello")
+      with socket.create_connection((target, port)) as connection:
+        connection.sendall(b"hello")
 
 
 if __name__ == "__main__":
