@@ -4,6 +4,7 @@ import struct
 MAGIC = 0xA1B23C4D  # times in nanoseconds
 ETHERNET = 1
 
+
 def packets_of(path):
   """Returns (time in ns, bytes on the wire, captured bytes) of each packet of a pcap with nanoseconds."""
   data = path.read_bytes()

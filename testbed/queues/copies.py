@@ -25,8 +25,6 @@ ETHERNET, UDP = 14, 17
 EPISODE_NS = 300_000_000  # a condition that was false for so long begins again
 LASTING_NS = 20_000_000  # two intervals of the query: a tuple reports the packet that waited longest, not each packet
 
-
-
 Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")
 
 
