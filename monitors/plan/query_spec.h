@@ -70,7 +70,7 @@ struct QuerySpec {
   std::vector<ParserFilter> filters = {};
   // Triggers that are tested on packets; null: none.
   std::shared_ptr<const trigger::Program> triggers = {};
-  // Their counts, if several lanes count the query's packets.
+  // Their counts on all lanes, and their replacement; null: none.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits them all; otherwise the stream job alone tests them.
   std::vector<TupleTrigger> tuple_triggers = {};

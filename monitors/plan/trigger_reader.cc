@@ -137,6 +137,12 @@ Status read(const v1::PacketTrigger& message, trigger::Trigger* read) {
 
 }  // namespace
 
+Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger) {
+  const Status status = read(message, trigger);
+  if (status.ok()) return status;
+  return Status::invalid("trigger " + std::to_string(message.processor()) + ": " + status.sentence());
+}
+
 Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.triggers().empty()) return {};
   if (std::find(spec->parsers.begin(), spec->parsers.end(), kParser) == spec->parsers.end()) {
@@ -150,9 +156,7 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   }
   std::vector<trigger::Trigger> triggers;
   for (const v1::PacketTrigger& message : plan.triggers()) {
-    if (Status status = read(message, &triggers.emplace_back()); !status.ok()) {
-      return Status::invalid("trigger " + std::to_string(message.processor()) + ": " + status.sentence());
-    }
+    if (Status status = read_trigger(message, &triggers.emplace_back()); !status.ok()) return status;
   }
   std::string error;
   spec->triggers = trigger::Program::make(std::move(triggers), &error);
@@ -172,7 +176,7 @@ Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout) {
 
 void share_triggers(uint32_t lanes, QuerySpec* spec) {
   spec->shared_triggers = nullptr;
-  if (spec->triggers == nullptr || lanes == 1) return;
+  if (spec->triggers == nullptr) return;
   spec->shared_triggers = std::make_shared<trigger::SharedTriggers>(spec->triggers, lanes);
 }
 

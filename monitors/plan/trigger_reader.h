@@ -3,6 +3,7 @@
 
 #include "monitors/plan/query_spec.h"
 #include "packet_io/base/status.h"
+#include "parsers/trigger/trigger.h"
 #include "schema/plan.pb.h"
 
 namespace tapline {
@@ -10,12 +11,14 @@ namespace tapline {
 // Sets spec->triggers. Errors are kInvalid and name the trigger. REQUIRES: spec->parsers is set.
 Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 
+// Reads one trigger. Errors are kInvalid and name it.
+Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger);
+
 // Fails if the query has triggers and several workers would share its packets. They may be any time apart, as in
 // capture files that are read as fast as possible, while lanes are at most milliseconds apart.
 Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout);
 
-// Sets spec->shared_triggers if the query has triggers and there are several lanes. REQUIRES: before the lanes take the
-// query.
+// Sets spec->shared_triggers if the query has triggers. REQUIRES: before the lanes take the query.
 void share_triggers(uint32_t lanes, QuerySpec* spec);
 
 }  // namespace tapline

@@ -4,6 +4,7 @@
 
 #include "monitors/plan/plan.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/shared_triggers.h"
 
 namespace tapline {
 namespace {
@@ -153,9 +154,9 @@ TEST(TriggerReader, LanesShareTriggersAndWorkersDoNot) {
   EXPECT_FALSE(check_triggers(spec, {.workers = {{{"trigger"}, 2}}}).ok());
   EXPECT_TRUE(check_triggers({}, {.workers = {{{"trigger"}, 2}}}).ok());
   share_triggers(2, &spec);
-  EXPECT_NE(spec.shared_triggers, nullptr);
+  EXPECT_FALSE(spec.shared_triggers->has_one_lane());
   share_triggers(1, &spec);
-  EXPECT_EQ(spec.shared_triggers, nullptr);
+  EXPECT_TRUE(spec.shared_triggers->has_one_lane());
 }
 
 }  // namespace

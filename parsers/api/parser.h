@@ -160,7 +160,8 @@ class Parser {
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
   // The triggers of query `query`, for the one parser that evaluates them; null: none. Called when set_arguments() is.
-  // `shared`: counts them together with the parsers of other lanes; null: no other lane has packets of the query.
+  // `shared`: counts them together with the parsers of other lanes; null: no other lane has packets of the query, and
+  // they stay the same.
   virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/,
                             std::shared_ptr<trigger::SharedTriggers> /*shared*/) {}
 

@@ -1,37 +1,115 @@
 #include "parsers/trigger/host_triggers.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tapline::trigger {
+namespace {
+
+constexpr uint64_t kLanesMask = 0xff;
+constexpr int kBorderShift = 8;
+
+}  // namespace
 
 HostTriggers::HostTriggers(std::shared_ptr<const Program> program, uint32_t lanes, const GatherOptions& gather,
                            const SweepOptions& sweep, EventSink* sink)
-    : program_(std::move(program)) {
-  std::vector<Gather*> pointers;
-  for (uint32_t lane = 0; lane < lanes; ++lane) {
-    lanes_.push_back(std::make_unique<Gather>(*program_, hasher_, gather));
-    pointers.push_back(lanes_.back().get());
-  }
-  sweeps_.reserve(program_->channels().size());
-  for (uint32_t channel = 0; channel < program_->channels().size(); ++channel) {
-    sweeps_.emplace_back(*program_, hasher_, channel, pointers, sweep, sink);
-  }
+    : sweep_options_(sweep), sink_(sink), lanes_(lanes) {
+  current_ = prepare(std::move(program), gather);
+  for (Lane& lane : lanes_) lane.counting = current_.get();
+}
+
+std::unique_ptr<RunningProgram> HostTriggers::prepare(std::shared_ptr<const Program> program,
+                                                      const GatherOptions& gather) const {
+  return std::make_unique<RunningProgram>(std::move(program), static_cast<uint32_t>(lanes_.size()), hasher_, gather,
+                                          sweep_options_, sink_);
+}
+
+void HostTriggers::offer(std::unique_ptr<RunningProgram> next) {
+  retired_.reset();
+  // Programs without triggers have no windows.
+  common_pane_ns_ = std::max(common_pane_ns(current_->program(), next->program()), Program::kMinWindowNs);
+  proposals_.store(0, std::memory_order_relaxed);
+  switched_.store(0, std::memory_order_relaxed);
+  next_ = std::move(next);
+  offered_.store(next_.get(), std::memory_order_release);
 }
 
 void HostTriggers::process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
-  Gather& gather = *lanes_[lane];
+  if (!samples.empty() && offered_to(lane) != nullptr) propose(lane, samples[0].time_ns);
   while (!samples.empty()) {
-    const size_t counted = gather.count(samples, tcp);
-    if (counted == 0) gather.advance(samples[0].time_ns);
+    if (counts_nothing(lane)) pass(lane, samples[0].time_ns);
+    const size_t counted = counts_nothing(lane) ? 1 : lanes_[lane].counting->gather(lane).count(samples, tcp);
+    if (counted == 0) pass(lane, samples[0].time_ns);
     samples = samples.subspan(counted);
     if (!tcp.empty()) tcp = tcp.subspan(counted);
   }
 }
 
 void HostTriggers::advance(uint32_t lane, int64_t time_ns) {
-  if (time_ns >= lanes_[lane]->border_ns()) lanes_[lane]->advance(time_ns);
+  if (time_ns >= lanes_[lane].counting->gather(lane).border_ns() || counts_nothing(lane)) {
+    pass(lane, time_ns);
+  } else if (offered_to(lane) != nullptr) {
+    propose(lane, time_ns);
+  }
+}
+
+// The samples before this time have been counted.
+void HostTriggers::pass(uint32_t lane, int64_t time_ns) {
+  Lane& own = lanes_[lane];
+  if (RunningProgram* next = offered_to(lane); next != nullptr) {
+    const int64_t border_ns = propose(lane, time_ns);
+    if (border_ns <= time_ns) {
+      own.counting->gather(lane).advance(border_ns);
+      next->gather(lane).advance(border_ns);
+      own.counting = next;
+      own.has_proposed = false;
+      switched_.fetch_add(1, std::memory_order_release);
+    }
+  }
+  own.counting->gather(lane).advance(time_ns);
+  own.passed_ns = std::max(own.passed_ns, time_ns);
+}
+
+// Null if the lane counts in the latest program.
+RunningProgram* HostTriggers::offered_to(uint32_t lane) const {
+  RunningProgram* offered = offered_.load(std::memory_order_acquire);
+  return offered == lanes_[lane].counting ? nullptr : offered;
+}
+
+// Returns the border that the lanes have agreed on. Otherwise proposes the first one after all that this lane has
+// counted and after `time_ns`: it counts nothing beyond it without proposing again.
+int64_t HostTriggers::propose(uint32_t lane, int64_t time_ns) {
+  Lane& own = lanes_[lane];
+  const int64_t latest_ns = std::max({time_ns, own.passed_ns, own.counting->gather(lane).clock_ns()});
+  const auto next = static_cast<uint64_t>(latest_ns / common_pane_ns_) + 1;
+  uint64_t known = proposals_.load(std::memory_order_acquire);
+  while (true) {
+    const uint64_t proposed = known & kLanesMask, border = known >> kBorderShift;
+    if (proposed == lanes_.size()) return static_cast<int64_t>(border) * common_pane_ns_;
+    const uint64_t changed = std::max(border, next) << kBorderShift | (proposed + (own.has_proposed ? 0 : 1));
+    if (!proposals_.compare_exchange_weak(known, changed, std::memory_order_acq_rel)) continue;
+    own.has_proposed = true;
+    if ((changed & kLanesMask) < lanes_.size()) return kNotAgreed;
+    known = changed;
+  }
+}
+
+// Sweeps the program that all lanes have left. Returns the steps that are left, so more than 0 when it is replaced.
+uint32_t HostTriggers::leave(uint32_t steps) {
+  steps = current_->sweep(steps);
+  if (steps > 0) steps = current_->hand_over(steps, next_.get());
+  if (steps == 0) return 0;
+  const auto border = static_cast<int64_t>(proposals_.load(std::memory_order_relaxed) >> kBorderShift);
+  const int64_t since_ns = border * common_pane_ns_;
+  retired_ = std::exchange(current_, std::move(next_));
+  offered_.store(nullptr, std::memory_order_release);
+  sink_->on_program(current_->program(), since_ns);
+  return steps;
 }
 
 bool HostTriggers::sweep(uint32_t steps) {
-  for (Sweep& each : sweeps_) steps = each.run(steps);
+  if (replacing() && switched_.load(std::memory_order_acquire) == lanes_.size()) steps = leave(steps);
+  if (steps > 0) steps = current_->sweep(steps);
   return steps == 0;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -8,6 +9,7 @@
 #include "parsers/trigger/event.h"
 #include "parsers/trigger/gather.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/running_program.h"
 #include "parsers/trigger/sweep.h"
 
 namespace tapline::trigger {
@@ -16,33 +18,78 @@ namespace tapline::trigger {
 // thread sweeps the windows that all lanes have passed; no lane ever waits. A lane whose windows are all unswept counts
 // nothing until one is free, and reports these packets as lost.
 //
-// Thread safety: a lane's functions are for its thread, sweep() is for one other thread. WindowRing has their shared
-// state.
+// The program can be replaced while packets are counted. All lanes switch at the same border of all windows of both
+// programs, each when its packets get there. Each lane proposes its next border, and the latest proposal is agreed on
+// when the last lane has made one. Until then a lane that gets to its border proposes the one after it:
+//
+//   lane 0 (at 13 ms)   proposes 20 ──────────────────────────────── 30 agreed ── counts in the old program until 30 ms
+//   lane 1 (at 28 ms)   ─────────────── proposes 30, is the last ─── 30 agreed
+//
+// Then the old program is swept to its end, and hands its alert states over.
+//
+// Thread safety: a lane's functions are for its thread, sweep() is for one thread, and prepare(), offer() and
+// replacing() for another one. WindowRing has the shared state of lanes and sweeps. `offered_` publishes a program to
+// the lanes and to the sweeping thread (release, acquire), and its reset returns `next_` and `retired_`.
 class HostTriggers {
  public:
   // Enough for the sweeping thread to pause for two windows.
   static GatherOptions gather_options() { return {.windows = 4}; }
+  static constexpr uint32_t kMaxLanes = 255;
 
-  // REQUIRES: the sink outlives this object.
+  // REQUIRES: the sink outlives this object; at most kMaxLanes lanes.
   HostTriggers(std::shared_ptr<const Program> program, uint32_t lanes, const GatherOptions& gather,
                const SweepOptions& sweep, EventSink* sink);
+
+  // Makes all that the lanes need to run a program. Takes milliseconds. REQUIRES: `gather` has as many windows as the
+  // program needs.
+  std::unique_ptr<RunningProgram> prepare(std::shared_ptr<const Program> program, const GatherOptions& gather) const;
+  // Replaces the program. EventSink::on_program() reports when the lanes have done so. REQUIRES: replacing() is false;
+  // common_pane_ns() of both programs is not 0; a trigger that has the same ID in both is the same.
+  void offer(std::unique_ptr<RunningProgram> next);
+  // A program was offered, and the one before it is not swept to its end.
+  bool replacing() const { return offered_.load(std::memory_order_acquire) != nullptr; }
 
   // On the lane's thread. As in TriggerEngine, but these never sweep. A lane without packets must call advance(), since
   // a window is swept only after all lanes have passed it.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void advance(uint32_t lane, int64_t time_ns);
   // A caller that replays a capture can wait until this is true before it passes the end of a window.
-  bool has_room(uint32_t lane) const { return lanes_[lane]->has_room(); }
-  void lose(uint32_t lane, uint64_t packets) { lanes_[lane]->lose(packets); }
+  bool has_room(uint32_t lane) const { return lanes_[lane].counting->gather(lane).has_room(); }
+  void lose(uint32_t lane, uint64_t packets) { lanes_[lane].counting->gather(lane).lose(packets); }
+  // The program in which the lane counts.
+  const Program& program(uint32_t lane) const { return lanes_[lane].counting->program(); }
 
   // On the sweeping thread. Returns false if nothing is left to do.
   bool sweep(uint32_t steps);
 
  private:
-  std::shared_ptr<const Program> program_;
+  struct alignas(64) Lane {
+    RunningProgram* counting = nullptr;
+    int64_t passed_ns = INT64_MIN;  // as last passed by time
+    bool has_proposed = false;
+  };
+  static constexpr int64_t kNotAgreed = INT64_MAX;
+
+  // A program without triggers has no windows.
+  bool counts_nothing(uint32_t lane) const { return lanes_[lane].counting->sweeps().empty(); }
+  void pass(uint32_t lane, int64_t time_ns);
+  RunningProgram* offered_to(uint32_t lane) const;
+  int64_t propose(uint32_t lane, int64_t time_ns);
+  uint32_t leave(uint32_t steps);
+
   GroupHasher hasher_;
-  std::vector<std::unique_ptr<Gather>> lanes_;
-  std::vector<Sweep> sweeps_;
+  SweepOptions sweep_options_;
+  EventSink* sink_;
+  std::vector<Lane> lanes_;
+  std::unique_ptr<RunningProgram> current_;  // is swept
+  std::unique_ptr<RunningProgram> next_;     // waits for all lanes to switch, and for the sweep of current_
+  std::unique_ptr<RunningProgram> retired_;  // is freed by the next offer
+  int64_t common_pane_ns_ = 0;               // of current_ and next_
+  std::atomic<RunningProgram*> offered_{nullptr};
+  // The latest proposed border, as a multiple of common_pane_ns_, times 256, plus the number of lanes that have
+  // proposed.
+  std::atomic<uint64_t> proposals_{0};
+  std::atomic<uint32_t> switched_{0};  // lanes that count in next_
 };
 
 }  // namespace tapline::trigger

@@ -16,18 +16,75 @@ GatherOptions options_for(const Program& program) {
   return {.windows = static_cast<uint32_t>(windows)};
 }
 
+// As SharedTriggers::tcp_window_ns().
+int64_t tcp_needs(const Program& program) {
+  return program.needs_tcp() ? program.in_flight_window_ns() : SharedTriggers::kNoTcp;
+}
+
 }  // namespace
 
 SharedTriggers::SharedTriggers(std::shared_ptr<const Program> program, uint32_t lanes)
-    : program_(std::move(program)), host_(program_, lanes, options_for(*program_), {}, this) {}
+    : lanes_(lanes), last_(std::move(program)), reported_(last_.get()), tcp_(tcp_needs(*last_)), supplying_(lanes) {
+  EventSink* sink = this;
+  if (lanes == 1) {
+    engine_ = std::make_unique<TriggerEngine>(last_, TriggerOptions(), sink);
+  } else {
+    host_ = std::make_unique<HostTriggers>(last_, lanes, options_for(*last_), SweepOptions(), sink);
+  }
+}
+
+std::string SharedTriggers::replace(std::shared_ptr<const Program> program) {
+  if (common_pane_ns(*last_, *program) == 0) {
+    return "The windows of the triggers have no common end within a day, so they can't follow the present ones.";
+  }
+  const int64_t before = tcp_needs(*last_), after = tcp_needs(*program);
+  if (before > 0 && after > 0 && before != after) {
+    return "Triggers on bytes in flight can't follow others with windows of another length.";
+  }
+  replacing_.store(true, std::memory_order_relaxed);
+  waiting_ = std::move(program);
+  if (const int64_t both = std::max(before, after); both != tcp_.load(std::memory_order_relaxed)) {
+    supplying_.store(0, std::memory_order_relaxed);
+    tcp_.store(both, std::memory_order_release);
+  }
+  continue_replacing();
+  return "";
+}
+
+void SharedTriggers::continue_replacing() {
+  if (waiting_ == nullptr || supplying_.load(std::memory_order_acquire) < lanes_) return;
+  if (engine_ != nullptr) {
+    engine_->offer(engine_->prepare(waiting_));
+  } else {
+    host_->offer(host_->prepare(waiting_, options_for(*waiting_)));
+  }
+  last_ = std::move(waiting_);
+}
+
+void SharedTriggers::on_program(const Program& program, int64_t since_ns) {
+  reported_ = &program;
+  since_ns_.store(since_ns, std::memory_order_relaxed);
+  replacing_.store(false, std::memory_order_release);
+}
+
+void SharedTriggers::process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp,
+                             EventSink* sink) {
+  if (engine_ == nullptr) return host_->process(lane, samples, tcp);
+  sink_ = sink;
+  engine_->process(samples, tcp);
+}
 
 void SharedTriggers::advance(uint32_t lane, int64_t time_ns, EventSink* sink) {
-  host_.advance(lane, time_ns);
+  if (engine_ != nullptr) {
+    sink_ = sink;
+    return engine_->advance(time_ns);
+  }
+  host_->advance(lane, time_ns);
   passed_.store(true);
   while (passed_.load() && !sweeper_.exchange(true)) {
     sink_ = sink;
     passed_.store(false);
-    while (host_.sweep(UINT32_MAX)) {
+    while (host_->sweep(UINT32_MAX)) {
     }
     sweeper_.store(false);
   }

@@ -4,39 +4,69 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "parsers/trigger/event.h"
 #include "parsers/trigger/host_triggers.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/trigger_engine.h"
 
 namespace tapline::trigger {
 
-// The triggers of one query whose packets several lanes count. A window's values are the sums over all lanes. The lane
-// that passes a window last sweeps it, so no lane waits and no further thread is needed:
+// The triggers of one query, which can be replaced while lanes count its packets. A single lane has a TriggerEngine. If
+// there are several, a window's values are the sums over all lanes. The lane that passes a window last sweeps it, so no
+// lane waits and no further thread is needed:
 //
 //   lane 0   process() ── advance(20 ms) ─ lane 1 has not passed ──────────────────────▶
 //   lane 1   process() ────────────────────── advance(20 ms) ─ sweeps, reports events ─▶
 //
 // A lane that finds another one sweeping leaves its windows to that lane, which looks for more before it returns.
 //
-// Thread safety: join() is for any thread. The other functions are for the lane, one call at a time. `sweeper_` gives
-// the sweeps, and `sink_`, from one lane to the next (release, acquire).
+// A program that needs TcpFacts, and follows one that doesn't, waits until all lanes supply them.
+//
+// Thread safety: join() is for any thread; replace(), continue_replacing(), replacing() and counting_since_ns() are for
+// one thread, which controls the query. The other functions are for the lane, one call at a time. `sweeper_` gives the
+// sweeps, and `sink_`, from one lane to the next (release, acquire). `replacing_` publishes `since_ns_` when it becomes
+// false, and `supplying_` that a lane has read `tcp_`.
 class SharedTriggers final : private EventSink {
  public:
-  // REQUIRES: exactly `lanes` lanes join.
+  // REQUIRES: exactly `lanes` lanes join; at most HostTriggers::kMaxLanes.
   SharedTriggers(std::shared_ptr<const Program> program, uint32_t lanes);
 
-  const Program& program() const { return *program_; }
+  static constexpr int64_t kNoTcp = -1;
+
+  // Prepares a program, which takes milliseconds, and lets the lanes replace theirs at the next border of all windows
+  // of both. Triggers that have the same ID in both continue. Returns an empty string, or the reason why the program
+  // can't follow the last one. REQUIRES: replacing() is false; a trigger that has the same ID in both is the same.
+  std::string replace(std::shared_ptr<const Program> program);
+  // Continues a replacement that waits for lanes. Call it now and then while replacing() is true.
+  void continue_replacing();
+  // The last replacement is not complete: its program does not count on all lanes, or the one before it is still swept.
+  bool replacing() const { return replacing_.load(std::memory_order_acquire); }
+  // Packet time from which on the last replacement counts on all lanes. REQUIRES: replacing() is false, and a program
+  // was replaced.
+  int64_t counting_since_ns() const { return since_ns_.load(std::memory_order_relaxed); }
+
+  bool has_one_lane() const { return engine_ != nullptr; }
   // Returns the number of a new lane.
   uint32_t join() { return joined_.fetch_add(1, std::memory_order_relaxed); }
+  // The program in which the lane counts.
+  const Program& program(uint32_t lane) const { return engine_ != nullptr ? engine_->program() : host_->program(lane); }
 
-  // Counts a lane's samples; as HostTriggers::process().
-  void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
-    host_.process(lane, samples, tcp);
-  }
+  // The window for which lanes have to supply TcpFacts, as Program::in_flight_window_ns(); kNoTcp: they need not.
+  int64_t tcp_window_ns() const { return tcp_.load(std::memory_order_acquire); }
+  // A lane supplies them from now on. Call it once after each change of tcp_window_ns().
+  void supply_tcp() { supplying_.fetch_add(1, std::memory_order_release); }
+
+  // Counts a lane's samples. Conditions that are true before their window ends are reported to `sink`, if there is one
+  // lane.
+  void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp, EventSink* sink);
   // Passes the windows that end by then, with or without packets. Windows that all lanes have passed are reported to
   // `sink`, or to that of a lane that sweeps at this moment.
   void advance(uint32_t lane, int64_t time_ns, EventSink* sink);
+  // The program of the events and windows that are reported, which may be an earlier one than those that lanes count
+  // in. For the sink, while it is called.
+  const Program& reported_program() const { return *reported_; }
   // The lane counts no packets after this time.
   void end(int64_t time_ns);
   // The earliest end() of a lane: counts after it are incomplete. INT64_MAX: all lanes count.
@@ -45,14 +75,23 @@ class SharedTriggers final : private EventSink {
  private:
   void on_event(const Event& event) override { sink_->on_event(event); }
   void on_window(const WindowReport& report) override { sink_->on_window(report); }
+  void on_program(const Program& program, int64_t since_ns) override;
 
-  std::shared_ptr<const Program> program_;
-  HostTriggers host_;
-  EventSink* sink_ = nullptr;  // the sweeping lane's output
+  const uint32_t lanes_;
+  std::shared_ptr<const Program> last_;     // for the controlling thread
+  std::shared_ptr<const Program> waiting_;  // until all lanes supply its TcpFacts
+  const Program* reported_;                 // for the sweeping lane
+  std::unique_ptr<TriggerEngine> engine_;   // null: host_ counts
+  std::unique_ptr<HostTriggers> host_;      // null: engine_ counts
+  EventSink* sink_ = nullptr;               // the sweeping lane's output
   std::atomic<uint32_t> joined_{0};
   std::atomic<bool> sweeper_{false};  // true while a lane sweeps
   std::atomic<bool> passed_{false};   // a lane has passed a window since the last sweep began
   std::atomic<int64_t> ended_ns_{INT64_MAX};
+  std::atomic<int64_t> tcp_;         // the window for which lanes supply TcpFacts
+  std::atomic<uint32_t> supplying_;  // lanes that do
+  std::atomic<bool> replacing_{false};
+  std::atomic<int64_t> since_ns_{INT64_MIN};
 };
 
 }  // namespace tapline::trigger

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,7 +51,7 @@ TEST(SharedTriggers, TheLastLaneReportsTheSumOfAll) {
   for (uint32_t lane : lanes) shared.advance(lane, 0, &sinks[lane]);
   for (int i = 0; i < 20; ++i) {
     const Sample sample = sample_at(i);
-    for (uint32_t lane : lanes) shared.process(lane, {&sample, 1}, {});
+    for (uint32_t lane : lanes) shared.process(lane, {&sample, 1}, {}, &sinks[lane]);
   }
   shared.advance(lanes[1], kMs, &sinks[lanes[1]]);
   EXPECT_TRUE(sinks[0].events.empty());
@@ -83,7 +84,7 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
         while (window - behind() > 4) std::this_thread::yield();
         for (int i = 0; i < kPacketsPerWindow; ++i) {
           const Sample sample = sample_at(window * kMs + i);
-          shared.process(lane, {&sample, 1}, {});
+          shared.process(lane, {&sample, 1}, {}, &sinks[lane]);
         }
         shared.advance(lane, (window + 1) * kMs, &sinks[lane]);
         passed[lane] = window + 1;
@@ -100,6 +101,110 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
   }
   EXPECT_EQ(values.size(), static_cast<size_t>(kWindows));
   for (const auto& [start_ns, value] : values) EXPECT_EQ(value, kLanes * kPacketsPerWindow) << start_ns;
+}
+
+// Another thread replaces the program again and again. The trigger of all programs is true in each window, the other
+// ones in each window since their program counts.
+TEST(SharedTriggers, ProgramsAreReplacedWhileLanesRunAtOnce) {
+  constexpr int kReplacements = 20;
+  for (const uint32_t lanes : {1u, kLanes}) {
+    SCOPED_TRACE(lanes);
+    SharedTriggers shared(program_of({packets_above(0)}), lanes);
+    std::vector<Recorder> sinks(lanes);
+    std::vector<std::atomic<int64_t>> passed(lanes);
+    std::map<uint64_t, int64_t> since_ns;  // by trigger
+    std::atomic<int64_t> windows = INT64_MAX;
+    std::atomic<int> replacements = 0;
+    std::atomic<bool> running = true;
+    std::thread replacing([&] {
+      for (uint64_t id = 2; running; ++id) {
+        Trigger more = packets_above(0);
+        more.id = id;
+        EXPECT_EQ(shared.replace(program_of({more, packets_above(0)})), "");
+        while (shared.replacing() && running) std::this_thread::yield();
+        if (shared.replacing()) continue;
+        since_ns[id] = shared.counting_since_ns();
+        ++replacements;
+      }
+    });
+    const auto behind = [&] {
+      int64_t min = INT64_MAX;
+      for (const auto& each : passed) min = std::min(min, each.load());
+      return min;
+    };
+    std::vector<std::thread> threads;
+    for (uint32_t number = 0; number < lanes; ++number) {
+      threads.emplace_back([&, number] {
+        const uint32_t lane = shared.join();
+        shared.advance(lane, 0, &sinks[lane]);
+        for (int64_t window = 0; window < windows; ++window) {
+          while (window - behind() > 4) std::this_thread::yield();
+          if (number == 0 && windows == INT64_MAX && replacements >= kReplacements) windows = window + 10;
+          const Sample sample = sample_at(window * kMs);
+          shared.process(lane, {&sample, 1}, {}, &sinks[lane]);
+          shared.advance(lane, (window + 1) * kMs, &sinks[lane]);
+          passed[lane] = window + 1;
+          std::this_thread::sleep_for(std::chrono::microseconds(10));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    running = false;
+    replacing.join();
+    std::map<uint64_t, std::map<int64_t, double>> values;
+    for (const Recorder& sink : sinks) {
+      for (const Event& event : sink.events) {
+        const bool first = values[event.trigger].emplace(event.window_start_ns, event.value.low).second;
+        EXPECT_TRUE(first) << "trigger " << event.trigger << " was reported twice at " << event.window_start_ns;
+      }
+    }
+    EXPECT_EQ(values[1].size(), static_cast<size_t>(windows));
+    for (const auto& [start_ns, value] : values[1]) EXPECT_EQ(value, lanes) << start_ns;
+    for (const auto& [id, start_ns] : since_ns) {
+      if (start_ns == windows * kMs) continue;
+      ASSERT_FALSE(values[id].empty()) << id;
+      EXPECT_EQ(values[id].begin()->first, start_ns) << id;
+    }
+  }
+}
+
+TEST(SharedTriggers, AProgramWaitsUntilLanesSupplyItsFacts) {
+  SharedTriggers shared(program_of({packets_above(0)}), 1);
+  Recorder sink;
+  const uint32_t lane = shared.join();
+  Trigger retransmissions = packets_above(0);
+  retransmissions.id = 2;
+  retransmissions.when = above(value_of(Measure::kRetransmissions), number(0));
+  EXPECT_EQ(shared.tcp_window_ns(), SharedTriggers::kNoTcp);
+  ASSERT_EQ(shared.replace(program_of({retransmissions})), "");
+  EXPECT_EQ(shared.tcp_window_ns(), 0);
+  const auto send = [&](int64_t window) {
+    const Sample sample = sample_at(window * kMs);
+    TcpFacts facts;
+    facts.retransmitted_bytes = 1;
+    shared.process(lane, {&sample, 1}, {&facts, 1}, &sink);
+    shared.advance(lane, (window + 1) * kMs, &sink);
+    shared.continue_replacing();
+  };
+  for (int64_t window = 0; window < 3; ++window) send(window);
+  EXPECT_TRUE(shared.replacing());
+  shared.supply_tcp();
+  for (int64_t window = 3; window < 6; ++window) send(window);
+  EXPECT_FALSE(shared.replacing());
+  EXPECT_EQ(shared.counting_since_ns(), 5 * kMs) << "the window at 4 ms had begun";
+  std::vector<uint64_t> triggers;
+  for (const Event& event : sink.events) triggers.push_back(event.trigger);
+  EXPECT_EQ(triggers, (std::vector<uint64_t>{1, 1, 1, 1, 1, 2}));
+}
+
+TEST(SharedTriggers, ProgramsWithoutACommonBorderDoNotFollowEachOther) {
+  Trigger odd = packets_above(0);
+  odd.every_ns = 86'400'000 * kMs - kMs;
+  Trigger four = packets_above(0);
+  four.every_ns = 4 * kMs;
+  SharedTriggers shared(program_of({four}), 1);
+  EXPECT_NE(shared.replace(program_of({odd})), "");
+  EXPECT_FALSE(shared.replacing());
 }
 
 TEST(SharedTriggers, TheEarliestEndOfALaneIsTheirs) {

@@ -18,7 +18,7 @@ TriggerOptions with_watch(TriggerOptions options) {
 TriggerEngine::TriggerEngine(std::shared_ptr<const Program> program, const TriggerOptions& options, EventSink* sink)
     : options_(with_watch(options)),
       sink_(sink),
-      current_(std::make_unique<LaneProgram>(std::move(program), hasher_, options_.gather, options.sweep, sink)),
+      current_(std::make_unique<RunningProgram>(std::move(program), 1, hasher_, options_.gather, options.sweep, sink)),
       steps_per_burst_(std::min(options.steps_per_burst, UINT32_MAX / 4)) {}
 
 TriggerEngine::~TriggerEngine() {
@@ -26,13 +26,14 @@ TriggerEngine::~TriggerEngine() {
   delete outbox_.load(std::memory_order_acquire);
 }
 
-std::unique_ptr<LaneProgram> TriggerEngine::prepare(std::shared_ptr<const Program> program) const {
-  auto prepared = std::make_unique<LaneProgram>(std::move(program), hasher_, options_.gather, options_.sweep, sink_);
+std::unique_ptr<RunningProgram> TriggerEngine::prepare(std::shared_ptr<const Program> program) const {
+  auto prepared =
+      std::make_unique<RunningProgram>(std::move(program), 1, hasher_, options_.gather, options_.sweep, sink_);
   prepared->gather().populate(options_.populated_bytes);
   return prepared;
 }
 
-void TriggerEngine::offer(std::unique_ptr<LaneProgram> next) {
+void TriggerEngine::offer(std::unique_ptr<RunningProgram> next) {
   delete outbox_.exchange(nullptr, std::memory_order_acq_rel);
   delete inbox_.exchange(next.release(), std::memory_order_acq_rel);
 }
@@ -55,7 +56,8 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
 }
 
 void TriggerEngine::advance(int64_t time_ns) {
-  if (time_ns >= current_->gather().border_ns()) pass(time_ns);
+  // A program without triggers has no windows.
+  if (time_ns >= current_->gather().border_ns() || current_->sweeps().empty()) pass(time_ns);
   if (time_ns >= next_look_ns_) look(time_ns);
   while (sweep(UINT32_MAX)) {
   }
@@ -111,7 +113,7 @@ uint32_t TriggerEngine::leave(uint32_t steps) {
   ++past_.swaps;
   sink_->on_program(current_->program(), swapped_ns_);
   // Only the lane fills the outbox.
-  leaving_->keep(std::unique_ptr<LaneProgram>(outbox_.exchange(nullptr, std::memory_order_acquire)));
+  leaving_->keep(std::unique_ptr<RunningProgram>(outbox_.exchange(nullptr, std::memory_order_acquire)));
   outbox_.store(leaving_.release(), std::memory_order_release);
   return steps;
 }
@@ -127,7 +129,7 @@ bool TriggerEngine::sweep(uint32_t steps) {
   return steps == 0;
 }
 
-void TriggerEngine::add(const LaneProgram& program, TriggerStats* stats) {
+void TriggerEngine::add(const RunningProgram& program, TriggerStats* stats) {
   stats->renewals += program.gather().renewals();
   stats->cache_misses += program.gather().cache_misses();
   stats->counted_singly += program.gather().counted_singly();

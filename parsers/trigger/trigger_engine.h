@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "parsers/trigger/event.h"
-#include "parsers/trigger/lane_program.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/running_program.h"
 
 namespace tapline::trigger {
 
@@ -60,11 +60,11 @@ class TriggerEngine {
   TriggerEngine& operator=(const TriggerEngine&) = delete;
 
   // Makes all that the lane needs to run a program. Takes milliseconds.
-  std::unique_ptr<LaneProgram> prepare(std::shared_ptr<const Program> program) const;
+  std::unique_ptr<RunningProgram> prepare(std::shared_ptr<const Program> program) const;
   // Replaces the lane's program at the next border of all windows of both, and an earlier offer that the lane has not
   // taken. REQUIRES: common_pane_ns() of it and the lane's program is not 0; a trigger that has the same ID in both
   // is the same; the lane supplies TcpFacts if either needs them.
-  void offer(std::unique_ptr<LaneProgram> next);
+  void offer(std::unique_ptr<RunningProgram> next);
   // The last offer has not been taken.
   bool pending() const { return inbox_.load(std::memory_order_acquire) != nullptr; }
 
@@ -94,23 +94,23 @@ class TriggerEngine {
   uint32_t leave(uint32_t steps);
   void look(int64_t time_ns);
   uint32_t steps_at(int64_t time_ns) const { return time_ns < hurry_ns_ ? steps_per_burst_ : 4 * steps_per_burst_; }
-  static void add(const LaneProgram& program, TriggerStats* stats);
+  static void add(const RunningProgram& program, TriggerStats* stats);
 
   GroupHasher hasher_;
   TriggerOptions options_;
   EventSink* sink_;
-  std::unique_ptr<LaneProgram> current_;
-  std::unique_ptr<LaneProgram> next_;     // waits for a border
-  std::unique_ptr<LaneProgram> leaving_;  // its last windows are being swept
-  int64_t swapped_ns_ = 0;                // border from which on current_ counts
+  std::unique_ptr<RunningProgram> current_;
+  std::unique_ptr<RunningProgram> next_;     // waits for a border
+  std::unique_ptr<RunningProgram> leaving_;  // its last windows are being swept
+  int64_t swapped_ns_ = 0;                   // border from which on current_ counts
   uint32_t steps_per_burst_;
   int64_t hurry_ns_ = INT64_MAX;  // half of the shortest window has passed
   int64_t next_look_ns_ = INT64_MIN;
   TriggerStats past_;  // sums over earlier programs
   uint64_t packets_ = 0;
   uint64_t late_sweeps_ = 0;
-  std::atomic<LaneProgram*> inbox_{nullptr};
-  std::atomic<LaneProgram*> outbox_{nullptr};
+  std::atomic<RunningProgram*> inbox_{nullptr};
+  std::atomic<RunningProgram*> outbox_{nullptr};
 };
 
 }  // namespace tapline::trigger

@@ -8,8 +8,8 @@
 #include "parsers/api/parser.h"
 #include "parsers/trigger/client_samples.h"
 #include "parsers/trigger/event_text.h"
+#include "parsers/trigger/gather.h"
 #include "parsers/trigger/shared_triggers.h"
-#include "parsers/trigger/trigger_engine.h"
 
 namespace tapline {
 namespace {
@@ -19,7 +19,6 @@ using trigger::Event;
 using trigger::EventScope;
 using trigger::Program;
 using trigger::SharedTriggers;
-using trigger::TriggerEngine;
 
 // An infinite bound is none.
 Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
@@ -29,20 +28,28 @@ std::string_view name_of(EventScope scope) {
   return kNames[static_cast<size_t>(scope)];
 }
 
-// The triggers of one query, and this lane's counts.
+// The triggers of one query, on this lane.
 class QueryTriggers final : public trigger::EventSink {
  public:
-  // `shared`: null if no other lane counts the query's packets.
-  QueryTriggers(uint32_t query, const std::shared_ptr<const Program>& program, std::shared_ptr<SharedTriggers> shared)
-      : query_(uint64_t{1} << query), shared_(std::move(shared)) {
-    if (shared_ == nullptr) {
-      engine_ = std::make_unique<TriggerEngine>(program, trigger::TriggerOptions(), this);
-    } else {
-      lane_ = shared_->join();
-    }
+  QueryTriggers(uint32_t query, std::shared_ptr<SharedTriggers> shared)
+      : query_(uint64_t{1} << query),
+        shared_(std::move(shared)),
+        lane_(shared_->join()),
+        tcp_window_ns_(shared_->tcp_window_ns()) {}
+
+  // As SharedTriggers::tcp_window_ns(), as last accepted.
+  int64_t tcp_window_ns() const { return tcp_window_ns_; }
+  // Returns true if it has changed; the caller supplies it from now on.
+  bool accept_tcp_window() {
+    const int64_t window_ns = shared_->tcp_window_ns();
+    if (window_ns == tcp_window_ns_) return false;
+    tcp_window_ns_ = window_ns;
+    shared_->supply_tcp();
+    return true;
   }
 
-  const Program& program() const { return shared_ == nullptr ? engine_->program() : shared_->program(); }
+  // The program that counts.
+  const Program& program() const { return shared_->program(lane_); }
 
   void add(const Sample& sample, const TcpFacts& tcp, Emitter& out) {
     samples_[count_] = sample;
@@ -60,13 +67,13 @@ class QueryTriggers final : public trigger::EventSink {
   // Reports the windows that have begun to count their latest packets; those that have not ended are partial.
   void end(Emitter& out) {
     flush(out);
-    if (latest_ns_ == INT64_MIN && shared_ == nullptr) return;
+    if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return;
     if (out.now_ns() == INT64_MIN) return;  // the lane has counted nothing
-    ended_ns_ = out.now_ns();
-    if (shared_ != nullptr) shared_->end(ended_ns_);
-    int64_t until_ns = ended_ns_;
+    const int64_t ended_ns = out.now_ns();
+    shared_->end(ended_ns);
+    int64_t until_ns = ended_ns;
     for (const trigger::Channel& channel : program().channels()) {
-      until_ns = std::max(until_ns, (ended_ns_ / channel.every_ns + 1) * channel.every_ns);
+      until_ns = std::max(until_ns, (ended_ns / channel.every_ns + 1) * channel.every_ns);
     }
     pass(until_ns);
   }
@@ -74,11 +81,11 @@ class QueryTriggers final : public trigger::EventSink {
   // The next end of a window that has packets, or may have some of another lane.
   int64_t due_ns() const {
     int64_t due_ns = INT64_MAX;
-    if (latest_ns_ == INT64_MIN && shared_ == nullptr) return due_ns;
+    if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return due_ns;
     for (const trigger::Channel& channel : program().channels()) {
       const int64_t every_ns = channel.every_ns;
       const int64_t end_ns = (std::max(latest_ns_, passed_ns_) / every_ns + 1) * every_ns;
-      if (end_ns - channel.window_ns <= latest_ns_ || shared_ != nullptr) due_ns = std::min(due_ns, end_ns);
+      if (end_ns - channel.window_ns <= latest_ns_ || !shared_->has_one_lane()) due_ns = std::min(due_ns, end_ns);
     }
     return due_ns;
   }
@@ -87,13 +94,13 @@ class QueryTriggers final : public trigger::EventSink {
   void on_window(const trigger::WindowReport& report) override {
     out_->lose(LossReason::kParserMemoryFull,
                report.suppressed_events + report.untracked_alerts + report.untracked_groups +
-                   (shared_ == nullptr ? 0 : report.lost_packets),
+                   (shared_->has_one_lane() ? 0 : report.lost_packets),
                query_);
   }
 
   void on_event(const Event& event) override {
-    const trigger::Channel& channel = program().channels()[event.channel];
-    const int64_t ended_ns = shared_ == nullptr ? ended_ns_ : shared_->ended_ns();
+    const trigger::Channel& channel = shared_->reported_program().channels()[event.channel];
+    const int64_t ended_ns = shared_->ended_ns();
     if (event.window_end_ns - channel.every_ns > ended_ns) return;
     const std::string group = trigger::text_of(channel.by, event.group);
     const std::string exemplars = trigger::text_of(event.exemplars);
@@ -124,34 +131,24 @@ class QueryTriggers final : public trigger::EventSink {
     out_ = &out;
     if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
     const std::span<const Sample> samples(samples_.data(), count_);
-    const std::span<const TcpFacts> tcp(tcp_.data(), program().needs_tcp() ? count_ : 0);
-    if (shared_ == nullptr) {
-      engine_->process(samples, tcp);
-    } else {
-      shared_->process(lane_, samples, tcp);
-    }
+    // The program may be replaced meanwhile by one that needs them.
+    const std::span<const TcpFacts> tcp(tcp_.data(), tcp_window_ns_ == SharedTriggers::kNoTcp ? 0 : count_);
+    shared_->process(lane_, samples, tcp, this);
     count_ = 0;
   }
 
-  void pass(int64_t time_ns) {
-    if (shared_ == nullptr) {
-      engine_->advance(time_ns);
-    } else {
-      shared_->advance(lane_, time_ns, this);
-    }
-  }
+  void pass(int64_t time_ns) { shared_->advance(lane_, time_ns, this); }
 
   uint64_t query_;
-  std::shared_ptr<SharedTriggers> shared_;  // null: the engine counts
-  uint32_t lane_ = 0;                       // in `shared_`
-  std::unique_ptr<TriggerEngine> engine_;
+  std::shared_ptr<SharedTriggers> shared_;
+  uint32_t lane_;  // in `shared_`
+  int64_t tcp_window_ns_;
   Emitter* out_ = nullptr;  // of the current call
   std::array<Sample, trigger::Gather::kBurst> samples_;
   std::array<TcpFacts, trigger::Gather::kBurst> tcp_;
   size_t count_ = 0;
   int64_t latest_ns_ = INT64_MIN;  // of the packets
   int64_t passed_ns_ = INT64_MIN;
-  int64_t ended_ns_ = INT64_MAX;
 };
 
 // Evaluates the triggers of queries on their packets, in windows of packet time.
@@ -168,12 +165,12 @@ class TriggerParser final : public Parser {
     const uint64_t bit = uint64_t{1} << query;
     queries_ &= ~bit;
     of_query_[query] = nullptr;
-    for (auto& tcp : tcp_) tcp.queries &= ~bit;
-    std::erase_if(tcp_, [](const Tcp& tcp) { return tcp.queries == 0; });
+    supply_tcp(query, SharedTriggers::kNoTcp);
     if (program == nullptr) return;
     queries_ |= bit;
-    of_query_[query] = std::make_unique<QueryTriggers>(query, program, std::move(shared));
-    if (program->needs_tcp()) tcp_of(program->in_flight_window_ns())->queries |= bit;
+    if (shared == nullptr) shared = std::make_shared<SharedTriggers>(program, 1);
+    of_query_[query] = std::make_unique<QueryTriggers>(query, std::move(shared));
+    supply_tcp(query, of_query_[query]->tcp_window_ns());
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
@@ -198,7 +195,10 @@ class TriggerParser final : public Parser {
 
   // Windows are whole intervals, so all that end by now are complete.
   void on_interval(int64_t end_ns, Emitter& out) override {
-    for (const uint32_t query : SetBits(queries_)) of_query_[query]->advance(end_ns, out);
+    for (const uint32_t query : SetBits(queries_)) {
+      if (of_query_[query]->accept_tcp_window()) supply_tcp(query, of_query_[query]->tcp_window_ns());
+      of_query_[query]->advance(end_ns, out);
+    }
   }
 
   int64_t due_ns() const override {
@@ -222,6 +222,14 @@ class TriggerParser final : public Parser {
     uint64_t queries = 0;
     uint64_t evicted_flows = 0;  // already reported
   };
+
+  // Supplies facts with windows of this length to the query, in place of others.
+  void supply_tcp(uint32_t query, int64_t window_ns) {
+    const uint64_t bit = uint64_t{1} << query;
+    for (Tcp& tcp : tcp_) tcp.queries &= tcp.window_ns == window_ns ? ~uint64_t{0} : ~bit;
+    std::erase_if(tcp_, [](const Tcp& tcp) { return tcp.queries == 0; });
+    if (window_ns != SharedTriggers::kNoTcp) tcp_of(window_ns)->queries |= bit;
+  }
 
   Tcp* tcp_of(int64_t window_ns) {
     for (Tcp& tcp : tcp_) {

@@ -10,6 +10,7 @@
 #include "parsers/testing/conversation.h"
 #include "parsers/testing/harness.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/shared_triggers.h"
 
 namespace tapline::trigger::testing {
 namespace {
@@ -102,6 +103,39 @@ TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
     EXPECT_EQ(tuple["ready_ns"], std::to_string(kStart + 2601 * kMs));
     EXPECT_EQ(tuple["exemplars"], "10.0.0.1:40000-10.0.0.2:80/tcp");
   }
+}
+
+// The parser begins to follow TCP for the new triggers, then they count; the trigger of both counts every window.
+TEST(TriggerParser, TriggersAreReplacedWhilePacketsArrive) {
+  std::string error;
+  Trigger always = bytes_above_at_end(0, {}, 100 * kMs);
+  always.id = 7;
+  Trigger rtt = bytes_above_at_end(0, {}, 100 * kMs);
+  rtt.id = 9;
+  rtt.when = above(value_of(Measure::kRetransmittedBytes), number(-1));
+  auto shared = std::make_shared<SharedTriggers>(Program::make({always}, &error), 1);
+  Harness harness(Lines{"trigger"});
+  harness.engine().set_triggers(0, 0, Program::make({always}, &error), shared);
+  std::map<std::string, std::vector<int64_t>> starts_ms;
+  bool replaced = false;
+  for (const Frame& frame : steady_with_a_burst()) {
+    if (!replaced && frame.time_ns > kStart + 1'050 * kMs) {
+      ASSERT_EQ(shared->replace(Program::make({rtt, always}, &error)), "");
+      replaced = true;
+    }
+    harness.feed({frame});
+    shared->continue_replacing();
+  }
+  harness.engine().end();
+  EXPECT_FALSE(shared->replacing());
+  EXPECT_EQ((shared->counting_since_ns() - kStart) / kMs, 1'100);
+  for (const auto& tuple : harness.tuples()) {
+    starts_ms[tuple["trigger"]].push_back((std::stoll(tuple["window_start_ns"]) - kStart) / kMs);
+  }
+  ASSERT_EQ(starts_ms["7"].size(), 30u);
+  for (int64_t window = 0; window < 30; ++window) EXPECT_EQ(starts_ms["7"][static_cast<size_t>(window)], window * 100);
+  ASSERT_EQ(starts_ms["9"].size(), 19u);
+  EXPECT_EQ(starts_ms["9"].front(), 1'100);
 }
 
 // One connection after the other, each of a handshake and 1 kB.

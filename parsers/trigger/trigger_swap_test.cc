@@ -8,8 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "parsers/trigger/testing/model.h"
 #include "parsers/trigger/testing/random_traffic.h"
+#include "parsers/trigger/testing/versions.h"
 #include "parsers/trigger/trigger_engine.h"
 
 namespace tapline::trigger::testing {
@@ -17,78 +17,6 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStart = 1'700'000'000'000'000'000;
-
-std::shared_ptr<const Program> program_of(const std::vector<Trigger>& triggers) {
-  std::string error;
-  auto program = Program::make(triggers, &error);
-  EXPECT_NE(program, nullptr) << error;
-  return program;
-}
-
-// Records which program counts from which time on.
-class SwapRecorder final : public Recorder {
- public:
-  void on_window(const WindowReport& report) override {
-    Recorder::on_window(report);
-    ++windows_of_program[{programs.size(), report.channel}][report.start_ns];
-  }
-  void on_program(const Program& program, int64_t since_ns) override { programs.emplace_back(&program, since_ns); }
-
-  std::vector<std::pair<const Program*, int64_t>> programs;
-  std::map<std::pair<size_t, uint32_t>, std::map<int64_t, int>> windows_of_program;
-};
-
-struct Version {
-  std::vector<Trigger> triggers;
-  int64_t since_ns;
-};
-
-bool contains(const Version& version, uint64_t id) {
-  return std::any_of(version.triggers.begin(), version.triggers.end(),
-                     [id](const Trigger& trigger) { return trigger.id == id; });
-}
-
-// The samples since a time, after one that only begins the model's first window there.
-void samples_from(int64_t since_ns, const std::vector<Sample>& samples, const std::vector<TcpFacts>& tcp,
-                  std::vector<Sample>* from, std::vector<TcpFacts>* facts) {
-  size_t first = 0;
-  while (first < samples.size() && samples[first].time_ns < since_ns) ++first;
-  Sample begin;
-  begin.time_ns = since_ns;
-  begin.packets = 0;
-  from->assign(1, begin);
-  facts->assign(1, {});
-  from->insert(from->end(), samples.begin() + static_cast<ptrdiff_t>(first), samples.end());
-  facts->insert(facts->end(), tcp.begin() + static_cast<ptrdiff_t>(first), tcp.end());
-}
-
-// The events of each trigger, in each run of versions that contain it.
-std::map<Occasion, Expected> expected_events(const std::vector<Version>& versions, const std::vector<Sample>& samples,
-                                             const std::vector<TcpFacts>& tcp, int64_t until_ns) {
-  std::map<Occasion, Expected> expected;
-  for (size_t version = 0; version < versions.size(); ++version) {
-    for (const Trigger& trigger : versions[version].triggers) {
-      if (version > 0 && contains(versions[version - 1], trigger.id)) continue;
-      size_t end = version;
-      while (end < versions.size() && contains(versions[end], trigger.id)) ++end;
-      const int64_t end_ns = end < versions.size() ? versions[end].since_ns : until_ns;
-      std::vector<Sample> from = samples;
-      std::vector<TcpFacts> facts = tcp;
-      if (version > 0) samples_from(versions[version].since_ns, samples, tcp, &from, &facts);
-      for (const auto& [occasion, each] : testing::expected_events({&trigger, 1}, from, facts, until_ns)) {
-        if (std::get<1>(occasion) < end_ns) expected[occasion] = each;
-      }
-    }
-  }
-  return expected;
-}
-
-// A random part of the triggers, in another order, so that their bits and channels differ from program to program.
-std::vector<Trigger> some_of(std::vector<Trigger> triggers, std::mt19937* random) {
-  std::shuffle(triggers.begin(), triggers.end(), *random);
-  triggers.resize(1 + (*random)() % triggers.size());
-  return triggers;
-}
 
 TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
   size_t events = 0, early = 0, swaps = 0;
@@ -121,28 +49,16 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
       engine.process({samples.data() + at, count}, {tcp.data() + at, count});
       at += count;
       // The next offer may free a program that left, and another one may have its address.
-      for (; versions.size() <= recorder.programs.size();) {
-        const auto& [program, since_ns] = recorder.programs[versions.size() - 1];
-        versions.push_back({offered.at(program), since_ns});
-      }
+      add_versions(recorder, offered, &versions);
     }
     int64_t until_ns = 0;
     for (const Sample& sample : samples) until_ns = std::max(until_ns, sample.time_ns);
     until_ns += 50 * kMs;
     engine.advance(until_ns);
-    for (; versions.size() <= recorder.programs.size();) {
-      const auto& [program, since_ns] = recorder.programs[versions.size() - 1];
-      versions.push_back({offered.at(program), since_ns});
-    }
-    std::map<Occasion, Event> reported;
-    for (const Event& event : recorder.events) {
-      const Occasion occasion = {event.trigger, event.window_start_ns, key_of(event.group)};
-      EXPECT_TRUE(reported.emplace(occasion, event).second) << "reported twice: " << to_string(occasion);
-    }
+    add_versions(recorder, offered, &versions);
+    const auto reported = reported_events(recorder);
     const auto expected = expected_events(versions, samples, tcp, until_ns);
-    for (const auto& [occasion, each] : expected) {
-      EXPECT_TRUE(reported.contains(occasion)) << "missing: " << to_string(occasion);
-    }
+    expect_same_occasions(reported, expected);
     for (const auto& [occasion, event] : reported) {
       SCOPED_TRACE(to_string(occasion));
       ASSERT_TRUE(expected.contains(occasion));

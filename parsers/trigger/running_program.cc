@@ -1,18 +1,22 @@
-#include "parsers/trigger/lane_program.h"
+#include "parsers/trigger/running_program.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace tapline::trigger {
 
-LaneProgram::LaneProgram(std::shared_ptr<const Program> program, const GroupHasher& hasher, const GatherOptions& gather,
-                         const SweepOptions& sweep, EventSink* sink)
-    : program_(std::move(program)), gather_(*program_, hasher, gather) {
-  Gather* const lanes[] = {&gather_};
+RunningProgram::RunningProgram(std::shared_ptr<const Program> program, uint32_t lanes, const GroupHasher& hasher,
+                               const GatherOptions& gather, const SweepOptions& sweep, EventSink* sink)
+    : program_(std::move(program)) {
+  std::vector<Gather*> counting;
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    gathers_.push_back(std::make_unique<Gather>(*program_, hasher, gather));
+    counting.push_back(gathers_.back().get());
+  }
   const auto& channels = program_->channels();
   sweeps_.reserve(channels.size());
   for (uint32_t channel = 0; channel < channels.size(); ++channel) {
-    sweeps_.emplace_back(*program_, hasher, channel, lanes, sweep, sink);
+    sweeps_.emplace_back(*program_, hasher, channel, counting, sweep, sink);
     shortest_pane_ns_ = std::min(shortest_pane_ns_, channels[channel].every_ns);
   }
   for (uint32_t bit = 0; bit < program_->bits(); ++bit) {
@@ -20,25 +24,25 @@ LaneProgram::LaneProgram(std::shared_ptr<const Program> program, const GroupHash
   }
 }
 
-bool LaneProgram::ends(int64_t time_ns) const {
+bool RunningProgram::ends(int64_t time_ns) const {
   for (uint32_t channel = 0; channel < sweeps_.size(); ++channel) {
-    if (!gather_.ends(channel, time_ns)) return false;
+    if (!gather().ends(channel, time_ns)) return false;
   }
   return true;
 }
 
-uint32_t LaneProgram::sweep(uint32_t steps) {
+uint32_t RunningProgram::sweep(uint32_t steps) {
   for (Sweep& each : sweeps_) steps = each.run(steps);
   return steps;
 }
 
-void LaneProgram::look(int64_t time_ns) {
+void RunningProgram::look(int64_t time_ns) {
   for (uint32_t channel = 0; channel < sweeps_.size(); ++channel) {
-    sweeps_[channel].look(gather_.open_window(channel), time_ns);
+    sweeps_[channel].look(gather().open_window(channel), time_ns);
   }
 }
 
-uint32_t LaneProgram::hand_over(uint32_t steps, LaneProgram* next) {
+uint32_t RunningProgram::hand_over(uint32_t steps, RunningProgram* next) {
   const auto next_sweep = [&](uint32_t* bit) { return next->sweep_of(program_->compiled(*bit).id, bit); };
   for (Sweep& each : sweeps_) {
     const bool alerts_done = each.alerts().hand_over(&steps, [&](AlertStates::Key* key) {
@@ -56,7 +60,7 @@ uint32_t LaneProgram::hand_over(uint32_t steps, LaneProgram* next) {
 }
 
 // Sets *bit to the trigger's. Null if the program lacks the trigger.
-Sweep* LaneProgram::sweep_of(uint64_t trigger, uint32_t* bit) {
+Sweep* RunningProgram::sweep_of(uint64_t trigger, uint32_t* bit) {
   const auto found = bits_.find(trigger);
   if (found == bits_.end()) return nullptr;
   *bit = found->second;
