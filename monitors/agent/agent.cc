@@ -90,6 +90,7 @@ v1::AgentHello Agent::hello() const {
   hello.set_term(assignments_.term());
   hello.set_logs_in(true);
   hello.set_protocol(kProtocol);
+  hello.set_changes_triggers(true);
   for (const std::string& parser : parsers_) hello.add_parsers(parser);
   for (v1::Assignment& assignment : assignments_.list()) *hello.add_assignments() = std::move(assignment);
   return hello;

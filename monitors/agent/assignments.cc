@@ -33,6 +33,15 @@ v1::MonitorStatus refused_event(const std::string& query, const std::string& cau
   return event;
 }
 
+v1::MonitorStatus refused_triggers_event(const v1::TriggersCommand& command, const std::string& cause) {
+  v1::MonitorStatus event;
+  event.mutable_triggers()->set_query(command.query());
+  event.mutable_triggers()->set_version(command.version());
+  event.mutable_triggers()->set_message(cause);
+  event.mutable_triggers()->set_kind("internal");
+  return event;
+}
+
 // Name of the query that an event concerns; empty for none.
 const std::string& query_of(const v1::MonitorStatus& event) {
   static const std::string none;
@@ -47,6 +56,8 @@ const std::string& query_of(const v1::MonitorStatus& event) {
       return event.credits().query();
     case v1::MonitorStatus::kLimited:
       return event.limited().query();
+    case v1::MonitorStatus::kTriggers:
+      return event.triggers().query();
     default:
       return none;
   }
@@ -91,6 +102,7 @@ bool Assignments::execute(const v1::AgentCommand& command) {
   if (command.has_end()) end(command.end());
   if (command.has_copies_lost()) lose(command.copies_lost());
   if (command.has_mirrored()) mirrored(command.mirrored());
+  if (command.has_triggers()) change_triggers(command.triggers());
   return true;
 }
 
@@ -142,6 +154,35 @@ void Assignments::mirrored(const v1::MirroredCommand& command) {
     *outbox_.monitor.emplace_back().mutable_mirrored() = command;
 }
 
+// The monitor checks the triggers themselves.
+void Assignments::change_triggers(const v1::TriggersCommand& command) {
+  const auto found = places_.find(command.query());
+  if (found == places_.end() || found->second.epoch != command.epoch()) {
+    return report(refused_triggers_event(command, "this host does not run epoch " + std::to_string(command.epoch()) +
+                                                      " of query '" + command.query() + "'"),
+                  command.epoch());
+  }
+  Place& place = found->second;
+  if (const Status status = place.triggers.change(command); !status.ok()) {
+    return report(refused_triggers_event(command, status.message()), place.epoch);
+  }
+  if (place.state != State::kStarting && place.state != State::kRunning) return;
+  *outbox_.monitor.emplace_back().mutable_triggers() = command;
+}
+
+void Assignments::send_triggers(const std::string& query, const Place& place) {
+  for (v1::TriggersCommand& command : place.triggers.commands(query)) {
+    *outbox_.monitor.emplace_back().mutable_triggers() = std::move(command);
+  }
+}
+
+// For a process that took over from one that crashed: it has the queries' plans only.
+void Assignments::resend_triggers() {
+  for (const auto& [query, place] : places_) {
+    if (place.state == State::kStarting || place.state == State::kRunning) send_triggers(query, place);
+  }
+}
+
 // The monitor checks whether the incarnation is its own.
 void Assignments::lose(const v1::CopiesLostCommand& command) {
   if (monitor_ready_) *outbox_.monitor.emplace_back().mutable_copies_lost() = command;
@@ -182,6 +223,7 @@ void Assignments::give(const std::string& query, Place* place) {
   }
   if (place->limit > 0 && plan->has_sampling()) plan->mutable_sampling()->set_limit(place->limit);
   if (place->mirrored) outbox_.monitor.emplace_back().mutable_mirrored()->set_query(query);
+  send_triggers(query, *place);
   place->state = State::kStarting;
 }
 
@@ -239,6 +281,7 @@ void Assignments::monitor_failed(const v1::MonitorStatus::Failure& failure) {
 
 void Assignments::on_monitor_event(const v1::MonitorStatus& event) {
   if (event.has_progress() || event.has_ready() || event.has_events_lost() || event.has_events()) return;
+  if (event.has_restarted()) resend_triggers();
   const std::string& query = query_of(event);
   const auto found = places_.find(query);
   if (found == places_.end()) return report(event, 0);
@@ -246,6 +289,7 @@ void Assignments::on_monitor_event(const v1::MonitorStatus& event) {
   if (event.has_query_ended()) return ended(query, place, place->abandoned ? lost_event(query) : event);
   if (event.has_query_refused() && place->state == State::kEnding) return ended(query, place, lost_event(query));
   report(event, place->epoch);
+  if (event.has_triggers() && !event.triggers().has_since_ns()) place->triggers.clear();
   if (event.has_query_added()) place->ran = true;
   if (event.has_query_added() && place->state == State::kStarting) place->state = State::kRunning;
   if (event.has_query_refused() && place->state == State::kStarting) places_.erase(found);
@@ -269,6 +313,7 @@ std::vector<v1::Assignment> Assignments::list() const {
     v1::Assignment assignment;
     assignment.set_query(query);
     assignment.set_epoch(place.epoch);
+    assignment.set_triggers_version(place.triggers.version());
     assignment.set_state(place.state == State::kEnded     ? v1::Assignment::ENDED
                          : place.state == State::kEnding  ? v1::Assignment::ENDING
                          : place.state == State::kRunning ? v1::Assignment::RUNNING

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "monitors/agent/trigger_set.h"
 #include "schema/agent.pb.h"
 
 namespace tapline {
@@ -70,6 +71,8 @@ class Assignments {
     double limit = 0;
     // Switches have confirmed that they copy its packets.
     bool mirrored = false;
+    // Replaces the plan's triggers.
+    TriggerSet triggers{};
     // True if a monitor has run it, here or, according to its epoch, on another host.
     bool ran = false;
     // An assignment with a higher epoch, which starts once this one has ended.
@@ -85,6 +88,9 @@ class Assignments {
   void credit(const v1::CreditCommand& command);
   void end(const v1::EndCommand& command);
   void mirrored(const v1::MirroredCommand& command);
+  void change_triggers(const v1::TriggersCommand& command);
+  void send_triggers(const std::string& query, const Place& place);
+  void resend_triggers();
   void lose(const v1::CopiesLostCommand& command);
   static Place new_place(uint32_t epoch, v1::Plan plan);
   void give(const std::string& query, Place* place);

@@ -13,6 +13,7 @@ namespace tapline {
 namespace {
 
 constexpr int64_t kLookEveryNs = 50 * kNsPerMs;
+constexpr int64_t kLookOftenNs = 2 * kNsPerMs;
 // Pause between two batches under load: without it, nearly every event would cost its lane the system call that wakes
 // this thread, and each small batch wakes five threads on its way to a client.
 constexpr int64_t kBatchEveryNs = 500 * kNsPerUs;
@@ -34,10 +35,12 @@ void ControlChannel::run() {
   while (!ending_) {
     const bool readable = wait();
     const int64_t now_ns = monotonic_ns();
-    if (readable || now_ns - looked_at_ns_ >= kLookEveryNs) {
+    if (readable || now_ns >= next_look_ns()) {
       looked_at_ns_ = now_ns;
-      control_->look();
+      looks_often_ = control_->look();
     }
+    // Commands may begin work that look() continues.
+    looks_often_ |= readable;
     if (readable && !read_more()) {
       control_->abandon_all();
       stop_->store(true);
@@ -47,6 +50,8 @@ void ControlChannel::run() {
   control_->forward_events();
   control_->look();
 }
+
+int64_t ControlChannel::next_look_ns() const { return looked_at_ns_ + (looks_often_ ? kLookOftenNs : kLookEveryNs); }
 
 // Forwards events until a command can be read, which it returns, or the queries have to be checked.
 bool ControlChannel::wait() {
@@ -63,7 +68,7 @@ bool ControlChannel::wait() {
     bell_->disarm();
     poll(inputs, 1, 0);
   } else {
-    const timespec rest = duration_of(std::max<int64_t>(0, looked_at_ns_ + kLookEveryNs - now_ns));
+    const timespec rest = duration_of(std::max<int64_t>(0, next_look_ns() - now_ns));
     ppoll(inputs, 2, &rest, nullptr);
     bell_->disarm();
   }
@@ -112,6 +117,8 @@ void ControlChannel::execute(const v1::MonitorCommand& command) {
     case v1::MonitorCommand::kCopiesLost:
       status = control_->lose_copies(command.copies_lost().incarnation(), command.copies_lost().packets());
       break;
+    case v1::MonitorCommand::kTriggers:
+      return control_->change_triggers(command.triggers());
     case v1::MonitorCommand::COMMAND_NOT_SET:
       status = Status::invalid("this monitor does not know the command");
   }

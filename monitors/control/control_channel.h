@@ -7,6 +7,7 @@
 //   credit       →  credits, repeated when more is needed
 //   mirrored        (no answer)
 //   copies_lost     (no answer)
+//   triggers     →  triggers, when all lanes count them, or with the reason of a refusal
 //
 // A query that ends automatically (LIMIT) is reported in the same way. A command that can't be read is refused; other
 // commands and queries are not affected. The end of the input ends the monitor: its controller is gone, and the running
@@ -45,8 +46,11 @@ class QueryControl {
   // Reports the packets of its link that were lost on the way here since the process began. Ignored for another
   // incarnation.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
-  // Called at least every tenth of a second: reports the queries that have ended.
-  virtual void look() = 0;
+  // Changes the triggers of a query, and reports when they count or why they don't.
+  virtual void change_triggers(const v1::TriggersCommand& command) = 0;
+  // Called at least every tenth of a second: reports the queries that have ended, and the triggers that count. Returns
+  // true if it should be called again within milliseconds.
+  virtual bool look() = 0;
   // Passes on events that wait. Returns true if there may be more.
   virtual bool forward_events() = 0;
 };
@@ -61,6 +65,7 @@ class ControlChannel {
 
  private:
   void run();
+  int64_t next_look_ns() const;
   bool wait();
   bool read_more();
   void execute(const v1::MonitorCommand& command);
@@ -73,6 +78,7 @@ class ControlChannel {
   std::atomic<bool> ending_{false};
   bool reads_ = true;
   int64_t looked_at_ns_ = 0;
+  bool looks_often_ = false;
   int64_t forwarded_at_ns_ = 0;
   std::thread thread_;
 };

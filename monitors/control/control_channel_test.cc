@@ -35,7 +35,10 @@ class Notes final : public QueryControl {
   Status lose_copies(uint64_t incarnation, uint64_t packets) override {
     return note("lost " + std::to_string(incarnation) + " " + std::to_string(packets), "");
   }
-  void look() override {}
+  void change_triggers(const v1::TriggersCommand& command) override {
+    static_cast<void>(note("triggers " + std::to_string(command.version()), command.query()));
+  }
+  bool look() override { return false; }
   bool forward_events() override {
     const int waiting = waiting_.exchange(0);
     forwarded += waiting;
@@ -64,10 +67,10 @@ class Notes final : public QueryControl {
 };
 
 const std::vector<std::string> kAll = {"add q",     "limit 0.250000 q", "credit 500 7 q", "mirrored q",
-                                       "lost 9 42", "abandon q",        "end none"};
+                                       "lost 9 42", "triggers 3 q",     "abandon q",      "end none"};
 
 std::vector<v1::MonitorCommand> commands() {
-  std::vector<v1::MonitorCommand> commands(7);
+  std::vector<v1::MonitorCommand> commands(8);
   commands[0].mutable_assign()->mutable_plan()->set_query("q");
   commands[1].mutable_limit()->set_query("q");
   commands[1].mutable_limit()->set_rate(0.25);
@@ -77,9 +80,11 @@ std::vector<v1::MonitorCommand> commands() {
   commands[3].mutable_mirrored()->set_query("q");
   commands[4].mutable_copies_lost()->set_incarnation(9);
   commands[4].mutable_copies_lost()->set_packets(42);
-  commands[5].mutable_end()->set_query("q");
-  commands[5].mutable_end()->set_abandon(true);
-  commands[6].mutable_end()->set_query("none");
+  commands[5].mutable_triggers()->set_query("q");
+  commands[5].mutable_triggers()->set_version(3);
+  commands[6].mutable_end()->set_query("q");
+  commands[6].mutable_end()->set_abandon(true);
+  commands[7].mutable_end()->set_query("none");
   return commands;
 }
 
@@ -182,6 +187,7 @@ TEST_F(LinesTest, LinesOfJsonAreEquivalentCommands) {
 {"mirrored":{"query":"q"}}
 {"copies_lost":{"incarnation":9,"pack)");
   write(R"(ets":42}}
+{"triggers":{"query":"q","version":3}}
 {"end":{"query":"q","abandon":true}}
 no JSON
 {"do":"something"}

@@ -37,6 +37,7 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
       events_(events),
       reporter_(reporter) {
   for (uint32_t place = 0; place < kMaxQueries; ++place) leases_[place].last_grant = credits->left(place);
+  for (uint32_t place : SetBits(queries_->taken)) follow_triggers(place);
 }
 
 int LiveQueries::find(const std::string& name) const {
@@ -67,6 +68,7 @@ Status LiveQueries::prepare(uint32_t place) {
   queries_->abandoned &= ~(uint64_t{1} << place);
   for (const auto& unit : units_) spec.lanes += unit->serves(place);
   share_triggers(layout_.lanes, &spec);
+  follow_triggers(place);
   credits_->reset(place, spec.limit_packets.value_or(0), spec.limit_spent);
   leases_[place] = {.last_grant = credits_->left(place)};
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
@@ -173,6 +175,32 @@ Status LiveQueries::lose_copies(uint64_t incarnation, uint64_t packets) {
   return {};
 }
 
+void LiveQueries::follow_triggers(uint32_t place) {
+  const QuerySpec& spec = queries_->specs[place];
+  triggers_[place].reset();
+  if (spec.shared_triggers != nullptr) triggers_[place].emplace(spec.name, spec.shared_triggers);
+}
+
+void LiveQueries::change_triggers(const v1::TriggersCommand& command) {
+  const int place = find(command.query());
+  Status status;
+  if (place < 0) {
+    status = Status::invalid("no query '" + command.query() + "' is running");
+  } else if (auto& triggers = triggers_[static_cast<size_t>(place)]; !triggers) {
+    status = Status::invalid("query '" + command.query() + "' has no triggers on packets");
+  } else {
+    status = triggers->change(command);
+  }
+  if (!status.ok()) reporter_->triggers(LiveTriggers::refusal(command, status));
+}
+
+// Returns true if it waits for lanes.
+bool LiveQueries::look_at_triggers(uint32_t place) {
+  if (!triggers_[place]) return false;
+  if (auto report = triggers_[place]->look()) reporter_->triggers(*std::move(report));
+  return triggers_[place]->is_busy();
+}
+
 // Reports when half of the grant is used up, and then whenever something has changed.
 void LiveQueries::look_at_credits(uint32_t place) {
   const Lease& lease = leases_[place];
@@ -197,9 +225,11 @@ void LiveQueries::report_credits(uint32_t place) {
   lease.refused = refused;
 }
 
-void LiveQueries::look() {
+bool LiveQueries::look() {
+  bool busy = false;
   for (uint32_t place : SetBits(queries_->taken)) {
     if (queries_->specs[place].limit_leased) look_at_credits(place);
+    busy |= look_at_triggers(place);
   }
   uint64_t done = queries_->taken;
   for (const auto& lane : lanes_) done &= lane->progress().done.load(std::memory_order_acquire);
@@ -210,10 +240,12 @@ void LiveQueries::look() {
     }
     if (page_ != nullptr) page_->plans[place].clear();
     events_->end_query(place);
+    triggers_[place].reset();
     reporter_->query_ended(queries_->specs[place].name, query_accounting_of(queries_->specs[place], sum));
   }
   std::lock_guard lock(queries_->mutex);
   queries_->taken &= ~done;
+  return busy;
 }
 
 }  // namespace tapline

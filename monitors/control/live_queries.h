@@ -6,11 +6,13 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "monitors/control/control_channel.h"
+#include "monitors/control/live_triggers.h"
 #include "monitors/events/event_forwarder.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
@@ -37,7 +39,8 @@ class LiveQueries final : public QueryControl {
   Status credit_query(const std::string& name, uint64_t packets, uint64_t version) override;
   Status confirm_copies(const std::string& name) override;
   Status lose_copies(uint64_t incarnation, uint64_t packets) override;
-  void look() override;
+  void change_triggers(const v1::TriggersCommand& command) override;
+  bool look() override;
   bool forward_events() override { return events_->forward(); }
 
  private:
@@ -46,6 +49,8 @@ class LiveQueries final : public QueryControl {
   bool send(LaneCommand::Kind kind, uint32_t place, double rate = 1);
   static bool push(Lane* lane, std::unique_ptr<LaneCommand> command);
   int find(const std::string& name) const;
+  void follow_triggers(uint32_t place);
+  bool look_at_triggers(uint32_t place);
   void look_at_credits(uint32_t place);
   void report_credits(uint32_t place);
 
@@ -71,7 +76,8 @@ class LiveQueries final : public QueryControl {
     uint64_t refused = 0;
   };
   std::array<Lease, kMaxQueries> leases_;
-  uint64_t lost_copies_ = 0;  // as reported to lanes
+  std::array<std::optional<LiveTriggers>, kMaxQueries> triggers_;  // of queries with triggers on packets
+  uint64_t lost_copies_ = 0;                                       // as reported to lanes
 };
 
 }  // namespace tapline

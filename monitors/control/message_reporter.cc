@@ -121,6 +121,12 @@ void MessageReporter::limited(const std::string& query, double rate) {
   report(event, "");
 }
 
+void MessageReporter::triggers(v1::MonitorStatus::Triggers answer) {
+  v1::MonitorStatus event;
+  *event.mutable_triggers() = std::move(answer);
+  report(event, "");
+}
+
 void MessageReporter::copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
   v1::MonitorStatus event;
   event.mutable_copies()->set_incarnation(incarnation);

@@ -37,6 +37,7 @@ class MessageReporter final : public Reporter {
   void query_ended(const std::string& query, v1::QueryAccounting accounting);
   void credits(v1::MonitorStatus::Credits credits);
   void limited(const std::string& query, double rate);
+  void triggers(v1::MonitorStatus::Triggers answer);
   // Packets of any query that arrived since the process started and up to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
   // Events of a query (schema/event.proto). Returns false if they are lost, since statuses need the room that is left.

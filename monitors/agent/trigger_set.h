@@ -1,0 +1,39 @@
+// The triggers of an assignment, as its control plane last set them (TriggersCommand), for the next monitor.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "packet_io/base/status.h"
+#include "schema/monitor.pb.h"
+
+namespace tapline {
+
+// Not thread-safe.
+class TriggerSet {
+ public:
+  // Bytes of triggers in a command, so that the rest of it fits into a message, too.
+  static constexpr size_t kMaxPartBytes = 128 << 10;
+
+  // Version of the set; 0: it is that of the plan.
+  uint64_t version() const { return version_; }
+  // Applies a command. An error names the reason why it does not fit the set, which then stays as it was.
+  Status change(const v1::TriggersCommand& command);
+  // The commands that give a monitor the whole set; none for version 0.
+  std::vector<v1::TriggersCommand> commands(const std::string& query) const;
+  // Forgets a set that the monitor has refused.
+  void clear();
+
+ private:
+  using Triggers = std::map<uint32_t, v1::PacketTrigger>;  // by number
+
+  uint64_t version_ = 0;
+  Triggers triggers_;
+  // A set whose last part has not come; version 0: none.
+  uint64_t received_version_ = 0;
+  Triggers received_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,67 @@
+// Replaces the triggers of one running query (TriggersCommand in schema/monitor.proto).
+//
+//   change() ──▶ received ──last part──▶ latest ──▶ being prepared ──▶ given to the lanes ──▶ counting: reported
+//                                          ▲                                                      │
+//                                          └────────── a later version waits until then ──────────┘
+//
+// Preparing thousands of triggers takes a tenth of a second, in which events must not wait, so a thread does it. At a
+// time one version is prepared or given to the lanes. Versions that came meanwhile are skipped but for the latest one.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "packet_io/base/status.h"
+#include "parsers/trigger/program.h"
+#include "parsers/trigger/shared_triggers.h"
+#include "schema/monitor.pb.h"
+
+namespace tapline {
+
+// Not thread-safe.
+class LiveTriggers {
+ public:
+  // `query`: its name. The plan's triggers are version 0, which commands can only replace as a whole.
+  LiveTriggers(std::string query, std::shared_ptr<trigger::SharedTriggers> shared)
+      : query_(std::move(query)), shared_(std::move(shared)) {}
+
+  // Executes a command. An error names the reason why it is refused; the triggers then stay as they were.
+  Status change(const v1::TriggersCommand& command);
+  // Continues the work. Returns a report when a version counts on all lanes, or was refused.
+  std::optional<v1::MonitorStatus::Triggers> look();
+  // Some version neither counts yet nor was refused.
+  bool is_busy() const { return latest_.version != counting_.version; }
+
+  // The answer to a command that is refused.
+  static v1::MonitorStatus::Triggers refusal(const v1::TriggersCommand& command, const Status& status);
+
+ private:
+  struct Entry {
+    std::string message;  // in binary form, to compare it
+    trigger::Trigger trigger;
+  };
+  struct Version {
+    uint64_t version = 0;
+    std::map<uint32_t, std::shared_ptr<const Entry>> triggers;  // by number
+  };
+
+  Status begin(const v1::TriggersCommand& command);
+  Status remove(const v1::TriggersCommand& command);
+  Status add(const v1::TriggersCommand& command);
+  void prepare();
+  std::optional<v1::MonitorStatus::Triggers> finish_preparing();
+
+  std::string query_;
+  std::shared_ptr<trigger::SharedTriggers> shared_;
+  Version counting_;  // as last reported
+  Version next_;      // is prepared, or given to the lanes
+  Version latest_;
+  std::optional<Version> received_;     // its last part has not come
+  std::future<std::string> preparing_;  // of next_: empty, or the reason of its refusal
+};
+
+}  // namespace tapline
