@@ -16,6 +16,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -116,30 +117,36 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   }
 
   @Override
-  public synchronized void put(WatchRecord watch) throws IOException {
-    WatchRecord before = watches.put(watch.id(), watch);
-    try {
-      save();
-    } catch (IOException e) {
-      if (before == null) {
-        watches.remove(watch.id());
-      } else {
-        watches.put(watch.id(), before);
-      }
-      throw e;
-    }
+  public void put(WatchRecord watch) throws IOException {
+    putAll(List.of(watch));
   }
 
   @Override
-  public synchronized void removeWatch(String id) throws IOException {
-    WatchRecord before = watches.remove(id);
-    if (before == null) {
-      return;
+  public synchronized void putAll(List<WatchRecord> changed) throws IOException {
+    Map<String, WatchRecord> before = new LinkedHashMap<>(watches);
+    changed.forEach(watch -> watches.put(watch.id(), watch));
+    saveOr(before);
+  }
+
+  @Override
+  public void removeWatch(String id) throws IOException {
+    removeAll(List.of(id));
+  }
+
+  @Override
+  public synchronized void removeAll(Collection<String> ids) throws IOException {
+    Map<String, WatchRecord> before = new LinkedHashMap<>(watches);
+    if (watches.keySet().removeAll(ids)) {
+      saveOr(before);
     }
+  }
+
+  private void saveOr(Map<String, WatchRecord> before) throws IOException {
     try {
       save();
     } catch (IOException e) {
-      watches.put(id, before);
+      watches.clear();
+      watches.putAll(before);
       throw e;
     }
   }

@@ -43,7 +43,10 @@ final class WatchJson {
     json.put("severity", spec.severity()).put("together", spec.together());
     json.set("nodes", MAPPER.valueToTree(spec.nodes()));
     if (spec.run().inMonitor()) {
-      json.putObject("monitor").put("reason", spec.run().reason()).put("query", watch.query());
+      json.putObject("monitor")
+          .put("reason", spec.run().reason())
+          .put("query", watch.query())
+          .put("trigger", watch.trigger());
     }
     ObjectNode coverage = json.putObject("coverage");
     watch.coverage().forEach((node, each) -> coverage.set(node, of(each)));
@@ -100,6 +103,7 @@ final class WatchJson {
           json.path("ended_ns").asLong(),
           json.path("reason").asText(),
           json.path("monitor").path("query").asText(),
+          json.path("monitor").path("trigger").asInt(),
           coverage);
     } catch (DrillException | IllegalArgumentException e) {
       throw new IOException(

@@ -2,17 +2,25 @@ package io.tapline.control.drill;
 
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.access.Scope;
+import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.rpc.NodeAlert;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The watches that run in monitors, each as a query with a trigger. Thread-safe. */
+/** The watches that run in monitors, as triggers of queries. Thread-safe. */
 public final class MonitorWatches {
   private static final Logger LOG = LoggerFactory.getLogger(MonitorWatches.class);
   private static final long FIRST_PAUSE_NS = 5_000_000_000L;
@@ -37,33 +45,63 @@ public final class MonitorWatches {
    */
   public record End(boolean failed, String reason) {}
 
-  /** Runs queries for watches. Thread-safe. */
+  /**
+   * A watch, as a monitor evaluates it.
+   *
+   * @param name name of the watch
+   */
+  public record Watch(String name, WatchSpec spec, PacketTrigger trigger) {}
+
+  /**
+   * The place where a watch is evaluated.
+   *
+   * @param query ID of a query
+   * @param trigger number of the watch's trigger there
+   */
+  public record Place(String query, int trigger) {}
+
+  /** Runs watches as triggers of queries. Thread-safe. */
   public interface Runs {
     /**
-     * Starts a query for a watch.
+     * Compiles a watch.
      *
-     * @param maxWatches maximum number of the tenant's queries
-     * @return ID of the query
+     * @param rights the owner's
      * @throws DrillException if monitors can't run it, or not now
      */
-    String start(WatchSpec watch, Rights rights, int maxWatches) throws DrillException;
+    PacketTrigger compile(WatchSpec watch, Rights rights) throws DrillException;
 
     /**
-     * Reports the alerts of a query that was started for a watch, those before this call first. A
-     * query that is followed already stays so.
+     * Starts watches, all or none, and reports their alerts. Those with the same window share
+     * queries of the owner.
      *
-     * @param name name of the watch
+     * @param rights the owner's, for all of them
+     * @param maxQueries maximum number of the owner's queries
+     * @return their places, in order
+     * @throws DrillException if monitors can't run them, or not now
      */
-    void follow(String name, WatchSpec watch, String query, Listener listener);
+    List<Place> start(List<Watch> watches, Rights rights, int maxQueries, Listener listener)
+        throws DrillException;
 
-    /** Returns true if this process follows the query. */
-    boolean follows(String query);
+    /**
+     * Continues a watch that an earlier server started, and reports its alerts, those before this
+     * call first. A watch that is followed already stays so.
+     */
+    void follow(Watch watch, Place place, Rights rights, Listener listener);
+
+    /** Gives monitors the triggers of all followed watches, once an earlier server's are known. */
+    void resume();
+
+    /** Returns true if this process follows the watch. */
+    boolean follows(Place place);
+
+    /** Returns the packet time from which on the watch counts; empty if unknown. */
+    OptionalLong countingSinceNs(Place place);
 
     /** Returns the end of a query; empty while it runs. */
     Optional<End> end(String query);
 
-    /** Stops a query, and no longer reports its alerts. */
-    void stop(String query);
+    /** Stops watches, and queries that evaluate none any more; reports no alerts of them. */
+    void stop(Collection<Place> places);
   }
 
   /** The next attempt to start a query; pauses grow, as a query may fail each time. */
@@ -89,7 +127,12 @@ public final class MonitorWatches {
    */
   MonitorWatches(WatchTable table, Listener listener, BiConsumer<String, String> ender) {
     this.table = table;
-    this.listener = listener;
+    this.listener =
+        (alert, id, monitor, replayed) -> {
+          if (table.active(alert.getTrigger()) != null) {
+            listener.alert(alert, id, monitor, replayed);
+          }
+        };
     this.ender = ender;
   }
 
@@ -103,60 +146,129 @@ public final class MonitorWatches {
   }
 
   /**
-   * Starts the query of a watch.
+   * Starts watches of one owner and scope, all or none.
    *
-   * @param maxWatches maximum number of the owner's queries
-   * @throws DrillException if monitors can't run it, or not now
+   * @param maxQueries maximum number of the owner's queries
+   * @param places the beginning of errors about a watch, by its name
+   * @throws DrillException if monitors can't run them, or not now
    */
-  void start(WatchRecord watch, int maxWatches) throws DrillException {
+  void start(List<WatchRecord> watches, int maxQueries, UnaryOperator<String> places)
+      throws DrillException {
+    Runs now = requireRuns();
+    Set<String> names = watches.stream().map(WatchRecord::id).collect(Collectors.toSet());
+    starting.addAll(names);
+    try {
+      List<Watch> compiled = new ArrayList<>();
+      for (WatchRecord watch : watches) {
+        try {
+          compiled.add(
+              new Watch(watch.id(), watch.spec(), now.compile(watch.spec(), rights(watch))));
+        } catch (DrillException e) {
+          throw e.at(places.apply(watch.id()));
+        }
+      }
+      List<Place> found = now.start(compiled, rights(watches.get(0)), maxQueries, listener);
+      Map<String, Place> placed = new HashMap<>();
+      for (int i = 0; i < found.size(); i++) {
+        placed.put(compiled.get(i).name(), found.get(i));
+      }
+      table.updateAll(names, record -> record.by(placed.get(record.id())));
+      // Those that were removed meanwhile.
+      now.stop(
+          placed.entrySet().stream()
+              .filter(each -> table.active(each.getKey()) == null)
+              .map(Map.Entry::getValue)
+              .toList());
+    } finally {
+      starting.removeAll(names);
+    }
+  }
+
+  private Runs requireRuns() throws DrillException {
     Runs now = runs;
     if (now == null) {
       throw DrillException.unavailable(
           "this server does not run watches in monitors: it captures no packets, or is starting");
     }
+    return now;
+  }
+
+  private static Rights rights(WatchRecord watch) {
     Scope scope = watch.spec().scope();
     String tenant = watch.owner().isEmpty() ? Rights.DEFAULT_TENANT : watch.owner();
-    starting.add(watch.id());
-    try {
-      String query =
-          now.start(watch.spec(), new Rights(tenant, scope.isEverything(), scope), maxWatches);
-      table.update(watch.id(), record -> record.by(query));
-      if (table.active(watch.id()) == null) {
-        // It was removed meanwhile.
-        now.stop(query);
-      } else {
-        now.follow(watch.id(), watch.spec(), query, listener);
-      }
-    } finally {
-      starting.remove(watch.id());
-    }
+    return new Rights(tenant, scope.isEverything(), scope);
   }
 
-  /** Stops the query of a watch, if it has one. */
-  void stop(WatchRecord watch) {
+  /** Stops watches as far as monitors run them. */
+  void stop(Collection<WatchRecord> watches) {
     Runs now = runs;
-    if (now != null && watch != null && !watch.query().isEmpty()) {
-      retries.remove(watch.id());
-      now.stop(watch.query());
+    List<WatchRecord> running =
+        watches.stream().filter(watch -> watch != null && !watch.query().isEmpty()).toList();
+    if (now != null && !running.isEmpty()) {
+      running.forEach(watch -> retries.remove(watch.id()));
+      now.stop(running.stream().map(WatchRecord::place).toList());
     }
   }
 
-  /** Follows the queries that run, and starts those that failed or ended with an earlier server. */
+  /** Returns the packet time from which on a watch counts in a monitor; empty if unknown. */
+  OptionalLong countingSinceNs(WatchRecord watch) {
+    Runs now = runs;
+    return now == null || watch.query().isEmpty()
+        ? OptionalLong.empty()
+        : now.countingSinceNs(watch.place());
+  }
+
+  /** Follows the watches that run, and starts those that failed or ended with an earlier server. */
   void continueAll() {
     Runs now = runs;
-    for (WatchRecord watch : now == null ? List.<WatchRecord>of() : active()) {
-      Optional<End> end = now.end(watch.query());
+    if (now == null) {
+      return;
+    }
+    List<WatchRecord> ended = new ArrayList<>();
+    Map<String, Optional<End>> ends = new HashMap<>();
+    for (WatchRecord watch : active()) {
+      Optional<End> end = ends.computeIfAbsent(watch.query(), now::end);
       if (end.isEmpty()) {
-        now.follow(watch.id(), watch.spec(), watch.query(), listener);
+        follow(now, watch);
       } else if (runs != now) {
         // The server stops its queries.
         return;
-      } else if (now.follows(watch.query()) && !end.get().failed()) {
+      } else if (now.follows(watch.place()) && !end.get().failed()) {
         ender.accept(watch.id(), end.get().reason());
-      } else {
-        restart(now, watch, end.get());
+      } else if (isDue(watch)) {
+        LOG.info("watch {} starts again: {}", watch.id(), end.get().reason());
+        ended.add(watch);
       }
     }
+    now.resume();
+    ended.stream()
+        .collect(
+            Collectors.groupingBy(MonitorWatches::rights, LinkedHashMap::new, Collectors.toList()))
+        .values()
+        .forEach(watches -> restart(now, watches));
+  }
+
+  private void follow(Runs now, WatchRecord watch) {
+    if (now.follows(watch.place())) {
+      return;
+    }
+    try {
+      PacketTrigger trigger = now.compile(watch.spec(), rights(watch));
+      now.follow(
+          new Watch(watch.id(), watch.spec(), trigger), watch.place(), rights(watch), listener);
+    } catch (DrillException e) {
+      LOG.warn("watch {} is not followed yet: {}", watch.id(), e.getMessage());
+    }
+  }
+
+  /** Returns true if a watch may be started again now: the next attempt is later. */
+  private boolean isDue(WatchRecord watch) {
+    Retry retry = retries.getOrDefault(watch.id(), Retry.FIRST);
+    if (isStarting(watch) || System.nanoTime() - retry.atNs() < 0) {
+      return false;
+    }
+    retries.put(watch.id(), retry.next());
+    return true;
   }
 
   /** Returns true if another thread starts the watch's query, or has started one since. */
@@ -174,18 +286,12 @@ public final class MonitorWatches {
         .toList();
   }
 
-  private void restart(Runs now, WatchRecord watch, End end) {
-    Retry retry = retries.getOrDefault(watch.id(), Retry.FIRST);
-    if (isStarting(watch) || System.nanoTime() - retry.atNs() < 0) {
-      return;
-    }
-    retries.put(watch.id(), retry.next());
-    now.stop(watch.query());
+  private void restart(Runs now, List<WatchRecord> watches) {
+    now.stop(watches.stream().map(WatchRecord::place).toList());
     try {
-      start(watch, Integer.MAX_VALUE);
-      LOG.info("watch {} runs again: {}", watch.id(), end.reason());
+      start(watches, Integer.MAX_VALUE, name -> name + ": ");
     } catch (DrillException e) {
-      LOG.warn("watch {} does not run: {}", watch.id(), e.getMessage());
+      LOG.warn("{} watches do not run: {}", watches.size(), e.getMessage());
     }
   }
 }

@@ -14,6 +14,7 @@ import java.util.Map;
  * @param endedNs time at which the control plane ended it; 0 while it is active
  * @param reason reason of that end, for users; empty while it is active
  * @param query query that evaluates it in a monitor; empty if none does
+ * @param trigger number of its trigger in that query
  * @param coverage evaluation by each node that has evaluated it, by the node's name
  */
 public record WatchRecord(
@@ -25,6 +26,7 @@ public record WatchRecord(
     long endedNs,
     String reason,
     String query,
+    int trigger,
     Map<String, Coverage> coverage) {
   public WatchRecord {
     coverage = Map.copyOf(coverage);
@@ -33,7 +35,12 @@ public record WatchRecord(
   /** Returns a watch that no node evaluates yet. */
   public static WatchRecord added(
       String id, WatchSpec spec, String owner, String token, long addedNs) {
-    return new WatchRecord(id, spec, owner, token, addedNs, 0, "", "", Map.of());
+    return new WatchRecord(id, spec, owner, token, addedNs, 0, "", "", 0, Map.of());
+  }
+
+  /** Returns where a monitor evaluates it. REQUIRES: it has a query. */
+  MonitorWatches.Place place() {
+    return new MonitorWatches.Place(query, trigger);
   }
 
   /** Returns true unless the control plane has ended it. */
@@ -43,18 +50,20 @@ public record WatchRecord(
 
   /** Returns the watch as it is after its end. */
   public WatchRecord ended(long nowNs, String reason) {
-    return new WatchRecord(id, spec, owner, token, addedNs, nowNs, reason, query, coverage);
+    return new WatchRecord(
+        id, spec, owner, token, addedNs, nowNs, reason, query, trigger, coverage);
   }
 
-  /** Returns the watch as another query evaluates it. */
-  WatchRecord by(String another) {
-    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, another, coverage);
+  /** Returns the watch as a trigger of another query evaluates it. */
+  WatchRecord by(MonitorWatches.Place place) {
+    return new WatchRecord(
+        id, spec, owner, token, addedNs, endedNs, reason, place.query(), place.trigger(), coverage);
   }
 
   /** Returns the watch with another evaluation by a node. */
   public WatchRecord with(String node, Coverage evaluation) {
     Map<String, Coverage> all = new LinkedHashMap<>(coverage);
     all.put(node, evaluation);
-    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, query, all);
+    return new WatchRecord(id, spec, owner, token, addedNs, endedNs, reason, query, trigger, all);
   }
 }

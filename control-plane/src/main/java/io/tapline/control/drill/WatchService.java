@@ -11,11 +11,14 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -190,67 +193,77 @@ public final class WatchService implements AutoCloseable {
    * @throws DrillException if a node rejects it, there are too many, or it can't be stored
    */
   public String add(WatchSpec spec, Holder holder) throws DrillException {
-    spec.check();
-    if (!spec.run().inMonitor()) {
-      installer.requireNodes(spec);
-    }
-    String name = table.add(spec, holder.tenant(), holder.token(), holder.maxWatches());
-    try {
-      if (spec.run().inMonitor()) {
-        monitors.start(table.active(name), holder.queries());
-        return name;
-      }
-      List<NodeClient> defined = new ArrayList<>();
-      for (NodeClient node : installer.nodesOf(spec)) {
-        if (installer.install(node, name, spec) != Installed.LATER) {
-          defined.add(node);
-        }
-      }
-      long now = nowNs();
-      table.update(
-          name,
-          watch -> {
-            WatchRecord covered = watch;
-            for (NodeClient node : defined) {
-              covered = covered.with(node.name(), Coverage.since(feeds.incarnation(node), now));
-            }
-            return covered;
-          });
-      return name;
-    } catch (DrillException e) {
-      remove(name);
-      throw e;
-    }
+    return addChecked(List.of(spec), holder, index -> "").get(0);
   }
 
   /**
-   * Adds all watches, or none of them: if one is rejected, those before it are removed again.
+   * Adds all watches, or none of them: if one is rejected, the others are removed again.
    *
    * @return their names, in the same order
    * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
    *     message has its place in the list
    */
   public List<String> addAll(List<WatchSpec> specs, Holder holder) throws DrillException {
+    return addChecked(specs, holder, WatchService::place);
+  }
+
+  private List<String> addChecked(List<WatchSpec> specs, Holder holder, IntFunction<String> place)
+      throws DrillException {
     // Most errors show before any node has one.
     for (int i = 0; i < specs.size(); i++) {
       try {
         specs.get(i).check();
-      } catch (DrillException e) {
-        throw e.at(place(i));
-      }
-    }
-    List<String> names = new ArrayList<>();
-    for (WatchSpec spec : specs) {
-      try {
-        names.add(add(spec, holder));
-      } catch (DrillException e) {
-        for (String name : names) {
-          remove(name);
+        if (!specs.get(i).run().inMonitor()) {
+          installer.requireNodes(specs.get(i));
         }
-        throw e.at(place(names.size()));
+      } catch (DrillException e) {
+        throw e.at(place.apply(i));
       }
     }
-    return names;
+    List<String> names = table.add(specs, holder.tenant(), holder.token(), holder.maxWatches());
+    try {
+      for (int i = 0; i < names.size(); i++) {
+        if (!specs.get(i).run().inMonitor()) {
+          installOnNodes(names.get(i), specs.get(i), place.apply(i));
+        }
+      }
+      List<WatchRecord> inMonitors =
+          names.stream().map(table::active).filter(this::isInMonitor).toList();
+      if (!inMonitors.isEmpty()) {
+        monitors.start(inMonitors, holder.queries(), name -> place.apply(names.indexOf(name)));
+      }
+      return names;
+    } catch (DrillException e) {
+      removeAll(names);
+      throw e;
+    }
+  }
+
+  private boolean isInMonitor(WatchRecord watch) {
+    return watch != null && watch.spec().run().inMonitor();
+  }
+
+  private void installOnNodes(String name, WatchSpec spec, String place) throws DrillException {
+    List<NodeClient> defined = new ArrayList<>();
+    for (NodeClient node : installer.nodesOf(spec)) {
+      try {
+        if (installer.install(node, name, spec) != Installed.LATER) {
+          defined.add(node);
+        }
+      } catch (DrillException e) {
+        throw e.at(place);
+      }
+    }
+    long now = nowNs();
+    table.update(
+        name,
+        watch -> {
+          WatchRecord covered = watch;
+          for (NodeClient node : defined) {
+            covered = covered.with(node.name(), Coverage.since(feeds.incarnation(node), now));
+          }
+          return covered;
+        });
   }
 
   private static String place(int index) {
@@ -264,10 +277,23 @@ public final class WatchService implements AutoCloseable {
    * @throws DrillException if there is none of that name
    */
   public void remove(String name) throws DrillException {
-    WatchRecord removed = table.all().get(name);
-    table.remove(name);
+    if (!table.all().containsKey(name)) {
+      throw DrillException.notFound("there is no watch " + name);
+    }
+    removeAll(List.of(name));
+  }
+
+  private void removeAll(List<String> names) throws DrillException {
+    Map<String, WatchRecord> before = table.all();
+    List<WatchRecord> removed = names.stream().map(before::get).filter(Objects::nonNull).toList();
+    table.removeAll(names);
     monitors.stop(removed);
-    clear(name);
+    removed.stream().filter(watch -> !isInMonitor(watch)).forEach(watch -> clear(watch.id()));
+  }
+
+  /** Returns the packet time from which on a watch counts in a monitor; empty if unknown. */
+  public OptionalLong countingSinceNs(WatchRecord watch) {
+    return monitors.countingSinceNs(watch);
   }
 
   /**
@@ -360,7 +386,9 @@ public final class WatchService implements AutoCloseable {
     LOG.info("watch {} ends: {}", name, reason);
     WatchRecord ended = table.active(name);
     table.end(name, reason);
-    monitors.stop(ended);
+    if (ended != null) {
+      monitors.stop(List.of(ended));
+    }
     if (leads) {
       clear(name);
     }

@@ -1,6 +1,8 @@
 package io.tapline.control.drill;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +28,33 @@ public interface WatchStore {
    * @throws IOException if it can't be stored, or another control plane leads
    */
   void put(WatchRecord watch) throws IOException;
+
+  /**
+   * Stores several records, or none if one of them can't be stored.
+   *
+   * @throws IOException as {@link #put}
+   */
+  default void putAll(List<WatchRecord> watches) throws IOException {
+    List<WatchRecord> stored = new ArrayList<>();
+    try {
+      for (WatchRecord watch : watches) {
+        put(watch);
+        stored.add(watch);
+      }
+    } catch (IOException e) {
+      for (WatchRecord watch : stored) {
+        removeWatch(watch.id());
+      }
+      throw e;
+    }
+  }
+
+  /** Removes several watches' records. */
+  default void removeAll(Collection<String> ids) throws IOException {
+    for (String id : ids) {
+      removeWatch(id);
+    }
+  }
 
   /** Removes a watch's record, if there is one. */
   void removeWatch(String id) throws IOException;

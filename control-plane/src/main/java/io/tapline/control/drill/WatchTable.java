@@ -3,9 +3,12 @@ package io.tapline.control.drill;
 import io.tapline.control.drill.DrillException.Kind;
 import java.io.IOException;
 import java.security.SecureRandom;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,8 +20,10 @@ import org.slf4j.LoggerFactory;
 final class WatchTable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchTable.class);
 
-  /** Maximum number of active watches. */
-  private static final int MAX_WATCHES = 100;
+  /** Maximum number of active watches on nodes, and in monitors. */
+  private static final int MAX_ON_NODES = 100;
+
+  private static final int MAX_IN_MONITORS = 16_384;
 
   /** Maximum number of ended watches that are remembered. */
   private static final int MAX_ENDED = 100;
@@ -65,28 +70,47 @@ final class WatchTable {
   }
 
   /**
-   * Adds a watch that no node evaluates yet.
+   * Adds watches that nothing evaluates yet: all, or none.
    *
    * @param maxWatches maximum number of the owner's watches
-   * @return its ID
-   * @throws DrillException if there are too many, or it can't be stored
+   * @return their IDs, in order
+   * @throws DrillException if there are too many, or they can't be stored
    */
-  synchronized String add(WatchSpec spec, String owner, String token, int maxWatches)
+  synchronized List<String> add(List<WatchSpec> specs, String owner, String token, int maxWatches)
       throws DrillException {
-    if (count(owner) >= maxWatches) {
+    if (count(owner) + specs.size() > maxWatches) {
       throw new DrillException(
-          Kind.TOO_MANY, "%s has %d watches, the maximum".formatted(owner, maxWatches));
+          Kind.TOO_MANY,
+          "%s has %d watches, and %d is its maximum".formatted(owner, count(owner), maxWatches));
     }
-    if (specs().size() == MAX_WATCHES) {
-      throw new DrillException(Kind.BUSY, MAX_WATCHES + " watches are the maximum: remove one");
+    requireRoom(specs, false, MAX_ON_NODES);
+    requireRoom(specs, true, MAX_IN_MONITORS);
+    Map<String, WatchRecord> added = new LinkedHashMap<>();
+    for (WatchSpec spec : specs) {
+      String id = newId(added);
+      added.put(id, WatchRecord.added(id, spec, owner, token, WatchService.nowNs()));
     }
-    WatchRecord watch = WatchRecord.added(newId(), spec, owner, token, WatchService.nowNs());
     try {
-      put(watch);
+      putAll(List.copyOf(added.values()));
     } catch (IOException e) {
       throw DrillException.notStored(e);
     }
-    return watch.id();
+    return List.copyOf(added.keySet());
+  }
+
+  private void requireRoom(List<WatchSpec> added, boolean inMonitors, int max)
+      throws DrillException {
+    long more = added.stream().filter(spec -> spec.run().inMonitor() == inMonitors).count();
+    long active =
+        records.values().stream()
+            .filter(watch -> watch.isActive() && watch.spec().run().inMonitor() == inMonitors)
+            .count();
+    if (more > 0 && active + more > max) {
+      throw new DrillException(
+          Kind.BUSY,
+          "%d watches %s are the maximum, and there are %d: remove some"
+              .formatted(max, inMonitors ? "in monitors" : "on nodes", active));
+    }
   }
 
   private long count(String owner) {
@@ -99,18 +123,22 @@ final class WatchTable {
    * Returns a name that was never used: a node may still have the watches of the previous leader,
    * whose alerts are not meant for this one's clients.
    */
-  private String newId() {
+  private String newId(Map<String, WatchRecord> others) {
     String id;
     do {
       id = "watch_" + (1 + numbers.nextLong(MAX_NUMBER));
-    } while (records.containsKey(id));
+    } while (records.containsKey(id) || others.containsKey(id));
     return id;
   }
 
-  private void put(WatchRecord watch) throws IOException {
-    store.put(watch);
+  private void putAll(List<WatchRecord> watches) throws IOException {
+    store.putAll(watches);
+    show(watches);
+  }
+
+  private void show(List<WatchRecord> watches) {
     Map<String, WatchRecord> changed = new LinkedHashMap<>(records);
-    changed.put(watch.id(), watch);
+    watches.forEach(watch -> changed.put(watch.id(), watch));
     records = Collections.unmodifiableMap(changed);
   }
 
@@ -118,19 +146,19 @@ final class WatchTable {
    * Changes a watch, unless it was removed meanwhile. A change that can't be stored is made in
    * memory only: it concerns the watch's history.
    */
-  synchronized void update(String id, UnaryOperator<WatchRecord> change) {
-    WatchRecord before = records.get(id);
-    if (before == null) {
-      return;
-    }
-    WatchRecord after = change.apply(before);
+  void update(String id, UnaryOperator<WatchRecord> change) {
+    updateAll(List.of(id), change);
+  }
+
+  /** Does the same for several watches. */
+  synchronized void updateAll(Collection<String> ids, UnaryOperator<WatchRecord> change) {
+    List<WatchRecord> changed =
+        ids.stream().map(records::get).filter(Objects::nonNull).map(change).toList();
     try {
-      put(after);
+      putAll(changed);
     } catch (IOException e) {
-      LOG.warn("the history of watch {} can't be stored: {}", id, e.getMessage());
-      Map<String, WatchRecord> changed = new LinkedHashMap<>(records);
-      changed.put(id, after);
-      records = Collections.unmodifiableMap(changed);
+      LOG.warn("the history of watches {} can't be stored: {}", ids, e.getMessage());
+      show(changed);
     }
   }
 
@@ -162,13 +190,18 @@ final class WatchTable {
     if (!records.containsKey(id)) {
       throw new DrillException(Kind.NOT_FOUND, "there is no watch " + id);
     }
+    removeAll(List.of(id));
+  }
+
+  /** Does the same for several watches, as far as they are there. */
+  synchronized void removeAll(Collection<String> ids) throws DrillException {
     try {
-      store.removeWatch(id);
+      store.removeAll(ids);
     } catch (IOException e) {
       throw DrillException.notStored(e);
     }
     Map<String, WatchRecord> changed = new LinkedHashMap<>(records);
-    changed.remove(id);
+    changed.keySet().removeAll(ids);
     records = Collections.unmodifiableMap(changed);
   }
 

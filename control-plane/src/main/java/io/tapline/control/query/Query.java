@@ -6,15 +6,18 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.control.query.services.JobCluster.JobEnd;
+import io.tapline.control.registry.TriggerSet;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Stream;
+import io.tapline.schema.rpc.MonitorStatus;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -377,6 +380,11 @@ final class Query {
     } catch (IOException e) {
       LOG.error("can't store the request to stop {}: {}", id(), e.getMessage());
     }
+  }
+
+  /** See {@code QueryMonitor.triggers}. */
+  void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {
+    monitors.triggers(set, answers);
   }
 
   /**

@@ -11,11 +11,13 @@ import io.tapline.control.query.monitors.RemoteMonitors;
 import io.tapline.control.query.monitors.RemotePart;
 import io.tapline.control.query.sampling.SamplingWatch;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.TriggerSet;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Sampling;
+import io.tapline.schema.rpc.MonitorStatus;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +27,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * One query's monitors, on this host or on those of agents: starts and ends them, and places the
@@ -41,6 +44,9 @@ final class QueryMonitors implements PartPlacement {
   private QueryMonitor monitor;
   private SamplingWatch sampling;
   private boolean stopRequested;
+
+  /** Sets the triggers of monitors that start. */
+  private Consumer<QueryMonitor> triggers = started -> {};
 
   QueryMonitors(
       Query query, QueryEnvironment environment, Query.Start start, ProgressListener progress) {
@@ -63,6 +69,7 @@ final class QueryMonitors implements PartPlacement {
       return false;
     }
     monitor = launch(onCapturing);
+    triggers.accept(monitor);
     Sampling sample = query.record().plan().getSampling();
     if (stopRequested) {
       monitor.stop();
@@ -107,6 +114,14 @@ final class QueryMonitors implements PartPlacement {
   /** See {@link QueryMonitor#onMirrored}. */
   synchronized Runnable onMirrored() {
     return monitor == null ? () -> {} : monitor.onMirrored();
+  }
+
+  /** See {@link QueryMonitor#triggers}; also for monitors that have not started. */
+  synchronized void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {
+    triggers = started -> started.triggers(set, answers);
+    if (monitor != null) {
+      triggers.accept(monitor);
+    }
   }
 
   /** Completes when capturing has ended. REQUIRES: {@link #start} returned true. */

@@ -215,6 +215,17 @@ public final class QueryPlanner {
    */
   record Reservation(QueryRecord record, String refusal) {}
 
+  /**
+   * Compiles a query without placing it.
+   *
+   * @throws PipelineException if Kafka can't say which topics of its alerts exist
+   */
+  public Plan plan(String text, Source source, Rights rights)
+      throws QueryRejected, PipelineException {
+    CompileResult compiled = compile(text, rights, Optional.of(source));
+    return compiled.plan().orElseThrow(() -> new QueryRejected(text, compiled.errors()));
+  }
+
   /** Compiles a query and reserves its resources in the network until they are released. */
   Reservation reserve(String text, Source source, Rights rights)
       throws QueryRejected, PipelineException {

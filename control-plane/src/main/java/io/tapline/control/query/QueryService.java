@@ -16,10 +16,12 @@ import io.tapline.control.query.services.StreamSites;
 import io.tapline.control.query.services.TopicKeeper;
 import io.tapline.control.query.services.Topics;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.TriggerSet;
 import io.tapline.flink.Login;
 import io.tapline.network.Network;
 import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Stream;
+import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
@@ -29,6 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -412,6 +415,11 @@ public final class QueryService implements AutoCloseable {
   public Optional<JsonNode> plan(String id) {
     Query query = running.get(id);
     return query != null ? Optional.of(query.plan()) : store.plan(id);
+  }
+
+  /** Sets the triggers of a running query: {@code QueryMonitor.triggers}. */
+  public void triggers(String id, TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {
+    Optional.ofNullable(running.get(id)).ifPresent(query -> query.triggers(set, answers));
   }
 
   /** Asks a query to end with the results so far; does nothing if it has ended or never existed. */

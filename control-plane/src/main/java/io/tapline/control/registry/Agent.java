@@ -19,6 +19,7 @@ import io.tapline.schema.rpc.LimitCommand;
 import io.tapline.schema.rpc.MirroredCommand;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.Probe;
+import io.tapline.schema.rpc.TriggersCommand;
 import io.tapline.schema.rpc.Welcome;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -48,6 +49,7 @@ final class Agent {
   private final LeaseListener listener;
   private final Executor later;
   private final Map<String, Assigned> assigned = new LinkedHashMap<>();
+  private final AgentTriggers triggers = new AgentTriggers();
   private final ClockOffset clock = new ClockOffset();
   private AgentHello hello = AgentHello.getDefaultInstance();
   private AgentHeartbeat heartbeat = AgentHeartbeat.getDefaultInstance();
@@ -56,41 +58,6 @@ final class Agent {
   private long sinceNs = wallNs();
   private long lostAtNs = System.nanoTime();
   private boolean reportedDisconnect;
-
-  /**
-   * An assignment.
-   *
-   * @param inherited true if an earlier control plane made the assignment, and the agent has not
-   *     reported it since
-   * @param ending true if the agent was asked to end it, or will be when it connects
-   * @param rate the last rate sent to the agent, or to be sent when it connects; 0 for none
-   * @param mirrored true if switches copy its packets; the agent was notified of that, or will be
-   *     when it connects
-   */
-  private record Assigned(
-      int epoch,
-      Plan plan,
-      AssignmentEvents events,
-      boolean inherited,
-      boolean ending,
-      double rate,
-      boolean mirrored) {
-    Assigned onMessage() {
-      return new Assigned(epoch, plan, events, false, ending, rate, mirrored);
-    }
-
-    Assigned ended() {
-      return new Assigned(epoch, plan, events, inherited, true, rate, mirrored);
-    }
-
-    Assigned limited(double newRate) {
-      return new Assigned(epoch, plan, events, inherited, ending, newRate, mirrored);
-    }
-
-    Assigned copied() {
-      return new Assigned(epoch, plan, events, inherited, ending, rate, true);
-    }
-  }
 
   /**
    * Creates an agent without a lease.
@@ -148,6 +115,7 @@ final class Agent {
     LOG.info("agent {} connected", name);
     listener.up(name, newHello.getMultilog());
     reportLost(restarted, newHello);
+    triggers.connected(newHello);
     newHello.getAssignmentsList().stream()
         .map(Assignment::getQuery)
         .filter(query -> !assigned.containsKey(query))
@@ -191,6 +159,7 @@ final class Agent {
    */
   void assign(String query, int epoch, Plan plan, AssignmentEvents events, boolean inherited) {
     Assigned assignment = new Assigned(epoch, plan, events, inherited, false, 0, false);
+    triggers.forget(query);
     assigned.put(query, assignment);
     sendAssign(query, assignment);
   }
@@ -213,6 +182,7 @@ final class Agent {
     if (assignment.rate() > 0) {
       sendLimit(query, assignment.rate());
     }
+    sendTriggers(triggers.missing(query, assignment.epoch()));
     if (assignment.ending()) {
       sendEnd(query, false);
     }
@@ -233,6 +203,20 @@ final class Agent {
    */
   private void sendEnd(String query, boolean abandon) {
     send(command().setEnd(EndCommand.newBuilder().setQuery(query).setAbandon(abandon)));
+  }
+
+  void triggers(String query, int epoch, TriggerSet set) {
+    Assigned assignment = assigned.get(query);
+    if (assignment != null && assignment.epoch() == epoch) {
+      sendTriggers(triggers.set(query, epoch, set));
+      if (stream == null) {
+        triggers.disconnected();
+      }
+    }
+  }
+
+  private void sendTriggers(List<TriggersCommand> commands) {
+    commands.forEach(each -> send(command().setTriggers(each)));
   }
 
   /** Drops an assignment: ignores further reports about it, and asks the agent to end it. */
@@ -373,6 +357,7 @@ final class Agent {
       case LIMITED ->
           assigned(status.getLimited().getQuery(), status)
               .ifPresent(each -> each.events().limited(status.getLimited().getRate()));
+      case TRIGGERS -> onTriggers(status);
       case QUERY_REFUSED -> onRefused(status);
       case QUERY_ENDED -> onEnded(status);
       case COPIES -> onCopies(status.getCopies());
@@ -387,6 +372,20 @@ final class Agent {
   private Optional<Assigned> assigned(String query, MonitorStatus status) {
     return Optional.ofNullable(assigned.get(query))
         .filter(each -> status.getEpoch() == 0 || status.getEpoch() == each.epoch());
+  }
+
+  private void onTriggers(MonitorStatus status) {
+    MonitorStatus.Triggers answer = status.getTriggers();
+    assigned(answer.getQuery(), status)
+        .ifPresent(
+            each -> {
+              List<TriggersCommand> again =
+                  answer.hasSinceNs() ? List.of() : triggers.refused(each.epoch(), answer);
+              sendTriggers(again);
+              if (again.isEmpty()) {
+                each.events().triggers(answer);
+              }
+            });
   }
 
   private void onRefused(MonitorStatus status) {

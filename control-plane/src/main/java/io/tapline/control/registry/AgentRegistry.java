@@ -196,6 +196,11 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   @Override
+  public void triggers(String agent, String query, int epoch, TriggerSet set) {
+    send(agent, host -> host.triggers(query, epoch, set));
+  }
+
+  @Override
   public void limit(String agent, String query, double rate) {
     send(agent, host -> host.limit(query, rate));
   }

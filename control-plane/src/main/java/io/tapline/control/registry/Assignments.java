@@ -33,6 +33,12 @@ public interface Assignments {
   /** Sets the total number of packets that a part may take (schema/monitor.proto). */
   void credit(String agent, String query, long packets, long version);
 
+  /**
+   * Sets the triggers on packets of an assignment in place of those before and of those of its plan
+   * (schema/monitor.proto); ignored for another epoch than the assigned one.
+   */
+  void triggers(String agent, String query, int epoch, TriggerSet set);
+
   /** Records that switches copy all packets of an assignment (schema/monitor.proto). */
   void mirrored(String agent, String query, int epoch);
 }

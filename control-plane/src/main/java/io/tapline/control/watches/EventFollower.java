@@ -19,6 +19,17 @@ import org.slf4j.LoggerFactory;
  * work runs on one thread, that of the executor.
  */
 final class EventFollower implements AutoCloseable {
+  /** Receives events, in order, on one thread at a time. */
+  interface Receiver {
+    /**
+     * Takes an event of the query.
+     *
+     * @param id the same for the same event, also after a restart of the server
+     * @param replayed true if an earlier server may have reported it
+     */
+    void take(JsonNode event, String id, String monitor, boolean replayed);
+  }
+
   private static final Logger LOG = LoggerFactory.getLogger(EventFollower.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -28,7 +39,7 @@ final class EventFollower implements AutoCloseable {
   private final QueryService queries;
   private final ScheduledExecutorService worker;
   private final String query;
-  private final TriggerAlerts alerts;
+  private final Receiver receiver;
   private final Runnable wake = () -> later(this::read, 0);
   private volatile EventFeed feed;
   private long position;
@@ -36,11 +47,11 @@ final class EventFollower implements AutoCloseable {
   private volatile boolean closed;
 
   EventFollower(
-      QueryService queries, ScheduledExecutorService worker, String query, TriggerAlerts alerts) {
+      QueryService queries, ScheduledExecutorService worker, String query, Receiver receiver) {
     this.queries = queries;
     this.worker = worker;
     this.query = query;
-    this.alerts = alerts;
+    this.receiver = receiver;
   }
 
   void start() {
@@ -110,7 +121,7 @@ final class EventFollower implements AutoCloseable {
     String prefix = query + "-" + entry.number() + "-";
     int index = 0;
     for (JsonNode event : batch.path("events")) {
-      alerts.take(
+      receiver.take(
           event, prefix + index++, batch.path("monitor").asText(), entry.number() <= replayed);
     }
   }

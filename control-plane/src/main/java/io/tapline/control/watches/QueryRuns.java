@@ -5,6 +5,8 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.MonitorWatches;
+import io.tapline.control.drill.MonitorWatches.Place;
+import io.tapline.control.drill.MonitorWatches.Watch;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRejected;
@@ -12,26 +14,41 @@ import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueryState;
 import io.tapline.control.query.TooManyQueries;
 import io.tapline.control.query.monitors.Source;
+import io.tapline.schema.proto.PacketTrigger;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.rpc.MonitorStatus;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.OptionalLong;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs watches as queries of this server. The events of their triggers are the alerts: they take
- * the path of all events, so each arrives once, and a server that takes over reads those that an
- * earlier one has logged.
+ * Runs watches as triggers of this server's queries, one for all watches of an owner, scope and
+ * window. The events of their triggers are the alerts: they take the path of all events, so each
+ * arrives once, and a server that takes over reads those that an earlier one has logged.
  */
 public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRuns.class);
 
+  /** Time in which a monitor that counts usually prepares triggers and replaces them. */
+  private static final long ANSWER_MS = 1_000;
+
   private final QueryService queries;
   private final Source source;
-  private final Map<String, EventFollower> followers = new ConcurrentHashMap<>();
+  private final Map<String, WatchGroup> groups = new LinkedHashMap<>();
+  private final Map<String, EventFollower> followers = new HashMap<>();
   private final ScheduledExecutorService worker =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -51,7 +68,22 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   @Override
-  public String start(WatchSpec watch, Rights rights, int maxWatches) throws DrillException {
+  public PacketTrigger compile(WatchSpec watch, Rights rights) throws DrillException {
+    requireSource();
+    try {
+      Plan plan = queries.planner().plan(MonitorQuery.text(watch), source, rights);
+      if (plan.getTriggersCount() != 1) {
+        throw DrillException.invalid("a monitor can't test the watch on packets");
+      }
+      return plan.getTriggers(0);
+    } catch (QueryRejected e) {
+      throw rejected(e);
+    } catch (PipelineException e) {
+      throw DrillException.unavailable(e.getMessage());
+    }
+  }
+
+  private void requireSource() throws DrillException {
     if (source == null || source.hosts().isEmpty()) {
       throw DrillException.invalid(
           "run=monitor needs a server that captures: start it with --interface or --agents");
@@ -60,15 +92,89 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     if (!unavailable.isEmpty()) {
       throw DrillException.unavailable(unavailable);
     }
-    String text = MonitorQuery.text(watch);
+  }
+
+  private static DrillException rejected(QueryRejected e) {
+    return DrillException.invalid(
+        "a monitor can't run the watch; run=node evaluates aggregates of all header fields. "
+            + e.errors().stream()
+                .map(error -> error.message() + " (expected: " + error.expected() + ")")
+                .collect(Collectors.joining("; ")));
+  }
+
+  @Override
+  public List<Place> start(
+      List<Watch> watches, Rights rights, int maxQueries, MonitorWatches.Listener listener)
+      throws DrillException {
+    requireSource();
+    List<Place> places = new ArrayList<>();
     try {
-      return queries.submit(text, source, new WarningLog(), rights, maxWatches);
+      for (WatchGroup group : place(watches, rights, maxQueries, listener, places)) {
+        requireAccepted(group);
+      }
+      return places;
+    } catch (DrillException e) {
+      stop(places);
+      throw e;
+    }
+  }
+
+  /**
+   * Appends the places of watches. Returns the groups that run already, among those that change.
+   */
+  private synchronized List<WatchGroup> place(
+      List<Watch> watches,
+      Rights rights,
+      int maxQueries,
+      MonitorWatches.Listener listener,
+      List<Place> places)
+      throws DrillException {
+    Map<WatchGroup.Key, String> latest = new HashMap<>();
+    for (Watch watch : watches) {
+      WatchGroup.Key key = key(watch, rights);
+      String query = latest.get(key);
+      if (query == null || !groups.get(query).takes(key, watch.trigger())) {
+        Optional<String> found = queryFor(key, watch);
+        query = found.isPresent() ? found.get() : submit(watch, key, rights, maxQueries);
+        latest.put(key, query);
+      }
+      places.add(new Place(query, groups.get(query).add(watch, listener)));
+    }
+    groups.forEach(this::send);
+    return places.stream()
+        .map(Place::query)
+        .distinct()
+        .filter(this::isRunning)
+        .map(groups::get)
+        .toList();
+  }
+
+  private boolean isRunning(String query) {
+    return queries.find(query).filter(info -> info.state() == QueryState.RUNNING).isPresent();
+  }
+
+  private static WatchGroup.Key key(Watch watch, Rights rights) {
+    return new WatchGroup.Key(
+        rights.tenant(), rights.scope().limits().orElse("*"), watch.spec().everyNs());
+  }
+
+  private Optional<String> queryFor(WatchGroup.Key key, Watch watch) {
+    return groups.entrySet().stream()
+        .filter(each -> each.getValue().takes(key, watch.trigger()) && end(each.getKey()).isEmpty())
+        .map(Map.Entry::getKey)
+        .findFirst();
+  }
+
+  /** Starts a query whose plan has the watch as trigger 0. */
+  private String submit(Watch watch, WatchGroup.Key key, Rights rights, int maxQueries)
+      throws DrillException {
+    try {
+      String text = MonitorQuery.text(watch.spec());
+      String query = queries.submit(text, source, new WarningLog(), rights, maxQueries);
+      follow(query, new WatchGroup(key));
+      return query;
     } catch (QueryRejected e) {
-      throw DrillException.invalid(
-          "a monitor can't run the watch; run=node evaluates aggregates of all header fields. "
-              + e.errors().stream()
-                  .map(error -> error.message() + " (expected: " + error.expected() + ")")
-                  .collect(Collectors.joining("; ")));
+      throw rejected(e);
     } catch (TooManyQueries e) {
       throw DrillException.tooMany(e.getMessage());
     } catch (PipelineException e) {
@@ -76,21 +182,64 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
-  @Override
-  public void follow(String name, WatchSpec watch, String query, MonitorWatches.Listener listener) {
-    followers.computeIfAbsent(
-        query,
-        id -> {
-          EventFollower follower =
-              new EventFollower(queries, worker, id, new TriggerAlerts(name, watch, listener));
-          follower.start();
-          return follower;
-        });
+  private WatchGroup follow(String query, WatchGroup group) {
+    groups.put(query, group);
+    EventFollower follower = new EventFollower(queries, worker, query, group);
+    followers.put(query, follower);
+    follower.start();
+    return group;
+  }
+
+  private void send(String query, WatchGroup group) {
+    if (group.isChanged()) {
+      queries.triggers(query, group.next(), group::answered);
+    }
+  }
+
+  /** Waits for a monitor that counts already; it may take the time of a window. */
+  private static void requireAccepted(WatchGroup group) throws DrillException {
+    try {
+      MonitorStatus.Triggers answer = group.answer().get(ANSWER_MS, TimeUnit.MILLISECONDS);
+      if (!answer.hasSinceNs()) {
+        throw DrillException.invalid("the monitor refuses the watches: " + answer.getMessage());
+      }
+    } catch (TimeoutException e) {
+      LOG.debug("watches begin to count later");
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw DrillException.unavailable("the server ends");
+    }
   }
 
   @Override
-  public boolean follows(String query) {
-    return followers.containsKey(query);
+  public synchronized void follow(
+      Watch watch, Place place, Rights rights, MonitorWatches.Listener listener) {
+    WatchGroup group = groups.get(place.query());
+    if (group == null) {
+      group = follow(place.query(), new WatchGroup(key(watch, rights)));
+    }
+    if (!group.has(place.trigger())) {
+      group.put(place.trigger(), watch, listener);
+    }
+  }
+
+  @Override
+  public synchronized void resume() {
+    groups.forEach(this::send);
+  }
+
+  @Override
+  public synchronized boolean follows(Place place) {
+    WatchGroup group = groups.get(place.query());
+    return group != null && group.has(place.trigger());
+  }
+
+  @Override
+  public synchronized OptionalLong countingSinceNs(Place place) {
+    WatchGroup group = groups.get(place.query());
+    return group == null ? OptionalLong.empty() : group.sinceNs(place.trigger());
   }
 
   @Override
@@ -112,12 +261,26 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   @Override
-  public void stop(String query) {
-    EventFollower follower = followers.remove(query);
-    if (follower != null) {
-      follower.close();
-    }
-    queries.stop(query);
+  public synchronized void stop(Collection<Place> places) {
+    Map<String, List<Integer>> numbers =
+        places.stream()
+            .collect(
+                Collectors.groupingBy(
+                    Place::query, Collectors.mapping(Place::trigger, Collectors.toList())));
+    numbers.forEach(
+        (query, removed) -> {
+          WatchGroup group = groups.get(query);
+          if (group != null) {
+            group.remove(removed);
+          }
+          if (group == null || group.isEmpty()) {
+            groups.remove(query);
+            Optional.ofNullable(followers.remove(query)).ifPresent(EventFollower::close);
+            queries.stop(query);
+          } else {
+            send(query, group);
+          }
+        });
   }
 
   @Override

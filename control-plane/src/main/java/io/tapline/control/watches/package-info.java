@@ -1,2 +1,2 @@
-/** Runs watches in monitors, each as a query with a trigger. */
+/** Runs watches in monitors, as triggers of queries. */
 package io.tapline.control.watches;

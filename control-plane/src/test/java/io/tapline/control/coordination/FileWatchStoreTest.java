@@ -77,7 +77,7 @@ class FileWatchStoreTest {
             List.of(),
             false,
             new WatchRun(true, "requested"));
-    return new WatchRecord("watch_7", spec, "web", HASH, 999, 0, "", "web-1", Map.of());
+    return new WatchRecord("watch_7", spec, "web", HASH, 999, 0, "", "web-1", 3, Map.of());
   }
 
   private static WatchRecord open(String id) throws DrillException {

@@ -4,19 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.access.Rights;
+import io.tapline.control.drill.MonitorWatches.Place;
+import io.tapline.control.drill.MonitorWatches.Watch;
+import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.rpc.NodeAlert;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Tests watches whose queries end; MonitorWatchTest runs real queries. */
 class MonitorWatchesTest {
-  /** Queries that run until the test ends them. */
+  /** Queries of one watch each that run until the test ends them. */
   private static final class Queries implements MonitorWatches.Runs {
     private final Map<String, MonitorWatches.End> ended = new HashMap<>();
     private final Set<String> followed = new HashSet<>();
@@ -24,23 +30,42 @@ class MonitorWatchesTest {
     private Runnable meanwhile = () -> {};
 
     @Override
-    public String start(WatchSpec watch, Rights rights, int maxWatches) {
-      meanwhile.run();
-      started.add(rights.tenant() + "-" + (started.size() + 1));
-      return started.get(started.size() - 1);
+    public PacketTrigger compile(WatchSpec watch, Rights rights) {
+      return PacketTrigger.getDefaultInstance();
     }
 
     @Override
-    public void follow(
-        String name, WatchSpec watch, String query, MonitorWatches.Listener listener) {
-      if (followed.add(query)) {
-        listener.alert(NodeAlert.newBuilder().setTrigger(name).build(), query, "m1", false);
+    public List<Place> start(
+        List<Watch> watches, Rights rights, int maxQueries, MonitorWatches.Listener listener) {
+      meanwhile.run();
+      List<Place> places = new ArrayList<>();
+      for (Watch watch : watches) {
+        started.add(rights.tenant() + "-" + (started.size() + 1));
+        places.add(new Place(started.get(started.size() - 1), 0));
+        follow(watch, places.get(places.size() - 1), rights, listener);
+      }
+      return places;
+    }
+
+    @Override
+    public void follow(Watch watch, Place place, Rights rights, MonitorWatches.Listener listener) {
+      if (followed.add(place.query())) {
+        NodeAlert alert = NodeAlert.newBuilder().setTrigger(watch.name()).build();
+        listener.alert(alert, place.query(), "m1", false);
       }
     }
 
     @Override
-    public boolean follows(String query) {
-      return followed.contains(query);
+    public void resume() {}
+
+    @Override
+    public boolean follows(Place place) {
+      return followed.contains(place.query());
+    }
+
+    @Override
+    public OptionalLong countingSinceNs(Place place) {
+      return OptionalLong.empty();
     }
 
     @Override
@@ -49,9 +74,11 @@ class MonitorWatchesTest {
     }
 
     @Override
-    public void stop(String query) {
-      ended.put(query, new MonitorWatches.End(false, "its query was stopped"));
-      followed.remove(query);
+    public void stop(Collection<Place> places) {
+      for (Place place : places) {
+        ended.put(place.query(), new MonitorWatches.End(false, "its query was stopped"));
+        followed.remove(place.query());
+      }
     }
   }
 
@@ -80,19 +107,23 @@ class MonitorWatchesTest {
             List.of(),
             false,
             new WatchRun(true, "requested"));
-    return table.add(spec, "web", "", 10);
+    return table.add(List.of(spec), "web", "", 10).get(0);
+  }
+
+  private void start(String... watches) throws DrillException {
+    monitors.start(Stream.of(watches).map(table::active).toList(), 5, name -> name + ": ");
   }
 
   @Test
   void aQueryIsStartedWithTheOwnersRights() throws Exception {
     String watch = added();
-    assertThatThrownBy(() -> monitors.start(table.active(watch), 5))
+    assertThatThrownBy(() -> start(watch))
         .hasMessageContaining("this server does not run watches in monitors");
     monitors.runIn(queries);
-    monitors.start(table.active(watch), 5);
+    start(watch);
     assertThat(table.active(watch).query()).isEqualTo("web-1");
     assertThat(alerts).containsExactly(watch + " web-1");
-    monitors.stop(table.active(watch));
+    monitors.stop(List.of(table.active(watch)));
     assertThat(queries.ended).containsKey("web-1");
   }
 
@@ -102,7 +133,7 @@ class MonitorWatchesTest {
     monitors.runIn(queries);
     queries.ended.put("", new MonitorWatches.End(true, "it has no query"));
     queries.meanwhile = monitors::continueAll;
-    monitors.start(table.active(watch), 5);
+    start(watch);
     assertThat(queries.started).containsExactly("web-1");
   }
 
@@ -111,7 +142,7 @@ class MonitorWatchesTest {
     String watch = added();
     monitors.runIn(queries);
     queries.meanwhile = () -> table.end(watch, "its token was revoked");
-    monitors.start(table.active(watch), 5);
+    start(watch);
     assertThat(queries.ended).containsKey("web-1");
     assertThat(alerts).isEmpty();
   }
@@ -120,7 +151,7 @@ class MonitorWatchesTest {
   void aQueryThatFailsIsStartedAgainAfterAPause() throws Exception {
     String watch = added();
     monitors.runIn(queries);
-    monitors.start(table.active(watch), 5);
+    start(watch);
     for (int i = 0; i < 3; i++) {
       String query = table.active(watch).query();
       queries.ended.put(query, new MonitorWatches.End(true, "it failed"));
@@ -134,7 +165,7 @@ class MonitorWatchesTest {
   void aWatchEndsWithItsStoppedQuery() throws Exception {
     String watch = added();
     monitors.runIn(queries);
-    monitors.start(table.active(watch), 5);
+    start(watch);
     queries.ended.put("web-1", new MonitorWatches.End(false, "its query was stopped"));
     monitors.continueAll();
     assertThat(ends).isEqualTo(Map.of(watch, "its query was stopped"));
@@ -145,8 +176,8 @@ class MonitorWatchesTest {
     String kept = added();
     String lost = added();
     monitors.runIn(queries);
-    monitors.start(table.active(kept), 5);
-    monitors.start(table.active(lost), 5);
+    start(kept);
+    start(lost);
     // The next server follows none, and one query ended with the previous server.
     queries.followed.clear();
     queries.ended.put("web-2", new MonitorWatches.End(false, "its query was stopped"));
@@ -164,7 +195,7 @@ class MonitorWatchesTest {
   void aServerThatEndsLeavesItsWatches() throws Exception {
     String watch = added();
     monitors.runIn(queries);
-    monitors.start(table.active(watch), 5);
+    start(watch);
     monitors.runIn(null);
     queries.ended.put("web-1", new MonitorWatches.End(false, "its query was stopped"));
     monitors.continueAll();

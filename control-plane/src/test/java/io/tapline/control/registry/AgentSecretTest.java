@@ -101,6 +101,9 @@ class AgentSecretTest {
     public void credits(MonitorStatus.Credits usage) {}
 
     @Override
+    public void triggers(MonitorStatus.Triggers answer) {}
+
+    @Override
     public void limited(double rate) {}
 
     @Override

@@ -23,6 +23,11 @@ final class RecordedEvents implements AssignmentEvents {
   }
 
   @Override
+  public void triggers(MonitorStatus.Triggers answer) {
+    words.add("triggers %d %s".formatted(answer.getVersion(), answer.getMessage()).strip());
+  }
+
+  @Override
   public void limited(double rate) {
     words.add("limited " + rate);
   }

@@ -1,6 +1,9 @@
 package io.tapline.control.query.monitors;
 
+import io.tapline.control.registry.TriggerSet;
+import io.tapline.schema.rpc.MonitorStatus;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /** The monitor, or monitors, that capture packets for one query. Thread-safe. */
 public interface QueryMonitor {
@@ -28,6 +31,14 @@ public interface QueryMonitor {
   default Runnable onMirrored() {
     return () -> {};
   }
+
+  /**
+   * Sets the query's triggers on packets in place of those before, while it runs. A monitor of
+   * files ignores it.
+   *
+   * @param answers called on the registry's thread when a version counts, or is refused
+   */
+  default void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {}
 
   /** Asks the monitor to flush and end; {@link #end} completes when it has. Idempotent. */
   void stop();

@@ -6,6 +6,7 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.WallClock;
 import io.tapline.control.registry.AssignmentEvents;
 import io.tapline.control.registry.Assignments;
+import io.tapline.control.registry.TriggerSet;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Queue;
@@ -20,6 +21,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,6 +53,10 @@ public final class RemoteMonitors implements QueryMonitor {
   /** Null if the query has no LIMIT Np. Guarded by {@link #moving}. */
   private final SharedLimit limit;
 
+  /** Null if the triggers are those of the plan. Guarded by {@link #parts}, as the next one. */
+  private TriggerSet triggers;
+
+  private Consumer<MonitorStatus.Triggers> answers = answer -> {};
   private boolean stopping;
 
   /** Null until the query is asked to stop. */
@@ -171,6 +177,15 @@ public final class RemoteMonitors implements QueryMonitor {
     @Override
     public void credits(MonitorStatus.Credits usage) {
       count(() -> limit.onCredits(part, usage));
+    }
+
+    @Override
+    public void triggers(MonitorStatus.Triggers answer) {
+      Consumer<MonitorStatus.Triggers> receiver;
+      synchronized (parts) {
+        receiver = isPast() ? any -> {} : answers;
+      }
+      receiver.accept(answer);
     }
 
     @Override
@@ -338,6 +353,9 @@ public final class RemoteMonitors implements QueryMonitor {
       }
       registry.move(from, host, query, part.epoch(), next, new Events(part));
       synchronized (parts) {
+        if (triggers != null) {
+          registry.triggers(host, query, part.epoch(), triggers);
+        }
         if (stopping) {
           registry.end(host, query);
         }
@@ -365,6 +383,15 @@ public final class RemoteMonitors implements QueryMonitor {
     }
     hosts().forEach(host -> registry.limit(host, query, announced));
     return announced;
+  }
+
+  @Override
+  public void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> receiver) {
+    synchronized (parts) {
+      triggers = set;
+      answers = receiver;
+      parts.forEach(part -> registry.triggers(part.host(), query, part.epoch(), set));
+    }
   }
 
   /**

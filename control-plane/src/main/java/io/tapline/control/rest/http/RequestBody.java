@@ -31,7 +31,7 @@ public final class RequestBody {
     if (!type.equals(Json.MEDIA_TYPE) && !type.equals(TEXT)) {
       throw unsupported(type).asException();
     }
-    String text = text(bytes(ctx));
+    String text = text(bytes(ctx, MAX_BYTES));
     return type.equals(TEXT) ? text : member(text);
   }
 
@@ -52,6 +52,11 @@ public final class RequestBody {
    * @throws ProblemException 415 if it is of another type, 400 if it is not an object
    */
   public static JsonNode object(Context ctx) {
+    return object(ctx, MAX_BYTES);
+  }
+
+  /** Does the same for a body of up to {@code maxBytes}. */
+  public static JsonNode object(Context ctx, int maxBytes) {
     String type = mediaType(ctx.contentType());
     if (!type.equals(Json.MEDIA_TYPE)) {
       throw Problem.of(
@@ -63,7 +68,7 @@ public final class RequestBody {
           .withHeader("Accept-Post", Json.MEDIA_TYPE)
           .asException();
     }
-    JsonNode body = parse(text(bytes(ctx)));
+    JsonNode body = parse(text(bytes(ctx, maxBytes)));
     if (!body.isObject()) {
       throw Problem.badRequest("the body is not a JSON object").asException();
     }
@@ -101,15 +106,15 @@ public final class RequestBody {
         .withHeader("Accept-Post", Json.MEDIA_TYPE + ", " + TEXT);
   }
 
-  private static byte[] bytes(Context ctx) {
+  private static byte[] bytes(Context ctx, int maxBytes) {
     byte[] bytes;
     try {
-      bytes = ctx.req().getInputStream().readNBytes(MAX_BYTES + 1);
+      bytes = ctx.req().getInputStream().readNBytes(maxBytes + 1);
     } catch (IOException e) {
       throw Problem.badRequest("the body ended early: " + e.getMessage()).asException();
     }
-    if (bytes.length > MAX_BYTES) {
-      String detail = "the body is longer than the maximum of " + MAX_BYTES + " bytes";
+    if (bytes.length > maxBytes) {
+      String detail = "the body is longer than the maximum of " + maxBytes + " bytes";
       throw Problem.of(413, "content-too-large", "The body is too long", detail).asException();
     }
     return bytes;

@@ -24,9 +24,13 @@ import io.tapline.schema.rpc.NodeNumber;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Manages watches on the hosts' nodes, and returns their alerts. */
 public final class WatchRoutes {
+  /** A list of 16,384 watches has about 3 MB. */
+  private static final int MAX_BYTES = 8 << 20;
+
   private final DrillService drill;
   private final WatchService watches;
 
@@ -65,7 +69,7 @@ public final class WatchRoutes {
   }
 
   private void add(Context ctx) {
-    JsonNode body = RequestBody.object(ctx);
+    JsonNode body = RequestBody.object(ctx, MAX_BYTES);
     Holder holder =
         new Holder(
             Access.rights(ctx).tenant(),
@@ -75,23 +79,36 @@ public final class WatchRoutes {
     try {
       if (WatchBody.isList(body)) {
         List<WatchSpec> specs = WatchBody.list(ctx, body, drill);
-        Json.answer(ctx, 201, json(watches.addAll(specs, holder), specs));
+        List<String> names = watches.addAll(specs, holder);
+        Json.answer(ctx, 201, json(names, specs, watches.records()));
       } else {
         WatchSpec spec = WatchBody.one(ctx, body, drill);
-        Json.answer(ctx, 201, json(watches.add(spec, holder), spec));
+        String name = watches.add(spec, holder);
+        Json.answer(ctx, 201, json(name, spec, watches.records()));
       }
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
     }
   }
 
-  private static ObjectNode json(List<String> names, List<WatchSpec> specs) {
+  private ObjectNode json(
+      List<String> names, List<WatchSpec> specs, Map<String, WatchRecord> records) {
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("watches");
     for (int i = 0; i < specs.size(); i++) {
-      array.add(json(names.get(i), specs.get(i)));
+      array.add(json(names.get(i), specs.get(i), records));
     }
     return json;
+  }
+
+  private ObjectNode json(String name, WatchSpec spec, Map<String, WatchRecord> records) {
+    ObjectNode json = json(name, spec);
+    Optional.ofNullable(records.get(name)).ifPresent(watch -> putCounting(json, watch));
+    return json;
+  }
+
+  private void putCounting(ObjectNode json, WatchRecord watch) {
+    watches.countingSinceNs(watch).ifPresent(ns -> json.put("counting_since_ns", ns));
   }
 
   private Route listRoute() {
@@ -185,6 +202,7 @@ public final class WatchRoutes {
     json.put("added_ns", watch.addedNs());
     if (!watch.query().isEmpty()) {
       json.put("query", watch.query());
+      putCounting(json, watch);
     }
     if (!watch.isActive()) {
       json.put("ended_ns", watch.endedNs()).put("reason", watch.reason());

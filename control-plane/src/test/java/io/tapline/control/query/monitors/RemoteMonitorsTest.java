@@ -6,10 +6,12 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.registry.AssignmentEvents;
 import io.tapline.control.registry.Assignments;
+import io.tapline.control.registry.TriggerSet;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Queue;
+import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.QueryAccounting;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -88,6 +90,11 @@ class RemoteMonitorsTest {
     @Override
     public void credit(String agent, String query, long packets, long version) {
       orders.add("credit " + agent);
+    }
+
+    @Override
+    public void triggers(String agent, String query, int epoch, TriggerSet set) {
+      orders.add("triggers %s %d %s".formatted(agent, epoch, set.triggers().keySet()));
     }
 
     @Override
@@ -227,6 +234,21 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).isNotDone();
     repeated.events().ended(DONE);
     assertThat(monitors.end()).isCompleted();
+  }
+
+  @Test
+  void triggersFollowAPartThatMoves() throws Exception {
+    start(false);
+    List<Long> answers = new ArrayList<>();
+    monitors.triggers(new TriggerSet(1, Map.of()), answer -> answers.add(answer.getVersion()));
+    assertThat(hosts.orders).containsExactly("triggers h1 1 []", "triggers h2 1 []");
+    hosts.orders.clear();
+    first.events().lost("restarted");
+    Call repeated = hosts.next();
+    assertThat(hosts.orders.poll(30, TimeUnit.SECONDS)).isEqualTo("triggers h1 2 []");
+    first.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(7).build());
+    repeated.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(1).build());
+    assertThat(answers).as("those of the part's epoch").containsExactly(1L);
   }
 
   @Test

@@ -1,0 +1,77 @@
+package io.tapline.control.registry;
+
+import io.tapline.schema.rpc.AgentHello;
+import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.TriggersCommand;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The triggers of the queries on one host, as they should be and as the host has them. A host that
+ * may have other ones gets all of them, any other only the changes. Confined to the registry's
+ * thread.
+ */
+final class AgentTriggers {
+  /**
+   * The triggers of a query.
+   *
+   * @param has those that the host has once it has executed all commands; null if unknown
+   * @param repeated true if all of this version were sent because the host refused the changes
+   */
+  private record Wanted(TriggerSet set, TriggerSet has, boolean repeated) {}
+
+  private final Map<String, Wanted> wanted = new HashMap<>();
+
+  /** Sets the triggers of a query, and returns the commands for a host with a lease. */
+  List<TriggersCommand> set(String query, int epoch, TriggerSet set) {
+    Wanted before = wanted.get(query);
+    wanted.put(query, new Wanted(set, set, false));
+    return before == null || before.has() == null
+        ? set.all(query, epoch)
+        : set.since(before.has(), query, epoch);
+  }
+
+  /** The host has no lease, so it may not get what is sent. */
+  void disconnected() {
+    wanted.replaceAll((query, each) -> new Wanted(each.set(), null, false));
+  }
+
+  /** Records the versions that a host has when it takes a lease. */
+  void connected(AgentHello hello) {
+    disconnected();
+    for (Assignment assignment : hello.getAssignmentsList()) {
+      wanted.computeIfPresent(
+          assignment.getQuery(),
+          (query, each) ->
+              each.set().version() == assignment.getTriggersVersion()
+                  ? new Wanted(each.set(), each.set(), false)
+                  : each);
+    }
+  }
+
+  /** Returns the commands for a host that was assigned the query, or may lack its triggers. */
+  List<TriggersCommand> missing(String query, int epoch) {
+    Wanted known = wanted.get(query);
+    return known == null || known.has() != null ? List.of() : set(query, epoch, known.set());
+  }
+
+  /**
+   * Returns the commands after a refusal: all triggers if it was not the triggers' fault; none if
+   * the owner of the query has to decide.
+   */
+  List<TriggersCommand> refused(int epoch, MonitorStatus.Triggers answer) {
+    Wanted known = wanted.get(answer.getQuery());
+    if (known == null || known.set().version() != answer.getVersion()) {
+      return List.of();
+    }
+    boolean repeat = !answer.getKind().equals("user") && !known.repeated();
+    wanted.put(answer.getQuery(), new Wanted(known.set(), repeat ? known.set() : null, true));
+    return repeat ? known.set().all(answer.getQuery(), epoch) : List.of();
+  }
+
+  void forget(String query) {
+    wanted.remove(query);
+  }
+}
