@@ -15,6 +15,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -63,12 +64,15 @@ public final class MonitorWatches {
   /** Runs watches as triggers of queries. Thread-safe. */
   public interface Runs {
     /**
-     * Compiles a watch.
+     * Compiles watches.
      *
      * @param rights the owner's
-     * @throws DrillException if monitors can't run it, or not now
+     * @param places the beginning of errors about a watch, by its place in the list
+     * @return their triggers, in order
+     * @throws DrillException if monitors can't run one of them, or not now
      */
-    PacketTrigger compile(WatchSpec watch, Rights rights) throws DrillException;
+    List<PacketTrigger> compile(List<WatchSpec> watches, Rights rights, IntFunction<String> places)
+        throws DrillException;
 
     /**
      * Starts watches, all or none, and reports their alerts. Those with the same window share
@@ -158,16 +162,17 @@ public final class MonitorWatches {
     Set<String> names = watches.stream().map(WatchRecord::id).collect(Collectors.toSet());
     starting.addAll(names);
     try {
+      Rights rights = rights(watches.get(0));
+      List<PacketTrigger> triggers =
+          now.compile(
+              watches.stream().map(WatchRecord::spec).toList(),
+              rights,
+              place -> places.apply(watches.get(place).id()));
       List<Watch> compiled = new ArrayList<>();
       for (WatchRecord watch : watches) {
-        try {
-          compiled.add(
-              new Watch(watch.id(), watch.spec(), now.compile(watch.spec(), rights(watch))));
-        } catch (DrillException e) {
-          throw e.at(places.apply(watch.id()));
-        }
+        compiled.add(new Watch(watch.id(), watch.spec(), triggers.get(compiled.size())));
       }
-      List<Place> found = now.start(compiled, rights(watches.get(0)), maxQueries, listener);
+      List<Place> found = now.start(compiled, rights, maxQueries, listener);
       Map<String, Place> placed = new HashMap<>();
       for (int i = 0; i < found.size(); i++) {
         placed.put(compiled.get(i).name(), found.get(i));
@@ -253,7 +258,7 @@ public final class MonitorWatches {
       return;
     }
     try {
-      PacketTrigger trigger = now.compile(watch.spec(), rights(watch));
+      PacketTrigger trigger = now.compile(List.of(watch.spec()), rights(watch), place -> "").get(0);
       now.follow(
           new Watch(watch.id(), watch.spec(), trigger), watch.place(), rights(watch), listener);
     } catch (DrillException e) {

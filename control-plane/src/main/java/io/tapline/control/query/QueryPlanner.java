@@ -216,14 +216,17 @@ public final class QueryPlanner {
   record Reservation(QueryRecord record, String refusal) {}
 
   /**
-   * Compiles a query without placing it.
+   * Compiles many queries of one owner without placing them, on all cores. Topics of their alerts
+   * are not checked.
    *
-   * @throws PipelineException if Kafka can't say which topics of its alerts exist
+   * @return the results in order
    */
-  public Plan plan(String text, Source source, Rights rights)
-      throws QueryRejected, PipelineException {
-    CompileResult compiled = compile(text, rights, Optional.of(source));
-    return compiled.plan().orElseThrow(() -> new QueryRejected(text, compiled.errors()));
+  public List<CompileResult> compileAll(List<String> texts, Source source, Rights rights) {
+    Compiler.Options options =
+        Compiler.Options.local(newId(rights.tenant()), rights).withTaps(taps(source));
+    return texts.parallelStream()
+        .map(text -> Compiler.compile(text, catalogue, inventory, options))
+        .toList();
   }
 
   /** Compiles a query and reserves its resources in the network until they are released. */

@@ -1,6 +1,8 @@
 package io.tapline.control.watches;
 
+import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.access.Rights;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.drill.DrillException;
@@ -30,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,19 +71,23 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   @Override
-  public PacketTrigger compile(WatchSpec watch, Rights rights) throws DrillException {
+  public List<PacketTrigger> compile(
+      List<WatchSpec> watches, Rights rights, IntFunction<String> places) throws DrillException {
     requireSource();
-    try {
-      Plan plan = queries.planner().plan(MonitorQuery.text(watch), source, rights);
-      if (plan.getTriggersCount() != 1) {
-        throw DrillException.invalid("a monitor can't test the watch on packets");
+    List<String> texts = watches.stream().map(MonitorQuery::text).toList();
+    List<CompileResult> compiled = queries.planner().compileAll(texts, source, rights);
+    List<PacketTrigger> triggers = new ArrayList<>();
+    for (CompileResult result : compiled) {
+      String place = places.apply(triggers.size());
+      Plan plan = result.plan().orElse(null);
+      if (plan == null) {
+        throw rejected(result.errors()).at(place);
+      } else if (plan.getTriggersCount() != 1) {
+        throw DrillException.invalid(place + "a monitor can't test the watch on packets");
       }
-      return plan.getTriggers(0);
-    } catch (QueryRejected e) {
-      throw rejected(e);
-    } catch (PipelineException e) {
-      throw DrillException.unavailable(e.getMessage());
+      triggers.add(plan.getTriggers(0));
     }
+    return triggers;
   }
 
   private void requireSource() throws DrillException {
@@ -94,10 +101,10 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
-  private static DrillException rejected(QueryRejected e) {
+  private static DrillException rejected(List<QueryError> errors) {
     return DrillException.invalid(
         "a monitor can't run the watch; run=node evaluates aggregates of all header fields. "
-            + e.errors().stream()
+            + errors.stream()
                 .map(error -> error.message() + " (expected: " + error.expected() + ")")
                 .collect(Collectors.joining("; ")));
   }
@@ -174,7 +181,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
       follow(query, new WatchGroup(key));
       return query;
     } catch (QueryRejected e) {
-      throw rejected(e);
+      throw rejected(e.errors());
     } catch (TooManyQueries e) {
       throw DrillException.tooMany(e.getMessage());
     } catch (PipelineException e) {

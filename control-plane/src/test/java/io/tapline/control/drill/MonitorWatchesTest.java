@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -30,8 +31,9 @@ class MonitorWatchesTest {
     private Runnable meanwhile = () -> {};
 
     @Override
-    public PacketTrigger compile(WatchSpec watch, Rights rights) {
-      return PacketTrigger.getDefaultInstance();
+    public List<PacketTrigger> compile(
+        List<WatchSpec> watches, Rights rights, IntFunction<String> places) {
+      return watches.stream().map(watch -> PacketTrigger.getDefaultInstance()).toList();
     }
 
     @Override
