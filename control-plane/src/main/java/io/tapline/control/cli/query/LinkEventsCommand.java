@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
         "Shows when triggers of link_load found links full, and the flows that used them.",
     footer = {
       "",
-      "A query whose events name the flows of links that are 90 % full:",
+      "A query whose events name the flows of links above 0.9 of their speed:",
       "  tapline query submit 'PARSE link_load(link=10000000000, every=1ms, flows_above=0.9)"
           + " FROM * TO * PROCESS (trigger: when=\"max(share) > 0.9\", clear=0.8,"
           + " group=(switch, port), every=1ms, cooldown=3ms)'"
