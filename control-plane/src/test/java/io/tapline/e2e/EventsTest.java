@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -92,10 +93,11 @@ class EventsTest {
         alerts(
             "--tap",
             "edge1:2=",
-            "PARSE link_load(link=10000000, every=1ms) FROM * TO * LIMIT 1h SAMPLE * "
+            "PARSE link_load(link=10000000, every=1ms, flows_above=0.4) FROM * TO * LIMIT 1h SAMPLE * "
                 + "PROCESS (trigger: when=\"max(share) > 0.5\", clear=0.4, group=(switch, port),"
                 + " every=1ms, cooldown=3ms)",
-            EventsTest::burst);
+            EventsTest::burst,
+            EventsTest::assertFlowsAreListed);
     for (JsonNode alert : alerts) {
       JsonNode fields = alert.get("fields");
       assertThat(alert.get("parser").asText()).isEqualTo("trigger");
@@ -103,20 +105,73 @@ class EventsTest {
       assertThat(fields.get("low").asDouble()).isGreaterThan(0.4);
       long windowNs = fields.get("window_end_ns").asLong() - fields.get("window_start_ns").asLong();
       assertThat(windowNs).isEqualTo(1_000_000);
+      JsonNode tuple = Cli.parse(fields.get("tuple").asText());
+      assertThat(tuple.get("switch").asText()).isEqualTo("edge1");
+      assertThat(tuple.get("share").asDouble()).isGreaterThan(0.4);
+      assertThat(Cli.parse(tuple.get("flows").asText())).isNotEmpty();
     }
   }
 
+  /** The command and the route show the events with the flow that filled the link. */
+  private static void assertFlowsAreListed(Server server, List<JsonNode> events) {
+    List<JsonNode> listed =
+        Cli.run(
+                "links",
+                "events",
+                "--switch",
+                "edge1",
+                "--limit",
+                "1000",
+                "--server",
+                server.url(),
+                "--json")
+            .expectSuccess()
+            .json();
+    assertThat(listed).hasSize(Math.min(events.size(), 1000));
+    for (JsonNode event : listed) {
+      assertThat(event.get("port").asText()).isEqualTo("2");
+      assertThat(event.get("share").asDouble()).isGreaterThan(0.4);
+      assertThat(event.get("low_share").asDouble())
+          .isLessThanOrEqualTo(event.get("share").asDouble());
+      assertThat(event.get("seen_ns").asLong())
+          .isGreaterThan(event.get("window_start_ns").asLong());
+      assertThat(event.get("flows_left_out").asInt()).isZero();
+      assertThat(event.get("flows")).isNotEmpty();
+    }
+    // Other intervals are filled by connections to the web server.
+    assertThat(
+            listed.stream()
+                .flatMap(event -> StreamSupport.stream(event.get("flows").spliterator(), false)))
+        .anySatisfy(
+            flow -> {
+              assertThat(flow.get("dst_port").asInt()).isEqualTo(WANTED);
+              assertThat(flow.get("protocol").asText()).isEqualTo("udp");
+              assertThat(flow.get("bits_per_second").asLong()).isPositive();
+            });
+    assertThat(
+            Cli.run("links", "events", "--limit", "1000", "--server", server.url())
+                .expectSuccess()
+                .stdout())
+        .contains("edge1:2", ":" + WANTED + "/udp");
+    assertThat(
+            Cli.run("links", "events", "--switch", "edge2", "--server", server.url())
+                .expectSuccess()
+                .stdout())
+        .startsWith("no events of links");
+  }
+
   private static List<JsonNode> alerts(String query, Traffic traffic) throws Exception {
-    return alerts("--interface", "", query, traffic);
+    return alerts("--interface", "", query, traffic, (server, events) -> {});
   }
 
   /**
    * Runs a query to an address; returns its events, which the stream job reports as alerts, too.
    *
    * @param source the server's option for the interface, whose name follows {@code prefix}
+   * @param check called with the events while the server runs
    */
-  private static List<JsonNode> alerts(String source, String prefix, String query, Traffic traffic)
-      throws Exception {
+  private static List<JsonNode> alerts(
+      String source, String prefix, String query, Traffic traffic, Check check) throws Exception {
     try (WebLink link = WebLink.open();
         Server server = Server.start(source, prefix + link.networkInterface())) {
       String id = server.submit(query.formatted(link.address()));
@@ -124,6 +179,7 @@ class EventsTest {
       List<JsonNode> events = events(server, id, link, traffic, 1);
       assertThat(events).isNotEmpty();
       assertThat(server.rows(id)).as("alerts of the stream job").isNotEmpty();
+      check.accept(server, events);
       return events;
     }
   }
@@ -136,6 +192,10 @@ class EventsTest {
           .isInstanceOf(ConnectException.class);
       Thread.sleep(1);
     }
+  }
+
+  private interface Check {
+    void accept(Server server, List<JsonNode> events);
   }
 
   private interface Traffic {
