@@ -97,7 +97,7 @@ Status validate(const AgentConfig& config) {
     if (!status.ok()) return status;
   }
   if (!config.token_file.empty() && config.control_plane_ca.empty())
-    return Status::usage("--token-file needs --control-plane-ca: a token must not be sent in the clear");
+    return Status::usage("--token-file needs --control-plane-ca: a token must not be sent unencrypted");
   if (config.control_plane_certificate.empty() != config.control_plane_key.empty() ||
       (config.control_plane_ca.empty() && !config.control_plane_key.empty()))
     return Status::usage(

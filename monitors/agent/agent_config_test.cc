@@ -72,7 +72,7 @@ TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
   config.control_plane_certificate = "h1.pem";
   config.control_plane_key = "h1.key";
   EXPECT_NE(validate(config).message().find("--control-plane-ca"), std::string::npos)
-      << "the token must not be sent in the clear";
+      << "the token must not be sent unencrypted";
 }
 
 TEST(AgentConfigTest, BrokersBeyondLoopbackRequireTlsOrClear) {

@@ -254,9 +254,9 @@ TEST(ConfigTest, MetricsBeyondLoopbackRequireTlsAndATokenOrClear) {
   EXPECT_EQ(
       validate_metrics(far, {"kafka"}).message(),
       "--metrics 10.0.0.1:7402: the address is not on loopback; it requires --metrics-certificate FILE, --metrics-key "
-      "FILE and --metrics-token-file FILE; in a trusted network, --clear metrics permits it in the clear");
+      "FILE and --metrics-token-file FILE; in a trusted network, --clear metrics permits it unencrypted");
   EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "any client would be answered";
-  EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "a token in the clear";
+  EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "an unencrypted token";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);
   EXPECT_EQ(validate_metrics({"", "c", "k", ""}, {}).exit_code(), 2) << "for nothing";

@@ -78,7 +78,7 @@ Status validate_access(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
     return Status::usage("--tls-certificate and --tls-key require each other");
   if (!config.tokens.empty() && config.certificate.empty())
-    return Status::usage("--token-file needs --tls-certificate and --tls-key: a token must not be sent in the clear");
+    return Status::usage("--token-file needs --tls-certificate and --tls-key: a token must not be sent unencrypted");
   if (!config.client_ca.empty() && config.certificate.empty())
     return Status::usage(
         "--tls-client-ca needs --tls-certificate and --tls-key: certificates are presented only over TLS");

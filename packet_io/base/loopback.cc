@@ -31,13 +31,13 @@ Status check_clear(const std::vector<std::string>& clear, const std::string& ser
   for (std::string address; std::getline(list, address, ',');) {
     if (is_loopback(address)) continue;
     return Status::usage(flag + " " + address + ": the address is not on loopback; it requires " + instead +
-                         "; in a trusted network, --clear " + service + " permits it in the clear");
+                         "; in a trusted network, --clear " + service + " permits it unencrypted");
   }
   return {};
 }
 
 std::string clear_warning(const std::string& service) {
-  return service + " beyond loopback in the clear (--clear): anyone on that network can read and change the data";
+  return service + " beyond loopback unencrypted (--clear): anyone on that network can read and change the data";
 }
 
 Status check_services(const std::vector<std::string>& clear, const std::vector<std::string>& known) {

@@ -18,7 +18,7 @@ TEST(CheckClear, RejectsTheFirstAddressBeyondLoopbackAndNamesTheFix) {
   EXPECT_EQ(refused.exit_code(), 2);
   EXPECT_EQ(refused.message(),
             "--brokers k2:9092: the address is not on loopback; it requires --broker-ca FILE; in a trusted network, "
-            "--clear kafka permits it in the clear");
+            "--clear kafka permits it unencrypted");
   EXPECT_TRUE(check_clear({"kafka"}, "kafka", "--brokers", "k2:9092", "").ok());
   EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "127.0.0.1:1,[::1]:2", "").ok());
   EXPECT_TRUE(check_clear({}, "kafka", "--brokers", "", "").ok());

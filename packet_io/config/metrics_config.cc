@@ -23,7 +23,7 @@ Status validate_metrics(const MetricsConfig& config, const std::vector<std::stri
     return Status::usage("--metrics-certificate and --metrics-key require each other");
   if (!config.tokens.empty() && config.certificate.empty())
     return Status::usage(
-        "--metrics-token-file needs --metrics-certificate and --metrics-key: a token must not be sent in the clear");
+        "--metrics-token-file needs --metrics-certificate and --metrics-key: a token must not be sent unencrypted");
   if (!config.certificate.empty() && config.address.empty())
     return Status::usage("--metrics-certificate needs --metrics HOST:PORT, where they are served");
   if (config.certificate.empty()) return check_clear(clear, "metrics", "--metrics", config.address, kFiles);

@@ -182,7 +182,7 @@ const Schema& TlsHello::schema() const {
                   "complete, alert, plain (the response was not TLS), gap (bytes not captured), closed, open (ended by "
                   "neither "
                   "side)"},
-                 optional({"alert", FieldType::kU64, "", "Description of a fatal alert in the clear"}),
+                 optional({"alert", FieldType::kU64, "", "Description of an unencrypted fatal alert"}),
                  partial_field(),
                  unanswered_field()},
       .main_fields = {"sni"},

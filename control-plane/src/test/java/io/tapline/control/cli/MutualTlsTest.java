@@ -98,7 +98,7 @@ class MutualTlsTest {
     assertThat(answered(port, TlsFiles.trusting(folder.resolve("authority.pem")), said))
         .as("without a certificate")
         .isZero();
-    assertThat(answeredPlainly(port, said)).as("in the clear").isZero();
+    assertThat(answeredPlainly(port, said)).as("unencrypted").isZero();
     assertThat(answered(port, own, said)).as("of the authority, after all others").isPositive();
   }
 

@@ -94,7 +94,7 @@ class RedisTlsTest {
     assertThat(reachable("127.0.0.1", tls("stranger"))).isFalse();
     assertThat(reachable("127.0.0.1", TlsFiles.trusting(folder.resolve("authority.pem"))))
         .isFalse();
-    assertThat(reachable("127.0.0.1", TlsFiles.NONE)).as("in the clear").isFalse();
+    assertThat(reachable("127.0.0.1", TlsFiles.NONE)).as("unencrypted").isFalse();
     assertThat(reachable("127.0.0.1", tls("own"))).isTrue();
   }
 

@@ -39,7 +39,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --max-rows N                rows written per window (10000)
         --windows-kept N            window results kept in the query's stream (4096)
         --silent-after MS           max time that windows wait for a silent monitor (0: no limit)
-        --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (in the clear)
+        --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (unencrypted)
         --redis-tls CA,CERT,KEY     the same for Redis
         --kafka-login USER:PASSWORD the job's user at Kafka (none)
         --kafka-sasl MECHANISM      how that user logs in: SCRAM-SHA-256 or PLAIN (SCRAM-SHA-256)

@@ -85,7 +85,7 @@ public final class AgentOptions {
     }
     if (certificate == null && tokens != null) {
       throw new UsageException(
-          "--agents-token-file needs --agents-tls-certificate and --agents-tls-key: a token must not be sent in the clear");
+          "--agents-token-file needs --agents-tls-certificate and --agents-tls-key: a token must not be sent unencrypted");
     }
     if (certificate == null && clients != null) {
       throw new UsageException(

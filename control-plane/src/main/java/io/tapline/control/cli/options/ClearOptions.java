@@ -62,7 +62,7 @@ public final class ClearOptions {
     }
     if (!services.contains(service)) {
       throw new UsageException(
-          "%s: the address is not on loopback; it requires %s; in a trusted network, --clear %s permits it in the clear"
+          "%s: the address is not on loopback; it requires %s; in a trusted network, --clear %s permits it unencrypted"
               .formatted(where, instead, service));
     }
     used.put(service, where);
@@ -73,7 +73,7 @@ public final class ClearOptions {
     used.forEach(
         (service, where) ->
             console.hint(
-                "warning: %s in the clear (--clear %s): anyone on that network can read and change the data"
+                "warning: %s unencrypted (--clear %s): anyone on that network can read and change the data"
                     .formatted(where, service)));
   }
 }

@@ -80,7 +80,7 @@ public final class MultilogOptions {
     }
     if (authorities == null) {
       throw new UsageException(
-          "--multilog-token-file needs --multilog-ca: a token must not be sent in the clear");
+          "--multilog-token-file needs --multilog-ca: a token must not be sent unencrypted");
     }
     try {
       return NodeAccess.tls(
