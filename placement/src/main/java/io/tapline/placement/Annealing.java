@@ -152,7 +152,7 @@ final class Annealing {
     return hosts[any(hosts.length)];
   }
 
-  /** Prefers hosts that already run processes, or their neighbors. */
+  /** Prefers hosts that already run processes, or their neighbours. */
   private int plausibleHost(Draft draft) {
     return switch (any(5)) {
       case 0 -> draft.aggregators.host[any(draft.aggregators.count)];

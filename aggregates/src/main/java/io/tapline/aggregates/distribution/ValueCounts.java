@@ -89,7 +89,7 @@ final class ValueCounts {
 
   /** Coarsens the cells as little as possible to keep at most {@link #MOST}. */
   private void coarsen() {
-    // Two neighboring cells merge once the highest bit in which they differ is dropped.
+    // Two neighbouring cells merge once the highest bit in which they differ is dropped.
     int[] differing = new int[Long.SIZE];
     for (int i = 1; i < size; i++) {
       differing[Long.SIZE - 1 - Long.numberOfLeadingZeros(cells[i] ^ cells[i - 1])]++;

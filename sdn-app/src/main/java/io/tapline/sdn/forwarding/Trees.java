@@ -14,8 +14,8 @@ import java.util.Map;
 /**
  * One spanning tree of shortest paths to each host, rooted there (PAST: Stephens et al., CoNEXT
  * 2012): a packet's destination address determines its route, and the trees of all hosts together
- * use all links. Among the neighbors closer to the root, a switch chooses the one with the highest
- * hash of neighbor and host. If a link fails, only the hosts reached over it are rerouted. A pure
+ * use all links. Among the neighbours closer to the root, a switch chooses the one with the highest
+ * hash of neighbour and host. If a link fails, only the hosts reached over it are rerouted. A pure
  * function of its input.
  */
 public final class Trees {

@@ -4,7 +4,7 @@ import java.util.Random;
 
 /**
  * Requests whose popularity follows Zipf's law while the ranks of keys change: every minute, some
- * neighbors among the top ranks swap places, and occasionally an unpopular key enters the top ten
+ * neighbours among the top ranks swap places, and occasionally an unpopular key enters the top ten
  * and moves those after it back. Not thread-safe.
  */
 final class HotSet {
