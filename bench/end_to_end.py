@@ -99,8 +99,8 @@ class Pipeline:
             broker.__exit__()
 
     def cpu(self):
-        return {"broker": sum(cpu_seconds(each.process) for each in self.brokers),
-                "workers": sum(cpu_seconds(each) for each in self.flink.workers),
+        return {"broker": sum(cpu_seconds(broker.process) for broker in self.brokers),
+                "workers": sum(cpu_seconds(worker) for worker in self.flink.workers),
                 "other": cpu_seconds(self.flink.processes[0]) + cpu_seconds(self.redis.process)}
 
     def run(self, seconds):
@@ -152,7 +152,7 @@ class Pipeline:
 def host_busy_seconds():
     """Returns the busy seconds of all cores, for all processes."""
     with open("/proc/stat") as file:
-        user, nice, system, _, _, interrupt, soft = (int(each) for each in file.readline().split()[1:8])
+        user, nice, system, _, _, interrupt, soft = (int(field) for field in file.readline().split()[1:8])
     return (user + nice + system + interrupt + soft) / TICKS_PER_SECOND
 
 
@@ -182,14 +182,14 @@ def model(row, units):
 def svg(rows, models):
     """Draws the measured and the modelled curve by number of processes."""
     width, height, left, bottom = 640, 360, 60, 50
-    max_x = max(each["processes"] for each in rows + models)
-    max_y = 4 * math.ceil(max(each["gbps"] for each in rows + models) / 4)
+    max_x = max(row["processes"] for row in rows + models)
+    max_y = 4 * math.ceil(max(row["gbps"] for row in rows + models) / 4)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
              '<rect width="100%" height="100%" fill="white"/>']
 
-    def place(each):
-        return (left + each["processes"] / max_x * (width - left - 30),
-                height - bottom - each["gbps"] / max_y * (height - bottom - 40))
+    def place(row):
+        return (left + row["processes"] / max_x * (width - left - 30),
+                height - bottom - row["gbps"] / max_y * (height - bottom - 40))
 
     def text(x, y, words, anchor="middle"):
         parts.append(f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{words}</text>')
@@ -201,14 +201,14 @@ def svg(rows, models):
         _, y = place({"processes": 0, "gbps": value})
         parts.append(f'<path d="M{left} {y:.1f}H{width - 30}" stroke="#ddd"/>')
         text(left - 6, y + 4, f"{value:g}", "end")
-    for each in models:
-        text(place(each)[0], height - bottom + 18, each["processes"])
+    for model in models:
+        text(place(model)[0], height - bottom + 18, model["processes"])
     text(left, 36, "Gb/s")
     for points, colour, dash, name, y in ((rows, "#0072b2", "", f"measured, {os.cpu_count()} cores for all of it", 52),
                                           (models, "#d55e00", ' stroke-dasharray="5 3"', "model: a core for each process", 70)):
-        line = " L".join(f"{x:.1f} {at:.1f}" for x, at in map(place, points))
+        line = " L".join(f"{x:.1f} {point_y:.1f}" for x, point_y in map(place, points))
         parts.append(f'<path d="M{line}" fill="none" stroke="{colour}"{dash}/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{at:.1f}" r="3" fill="{colour}"/>' for x, at in map(place, points)]
+        parts += [f'<circle cx="{x:.1f}" cy="{point_y:.1f}" r="3" fill="{colour}"/>' for x, point_y in map(place, points)]
         parts.append(f'<path d="M{left + 20} {y}h26" stroke="{colour}"{dash}/>')
         text(left + 52, y + 4, name, "start")
     return "\n".join(parts + ["</svg>", ""])
@@ -231,8 +231,8 @@ def table(rows, models):
         lines.append(f"{row['processes']:>9}  {row['gbps']:>6.2f}  {row['tuples_per_second']:>9,.0f}  {cost['monitor']:>7.2f}  "
                      f"{cost['broker']:>6.2f}  {cost['workers']:>7.2f}  {cost['other']:>5.2f}  {row['saturated']}")
     lines.append("Stages: microseconds of CPU per tuple. A core for each process (a model, from these costs with 4 processes):")
-    lines += [f"{each['processes']:>9}  {each['gbps']:>6.2f}  {each['tuples_per_second']:>9,.0f}  limited by {each['limited_by']}"
-              for each in models]
+    lines += [f"{model_row['processes']:>9}  {model_row['gbps']:>6.2f}  {model_row['tuples_per_second']:>9,.0f}  limited by {model_row['limited_by']}"
+              for model_row in models]
     return "\n".join(lines)
 
 
@@ -253,11 +253,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tapline-end-to-end-", dir=arguments.ram) as base:
         capture = os.path.join(base, "http_zipf.pcap")
         subprocess.run(["zstd", "-qdf", source, "-o", capture], check=True)
-        for units in (int(each) for each in arguments.units.split(",")):
+        for units in (int(unit) for unit in arguments.units.split(",")):
             rows.append(measure(units, arguments.seconds, capture, base))
             print(json.dumps(rows[-1]) if arguments.json else f"{rows[-1]['processes']} processes: {rows[-1]['gbps']:.2f} Gb/s",
                   file=sys.stdout if arguments.json else sys.stderr, flush=True)
-    models = [model(rows[0], each) for each in (1, 2, 3, 4)]
+    models = [model(rows[0], processes) for processes in (1, 2, 3, 4)]
     if not arguments.json:
         print(table(rows, models))
     if arguments.out:

@@ -45,8 +45,8 @@ class ClusterBroker(Broker):
 
     def java(self, *arguments):
         # All brokers of a cluster have the same cluster ID.
-        arguments = ["AAAAAAAAAAAAAAAAAAAAAQ" if before == "-t" else each
-                     for before, each in zip(("",) + arguments, arguments)]
+        arguments = ["AAAAAAAAAAAAAAAAAAAAAQ" if before == "-t" else argument
+                     for before, argument in zip(("",) + arguments, arguments)]
         # A long run needs the C2 compiler, so there is no -XX:TieredStopAtLevel.
         options = ["-Xmx512m", "-XX:+UseParallelGC", "-XX:-UsePerfData"]
         return subprocess.Popen(["java", *options, "-cp", os.path.join(JARS, "*"), *arguments], stdin=subprocess.DEVNULL,
@@ -101,14 +101,14 @@ class FlinkCluster:
                        "-Dtaskmanager.host=127.0.0.1", "-Dtaskmanager.numberOfTaskSlots=1", "-Dtaskmanager.cpu.cores=1", *own)
         deadline = time.monotonic() + 2 * DEADLINE_S
         while self.slots() < self.count:
-            if time.monotonic() > deadline or any(each.poll() is not None for each in self.processes):
+            if time.monotonic() > deadline or any(process.poll() is not None for process in self.processes):
                 raise AssertionError(f"the session cluster does not start; see {self.folder}")
             time.sleep(0.2)
         return self
 
     def start(self, name, heap, main, *own):
         packages = ("lang", "net", "time", "util", "util.concurrent")
-        options = [f"--add-opens=java.base/java.{each}=ALL-UNNAMED" for each in packages]
+        options = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in packages]
         # The job's jar is uploaded, and must not also be on the class path.
         jars = [jar for jar in glob.glob(os.path.join(JARS, "*.jar")) if "flink-jobs-" not in jar]
         jars += glob.glob(os.path.join(os.path.dirname(JARS), "session-cluster", "*.jar"))

@@ -20,7 +20,7 @@ from pathlib import Path
 
 CLUSTER = Path(__file__).with_name("cluster")
 MIRROR = "cookie=0x7a91020000000000/0xffffff0000000000"
-PATIENCE_S = 90
+TIMEOUT_S = 90
 ROUNDS = 5
 PER_ROUND = {"a": 6, "b": 3, "c": 1}
 # Asks a control plane for a resource that the leader answers and a follower redirects.
@@ -40,7 +40,7 @@ QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 10m SAMPLE * PROCESS (group-cou
 
 def compose(*words, stdin=""):
     """Runs a `docker compose` command and returns its output."""
-    done = subprocess.run([CLUSTER, "compose", *words], input=stdin, capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([CLUSTER, "compose", *words], input=stdin, capture_output=True, text=True, timeout=TIMEOUT_S)
     require(done.returncode == 0, f"compose {' '.join(words)}: {done.stderr}")
     return done.stdout
 
@@ -52,11 +52,11 @@ def require(condition, message):
 
 def await_condition(awaited, condition):
     """Waits until condition() is true and returns its value."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        require(time.monotonic() < deadline, f"{awaited}: not within {PATIENCE_S} s")
+    deadline = time.monotonic() + TIMEOUT_S
+    while not (result := condition()):
+        require(time.monotonic() < deadline, f"{awaited}: not within {TIMEOUT_S} s")
         time.sleep(0.5)
-    return found
+    return result
 
 
 class Front:
@@ -73,7 +73,7 @@ class Front:
         """Returns one of the operator's secret files."""
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
-    def call(self, method, path, body=None, token=None, patience_s=PATIENCE_S):
+    def call(self, method, path, body=None, token=None, timeout_s=TIMEOUT_S):
         """Returns the status and the JSON answer ({} if empty). Default is the operator's token; "" sends none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
@@ -82,7 +82,7 @@ class Front:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, context=self.trusted, timeout=patience_s) as answer:
+            with urllib.request.urlopen(request, context=self.trusted, timeout=timeout_s) as answer:
                 text = answer.read()
                 return answer.status, json.loads(text) if text else {}
         except urllib.error.HTTPError as refused:
@@ -108,7 +108,7 @@ class Front:
 
     def answers_plain(self):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=PATIENCE_S) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=TIMEOUT_S) as answer:
                 return answer.status == 200
         except (urllib.error.HTTPError, OSError):
             return False
@@ -181,7 +181,7 @@ def check_team(front, query):
 
 def check_new_token(front):
     """Checks that control planes accept a token created while they run."""
-    done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=TIMEOUT_S)
     require(done.returncode == 0, f"no token: {done.stderr}")
     secret = done.stdout.split()[-1]
     require(front.call("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "a caller with a guessed token is answered")
@@ -270,9 +270,9 @@ def access(*words):
 
 
 def check_drilldown(front):
-    status, found = front.call("POST", "/api/v1/drilldown", {"filter": "dst_port == 80", "limit": 10})
-    require(status == 200 and len(found["rows"]) == 10, f"no headers: {status} {found}")
-    require("web-1" in found["nodes"], f"not from web-1: {found['nodes']}")
+    status, report = front.call("POST", "/api/v1/drilldown", {"filter": "dst_port == 80", "limit": 10})
+    require(status == 200 and len(report["rows"]) == 10, f"no headers: {status} {report}")
+    require("web-1" in report["nodes"], f"not from web-1: {report['nodes']}")
 
 
 def main():

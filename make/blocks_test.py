@@ -31,10 +31,10 @@ class Faults(unittest.TestCase):
             return module.check(pathlib.Path(folder), ["page.md"], {"ATest"}, tutorials, execute=True)
 
     def assert_found(self, mark, block, fault):
-        found = self.faults(f"# P\n\n{mark}\n```console\n{block}\n```\n")
-        self.assertEqual(1, len(found), found)
-        self.assertTrue(found[0].startswith("page.md:4: "), found[0])
-        self.assertIn(fault, found[0])
+        faults = self.faults(f"# P\n\n{mark}\n```console\n{block}\n```\n")
+        self.assertEqual(1, len(faults), faults)
+        self.assertTrue(faults[0].startswith("page.md:4: "), faults[0])
+        self.assertIn(fault, faults[0])
 
     def assert_right(self, mark, block):
         self.assertEqual([], self.faults(f"# P\n\n{mark}\n```console\n{block}\n```\n"))

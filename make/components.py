@@ -73,33 +73,33 @@ def component(language, folder):
 
 def uses(tables):
     """Returns the components that each component may use, from {language: (rules, everywhere)}."""
-    found = {("", SHARED): set()}
+    edges = {("", SHARED): set()}
     for language, (rules, everywhere) in tables.items():
         for folder, allowed in rules.items():
             own = component(language, folder)
-            others = {component(language, each) for each in [*allowed, *everywhere]}
-            found.setdefault(own, set()).update(others - {own})
-    return found
+            others = {component(language, name) for name in [*allowed, *everywhere]}
+            edges.setdefault(own, set()).update(others - {own})
+    return edges
 
 
-def arrows(found):
+def arrows(uses):
     """Returns the pairs (component, used) that do not follow from two or more others. Raises CycleError if components use each other."""
     reached = {}
-    for each in graphlib.TopologicalSorter(found).static_order():
-        reached[each] = set(found.get(each, ())).union(*(reached[used] for used in found.get(each, ())))
-    return sorted((each, used) for each, others in found.items() for used in others
-                  if not any(used in reached[other] for other in others - {used}))
+    for user in graphlib.TopologicalSorter(uses).static_order():
+        reached[user] = set(uses.get(user, ())).union(*(reached[used] for used in uses.get(user, ())))
+    return sorted((user, used) for user, others in uses.items() for used in others
+                  if not any(used in reached[used_too] for used_too in others - {used}))
 
 
-def name(each):
-    language, folder = each
+def name(component):
+    language, folder = component
     return f"{folder} ({language})" if language else folder
 
 
-def faults(found):
+def faults(uses):
     """Returns messages about components that lack a place in the drawing, and about unnecessary places."""
-    missing = [f"make/components.py: PLACES has no line for {name(each)}" for each in sorted(set(found) - set(PLACES))]
-    return missing + [f"make/components.py: PLACES has a line for {name(each)}, which no table names" for each in sorted(set(PLACES) - set(found))]
+    missing = [f"make/components.py: PLACES has no line for {name(component)}" for component in sorted(set(uses) - set(PLACES))]
+    return missing + [f"make/components.py: PLACES has a line for {name(component)}, which no table names" for component in sorted(set(PLACES) - set(uses))]
 
 
 def arrow(place, used):
@@ -111,22 +111,22 @@ def arrow(place, used):
     return f'<path d="M{begin} {TOP + place.row * ROW + HEIGHT}L{within(begin, used)} {TOP + used.row * ROW}"/>'
 
 
-def box(each, place):
+def box(component, place):
     left, top = place.left, TOP + place.row * ROW
     middle = left + place.width // 2
     return (f'<rect x="{left}" y="{top}" width="{place.width}" height="{HEIGHT}"/><text class="name" x="{middle}" y="{top + 18}">'
-            f'{each[1]}</text><text class="task" x="{middle}" y="{top + 35}">{html.escape(place.task)}</text>')
+            f'{component[1]}</text><text class="task" x="{middle}" y="{top + 35}">{html.escape(place.task)}</text>')
 
 
-def svg(found):
+def svg(uses):
     """Returns the drawing. REQUIRES: faults(found) is empty."""
-    drawn = arrows(found)
-    described = "; ".join(f"{name(each)} uses {', '.join(name(used) for user, used in drawn if user == each)}"
-                          for each in sorted({user for user, _ in drawn}))
+    edges = arrows(uses)
+    described = "; ".join(f"{name(user_component)} uses {', '.join(name(used) for user, used in edges if user == user_component)}"
+                          for user_component in sorted({user for user, _ in edges}))
     height = TOP + 6 * ROW + HEIGHT + 4
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="14" role="img" '
         f'aria-label="{described}.">', "<!-- Written by make/includes. -->", STYLE,
         f'<text class="language" x="156" y="{TOP + ROW - 10}">C++</text><text class="language" x="628" y="18">Java</text>',
-        *(arrow(PLACES[each], PLACES[used]) for each, used in drawn),
-        *(box(each, place) for each, place in PLACES.items()), "</svg>"]) + "\n"
+        *(arrow(PLACES[user_component], PLACES[used]) for user_component, used in edges),
+        *(box(component, place) for component, place in PLACES.items()), "</svg>"]) + "\n"

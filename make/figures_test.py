@@ -49,7 +49,7 @@ class List(unittest.TestCase):
     def test_only_short_figures_without_needs_are_quick(self):
         quick, long, root, drawn = figures.parse("figure a\nrun x\ntakes 3 min\nfigure b\nrun x\ntakes 4 min\nfigure c\nrun x\ntakes 1 s\nneeds root\n"
                                                  "figure d\ndrawn\n")
-        self.assertEqual([True, False, False, False], [each.quick() for each in (quick, long, root, drawn)])
+        self.assertEqual([True, False, False, False], [figure.quick() for figure in (quick, long, root, drawn)])
 
 
 class Clone(unittest.TestCase):

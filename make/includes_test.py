@@ -80,9 +80,9 @@ class Drawing(unittest.TestCase):
         return includes.components.uses({language: (table.rules, table.everywhere) for language, table in tables.items()})
 
     def test_folders_and_packages_belong_to_components(self):
-        found = self.uses("everywhere: parsers/api\nparsers/api:\nparsers/icmp: schema\n", "control.rest: compiler.text control\n")
+        uses = self.uses("everywhere: parsers/api\nparsers/api:\nparsers/icmp: schema\n", "control.rest: compiler.text control\n")
         self.assertEqual({("", "schema"): set(), ("C++", "parsers/api"): set(), ("C++", "parsers"): {("C++", "parsers/api"), ("", "schema")},
-                          ("Java", "control-plane"): {("Java", "query-compiler")}}, found)
+                          ("Java", "control-plane"): {("Java", "query-compiler")}}, uses)
 
     def test_an_arrow_that_follows_from_others_is_left_out(self):
         arrows = includes.components.arrows(self.uses("a: b c\nb: c\nc:\n"))

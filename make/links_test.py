@@ -30,10 +30,10 @@ class Faults(unittest.TestCase):
             return links.check(root, frozenset(files))[0]
 
     def assert_found(self, text, line, fault):
-        found = self.faults(text)
-        self.assertEqual(1, len(found), found)
-        self.assertTrue(found[0].startswith(f"docs/page.md:{line}: the link "), found[0])
-        self.assertIn(fault, found[0])
+        faults = self.faults(text)
+        self.assertEqual(1, len(faults), faults)
+        self.assertTrue(faults[0].startswith(f"docs/page.md:{line}: the link "), faults[0])
+        self.assertIn(fault, faults[0])
 
     def test_missing_file(self):
         self.assert_found("# P\n\n[a](none.md)\n", 3, "docs/none.md, which does not exist")

@@ -26,17 +26,17 @@ class Results:
     skipped: list = field(default_factory=list)  # (name, reason)
     seconds: dict = field(default_factory=dict)  # per test
 
-    def add(self, other):
-        self.passed += other.passed
-        self.failed += other.failed
-        self.skipped += other.skipped
-        self.seconds.update(other.seconds)
+    def add(self, more):
+        self.passed += more.passed
+        self.failed += more.failed
+        self.skipped += more.skipped
+        self.seconds.update(more.seconds)
 
 
 def reason_of(skipped, output):
     """Returns the reason printed by the test, else the runner's."""
-    if found := REASON.search(output):
-        return found[1] or found[2]
+    if match := REASON.search(output):
+        return match[1] or match[2]
     text = skipped.get("message") or (skipped.text or "").strip()
     return "" if text.startswith("SKIP_") else text.removeprefix("SKIPPED: ").partition("\n")[0]
 
@@ -45,17 +45,17 @@ def skipped_within(program, output):
     if GOOGLETEST_ALL_SKIPPED.search(output):
         return []
     names = dict.fromkeys(GOOGLETEST_SKIPPED.findall(output))
-    found = [(f"{program}: {name}", "") for name in names]
+    skipped = [(f"{program}: {name}", "") for name in names]
     if unittest := UNITTEST_SKIPPED.search(output):
-        found.append((program, f"{unittest[2]} of its {unittest[1]} tests"))
-    return found
+        skipped.append((program, f"{unittest[2]} of its {unittest[1]} tests"))
+    return skipped
 
 
 def read_case(case, results):
     suite, name = case.get("classname", ""), case.get("name")
-    of = suite.rpartition("/")[2] if "/" in suite else suite.rpartition(".")[2]  # a vitest file, a Java class
-    title = name if suite in ("", name) else f"{of}: {name}"
-    output = "".join(text for each in case.iter("system-out") for text in each.itertext())
+    owner = suite.rpartition("/")[2] if "/" in suite else suite.rpartition(".")[2]  # a vitest file, a Java class
+    title = name if suite in ("", name) else f"{owner}: {name}"
+    output = "".join(text for element in case.iter("system-out") for text in element.itertext())
     results.seconds[title] = results.seconds.get(title, 0.0) + float(case.get("time", "0").replace(",", ""))
     skipped = case.find("skipped")
     if case.find("failure") is not None or case.find("error") is not None:
@@ -79,7 +79,7 @@ def read(reports, since=0.0):
 
 
 def slowest(results):
-    ranked = sorted(results.seconds.items(), key=lambda each: -each[1])[:SLOWEST]
+    ranked = sorted(results.seconds.items(), key=lambda item: -item[1])[:SLOWEST]
     return [f"{seconds:8.1f} s  {name}" for name, seconds in ranked]
 
 

@@ -50,9 +50,9 @@ class ResultsTest(unittest.TestCase):
         return results.read([self.folder], **arguments)
 
     def test_ctest(self):
-        found = self.read(CTEST)
-        self.assertEqual((found.passed, found.failed), (2, ["broken_test"]))
-        self.assertEqual(found.skipped, [
+        read = self.read(CTEST)
+        self.assertEqual((read.passed, read.failed), (2, ["broken_test"]))
+        self.assertEqual(read.skipped, [
             ("lane_test: Lane.ReadsCaptures", ""),
             ("lane_test: Parsers/Lane.Reads/http_get", ""),
             ("corpus_test", 'no captures under "/nowhere"; set TAPLINE_CAPTURES'),
@@ -60,10 +60,10 @@ class ResultsTest(unittest.TestCase):
             ("process_test", "2 of its 5 tests")])
 
     def test_surefire(self):
-        found = self.read(SUREFIRE)
-        self.assertEqual((found.passed, found.failed), (1, []))
-        self.assertEqual(found.skipped, [("RankTest: ranking", "no capture a.pcap")])
-        self.assertEqual(results.slowest(found)[0], "  1003.5 s  DemoTest: rows")
+        read = self.read(SUREFIRE)
+        self.assertEqual((read.passed, read.failed), (1, []))
+        self.assertEqual(read.skipped, [("RankTest: ranking", "no capture a.pcap")])
+        self.assertEqual(results.slowest(read)[0], "  1003.5 s  DemoTest: rows")
 
     def test_a_report_of_an_earlier_run_does_not_count(self):
         self.read(CTEST)
@@ -71,8 +71,8 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual(results.read([self.folder], since=2).passed, 0)
 
     def test_ten_slowest_are_listed(self):
-        found = results.Results(seconds={str(number): number for number in range(30)})
-        self.assertEqual([line.split()[-1] for line in results.slowest(found)], [str(number) for number in range(29, 19, -1)])
+        all_results = results.Results(seconds={str(number): number for number in range(30)})
+        self.assertEqual([line.split()[-1] for line in results.slowest(all_results)], [str(number) for number in range(29, 19, -1)])
 
 
 if __name__ == "__main__":

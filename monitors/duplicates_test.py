@@ -31,10 +31,10 @@ def main():
         capture = generated / f"{name}.pcap.zst"
         kept, tuples = accounting(monitor, capture, "keep")
         dropped, tuples_of_one = accounting(monitor, capture, "drop")
-        found = dropped["lost"].get("duplicate", 0)
-        print(f"{name}: {found} copies of {copies}")
-        if found != copies or dropped["packets_received"] != kept["packets_received"]:
-            failures.append(f"{name}: found {found} of {copies} copies: {dropped}")
+        duplicates = dropped["lost"].get("duplicate", 0)
+        print(f"{name}: {duplicates} copies of {copies}")
+        if duplicates != copies or dropped["packets_received"] != kept["packets_received"]:
+            failures.append(f"{name}: found {duplicates} of {copies} copies: {dropped}")
         if dropped["queries"]["local"]["packets_out"] != kept["queries"]["local"]["packets_out"] - copies:
             failures.append(f"{name}: packets do not add up: {dropped}")
         if tuples != tuples_of_one:

@@ -76,13 +76,13 @@ class KafkaTest(unittest.TestCase):
             self.broker.resume()
             self.await_more(monitor, 3 * RATE)
             accounting = self.end(monitor, traffic)
-        found = {name: audit(self.broker.address, "tapline.tuples." + name) for name in ("some", "all")}
+        audits = {name: audit(self.broker.address, "tapline.tuples." + name) for name in ("some", "all")}
         for name, query in accounting["queries"].items():
-            self.assertEqual(differences(query, found[name]), {}, name)
+            self.assertEqual(differences(query, audits[name]), {}, name)
             self.assertEqual(query["packets_in"], accounting["packets_received"])
             self.assertGreater(query["dropped"]["tuples"]["queue_full"], 0, name)
-        self.assertEqual(list(found["all"]["rates"]), ["1.0"], "SAMPLE * reports packets that it can't handle as lost")
-        self.assertLess(min(map(float, found["some"]["rates"])), 1, "SAMPLE auto keeps fewer flows")
+        self.assertEqual(list(audits["all"]["rates"]), ["1.0"], "SAMPLE * reports packets that it can't handle as lost")
+        self.assertLess(min(map(float, audits["some"]["rates"])), 1, "SAMPLE auto keeps fewer flows")
         self.assertGreater(accounting["queries"]["some"]["dropped"]["packets"]["unsampled"], 0)
 
     def test_an_idle_link_sends_heartbeats(self):
@@ -94,9 +94,9 @@ class KafkaTest(unittest.TestCase):
             while len([event for event in monitor.events if event["event"] == "progress"]) < first + 8:
                 monitor._take(1)
             self.end(monitor, traffic)
-        found = audit(self.broker.address, "tapline.tuples.idle")
-        self.assertGreaterEqual(found["heartbeats"], 3, "one each half of a second")
-        self.assertEqual((found["watermarks_back"], found["ends"]), (0, 1))
+        audits = audit(self.broker.address, "tapline.tuples.idle")
+        self.assertGreaterEqual(audits["heartbeats"], 3, "one each half of a second")
+        self.assertEqual((audits["watermarks_back"], audits["ends"]), (0, 1))
 
 
 class KafkaLoginTest(unittest.TestCase):

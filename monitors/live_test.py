@@ -131,10 +131,10 @@ class LiveTest(unittest.TestCase):
         arrivals, departures = accounting["taps"]
         self.assertEqual((arrivals["tap"], arrivals["received"], arrivals["passed"]), ("sw1:2:arrivals", len(frames), len(frames)))
         self.assertEqual((departures["source"], departures["received"], departures["repeated"]), ("vd", left, left))
-        sizes = [each for each in tuples if each["parser"] == "tcp_pkt_size"]
-        totals = sum(each["packets"] for each in sizes), sum(each["bytes"] for each in sizes)
+        sizes = [size for size in tuples if size["parser"] == "tcp_pkt_size"]
+        totals = sum(size["packets"] for size in sizes), sum(size["bytes"] for size in sizes)
         self.assertEqual(totals, (len(frames), sum(map(len, frames))))
-        views = [(each["tap"], each["repeated"]) for each in tuples if each["parser"] == "marker_views"]
+        views = [(view["tap"], view["repeated"]) for view in tuples if view["parser"] == "marker_views"]
         self.assertEqual((views.count((0, False)), views.count((1, True)), len(views)), (len(frames), left, len(frames) + left))
         if has_wireshark():
             with tempfile.NamedTemporaryFile(suffix=".pcap") as file:

@@ -73,8 +73,8 @@ class MetricsTest(unittest.TestCase):
             code, out = monitor.terminate()
         self.assertEqual(code, 0)
         tuples = [json.loads(line) for line in out.splitlines()]
-        received = [each["value"] for each in tuples if each.get("metric") == "packets_total" and
-                    each["labels"] == "stage=received"]
+        received = [row["value"] for row in tuples if row.get("metric") == "packets_total" and
+                    row["labels"] == "stage=received"]
         self.assertGreaterEqual(len(received), 1)
         self.assertEqual(received, sorted(received))
         self.assertGreater(received[-1], 0)

@@ -81,12 +81,12 @@ class PluginsTest(unittest.TestCase):
             lost = query["dropped"]["packets"]["monitor_restarted"]
             self.assertGreater(lost, 0)
             self.assertLessEqual(lost, restarts * 64, "a burst a time")
-        other = accounting["queries"]["other"]
+        other_query = accounting["queries"]["other"]
         # The parser emits a tuple for each packet with a request, and a reason accounts for each that is missing. Marks
         # that cost nothing, because no parser saw them any more, are not requests. All packets of the burst in progress
         # count as lost, although tuples of some may have been written.
-        named = (other["tuples_out"] + other["dropped"]["packets"]["monitor_restarted"] +
-                 other["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
+        named = (other_query["tuples_out"] + other_query["dropped"]["packets"]["monitor_restarted"] +
+                 other_query["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
         requests = PACKETS - (len(marks) - restarts)
         self.assertTrue(requests <= named <= requests + 63 * restarts, named)
         return accounting["queries"]["mine"], [t for t in tuples if t["query"] == "mine"]

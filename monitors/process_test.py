@@ -94,7 +94,7 @@ class FilesTest(MonitorTest):
             code, out = monitor.finish()
         self.assertEqual(code, 0)
         tuples = [json.loads(line) for line in out.splitlines()]
-        events = [each for each in tuples if each["parser"] == "trigger"]
+        events = [row for row in tuples if row["parser"] == "trigger"]
         self.assertEqual(len(events), 1, events)
         # The event comes as the sum exceeds 50 kB, before the rest of the 61 kB, so it has no upper bound.
         self.assertGreater(events[0]["value"], 50_000)
@@ -105,7 +105,7 @@ class FilesTest(MonitorTest):
         self.assertGreater(events[0]["ready_ns"], 1002_600_000_000)
         self.assertLess(events[0]["ready_ns"], 1002_610_000_000)
         self.assertEqual(events[0]["exemplars"].count("-"), 1, "all packets are of one connection")
-        self.assertEqual(sum(each["bytes"] for each in tuples if each["parser"] == "tcp_pkt_size"), 360_000)
+        self.assertEqual(sum(row["bytes"] for row in tuples if row["parser"] == "tcp_pkt_size"), 360_000)
 
     def test_null_output(self):
         code, out, _ = run("--pcap", self.syns(), "--parser", "tcp_conn_time", "--output", "null")
@@ -293,8 +293,8 @@ class PortsTest(MonitorTest):
             address = bytes.fromhex("027a91") + (2 * mark + side).to_bytes(3, "big")
             frames += [(time_ns, address + frame[6:]) for time_ns, frame in packets_of(QUEUE / f"queue-{name}.pcap.zst")]
         path = self.write("marked.pcap", nanosecond_pcap(sorted(frames)))
-        at = [{"switch_name": "sw1", "port": "2", "mark": mark}]
-        plans = [self.plan("q1", parsers=["queue_depth"], queues=at, limit={"duration": "1s"}), self.plan("q2", limit={"duration": "1s"})]
+        queues = [{"switch_name": "sw1", "port": "2", "mark": mark}]
+        plans = [self.plan("q1", parsers=["queue_depth"], queues=queues, limit={"duration": "1s"}), self.plan("q2", limit={"duration": "1s"})]
         with Monitor("--vdev", f"net_pcap0,rx_pcap={path}", "--hugepages", "never", "--marked-copies", "--monitor-id", "local-0",
                      "--plan", plans[0], "--plan", plans[1]) as monitor:
             self.assertEqual(monitor.finish()[0], 0, monitor.events)

@@ -153,8 +153,8 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
   for (uint32_t place : SetBits(queries.taken)) {
     if (Status status = layout.check(queries.specs[place].parsers); !status.ok()) return status;
     if (Status status = check_triggers(queries.specs[place], layout); !status.ok()) return status;
-    for (uint32_t other : SetBits(queries.taken)) {
-      if (Status status = check_intervals(queries.specs[place], queries.specs[other]); !status.ok()) return status;
+    for (uint32_t running : SetBits(queries.taken)) {
+      if (Status status = check_intervals(queries.specs[place], queries.specs[running]); !status.ok()) return status;
     }
   }
   return {};
@@ -224,8 +224,8 @@ EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, U
 }
 
 std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps) {
-  const bool known = std::any_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.has_switch(); });
-  if (taps.size() < 2 || !known) return std::nullopt;
+  const bool is_known = std::any_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.has_switch(); });
+  if (taps.size() < 2 || !is_known) return std::nullopt;
   return ViewOptions{config.view_horizon_ms * kNsPerMs, config.view_packets, static_cast<uint32_t>(taps.size())};
 }
 

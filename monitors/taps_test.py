@@ -45,9 +45,9 @@ class TapsTest(unittest.TestCase):
             tuples = [json.loads(line) for line in out]
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
-        for each in tuples:
-            del each["time_ns"]
-        return sorted(json.dumps(each, sort_keys=True) for each in tuples), accounting
+        for row in tuples:
+            del row["time_ns"]
+        return sorted(json.dumps(row, sort_keys=True) for row in tuples), accounting
 
     def check(self, capture):
         arrivals = packets_of(capture)
@@ -58,8 +58,8 @@ class TapsTest(unittest.TestCase):
                    "files": (self.write("in.pcap", nanosecond_pcap(arrivals)), self.write("out.pcap", nanosecond_pcap(departures)))}
         for name, (before, after) in sources.items():
             with self.subTest(name):
-                found, accounting = self.parse("--tap", f"sw1:2:arrivals={before}", "--tap", f"sw1:2:departures={after}")
-                self.assertEqual(found, tuples)
+                rows, accounting = self.parse("--tap", f"sw1:2:arrivals={before}", "--tap", f"sw1:2:departures={after}")
+                self.assertEqual(rows, tuples)
                 self.assertEqual(accounting["queries"], alone["queries"])
                 self.assertEqual(accounting["forgotten_views"], 0)
                 first, second = accounting["taps"]
@@ -93,7 +93,7 @@ class TapsTest(unittest.TestCase):
                 totals = tcp_totals(both)
                 self.assertEqual(accounting["packets_received"], packet_count(both))
                 self.assertEqual([(tap["received"], tap["bytes"]) for tap in accounting["taps"]], [totals["in"], totals["out"]])
-                sizes = [json.loads(each) for each in tuples]
+                sizes = [json.loads(row) for row in tuples]
                 self.assertEqual((sum(t["packets"] for t in sizes), sum(t["bytes"] for t in sizes)), totals["in"])
 
     def test_a_parser_can_request_every_view(self):
@@ -102,13 +102,13 @@ class TapsTest(unittest.TestCase):
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
         tuples, accounting = self.parse("--tap", f"sw1:2:arrivals={both}#in", "--tap", f"sw1:2:departures={both}#out",
                                         "--plugin", MARKER, parsers="marker_views,tcp_pkt_size")
-        views = [json.loads(each) for each in tuples if "marker_views" in each]
+        views = [json.loads(row) for row in tuples if "marker_views" in row]
         for tap, packets in enumerate((arrivals, departures)):
             seen = sorted(view["seen_ns"] for view in views if view["tap"] == tap)
             self.assertEqual(seen, sorted(time_ns for time_ns, _ in packets))
         self.assertTrue(all(view["repeated"] == (view["tap"] == 1) for view in views))
-        sizes = [json.loads(each) for each in tuples if "tcp_pkt_size" in each]
-        self.assertEqual(sum(each["packets"] for each in sizes), len(arrivals))
+        sizes = [json.loads(row) for row in tuples if "tcp_pkt_size" in row]
+        self.assertEqual(sum(row["packets"] for row in sizes), len(arrivals))
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
 
     def test_packets_with_telemetry_show_the_queues_of_their_paths(self):
@@ -117,7 +117,7 @@ class TapsTest(unittest.TestCase):
         for taps in (["--pcap", TELEMETRY], ["--tap", f"sw1={TELEMETRY}", "--tap", f"sw2={copy}"]):
             with self.subTest(taps=taps):
                 tuples, _ = self.parse(*map(str, taps), parsers="queue_depth")
-                rows = [json.loads(each) for each in tuples]
+                rows = [json.loads(row) for row in tuples]
                 core = [row for row in rows if row["queue"] == "300:1.0"]
                 self.assertEqual(len({row["queue"] for row in rows}), 12)
                 self.assertEqual(sum(row["packets"] for row in core), 3220)
@@ -131,13 +131,13 @@ class TapsTest(unittest.TestCase):
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
         tuples, _ = self.parse("--tap", f"sw1:eth2:arrivals={both}#in", "--tap", f"sw1:eth2:departures={both}#out",
                                parsers="flow_rate,link_load")
-        tuples = [json.loads(each) for each in tuples]
-        loads = [each for each in tuples if each["parser"] == "link_load"]
-        self.assertTrue(all((each["switch"], each["port"]) == ("sw1", "eth2") for each in tuples))
+        tuples = [json.loads(row) for row in tuples]
+        loads = [row for row in tuples if row["parser"] == "link_load"]
+        self.assertTrue(all((row["switch"], row["port"]) == ("sw1", "eth2") for row in tuples))
         for side, packets in (("arrivals", arrivals), ("departures", departures)):
-            self.assertEqual(sum(each["samples"] for each in loads if each["side"] == side), len(packets))
-        rates = [each for each in tuples if each["parser"] == "flow_rate"]
-        self.assertEqual(sum(each["samples"] for each in rates), len(arrivals))
+            self.assertEqual(sum(row["samples"] for row in loads if row["side"] == side), len(packets))
+        rates = [row for row in tuples if row["parser"] == "flow_rate"]
+        self.assertEqual(sum(row["samples"] for row in rates), len(arrivals))
 
     def plan_of_loads(self, query, every_ns):
         return self.write(f"{query}.json", json.dumps({
@@ -160,12 +160,12 @@ class TapsTest(unittest.TestCase):
                 self.assertEqual(code, 0, err)
                 tuples = [json.loads(line) for line in out.splitlines()]
                 for parser in ("link_load", "flow_rate"):
-                    rows = [each for each in tuples if each["parser"] == parser]
-                    self.assertLessEqual(max(each["interval_ns"] for each in rows), every_ns)
-                    self.assertTrue(all(each["time_ns"] % every_ns == every_ns - 1 for each in rows[:-2]) or every_ns > 10**8)
-                    moved = sum(each["bits_per_second"] * each["interval_ns"] / 8e9 for each in rows)
+                    rows = [row for row in tuples if row["parser"] == parser]
+                    self.assertLessEqual(max(row["interval_ns"] for row in rows), every_ns)
+                    self.assertTrue(all(row["time_ns"] % every_ns == every_ns - 1 for row in rows[:-2]) or every_ns > 10**8)
+                    moved = sum(row["bits_per_second"] * row["interval_ns"] / 8e9 for row in rows)
                     self.assertAlmostEqual(moved, sum(len(data) for _, data in packets), delta=0.002 * moved)
-                    self.assertEqual(sum(each["samples"] for each in rows), len(packets))
+                    self.assertEqual(sum(row["samples"] for row in rows), len(packets))
 
     def test_queries_of_a_monitor_share_the_interval(self):
         source = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
@@ -187,8 +187,8 @@ class TapsTest(unittest.TestCase):
         taps = [part for side in ("arrivals", "departures") for part in ("--tap", f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst")]
         tuples, accounting = self.parse(*taps, parsers="queue_flows,queue_depth,queue_burst,udp_flow")
         rows = {name: [] for name in ("queue_flows", "queue_depth", "queue_burst", "udp_flow")}
-        for each in map(json.loads, tuples):
-            rows[each["parser"]].append(each)
+        for row in map(json.loads, tuples):
+            rows[row["parser"]].append(row)
         self.assertEqual(sum(row["packets"] for row in rows["queue_depth"]), 134)
         self.assertEqual(sum(row["lost"] for row in rows["queue_depth"]), 18)
         self.assertEqual({row["queue"] for row in rows["queue_flows"]}, {"sw1:2"})
@@ -205,8 +205,8 @@ class TapsTest(unittest.TestCase):
         taps = ("--tap", f"sw1:2:arrivals={both}#in", "--tap", f"sw1:2:departures={both}#out")
         alone, _ = self.parse(*taps, parsers="tcp_pkt_size")
         combined, _ = self.parse(*taps, parsers="tcp_pkt_size,queue_depth")
-        self.assertEqual([each for each in combined if "tcp_pkt_size" in each], alone)
-        depths = [json.loads(each) for each in combined if "queue_depth" in each]
+        self.assertEqual([row for row in combined if "tcp_pkt_size" in row], alone)
+        depths = [json.loads(row) for row in combined if "queue_depth" in row]
         self.assertEqual(sum(depth["packets"] for depth in depths), len(departures))
         self.assertEqual(sum(depth["never_came"] for depth in depths), 0)
 
@@ -231,7 +231,7 @@ class TapsTest(unittest.TestCase):
         before = [f"sw0:7:{pathlib.Path(side).stem}={self.write(side, nanosecond_pcap([(time_ns - ahead_ns, frame) for time_ns, frame in packets]))}"
                   for side, ahead_ns in (("arrivals.pcap", 1_001_000), ("departures.pcap", 1_000_000))]
         alone, _ = self.measure(*taps)
-        self.assertEqual({each["queue"] for each in self.measure(*before, *taps)[0]}, {"sw0:7", "sw1:2"})
+        self.assertEqual({row["queue"] for row in self.measure(*before, *taps)[0]}, {"sw0:7", "sw1:2"})
         tuples, account = self.measure(*before, *taps, queues=[{"switch_name": "sw1", "port": "2"}])
         self.assertEqual(tuples, alone)
         self.assertEqual(account["packets_in"], 152)
@@ -242,11 +242,11 @@ class TapsTest(unittest.TestCase):
     def test_all_flows_are_measured_and_selected_ones_reported(self):
         taps = [f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst" for side in ("arrivals", "departures")]
         alone, _ = self.measure(*taps)
-        flows = {each["src_port"] for each in alone if each["parser"] == "queue_flows"}
+        flows = {row["src_port"] for row in alone if row["parser"] == "queue_flows"}
         self.assertEqual(flows, {40001, 40002, 40003})
         for side, match in (("from", {"prefix": "10.99.1.2/32", "port": 40003}), ("to", {"prefix": "10.99.1.2/32", "port": 40003})):
             tuples, account = self.measure(*taps, queues=[{"switch_name": "sw1", "port": "2"}], reported={side: [match]})
-            expected = [each for each in alone if each["parser"] == "queue_depth" or each["src_port"] == 40003]
+            expected = [row for row in alone if row["parser"] == "queue_depth" or row["src_port"] == 40003]
             self.assertEqual(tuples, expected)
             self.assertEqual(account["packets_in"], 152)
 
@@ -260,8 +260,8 @@ class TapsTest(unittest.TestCase):
 
     def test_a_queue_has_two_sides(self):
         side = f"sw1:2:arrivals={QUEUE}/queue-arrivals.pcap.zst"
-        other = f"sw1:3:departures={QUEUE}/queue-departures.pcap.zst"
-        for taps, given in ((("--tap", side), "sw1:2:arrivals"), (("--tap", side, "--tap", other), "sw1:2:arrivals, sw1:3:departures")):
+        other_port = f"sw1:3:departures={QUEUE}/queue-departures.pcap.zst"
+        for taps, given in ((("--tap", side), "sw1:2:arrivals"), (("--tap", side, "--tap", other_port), "sw1:2:arrivals, sw1:3:departures")):
             code, _, errors = run("--parser", "queue_flows", *taps, "--output", "json")
             self.assertEqual(code, 2)
             self.assertIn("parser 'queue_flows' requires taps on both sides of a port's queue", errors)

@@ -11,17 +11,17 @@ constexpr int kReadAttempts = 64;
 }  // namespace
 
 // A snapshot of the same tails that may outlive the other.
-Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* only) const {
+Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* view) const {
   Snapshot borrowed;
   borrowed.pin_ = epochs_.enter();
-  borrowed.views_ = only == nullptr ? snapshot.views_ : std::vector<Snapshot::View>{*only};
+  borrowed.views_ = view == nullptr ? snapshot.views_ : std::vector<Snapshot::View>{*view};
   borrowed.frozen_ = snapshot.frozen_;
   return borrowed;
 }
 
 // Folds the rows of the aggregate's filter since the aggregate began, with times in [low, high].
 void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot,
-                        const Snapshot::View* only, uint64_t low, uint64_t high, std::vector<uint64_t>* state,
+                        const Snapshot::View* view, uint64_t low, uint64_t high, std::vector<uint64_t>* state,
                         uint64_t* unreadable) const {
   auto expression = std::make_shared<const Expression>(aggregate.filter->expression);
   auto plan = make_plan(options_.schema, std::move(expression), low, high, {}, {});
@@ -32,7 +32,7 @@ void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Sna
     if (const auto* mine = aggregate.per_writer[i].load(std::memory_order_acquire))
       (*plan)->from[i] = mine->covered_from.load(std::memory_order_acquire);
   }
-  Cursor cursor(borrow(snapshot, only), std::move(*plan));
+  Cursor cursor(borrow(snapshot, view), std::move(*plan));
   for (auto rows = cursor.next(); !rows.empty(); rows = cursor.next())
     aggregate.function->add(Cells(state->data()), rows);
   *unreadable += cursor.statistics().unreadable;
@@ -109,7 +109,7 @@ Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, con
       state.assign(total.size(), 0);
       rest.assign(1, {low, high});
     }
-    for (const auto& [from, to] : rest) fold(*aggregate, snapshot, &view, from, to, &state, &unreadable);
+    for (const auto& [first, last] : rest) fold(*aggregate, snapshot, &view, first, last, &state, &unreadable);
     aggregate->function->merge(Cells(total.data()), Cells(state.data()));
   }
   AggregateValue value = value_of(*aggregate, &total);

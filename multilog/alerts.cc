@@ -18,8 +18,8 @@ uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const 
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
-    for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
-      const Segment* segment = view.log->segment_at(at);
+    for (uint64_t position = view.first; position < view.tail; position = (position / size + 1) * size) {
+      const Segment* segment = view.log->segment_at(position);
       if (segment == nullptr || segment->max_time() < time || segment->min_time() >= next) continue;
       const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - segment->first()));
       for (uint32_t zone = 0; zone * kChunkRows < end; ++zone) {

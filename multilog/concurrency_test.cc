@@ -164,8 +164,8 @@ TEST(Concurrency, OffsetsAreWrittenBeforeTheyAreCounted) {
     FilterPostings* postings = segment.open_postings(1, 0);
     std::thread writer([&] {
       std::vector<uint32_t> offsets(kBatch);
-      for (uint32_t at = 0; at < kMaxSegmentRows; at += kBatch) {
-        for (uint32_t i = 0; i < kBatch; ++i) offsets[i] = at + i;
+      for (uint32_t first = 0; first < kMaxSegmentRows; first += kBatch) {
+        for (uint32_t i = 0; i < kBatch; ++i) offsets[i] = first + i;
         EXPECT_TRUE(segment.append_postings(postings, offsets.data(), kBatch));
       }
     });
@@ -193,7 +193,7 @@ TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
     stopped.store(true);
     while (!go_on.load()) std::this_thread::yield();
   };
-  stop.merge = [](Cells target, Cells from) { target.set(0, target.get(0) + from.get(0)); };
+  stop.merge = [](Cells target, Cells source) { target.set(0, target.get(0) + source.get(0)); };
   stop.values = [](Cells state) { return std::vector<Number>{Number::of_whole(state.get(0))}; };
   options.user_functions = {{"STOP", stop}};
   auto log = std::move(*MultiLog::open(std::move(options)));

@@ -87,8 +87,8 @@ void MultiLogImpl::rebuild() {
   }
   pipeline->dispatch.finish();
   pipeline->sets.finish();
-  const Pipeline* old = pipeline_.exchange(pipeline.release(), std::memory_order_seq_cst);
-  if (old != nullptr) epochs_.retire([old] { delete old; });
+  const Pipeline* old_pipeline = pipeline_.exchange(pipeline.release(), std::memory_order_seq_cst);
+  if (old_pipeline != nullptr) epochs_.retire([old_pipeline] { delete old_pipeline; });
   epochs_.collect();
 }
 

@@ -36,7 +36,7 @@ UserFunction max_seq() {
   function.add = [take](Cells state, const Schema& schema, const uint8_t* row) {
     take(state, key_of(schema.find("seq")->column, row), key_of(schema.find("ts")->column, row));
   };
-  function.merge = [take](Cells target, Cells from) { take(target, from.get(0), from.get(1)); };
+  function.merge = [take](Cells target, Cells source) { take(target, source.get(0), source.get(1)); };
   function.values = [](Cells state) {
     return std::vector<Number>{Number::of_whole(state.get(0)), Number::of_whole(state.get(1))};
   };
@@ -76,12 +76,12 @@ class Network {
   // burst.
   void run() {
     std::mt19937 random(3);
-    for (uint64_t at = 0; at < 2000 * kMs; at += 100000) {
-      const uint32_t flow = 1 + at / 100000 % 2;
-      send(at, flow, 1000 + at / 100000 * 1500);
-      if (!drops(at, flow, random)) continue;
+    for (uint64_t time_ns = 0; time_ns < 2000 * kMs; time_ns += 100000) {
+      const uint32_t flow = 1 + time_ns / 100000 % 2;
+      send(time_ns, flow, 1000 + time_ns / 100000 * 1500);
+      if (!drops(time_ns, flow, random)) continue;
       // Only the retransmission arrives, after newer packets: out of order, and late.
-      lost_.push_back({at + 5 * kMs, flow, 999 + at / 100000 * 1500});
+      lost_.push_back({time_ns + 5 * kMs, flow, 999 + time_ns / 100000 * 1500});
     }
     log_->evaluate_triggers(kMs);
   }
@@ -117,37 +117,37 @@ class Network {
   }
 
  private:
-  struct Lost {
+  struct LostSegment {
     uint64_t at;
     uint32_t flow;
     uint64_t seq;
   };
   static void check(const Status& status) { ASSERT_TRUE(status.ok()) << status.to_string(); }
 
-  bool drops(uint64_t at, uint32_t flow, std::mt19937& random) const {
+  bool drops(uint64_t time_ns, uint32_t flow, std::mt19937& random) const {
     switch (scenario_) {
       case Scenario::kEqualPriority:
         return random() % 50 == 0;
       case Scenario::kUnequalPriority:
         return flow == 1 && random() % 25 == 0;
       default:
-        return at % (100 * kMs) < 200000;
+        return time_ns % (100 * kMs) < 200000;
     }
   }
-  void send(uint64_t at, uint32_t flow, uint64_t seq) {
-    while (!lost_.empty() && lost_.front().at <= at) {
+  void send(uint64_t sent_ns, uint32_t flow, uint64_t seq) {
+    while (!lost_.empty() && lost_.front().at <= sent_ns) {
       append(lost_.front().at, lost_.front().flow, lost_.front().seq);
       lost_.erase(lost_.begin());
     }
-    if (!lost_.empty() && lost_.front().flow == flow && lost_.front().at > at) {
+    if (!lost_.empty() && lost_.front().flow == flow && lost_.front().at > sent_ns) {
       // A sender waits after a loss, so a retransmission arrives late after the greatest sequence number.
       return;
     }
-    append(at, flow, seq);
+    append(sent_ns, flow, seq);
   }
-  void append(uint64_t at, uint32_t flow, uint64_t seq) {
+  void append(uint64_t time_ns, uint32_t flow, uint64_t seq) {
     RowBuilder row(log_->schema());
-    row.set("ts", 1000000000 + at).set("flow", flow).set("seq", seq).set("bytes", 1500);
+    row.set("ts", 1000000000 + time_ns).set("flow", flow).set("seq", seq).set("bytes", 1500);
     row.set("priority", scenario_ == Scenario::kUnequalPriority && flow == 2 ? 2 : 1);
     ASSERT_EQ(writer_->append(row.row().data(), 1).accepted, 1u);
   }
@@ -155,7 +155,7 @@ class Network {
   const Scenario scenario_;
   std::unique_ptr<MultiLog> log_;
   Writer* writer_;
-  std::vector<Lost> lost_;
+  std::vector<LostSegment> lost_;
 };
 
 class Figure2 : public testing::TestWithParam<Scenario> {};

@@ -31,7 +31,7 @@ Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
 void MultiLogImpl::add_part(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),
-                       [&](const Index& other) { return other.id % kMaxIndexes == id % kMaxIndexes; });
+                       [&](const Index& existing) { return existing.id % kMaxIndexes == id % kMaxIndexes; });
   };
   do index.id = next_id_++;
   while (taken(index.id));
@@ -58,8 +58,8 @@ void MultiLogImpl::backfill_index(const Index& index) {
   PostingsBuilder builder;
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
-    for (uint64_t at = view.first; at + size <= view.tail; at += size) {
-      Segment* segment = view.log->segment_at(at);
+    for (uint64_t position = view.first; position + size <= view.tail; position += size) {
+      Segment* segment = view.log->segment_at(position);
       if (segment == nullptr || segment->index_of(index.id) != nullptr) continue;
       std::shared_ptr<const uint8_t> keep;
       const uint8_t* rows = segment->rows();

@@ -65,9 +65,9 @@ Status MultiLogImpl::free_memory() {
     Segment* segment = nullptr;
     for (uint32_t i = 0; i < writers(); ++i) {
       Segment* candidate = nullptr;
-      for (uint64_t at = logs_[i]->first(); at < logs_[i]->tail() && candidate == nullptr;
-           at = (at / options_.segment_rows + 1) * options_.segment_rows) {
-        Segment* present = logs_[i]->segment_at(at);
+      for (uint64_t row = logs_[i]->first(); row < logs_[i]->tail() && candidate == nullptr;
+           row = (row / options_.segment_rows + 1) * options_.segment_rows) {
+        Segment* present = logs_[i]->segment_at(row);
         if (present != nullptr && present->source == nullptr) candidate = present;
       }
       if (candidate == nullptr || !candidate->complete.load(std::memory_order_acquire)) continue;
@@ -81,7 +81,7 @@ Status MultiLogImpl::free_memory() {
       if (!archived.ok()) status = archived;
     }
     if (!archived.ok()) {
-      if (options_.when_full == Options::WhenFull::kRefuse) break;
+      if (options_.when_full == Options::OverflowPolicy::kRefuse) break;
       const uint64_t end = segment->first() + segment->capacity();
       removed_.fetch_add(end - oldest->first(), std::memory_order_relaxed);
       oldest->remove_before(end);

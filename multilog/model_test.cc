@@ -80,18 +80,19 @@ class Model {
     const std::lock_guard lock(mutex_);
     writers_[writer].resize(rows);
   }
-  // Rows from `from` to below `tails` that satisfy the condition within the time range.
+  // Rows from `first_positions` to below `tails` that satisfy the condition within the time range.
   std::vector<ModelRow> rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
-                             const std::map<uint32_t, uint64_t>& from = {}) {
+                             const std::map<uint32_t, uint64_t>& first_positions = {}) {
     const std::lock_guard lock(mutex_);
     std::vector<ModelRow> result;
     for (const Snapshot::View& view : snapshot.views()) {
       const uint32_t writer = view.log->number();
-      uint64_t at = view.first;
-      if (const auto found = from.find(writer); found != from.end()) at = std::max(at, found->second);
-      for (; at < view.tail; ++at) {
-        const PaperRow& row = writers_[writer][at];
-        if (row.time_ns >= low && row.time_ns <= high && holds(row)) result.push_back({writer, at, row});
+      uint64_t position = view.first;
+      if (const auto it = first_positions.find(writer); it != first_positions.end())
+        position = std::max(position, it->second);
+      for (; position < view.tail; ++position) {
+        const PaperRow& row = writers_[writer][position];
+        if (row.time_ns >= low && row.time_ns <= high && holds(row)) result.push_back({writer, position, row});
       }
     }
     return result;
@@ -171,8 +172,8 @@ class Schedule {
       state.set(0, state.get(0) + row.bytes);
       if (appending_ && probes_left_ > 0 && random_() % 4 == 0) interrupt(row.seq);
     };
-    probe.merge = [this](Cells target, Cells from) {
-      target.set(0, target.get(0) + from.get(0));
+    probe.merge = [this](Cells target, Cells source) {
+      target.set(0, target.get(0) + source.get(0));
       if (!reading_ || random_() % 8 != 0) return;
       // The ring of buckets advances while it is being read.
       reading_ = false;
@@ -252,13 +253,13 @@ class Schedule {
 
   void remove_filter() {
     if (filters_.empty()) return;
-    const auto found = std::next(filters_.begin(), random_() % filters_.size());
-    if (found->second.has_aggregate) {
-      EXPECT_EQ(log_->remove_filter(found->first).code(), Code::kInUse);
-      ASSERT_TRUE(log_->remove_aggregate("a" + found->first).ok());
+    const auto entry = std::next(filters_.begin(), random_() % filters_.size());
+    if (entry->second.has_aggregate) {
+      EXPECT_EQ(log_->remove_filter(entry->first).code(), Code::kInUse);
+      ASSERT_TRUE(log_->remove_aggregate("a" + entry->first).ok());
     }
-    ASSERT_TRUE(log_->remove_filter(found->first).ok());
-    filters_.erase(found);
+    ASSERT_TRUE(log_->remove_filter(entry->first).ok());
+    filters_.erase(entry);
   }
 
   void add_or_remove_index() {
@@ -336,16 +337,16 @@ class Schedule {
     const std::vector<ModelRow> expected = model_.rows(snapshot, holds, low, high);
     auto cursor = log_->query(spec, std::move(snapshot));
     ASSERT_TRUE(cursor.ok()) << cursor.status().to_string();
-    size_t found = 0;
+    size_t index = 0;
     for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
-      for (size_t i = 0; i < rows.size(); ++i, ++found) {
-        ASSERT_LT(found, expected.size()) << spec.filter << " " << spec.expression;
-        ASSERT_EQ(std::make_pair(cursor->writer(), cursor->position(i)), expected[found].key())
+      for (size_t i = 0; i < rows.size(); ++i, ++index) {
+        ASSERT_LT(index, expected.size()) << spec.filter << " " << spec.expression;
+        ASSERT_EQ(std::make_pair(cursor->writer(), cursor->position(i)), expected[index].key())
             << spec.filter << " " << spec.expression;
-        ASSERT_EQ(std::memcmp(rows[i], &expected[found].row, sizeof(PaperRow)), 0);
+        ASSERT_EQ(std::memcmp(rows[i], &expected[index].row, sizeof(PaperRow)), 0);
       }
     }
-    ASSERT_EQ(found, expected.size()) << spec.filter << " " << spec.expression;
+    ASSERT_EQ(index, expected.size()) << spec.filter << " " << spec.expression;
     ASSERT_EQ(cursor->statistics().unreadable, 0u);
   }
 

@@ -7,8 +7,8 @@ namespace tapline::multilog {
 
 const Number& AggregateValue::operator[](std::string_view name) const {
   static const Number none;
-  const auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? none : values[static_cast<size_t>(found - names.begin())];
+  const auto it = std::find(names.begin(), names.end(), name);
+  return it == names.end() ? none : values[static_cast<size_t>(it - names.begin())];
 }
 
 Status Writer::commit() {

@@ -44,8 +44,8 @@ struct Options {
   uint32_t segment_rows = kMaxSegmentRows;
   // The policy for when memory is full and nothing can be archived: drop the oldest rows, or refuse the newest (and
   // count them).
-  enum class WhenFull : uint8_t { kDropOldest, kRefuse };
-  WhenFull when_full = WhenFull::kDropOldest;
+  enum class OverflowPolicy : uint8_t { kDropOldest, kRefuse };
+  OverflowPolicy when_full = OverflowPolicy::kDropOldest;
   UserFunctions user_functions;
   // Disk storage; without a directory everything stays in memory.
   StorageOptions storage;

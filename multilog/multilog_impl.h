@@ -109,9 +109,9 @@ class MultiLogImpl final : public MultiLog {
   bool read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
                    std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
                    const Snapshot::View& view) const;
-  void fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
+  void fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* view,
             uint64_t low, uint64_t high, std::vector<uint64_t>* state, uint64_t* unreadable) const;
-  Snapshot borrow(const Snapshot& snapshot, const Snapshot::View* only) const;
+  Snapshot borrow(const Snapshot& snapshot, const Snapshot::View* view) const;
   AggregateValue value_of(const tapline::multilog::Aggregate& aggregate, std::vector<uint64_t>* state) const;
   uint64_t next_time(const Snapshot& snapshot, uint64_t time) const;
   void push(const Alert& alert);

@@ -115,9 +115,9 @@ TEST(Sets, FiltersKeepAndCountMatchingRows) {
     }
     std::vector<std::vector<uint8_t>> rows;
     for (uint64_t time = 1; time <= 2048; ++time) rows.push_back(make_row(schema, time, &random));
-    for (size_t at = 0; at < rows.size(); at += piece) {
+    for (size_t offset = 0; offset < rows.size(); offset += piece) {
       std::vector<uint8_t> batch;
-      for (size_t i = at; i < std::min<size_t>(rows.size(), at + piece); ++i)
+      for (size_t i = offset; i < std::min<size_t>(rows.size(), offset + piece); ++i)
         batch.insert(batch.end(), rows[i].begin(), rows[i].end());
       ASSERT_EQ(writer->append(batch.data(), batch.size() / schema.row_bytes()).dropped, 0u);
     }
@@ -129,8 +129,8 @@ TEST(Sets, FiltersKeepAndCountMatchingRows) {
       const std::string name = "f" + std::to_string(i);
       auto cursor = log->query({.expression = "", .filter = name, .within = {}});
       ASSERT_TRUE(cursor.ok());
-      for (auto found = cursor->next(); !found.empty(); found = cursor->next()) {
-        for (const uint8_t* row : found) kept.push_back(time_of(schema, row));
+      for (auto rows_found = cursor->next(); !rows_found.empty(); rows_found = cursor->next()) {
+        for (const uint8_t* row : rows_found) kept.push_back(time_of(schema, row));
       }
       ASSERT_EQ(kept, wanted) << expressions[i].text() << " in pieces of " << piece;
       const auto count = log->read_aggregate(name + "_count");

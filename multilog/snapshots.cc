@@ -82,8 +82,8 @@ Result<FreezeToken> MultiLogImpl::freeze(uint64_t expiry_ns) {
     (void)end_freeze(present, now_ns);
     present = nullptr;
   }
-  FreezeRecord* mine = record.release();
-  return FreezeToken{mine->id, *frozen_tails(mine)};
+  FreezeRecord* own_record = record.release();
+  return FreezeToken{own_record->id, *frozen_tails(own_record)};
 }
 
 Result<bool> MultiLogImpl::unfreeze(uint64_t token) {

@@ -167,12 +167,12 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
     while (monotonic_ns() < begin_ns + 1000) std::this_thread::yield();
   };
   append(1);
-  const FreezeToken kept = *log->freeze(kForEver);
+  const FreezeToken kept_token = *log->freeze(kForEver);
   append(2);
   EXPECT_EQ(visible(), 1u);
   EXPECT_EQ(log->freeze(kForEver).status().code(), Code::kFrozen);
-  EXPECT_TRUE(*log->unfreeze(kept.id));
-  EXPECT_FALSE(*log->unfreeze(kept.id));
+  EXPECT_TRUE(*log->unfreeze(kept_token.id));
+  EXPECT_FALSE(*log->unfreeze(kept_token.id));
   EXPECT_EQ(visible(), 2u);
 
   // unfreeze() detects the end of the first freeze, a reader that of the second, and another freeze() that of the
@@ -183,8 +183,8 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
 
   const FreezeToken expired = *log->freeze(1);
   append(3);
-  const int64_t patience_end_ns = monotonic_ns() + 10'000'000'000;
-  while (visible() < 3) ASSERT_LT(monotonic_ns(), patience_end_ns) << "it blocks readers forever";
+  const int64_t deadline_ns = monotonic_ns() + 10'000'000'000;
+  while (visible() < 3) ASSERT_LT(monotonic_ns(), deadline_ns) << "it blocks readers forever";
   EXPECT_FALSE(*log->unfreeze(expired.id));
 
   const FreezeToken replaced = *log->freeze(1);

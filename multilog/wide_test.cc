@@ -230,7 +230,7 @@ TEST_F(Wide, GroupsAndDistinct) {
   }
   const auto value = log_->read_aggregate("talkers");
   ASSERT_TRUE(value.ok());
-  std::map<std::pair<Address, Address>, uint64_t> found;
+  std::map<std::pair<Address, Address>, uint64_t> counts;
   for (const Group& group : value->groups) {
     ASSERT_FALSE(group.is_rest);
     ASSERT_EQ(group.keys.size(), 4u);
@@ -240,9 +240,9 @@ TEST_F(Wide, GroupsAndDistinct) {
     }
     ASSERT_EQ(format_keys(schema_, {"src", "dst"}, group.keys),
               (std::vector<std::string>{text_of(bytes.substr(0, 16)), text_of(bytes.substr(16))}));
-    found[{bytes.substr(0, 16), bytes.substr(16)}] = static_cast<uint64_t>(group.outputs[0].whole);
+    counts[{bytes.substr(0, 16), bytes.substr(16)}] = static_cast<uint64_t>(group.outputs[0].whole);
   }
-  EXPECT_EQ(found, sums);
+  EXPECT_EQ(counts, sums);
   EXPECT_EQ(static_cast<uint64_t>(log_->read_aggregate("with")->values[0].whole), matching);
   const double distinct = log_->read_aggregate("sources")->values[0].as_double();
   EXPECT_NEAR(distinct, static_cast<double>(sources.size()), 0.08 * static_cast<double>(sources.size()));

@@ -38,7 +38,7 @@ std::vector<std::string> committed_captures() {
   return captures;
 }
 
-class OneFigure final : public StatisticsSource {
+class SingleFigureSource final : public StatisticsSource {
  public:
   void for_each(const std::function<void(const Statistic&)>& visit) const override {
     visit({"packets_total", "stage=received", 486});
@@ -73,7 +73,7 @@ std::vector<testing::Frame> frames_of(const std::string& capture) {
 
 // The values of each tuple, by parser, without the common columns.
 std::map<std::string, Lines> tuples_of_committed_captures() {
-  const OneFigure figure;
+  const SingleFigureSource figure;
   std::map<std::string, Lines> lines;
   for (const std::string& capture : committed_captures()) {
     std::vector<std::unique_ptr<Parser>> parsers = testing::make_parsers(parser_names());

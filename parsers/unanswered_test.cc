@@ -97,8 +97,8 @@ std::vector<Row> tcp_rows() {
 Conversation spoken(const Row& row) {
   Conversation conversation({.server_port = row.port});
   conversation.handshake();
-  for (const auto& each : row.before) {
-    each.from_client ? conversation.client(each.bytes) : conversation.server(each.bytes);
+  for (const auto& piece : row.before) {
+    piece.from_client ? conversation.client(piece.bytes) : conversation.server(piece.bytes);
   }
   return conversation.client(row.request).server_ack();
 }
@@ -185,7 +185,7 @@ Frame echo(int64_t time_ns, uint16_t id) {
 struct DatagramRow {
   std::string parser;
   Frame (*make_request)(int64_t time_ns, uint16_t id);
-  int64_t patience_ns;
+  int64_t timeout_ns;
 };
 
 class UnansweredDatagrams : public ::testing::TestWithParam<DatagramRow> {};
@@ -193,7 +193,7 @@ class UnansweredDatagrams : public ::testing::TestWithParam<DatagramRow> {};
 TEST_P(UnansweredDatagrams, ASilentServerAndTheEndOfTheCapture) {
   const DatagramRow& row = GetParam();
   Harness run({row.parser});
-  run.all({row.make_request(1000 * kSecond, 1), row.make_request(1000 * kSecond + 2 * row.patience_ns, 2)});
+  run.all({row.make_request(1000 * kSecond, 1), row.make_request(1000 * kSecond + 2 * row.timeout_ns, 2)});
   ASSERT_EQ(run.tuples().size(), 2u);
   std::multiset<std::string> reported;
   for (const Tuple& tuple : run.tuples()) reported.insert(tuple.values.at("unanswered"));
@@ -207,7 +207,7 @@ TEST_P(UnansweredDatagrams, AreReportedDuringTheCapture) {
   Harness run({row.parser});
   run.feed({row.make_request(1000 * kSecond, 1)});
   // Time passes by the second, as in a live monitor.
-  for (int64_t passed_ns = 0; passed_ns <= 2 * row.patience_ns; passed_ns += kSecond) {
+  for (int64_t passed_ns = 0; passed_ns <= 2 * row.timeout_ns; passed_ns += kSecond) {
     run.engine().advance(1000 * kSecond + passed_ns);
   }
   expect_no_answer(run, "true");

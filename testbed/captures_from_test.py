@@ -58,8 +58,8 @@ class CapturesFromTest(unittest.TestCase):
         return captures_from.assemble(captures, clones, self.into)
 
     def assert_copied(self, path, content):
-        found, copied, missing = self.assemble(path, "http/a.pcap", content)
-        self.assertEqual((found.total(), copied.total(), len(missing)), (0, 1, 0))
+        files, copied, missing = self.assemble(path, "http/a.pcap", content)
+        self.assertEqual((files.total(), copied.total(), len(missing)), (0, 1, 0))
         self.assertEqual((self.into / "http" / "a.pcap").read_bytes(), content)
 
     def test_a_file_of_the_work_tree(self):
@@ -76,8 +76,8 @@ class CapturesFromTest(unittest.TestCase):
         self.assert_copied("dump.txt", DUMPED)
 
     def test_a_different_file_of_that_name_is_missing(self):
-        found, copied, missing = self.assemble("old.pcap", "http/a.pcap", b"third")
-        self.assertEqual((found.total(), copied.total(), list(missing)), (0, 0, ["someone/project"]))
+        files, copied, missing = self.assemble("old.pcap", "http/a.pcap", b"third")
+        self.assertEqual((files.total(), copied.total(), list(missing)), (0, 0, ["someone/project"]))
         self.assertFalse((self.into / "http" / "a.pcap").exists())
 
     def test_existing_files_are_kept_and_damaged_ones_replaced(self):

@@ -91,9 +91,9 @@ class Chart:
 
   def mark(self, x, text):
     """Adds a vertical line with a label."""
-    at = self._x(x)
-    self._segment(at, TOP, at, HEIGHT - BOTTOM, "#888888", "3 3")
-    self._text(at - 4, TOP + 4, text, anchor="end", size=11, rotate=True)
+    position = self._x(x)
+    self._segment(position, TOP, position, HEIGHT - BOTTOM, "#888888", "3 3")
+    self._text(position - 4, TOP + 4, text, anchor="end", size=11, rotate=True)
 
   def svg(self):
     self._draw_legend()

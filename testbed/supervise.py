@@ -94,7 +94,7 @@ class Supervisor:
         self.folder = folder
         self.report = folder / "processes.json"
         self.ended = False
-        self.daemons = [Daemon(folder, **each) for each in json.loads((folder / "daemons.json").read_text())]
+        self.daemons = [Daemon(folder, **description) for description in json.loads((folder / "daemons.json").read_text())]
 
     def run(self):
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "ended", True))
@@ -106,7 +106,7 @@ class Supervisor:
             time.sleep(LOOK_S)
 
     def take_over(self):
-        noted = {each["name"]: each for each in json.loads(self.report.read_text())} if self.report.exists() else {}
+        noted = {entry["name"]: entry for entry in json.loads(self.report.read_text())} if self.report.exists() else {}
         for daemon in self.daemons:
             try:
                 daemon.take_over(noted.get(daemon.name))

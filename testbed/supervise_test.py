@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 SUPERVISE = Path(__file__).with_name("supervise.py")
-PATIENCE_S = 90
+TIMEOUT_S = 90
 
 
 class SuperviseTest(unittest.TestCase):
@@ -52,7 +52,7 @@ class SuperviseTest(unittest.TestCase):
         return fields[0] not in "ZX" and int(fields[19]) == process["started"]
 
     def until(self, awaited, condition):
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while not condition():
             self.assertLess(time.monotonic(), end, f"{awaited}: {self.noted()}")
             time.sleep(0.05)
@@ -119,14 +119,14 @@ class SuperviseTest(unittest.TestCase):
         self.supervise({"name": "a", "command": ["sleep", "1000"]})
         running = self.until_runs("a")
         self.supervisor.terminate()
-        self.assertEqual(self.supervisor.wait(PATIENCE_S), 0)
+        self.assertEqual(self.supervisor.wait(TIMEOUT_S), 0)
         self.assertTrue(self.runs(running))
 
     def test_it_ends_when_its_folder_is_removed(self):
         self.supervise({"name": "a", "command": ["sleep", "1000"]})
         running = self.until_runs("a")
         (self.folder / "processes.json").unlink()
-        self.assertEqual(self.supervisor.wait(PATIENCE_S), 0)
+        self.assertEqual(self.supervisor.wait(TIMEOUT_S), 0)
         self.addCleanup(os.kill, running["pid"], signal.SIGKILL)
 
 

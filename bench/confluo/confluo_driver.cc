@@ -86,10 +86,10 @@ class Log : public confluo::atomic_multilog {
     static const confluo::parser::compiled_expression all;
     size_t id = 0;
     filter_map_.get(name, id);
-    const auto found = filters_.at(id)->lookup_range(0, UINT64_MAX);
+    const auto range = filters_.at(id)->lookup_range(0, UINT64_MAX);
     std::unique_ptr<confluo::offset_cursor> offsets(
-        new confluo::offset_iterator_cursor<confluo::monitor::filter::range_result::iterator>(found.begin(),
-                                                                                              found.end(), rt_.get()));
+        new confluo::offset_iterator_cursor<confluo::monitor::filter::range_result::iterator>(range.begin(),
+                                                                                              range.end(), rt_.get()));
     confluo::filter_record_cursor cursor(std::move(offsets), &data_log_, &schema_, all);
     drain(&cursor, take);
   }
@@ -141,7 +141,7 @@ void touch_memory(const Arguments& arguments) {
   constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
   const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);
   std::vector<char*> pieces;
-  for (size_t at = 0; at < bytes; at += kPiece) {
+  for (size_t offset = 0; offset < bytes; offset += kPiece) {
     pieces.push_back(static_cast<char*>(std::malloc(kPiece)));
     for (size_t i = 0; i < kPiece; i += kPage) static_cast<volatile char*>(pieces.back())[i] = 1;
   }
@@ -210,21 +210,21 @@ std::string equals(const char* field, uint64_t value) { return std::string(field
 
 void run_queries(Log* log, const Arguments& arguments) {
   const uint32_t seven = kPaperNet + 7, nine = kPaperNet + 9;
-  const std::string from = equals("src_ip", seven), or_sign = "||", and_sign = "&&";
+  const std::string source_seven = equals("src_ip", seven), or_sign = "||", and_sign = "&&";
   const std::pair<const char*, std::string> queries[] = {
-      {"one field", from},
+      {"one field", source_seven},
       {"two fields",
-       from + "&&dst_ip>=" + std::to_string(kPaperNet + 8) + "&&dst_ip<=" + std::to_string(kPaperNet + 11)},
+       source_seven + "&&dst_ip>=" + std::to_string(kPaperNet + 8) + "&&dst_ip<=" + std::to_string(kPaperNet + 11)},
       {"two fields, many", equals("src_port", 80) + and_sign + equals("dst_port", 443)},
-      {"or", from + or_sign + equals("dst_ip", nine)},
+      {"or", source_seven + or_sign + equals("dst_ip", nine)},
       {"two unindexed", "bytes>=100&&bytes<=199&&window<=655"},
       {"no match", equals("src_ip", 0x0a090909)},
-      {"q1", from + and_sign + equals("dst_ip", nine)},
+      {"q1", source_seven + and_sign + equals("dst_ip", nine)},
       {"q2", equals("dst_ip", seven)},
-      {"q3", from + and_sign + equals("dst_port", 443)},
-      {"q4", from + and_sign + equals("src_port", 80) + and_sign + equals("dst_ip", nine) + and_sign +
+      {"q3", source_seven + and_sign + equals("dst_port", 443)},
+      {"q4", source_seven + and_sign + equals("src_port", 80) + and_sign + equals("dst_ip", nine) + and_sign +
                  equals("dst_port", 443)},
-      {"q5", from + or_sign + equals("dst_ip", seven)}};
+      {"q5", source_seven + or_sign + equals("dst_ip", seven)}};
   uint64_t sum = 0;
   for (const auto& [name, text] : queries)
     measure_query(name, arguments.records, &sum, [&, &text = text](auto take) { log->query(text, take); });
@@ -241,18 +241,18 @@ Arguments parse(int count, char** values) {
       continue;
     }
     const uint64_t value = i + 1 < count ? std::strtoull(values[++i], nullptr, 10) : 0;
-    uint64_t* to = name == "--writers"      ? &arguments.writers
-                   : name == "--indexes"    ? &arguments.indexes
-                   : name == "--filters"    ? &arguments.filters
-                   : name == "--aggregates" ? &arguments.aggregates
-                   : name == "--records"    ? &arguments.records
-                   : name == "--batch"      ? &arguments.batch
-                                            : nullptr;
-    if (to == nullptr) {
+    uint64_t* option = name == "--writers"      ? &arguments.writers
+                       : name == "--indexes"    ? &arguments.indexes
+                       : name == "--filters"    ? &arguments.filters
+                       : name == "--aggregates" ? &arguments.aggregates
+                       : name == "--records"    ? &arguments.records
+                       : name == "--batch"      ? &arguments.batch
+                                                : nullptr;
+    if (option == nullptr) {
       std::fprintf(stderr, "error: unknown argument %s\n", name.c_str());
       std::exit(2);
     }
-    *to = value;
+    *option = value;
   }
   if (arguments.queries) arguments.indexes = 4, arguments.filters = std::max<uint64_t>(1, arguments.filters);
   if (arguments.writers < 1 || arguments.indexes > 4 || arguments.batch < 1 || arguments.batch > kBatch ||

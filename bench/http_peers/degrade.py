@@ -47,5 +47,5 @@ def write(capture, path, packets):
 
 def surviving_pairs(packets):
     """Returns the number of URLs with both request head and response head in the capture."""
-    found = [{match[1] for *_, data in packets if (match := pattern.search(data))} for pattern in (REQUEST, RESPONSE)]
-    return len(found[0] & found[1])
+    numbers = [{match[1] for *_, data in packets if (match := pattern.search(data))} for pattern in (REQUEST, RESPONSE)]
+    return len(numbers[0] & numbers[1])

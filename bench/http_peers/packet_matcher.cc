@@ -68,7 +68,7 @@ class Matcher {
       open_;  // the URL of each connection's last request, empty once it was answered
 };
 
-bool read(std::FILE* file, uint8_t* to, size_t bytes) { return std::fread(to, 1, bytes, file) == bytes; }
+bool read(std::FILE* file, uint8_t* target, size_t bytes) { return std::fread(target, 1, bytes, file) == bytes; }
 
 }  // namespace
 

@@ -28,8 +28,8 @@ def pair_row(row, results):
     def cell(name):
         if name not in row["pairs"]:
             return "-"
-        found, captured = row["pairs"][name], results["captures"][name]["pairs_captured"]
-        return f"{100 * found['right'] / captured:.2f} % ({found['wrong']:,})"
+        pairs, captured = row["pairs"][name], results["captures"][name]["pairs_captured"]
+        return f"{100 * pairs['right'] / captured:.2f} % ({pairs['wrong']:,})"
     return [row["name"], *map(cell, DEGRADATIONS)]
 
 

@@ -213,10 +213,10 @@ class Bench {
 
   // Measures the receive loop alone just before and just after, so that a change of the machine's speed shows and
   // counts half.
-  ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool matched = false) {
+  ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
     const TrafficOptions traffic = traffic_for(parser, bytes, flows);
     Trial trial = trial_for(Subject::kMonitor, traffic);
-    if (matched) {
+    if (is_matched) {
       trial.monitor.plan = {plan_for(parser)};
     } else {
       trial.monitor.parser = {parser};
@@ -266,8 +266,8 @@ class Bench {
     ordered_json rows = ordered_json::array();
     for (const Target& target : kTargets) {
       for (const ordered_json& row : figure5_) {
-        const bool other = row.is_null() || !row.contains("added_cycles") || row["flows"] != 1000;
-        if (other || row["name"] != target.parser || row["bytes"] != target.bytes) continue;
+        const bool is_unrelated = row.is_null() || !row.contains("added_cycles") || row["flows"] != 1000;
+        if (is_unrelated || row["name"] != target.parser || row["bytes"] != target.bytes) continue;
         rows.push_back({{"name", target.parser},
                         {"bytes", target.bytes},
                         {"added_cycles", row["added_cycles"]},

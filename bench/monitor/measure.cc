@@ -28,7 +28,7 @@
 namespace tapline::bench {
 namespace {
 
-constexpr double kPatienceS = 20;
+constexpr double kTimeoutS = 20;
 constexpr uint32_t kSampleEveryPackets = 1 << 13;
 // After this many rounds, every connection has occurred and its memory has been touched.
 constexpr uint64_t kWarmUpRounds = 3;
@@ -161,14 +161,14 @@ void read_for(int fd, int for_ms, std::string* text) {
   while (true) {
     const auto left_ms = static_cast<int>((until_ns - monotonic_ns()) / 1'000'000);
     if (left_ms < 0 || poll(&wanted, 1, left_ms) <= 0) return;
-    const ssize_t got = read(fd, buffer, sizeof buffer);
-    if (got <= 0) return;
-    text->append(buffer, static_cast<size_t>(got));
+    const ssize_t bytes_read = read(fd, buffer, sizeof buffer);
+    if (bytes_read <= 0) return;
+    text->append(buffer, static_cast<size_t>(bytes_read));
   }
 }
 
 bool wait_for_traffic(pid_t child, const volatile uint32_t* samples, int report_fd, std::string* report) {
-  const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kPatienceS * 1e9);
+  const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kTimeoutS * 1e9);
   while (*samples == 0 && monotonic_ns() < until_ns) {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child) break;
@@ -180,7 +180,7 @@ bool wait_for_traffic(pid_t child, const volatile uint32_t* samples, int report_
 // Reads until the warm-up is over, in time and in rounds over all connections, and then for the measured time.
 void read_while_measured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
   const int64_t min_ns = monotonic_ns() + static_cast<int64_t>(trial.warm_up_s * 1e9);
-  const int64_t max_ns = min_ns + static_cast<int64_t>(kPatienceS * 1e9);
+  const int64_t max_ns = min_ns + static_cast<int64_t>(kTimeoutS * 1e9);
   const auto is_warm = [&] {
     const uint32_t count = *const_cast<const volatile uint32_t*>(&queue.count);
     return queue.samples[count - 1].packets >= kWarmUpRounds * trial.traffic.flows;
@@ -192,7 +192,7 @@ void read_while_measured(const QueueSamples& queue, const Trial& trial, int repo
 // Ends the child, by force after a while. Returns true if it ended normally.
 bool end(pid_t child, int report_fd, std::string* report) {
   kill(child, SIGTERM);
-  const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kPatienceS * 1e9);
+  const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kTimeoutS * 1e9);
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (monotonic_ns() > until_ns) kill(child, SIGKILL);
@@ -236,9 +236,10 @@ void add_queue(const QueueSamples& queue, const Trial& trial, Measured* measured
 }
 
 nlohmann::json accounting_of(const std::string& report) {
-  const size_t at = report.rfind("{\"event\":\"end\"");
-  if (at == std::string::npos) return {};
-  const auto event = nlohmann::json::parse(report.substr(at, report.find('\n', at) - at), nullptr, false);
+  const size_t position = report.rfind("{\"event\":\"end\"");
+  if (position == std::string::npos) return {};
+  const auto event =
+      nlohmann::json::parse(report.substr(position, report.find('\n', position) - position), nullptr, false);
   return event.is_object() ? event["accounting"] : nlohmann::json();
 }
 
@@ -284,12 +285,12 @@ Measured run(const Trial& trial) {
   close(report[1]);
   close(input[0]);
   std::string text;
-  const bool started = wait_for_traffic(child, &shared.get()->queues[0].count, report[0], &text);
-  if (started) read_while_measured(shared.get()->queues[0], trial, report[0], &text);
+  const bool was_started = wait_for_traffic(child, &shared.get()->queues[0].count, report[0], &text);
+  if (was_started) read_while_measured(shared.get()->queues[0], trial, report[0], &text);
   const bool ended_well = end(child, report[0], &text);
   close(report[0]);
   close(input[1]);
-  if (!started || !ended_well) {
+  if (!was_started || !ended_well) {
     measured.error =
         text.empty() ? "the measured process failed" : text.substr(text.size() - std::min<size_t>(text.size(), 500));
     return measured;

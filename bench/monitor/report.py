@@ -93,8 +93,8 @@ class Plot:
         for place in reversed(places):
             place[0] = min(place[0], above)
             above = place[0] - 15
-        for at, label, colour in places:
-            self.text(WIDTH - RIGHT + 10, at, label, colour=colour)
+        for x, label, colour in places:
+            self.text(WIDTH - RIGHT + 10, x, label, colour=colour)
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
                 f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">'
                 f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>' + "\n".join(self.parts) + "</svg>\n")
@@ -102,11 +102,11 @@ class Plot:
 
 def named(rows, key):
     """Returns name -> rows, in the order of first appearance."""
-    found = {}
+    by_name = {}
     for row in rows:
         if row:
-            found.setdefault(row["name"] if key is None else key(row), []).append(row)
-    return found
+            by_name.setdefault(row["name"] if key is None else key(row), []).append(row)
+    return by_name
 
 
 def line_packets(size):

@@ -13,13 +13,13 @@ constexpr uint8_t kFin = 0x01, kSyn = 0x02, kPsh = 0x08, kAck = 0x10;
 constexpr uint32_t kIpAt = 14, kTcpAt = 34;
 constexpr uint32_t kFirstData = 3, kClientFin = 198, kServerFin = 199;
 
-void put16(uint8_t* at, uint32_t value) {
+void put16(uint8_t* target, uint32_t value) {
   const auto bytes = __builtin_bswap16(static_cast<uint16_t>(value));
-  std::memcpy(at, &bytes, sizeof bytes);
+  std::memcpy(target, &bytes, sizeof bytes);
 }
-void put32(uint8_t* at, uint32_t value) {
+void put32(uint8_t* target, uint32_t value) {
   const uint32_t bytes = __builtin_bswap32(value);
-  std::memcpy(at, &bytes, sizeof bytes);
+  std::memcpy(target, &bytes, sizeof bytes);
 }
 
 constexpr std::string_view kShortestRequest = "GET / HTTP/1.1\r\n\r\n";
@@ -87,23 +87,23 @@ void Traffic::next(uint8_t* frame) {
   const uint32_t round = round_;
   const uint32_t flow = next_flow() + options_.first_flow;
   const uint32_t age = round + flow * 37;  // 37 and 200 have no common factor: all ages are equally frequent
-  const uint32_t at = age % kConnectionPackets;
+  const uint32_t step = age % kConnectionPackets;
   const uint32_t life = age / kConnectionPackets;
-  const bool is_data = at >= kFirstData && at < kClientFin;
+  const bool is_data = step >= kFirstData && step < kClientFin;
   const bool http = options_.kind == TrafficKind::kHttpGet;
   // Data alternate: packets 3, 5, 7… come from the client, 4, 6, 8… from the server.
-  const bool from_server = at == 1 || at == kServerFin || (is_data && !http && at % 2 == 0);
-  const uint32_t sent = std::min(std::max(at, kFirstData), kClientFin) - kFirstData;  // data packets before this one
+  const bool from_server = step == 1 || step == kServerFin || (is_data && !http && step % 2 == 0);
+  const uint32_t sent = std::min(std::max(step, kFirstData), kClientFin) - kFirstData;  // data packets before this one
   const uint32_t client_isn = (flow * 0x9e3779b1u) ^ (life * 0x85ebca6bu) ^ 1;
   const uint32_t server_isn = ~client_isn * 5;
   const uint32_t client_data = http ? sent : (sent + 1) / 2;
-  const uint32_t client_next = client_isn + (at == 0 ? 0 : 1) + client_data * payload_bytes_ + (at == kServerFin);
-  const uint32_t server_next = server_isn + (at <= 1 ? 0 : 1) + (sent - client_data) * payload_bytes_;
+  const uint32_t client_next = client_isn + (step == 0 ? 0 : 1) + client_data * payload_bytes_ + (step == kServerFin);
+  const uint32_t server_next = server_isn + (step <= 1 ? 0 : 1) + (sent - client_data) * payload_bytes_;
   uint8_t flags = kAck;
   if (is_data) flags |= kPsh;
-  if (at == 0) flags = kSyn;
-  if (at == 1) flags |= kSyn;
-  if (at >= kClientFin) flags |= kFin;
+  if (step == 0) flags = kSyn;
+  if (step == 1) flags |= kSyn;
+  if (step >= kClientFin) flags |= kFin;
 
   const uint32_t client_ip = 0x0a000000u + flow + 1, server_ip = 0xc0a80001u + flow % 16;
   const uint32_t client_port = 32768u + (flow * 0x9e37u >> 3 & 0x7fff);
@@ -114,7 +114,7 @@ void Traffic::next(uint8_t* frame) {
   put32(ip + 16, from_server ? client_ip : server_ip);
   put32(tcp, from_server ? 80u << 16 | client_port : client_port << 16 | 80u);
   put32(tcp + 4, from_server ? server_next : client_next);
-  put32(tcp + 8, at == 0 ? 0 : from_server ? client_next : server_next);
+  put32(tcp + 8, step == 0 ? 0 : from_server ? client_next : server_next);
   tcp[13] = flags;
   if (in_pieces_ && is_data) {
     for (uint32_t i = 0; i < payload_bytes_; ++i) {
@@ -123,7 +123,7 @@ void Traffic::next(uint8_t* frame) {
     }
   }
   if (request_number_at_ != 0) {
-    const uint32_t url = (flow * 31 + at * 7) % 1000;
+    const uint32_t url = (flow * 31 + step * 7) % 1000;
     uint8_t* digits = frame + kHeaderBytes + request_number_at_;
     digits[1] = static_cast<uint8_t>('0' + url / 100);
     digits[2] = static_cast<uint8_t>('0' + url / 10 % 10);

@@ -41,14 +41,14 @@ double copy_baseline(const Arguments& arguments, bool streaming) {
       }
       const uint64_t begin = clock_ns();
       size_t turn = 0;
-      for (size_t at = 0; at + kBatch * kRowBytes <= bytes; at += kBatch * kRowBytes, ++turn) {
+      for (size_t offset = 0; offset + kBatch * kRowBytes <= bytes; offset += kBatch * kRowBytes, ++turn) {
         PaperRow* batch = rows.data() + turn % kBatches * kBatch;
         const uint64_t now = clock_ns(CLOCK_REALTIME);
         for (uint64_t j = 0; j < kBatch; ++j) batch[j].time_ns = now;
         if (streaming)
-          copy_rows(memory[i] + at, bytes_of(batch), kBatch * kRowBytes);
+          copy_rows(memory[i] + offset, bytes_of(batch), kBatch * kRowBytes);
         else
-          std::memcpy(memory[i] + at, batch, kBatch * kRowBytes);
+          std::memcpy(memory[i] + offset, batch, kBatch * kRowBytes);
       }
       took[i] = clock_ns() - begin;
     });

@@ -56,13 +56,13 @@ std::vector<const uint8_t*> addresses_of(const MultiLog& log, const QuerySpec& s
 
 // Reads rows from known addresses, as many ahead as a Cursor returns at a time.
 void fetch_only(const std::vector<const uint8_t*>& all, uint64_t* sum) {
-  for (size_t at = 0; at < all.size(); at += Cursor::kBatchRows) {
-    const size_t end = std::min(all.size(), at + Cursor::kBatchRows);
-    for (size_t row = at; row < end; ++row) {
+  for (size_t first = 0; first < all.size(); first += Cursor::kBatchRows) {
+    const size_t end = std::min(all.size(), first + Cursor::kBatchRows);
+    for (size_t row = first; row < end; ++row) {
       __builtin_prefetch(all[row]);
       __builtin_prefetch(all[row] + kRowBytes - 1);
     }
-    for (size_t row = at; row < end; ++row)
+    for (size_t row = first; row < end; ++row)
       *sum += load_as<uint64_t>(all[row]) + load_as<uint64_t>(all[row] + kRowBytes - 8);
   }
 }
@@ -96,9 +96,9 @@ void measure_query(const MultiLog& log, const QueryCase& query, uint64_t records
 }
 
 // Divides each rate by the baseline of the same turn, because other load on the machine affects both.
-double lost(const std::vector<double>& with, const std::vector<double>& without) {
+double lost(const std::vector<double>& rates, const std::vector<double>& without) {
   std::vector<double> ratios;
-  for (size_t turn = 0; turn < with.size(); ++turn) ratios.push_back(with[turn] / without[turn]);
+  for (size_t turn = 0; turn < rates.size(); ++turn) ratios.push_back(rates[turn] / without[turn]);
   return 1 - median(ratios);
 }
 

@@ -38,7 +38,7 @@ std::unique_ptr<MultiLog> open_for(const Arguments& arguments, uint64_t records)
   const size_t segments = records / kMaxSegmentRows + 4 * arguments.writers + 4;
   options.memory_bytes = segments * (size_t{4} << 20) / 7 * 8 + (size_t{64} << 20);
   if (!arguments.untouched) options.preallocate_bytes = segments * (size_t{4} << 20);
-  options.when_full = Options::WhenFull::kRefuse;
+  options.when_full = Options::OverflowPolicy::kRefuse;
   options.aggregate_bytes = size_t{2} << 30;
   auto log = MultiLog::open(std::move(options));
   check(log.status());

@@ -54,16 +54,16 @@ class Errors:
     return [f"errors {self._flows[flows]} factor={factor} seed={seed} {self._queues[queue]}" for seed in self._seeds]
 
   def commands(self):
-    return [each for queue in self._queues for flows in self._flows for factor in self._factors for each in self._runs(queue, flows, factor)]
+    return [command for queue in self._queues for flows in self._flows for factor in self._factors for command in self._runs(queue, flows, factor)]
 
   def rows(self, runs):
     rows = []
     for queue in self._queues:
       for flows in self._flows:
         every = [self._runs(queue, flows, factor) for factor in self._factors]
-        error = [runs.mean(each, "tcp_steady_error") for each in every]
-        within = [runs.mean(each, "all_within") for each in every]
-        width = [runs.mean(each, "tcp_steady_width") for each in every]
+        error = [runs.mean(flow_runs, "tcp_steady_error") for flow_runs in every]
+        within = [runs.mean(flow_runs, "all_within") for flow_runs in every]
+        width = [runs.mean(flow_runs, "tcp_steady_width") for flow_runs in every]
         rows += [Row(f"Mean error of TCP flows once steady, at the worst factor: {queue}, {flows}", "3 %", percent(max(error), 2), "<= 1 %",
                      max(error) <= 0.01),
                  Row(f"True rates within the bounds, at the worst factor; width once steady: {queue}, {flows}", "no bounds",

@@ -33,7 +33,7 @@ class Runs:
 
   def value(self, command, series, x=0):
     """Returns the figure of a run, or that point of a curve; 0 if the run has none."""
-    return next((y for at, y in self._results[command].get(series, []) if abs(at - x) < 1e-9), 0)
+    return next((y for known_x, y in self._results[command].get(series, []) if abs(known_x - x) < 1e-9), 0)
 
   def mean(self, commands, series, x=0):
     """Returns the mean over runs that have the figure."""

@@ -40,7 +40,8 @@ void write_ethernet(uint8_t* out) {
   std::memcpy(out, kHeader.data(), kHeader.size());
 }
 
-void write_ip(const End& from, const End& to, uint8_t protocol, uint8_t code_point, size_t payload_bytes, uint8_t* ip) {
+void write_ip(const Endpoint& from, const Endpoint& to, uint8_t protocol, uint8_t code_point, size_t payload_bytes,
+              uint8_t* ip) {
   constexpr std::array<uint8_t, kIpBytes> kHeader = {0x45, 0, 0, 0, 0, 0, 0x40, 0, 64};
   std::memcpy(ip, kHeader.data(), kHeader.size());
   ip[1] = static_cast<uint8_t>(code_point << 2);
@@ -53,7 +54,7 @@ void write_ip(const End& from, const End& to, uint8_t protocol, uint8_t code_poi
 
 }  // namespace
 
-size_t write_frame(const End& from, const End& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
+size_t write_frame(const Endpoint& from, const Endpoint& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
                    std::string_view payload, uint8_t* out) {
   write_ethernet(out);
   uint8_t* ip = out + kEthernetBytes;
@@ -73,7 +74,8 @@ size_t write_frame(const End& from, const End& to, uint32_t sequence, uint32_t a
   return kEthernetBytes + kIpBytes + tcp_bytes;
 }
 
-size_t write_datagram(const End& from, const End& to, uint8_t code_point, std::string_view payload, uint8_t* out) {
+size_t write_datagram(const Endpoint& from, const Endpoint& to, uint8_t code_point, std::string_view payload,
+                      uint8_t* out) {
   write_ethernet(out);
   uint8_t* ip = out + kEthernetBytes;
   uint8_t* udp = ip + kIpBytes;

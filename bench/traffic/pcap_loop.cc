@@ -32,21 +32,21 @@ constexpr int64_t kSecondNs = 1'000'000'000;
   std::exit(1);
 }
 
-uint32_t load(const std::vector<char>& bytes, size_t at) {
+uint32_t load(const std::vector<char>& bytes, size_t offset) {
   uint32_t value;
-  std::memcpy(&value, &bytes[at], sizeof value);
+  std::memcpy(&value, &bytes[offset], sizeof value);
   return value;
 }
 
 // The positions at which records begin.
 std::vector<size_t> records(const std::vector<char>& capture) {
   std::vector<size_t> starts;
-  size_t at = kFileHeader;
-  while (at + kRecordHeader <= capture.size()) {
-    size_t next = at + kRecordHeader + load(capture, at + 8);
+  size_t offset = kFileHeader;
+  while (offset + kRecordHeader <= capture.size()) {
+    size_t next = offset + kRecordHeader + load(capture, offset + 8);
     if (next > capture.size()) die("the capture is cut short");
-    starts.push_back(at);
-    at = next;
+    starts.push_back(offset);
+    offset = next;
   }
   if (starts.empty()) die("no packet in the capture");
   return starts;
@@ -65,10 +65,10 @@ void change_addresses(std::vector<char>& capture, const std::vector<size_t>& sta
 
 bool write(const char* data, size_t size) {
   while (size > 0) {
-    ssize_t written = ::write(STDOUT_FILENO, data, size);
-    if (written <= 0) return false;
-    data += written;
-    size -= static_cast<size_t>(written);
+    ssize_t bytes_written = ::write(STDOUT_FILENO, data, size);
+    if (bytes_written <= 0) return false;
+    data += bytes_written;
+    size -= static_cast<size_t>(bytes_written);
   }
   return true;
 }

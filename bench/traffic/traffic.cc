@@ -38,7 +38,7 @@ size_t Traffic::make_one(uint8_t* out) {
 
 size_t Traffic::flood(uint8_t* out) {
   ++counts_.flood;
-  End from = {kFloodClients | (random() & 0xfffff), static_cast<uint16_t>(1024 + random() % 64000)};
+  Endpoint from = {kFloodClients | (random() & 0xfffff), static_cast<uint16_t>(1024 + random() % 64000)};
   return write_frame(from, {kServer, kHttp}, random(), 0, kSyn, {}, out);
 }
 
@@ -98,8 +98,8 @@ std::string_view Traffic::payload_of(const Segment& segment, const Exchange& exc
 size_t Traffic::proceed(Exchange* exchange, uint8_t* out) {
   const Segment& segment = exchange->segments[exchange->next++];
   Flow& flow = *exchange->flow;
-  const End& from = segment.from_client ? exchange->client : exchange->server;
-  const End& to = segment.from_client ? exchange->server : exchange->client;
+  const Endpoint& from = segment.from_client ? exchange->client : exchange->server;
+  const Endpoint& to = segment.from_client ? exchange->server : exchange->client;
   uint32_t& sequence = segment.from_client ? flow.client_sequence : flow.server_sequence;
   uint32_t acknowledgement = segment.from_client ? flow.server_sequence : flow.client_sequence;
   std::string_view payload = payload_of(segment, *exchange);

@@ -57,7 +57,7 @@ class Traffic {
     uint16_t payload_bytes;
   };
   struct Exchange {
-    End client, server;
+    Endpoint client, server;
     Flow* flow = nullptr;
     Flow own_flow;
     std::array<Segment, 12> segments;

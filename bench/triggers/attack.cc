@@ -40,8 +40,8 @@ class Recorder final : public trigger::EventSink {
   void on_window(const trigger::WindowReport& report) override { packets += report.packets; }
 
   bool has(int64_t start_ns, uint64_t trigger) const {
-    const auto window =
-        std::find_if(windows_.begin(), windows_.end(), [&](const Window& each) { return each.start_ns == start_ns; });
+    const auto window = std::find_if(windows_.begin(), windows_.end(),
+                                     [&](const Window& known_window) { return known_window.start_ns == start_ns; });
     return window != windows_.end() &&
            std::find(window->triggers.begin(), window->triggers.end(), trigger) != window->triggers.end();
   }
@@ -64,10 +64,10 @@ struct Outcome {
 Outcome compare(const Recorder& recorder, const std::vector<bool>& truth, uint64_t window, int64_t start_ns) {
   Outcome outcome;
   for (uint64_t i = 0; i < truth.size(); ++i) {
-    const bool reported = recorder.has(start_ns, i);
-    outcome.right += reported && truth[i];
-    outcome.missed += !reported && truth[i];
-    outcome.wrong += reported && !truth[i];
+    const bool was_reported = recorder.has(start_ns, i);
+    outcome.right += was_reported && truth[i];
+    outcome.missed += !was_reported && truth[i];
+    outcome.wrong += was_reported && !truth[i];
   }
   if (recorder.has(start_ns, truth.size() - 1)) outcome.first_flooded = window;
   return outcome;
@@ -107,7 +107,7 @@ class Flood {
 };
 
 // Compares each event with the truth, before and in a flood of 650,000 SYNs a second.
-void check_events(Measurements* to) {
+void check_events(Measurements* measurements) {
   const Flood flood;
   Recorder recorder;
   trigger::TriggerEngine engine(program_of(flood.triggers()), {}, &recorder);
@@ -125,50 +125,52 @@ void check_events(Measurements* to) {
   const Outcome outcome = flood.check(recorder);
   const bool exact = outcome.missed == 0 && outcome.wrong == 0 && recorder.packets == flood.packets() &&
                      outcome.first_flooded == kFirstFlooded;
-  to->add({{"part", "attack"},
-           {"what", "650,000/s of SYNs since the fifth window: events"},
-           {"ns_per_packet", ns},
-           {"packets", flood.packets()},
-           {"counted", recorder.packets},
-           {"late", late},
-           {"events", outcome.right},
-           {"missed_events", outcome.missed},
-           {"false_events", outcome.wrong},
-           {"flood_begins_in_window", kFirstFlooded},
-           {"flood_reported_in_window", outcome.first_flooded}},
-          std::to_string(outcome.right) + " right, " + std::to_string(outcome.missed) + " missed, " +
-              std::to_string(outcome.wrong) + " false; the flood begins in window " + std::to_string(kFirstFlooded) +
-              ", reported in " + std::to_string(outcome.first_flooded) + "; " +
-              std::to_string(flood.packets() - recorder.packets) + " packets uncounted");
-  if (!exact) to->fail("attack: the events differ from those of all packets");
+  measurements->add({{"part", "attack"},
+                     {"what", "650,000/s of SYNs since the fifth window: events"},
+                     {"ns_per_packet", ns},
+                     {"packets", flood.packets()},
+                     {"counted", recorder.packets},
+                     {"late", late},
+                     {"events", outcome.right},
+                     {"missed_events", outcome.missed},
+                     {"false_events", outcome.wrong},
+                     {"flood_begins_in_window", kFirstFlooded},
+                     {"flood_reported_in_window", outcome.first_flooded}},
+                    std::to_string(outcome.right) + " right, " + std::to_string(outcome.missed) + " missed, " +
+                        std::to_string(outcome.wrong) + " false; the flood begins in window " +
+                        std::to_string(kFirstFlooded) + ", reported in " + std::to_string(outcome.first_flooded) +
+                        "; " + std::to_string(flood.packets() - recorder.packets) + " packets uncounted");
+  if (!exact) measurements->fail("attack: the events differ from those of all packets");
 }
 
 }  // namespace
 
-void attack(Measurements* to) {
+void attack(Measurements* measurements) {
   for (const uint32_t count : {8u, 16u, 32u, 64u}) {
     const std::string named = std::to_string(count) + " patterns";
     WorkloadOptions fitting = {.triggers_per_packet = 64, .patterns = count, .syn_flood = true, .frames = 1 << 20};
-    to->measure({.part = "attack", .label = "SYNs that match, " + named, .workload = fitting, .other_designs = true});
+    measurements->measure(
+        {.part = "attack", .label = "SYNs that match, " + named, .workload = fitting, .other_designs = true});
     fitting.covered = 0;
-    to->measure(
+    measurements->measure(
         {.part = "attack", .label = "SYNs that do not match, " + named, .workload = fitting, .other_designs = true});
   }
-  to->measure({.part = "attack",
-               .label = "650,000/s of SYNs",
-               .workload = {.syn_share = kSynShare, .frames = 1 << 20},
-               .other_designs = true});
-  check_events(to);
-  to->measure({.part = "attack",
-               .label = "SYNs that match, by source",
-               .workload = {.syn_flood = true, .frames = 1 << 20, .group = trigger::GroupBy::source(32, 128)}});
-  to->measure({.part = "attack",
-               .label = "SYNs that match, a third on retransmissions",
-               .workload = {.syn_flood = true, .retransmission_triggers_in = 3, .frames = 1 << 20}});
-  to->measure({.part = "attack",
-               .label = "addresses chosen against random prefixes",
-               .workload = {.flows = 1, .packets_per_flow = 1, .adversarial = true, .frames = 1 << 21},
-               .other_designs = true});
+  measurements->measure({.part = "attack",
+                         .label = "650,000/s of SYNs",
+                         .workload = {.syn_share = kSynShare, .frames = 1 << 20},
+                         .other_designs = true});
+  check_events(measurements);
+  measurements->measure(
+      {.part = "attack",
+       .label = "SYNs that match, by source",
+       .workload = {.syn_flood = true, .frames = 1 << 20, .group = trigger::GroupBy::source(32, 128)}});
+  measurements->measure({.part = "attack",
+                         .label = "SYNs that match, a third on retransmissions",
+                         .workload = {.syn_flood = true, .retransmission_triggers_in = 3, .frames = 1 << 20}});
+  measurements->measure({.part = "attack",
+                         .label = "addresses chosen against random prefixes",
+                         .workload = {.flows = 1, .packets_per_flow = 1, .adversarial = true, .frames = 1 << 21},
+                         .other_designs = true});
 }
 
 }  // namespace tapline::bench

@@ -43,13 +43,13 @@ std::string part_names() {
 
 int run(const Arguments& arguments) {
   Measurements measurements(arguments);
-  bool known = arguments.part.empty();
+  bool is_known = arguments.part.empty();
   for (const Part& part : kParts) {
     if (!arguments.part.empty() && arguments.part != part.name) continue;
-    known = true;
+    is_known = true;
     part.run(&measurements);
   }
-  if (!known) {
+  if (!is_known) {
     std::fprintf(stderr, "error: --part %s: no such part; there are %s\n", arguments.part.c_str(),
                  part_names().c_str());
     return 2;

@@ -121,8 +121,8 @@ FlowTable::FlowTable(const std::vector<Trigger>& triggers)
                               mask.addresses,
                           (filter.dst_ports.empty() ? 0 : uint64_t{filter.dst_ports[0].first} << 16) |
                               (filter.protocol ? uint64_t{*filter.protocol} << 32 : 0)};
-    auto pattern =
-        std::find_if(patterns_.begin(), patterns_.end(), [&](const Pattern& each) { return each.mask == mask; });
+    auto pattern = std::find_if(patterns_.begin(), patterns_.end(),
+                                [&](const Pattern& known_pattern) { return known_pattern.mask == mask; });
     if (pattern == patterns_.end()) pattern = patterns_.insert(pattern, Pattern{mask, {}});
     pattern->triggers[value].push_back(i);
   }
@@ -136,8 +136,8 @@ FlowTable::Masked FlowTable::key_of(const Sample& sample) {
 uint32_t FlowTable::match(const Masked& key) {
   scratch_.clear();
   for (const Pattern& pattern : patterns_) {
-    const auto found = pattern.triggers.find({key.addresses & pattern.mask.addresses, key.ports & pattern.mask.ports});
-    if (found != pattern.triggers.end()) scratch_.insert(scratch_.end(), found->second.begin(), found->second.end());
+    const auto it = pattern.triggers.find({key.addresses & pattern.mask.addresses, key.ports & pattern.mask.ports});
+    if (it != pattern.triggers.end()) scratch_.insert(scratch_.end(), it->second.begin(), it->second.end());
   }
   const auto [known, is_new] = known_lists_.emplace(scratch_, static_cast<uint32_t>(lists_.size()));
   if (is_new) {
@@ -161,20 +161,20 @@ void FlowTable::process(std::span<const Sample> burst) {
       close_window();
       end_ns_ = end_of_window(burst[i].time_ns, window_ns_);
     }
-    size_t at = places[i];
-    while (buckets_[at] != 0 &&
-           (flows_[buckets_[at]].addresses != keys[i].addresses || flows_[buckets_[at]].ports != keys[i].ports)) {
-      at = (at + 1) & (kBuckets - 1);
+    size_t slot = places[i];
+    while (buckets_[slot] != 0 &&
+           (flows_[buckets_[slot]].addresses != keys[i].addresses || flows_[buckets_[slot]].ports != keys[i].ports)) {
+      slot = (slot + 1) & (kBuckets - 1);
     }
-    if (buckets_[at] == 0) {
+    if (buckets_[slot] == 0) {
       if (flows_.size() == kMaxFlows) continue;
-      buckets_[at] = static_cast<uint32_t>(flows_.size());
+      buckets_[slot] = static_cast<uint32_t>(flows_.size());
       flows_.push_back({keys[i].addresses, keys[i].ports, {0, 0}, {0, 0}, match(keys[i]), 0});
     }
-    Flow& flow = flows_[buckets_[at]];
+    Flow& flow = flows_[buckets_[slot]];
     if (flow.window != window_) {
       flow.window = window_;
-      touched_[window_ & 1].push_back(buckets_[at]);
+      touched_[window_ & 1].push_back(buckets_[slot]);
     }
     flow.bytes[window_ & 1] += burst[i].bytes;
     ++flow.packets[window_ & 1];

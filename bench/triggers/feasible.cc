@@ -28,19 +28,19 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
 }
 
 // Packet time advances at 14.88 million packets a second first, then at the rate that a core takes.
-double measure_point(Measurements* to, const Point& point) {
-  Case measured = {.part = "feasible", .label = point.panel + ", " + point.line, .workload = point.workload};
+double measure_point(Measurements* measurements, const Point& point) {
+  Case measured_case = {.part = "feasible", .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;
   double rate = 14.88e6;
   for (int run = 0; run < 2; ++run) {
-    measured.workload.packets_per_second = rate;
-    row = to->measure_quietly(measured);
+    measured_case.workload.packets_per_second = rate;
+    row = measurements->measure_quietly(measured_case);
     rate = 1e9 / row["ns_per_packet"].get<double>();
   }
   const double engine_ns = row["ns_per_packet"].get<double>() - row["read_only_ns"].get<double>();
   const double predicted_ns = modelled_ns(point, row, rate);
   const double error = predicted_ns / engine_ns - 1;
-  row["what"] = measured.label;
+  row["what"] = measured_case.label;
   row["panel"] = point.panel;
   row["line"] = point.line;
   row["x"] = point.x;
@@ -50,7 +50,7 @@ double measure_point(Measurements* to, const Point& point) {
   char text[160];
   std::snprintf(text, sizeof text, "at %6.0f: %6.2f Mpps, %3lu late; engine %6.1f ns, model %6.1f ns (%+.0f %%)",
                 point.x, rate * 1e-6, row["late"].get<uint64_t>(), engine_ns, predicted_ns, error * 100);
-  to->add(std::move(row), text);
+  measurements->add(std::move(row), text);
   return error;
 }
 
@@ -59,19 +59,19 @@ std::vector<Point> points(bool quick) {
   const std::vector<uint32_t> per_packet =
       quick ? std::vector<uint32_t>{1, 8, 64} : std::vector<uint32_t>{1, 2, 4, 8, 16, 32, 64, 128, 256};
   for (const int64_t window_ms : {1, 5, 10, 20}) {
-    for (const uint32_t each : per_packet) {
+    for (const uint32_t triggers : per_packet) {
       all.push_back({"windows",
                      std::to_string(window_ms) + " ms",
-                     static_cast<double>(each),
-                     {.triggers_per_packet = each, .window_ns = window_ms * 1'000'000}});
+                     static_cast<double>(triggers),
+                     {.triggers_per_packet = triggers, .window_ns = window_ms * 1'000'000}});
     }
   }
   for (const uint32_t flows : {150u, 300u, 600u, 1200u}) {
-    for (const uint32_t each : per_packet) {
+    for (const uint32_t triggers : per_packet) {
       all.push_back({"flows",
                      std::to_string(flows) + " flows",
-                     static_cast<double>(each),
-                     {.triggers_per_packet = each, .flows = flows}});
+                     static_cast<double>(triggers),
+                     {.triggers_per_packet = triggers, .flows = flows}});
     }
   }
   for (const int64_t window_ms : {1, 10}) {
@@ -91,12 +91,13 @@ std::vector<Point> points(bool quick) {
 
 }  // namespace
 
-void feasible(Measurements* to) {
+void feasible(Measurements* measurements) {
   size_t near = 0;
-  const std::vector<Point> all = points(to->quick());
-  for (const Point& point : all) near += std::abs(measure_point(to, point)) <= 0.25;
-  to->add({{"part", "feasible"}, {"what", "points within 25 % of the model"}, {"points", all.size()}, {"near", near}},
-          std::to_string(near) + " of " + std::to_string(all.size()));
+  const std::vector<Point> all = points(measurements->quick());
+  for (const Point& point : all) near += std::abs(measure_point(measurements, point)) <= 0.25;
+  measurements->add(
+      {{"part", "feasible"}, {"what", "points within 25 % of the model"}, {"points", all.size()}, {"near", near}},
+      std::to_string(near) + " of " + std::to_string(all.size()));
 }
 
 }  // namespace tapline::bench

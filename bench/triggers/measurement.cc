@@ -87,69 +87,69 @@ void Engine::finish(ordered_json* row) {
   (*row)["prepare_ms"] = prepare_ms_;
 }
 
-std::vector<ordered_json> Measurements::rows_of(const Case& measured) {
-  const WorkloadOptions& options = measured.workload;
+std::vector<ordered_json> Measurements::rows_of(const Case& measured_case) {
+  const WorkloadOptions& options = measured_case.workload;
   const Workload workload(options);
   std::vector<std::unique_ptr<Subject>> subjects;
   subjects.push_back(std::make_unique<Pass>());
-  subjects.push_back(std::make_unique<Engine>(workload.triggers(), measured.engine));
-  if (measured.other_designs) {
+  subjects.push_back(std::make_unique<Engine>(workload.triggers(), measured_case.engine));
+  if (measured_case.other_designs) {
     subjects.push_back(
         std::make_unique<Other>("flow table, tuple space", std::make_unique<FlowTable>(workload.triggers())));
     subjects.push_back(
         std::make_unique<Other>("update each trigger", std::make_unique<UpdatePerTrigger>(workload.triggers())));
   }
-  if (measured.linear_scan) {
+  if (measured_case.linear_scan) {
     subjects.push_back(std::make_unique<Other>("linear scan", std::make_unique<LinearScan>(workload.triggers())));
   }
   const int rounds = arguments_.quick ? 3 : 7;
   for (int round = 0; round < rounds; ++round) {
-    for (const auto& subject : subjects) run_round(measured, workload, subject.get());
+    for (const auto& subject : subjects) run_round(measured_case, workload, subject.get());
   }
   std::vector<ordered_json> rows;
-  for (const auto& subject : subjects) rows.push_back(row_of(measured, subjects[0]->min_ns, subject.get()));
-  if (rows[1]["unaccounted"] != 0) fail(measured.label + ": packets are in no window's report");
+  for (const auto& subject : subjects) rows.push_back(row_of(measured_case, subjects[0]->min_ns, subject.get()));
+  if (rows[1]["unaccounted"] != 0) fail(measured_case.label + ": packets are in no window's report");
   return rows;
 }
 
-ordered_json Measurements::measure(const Case& measured) {
-  std::vector<ordered_json> rows = rows_of(measured);
+ordered_json Measurements::measure(const Case& measured_case) {
+  std::vector<ordered_json> rows = rows_of(measured_case);
   for (const ordered_json& row : rows) add(row, text_of(row));
   return rows[1];
 }
 
-ordered_json Measurements::measure_quietly(const Case& measured) { return rows_of(measured)[1]; }
+ordered_json Measurements::measure_quietly(const Case& measured_case) { return rows_of(measured_case)[1]; }
 
 // Two windows, or as many frames as there are.
-void Measurements::run_round(const Case& measured, const Workload& workload, Subject* subject) {
+void Measurements::run_round(const Case& measured_case, const Workload& workload, Subject* subject) {
   uint64_t packets = std::max<uint64_t>(2 * workload.packets_per_window(), 1 << 18);
   packets = std::max<uint64_t>(packets, std::min<uint64_t>(workload.options().frames, 1 << 20));
   if (subject->name == "linear scan") packets = 4096;
   if (arguments_.quick) packets = std::min<uint64_t>(packets, 1 << 19);
   const uint64_t end = subject->next + packets;
   const double before = cpu_seconds();
-  while (subject->next < end) process_burst(measured, workload, subject);
+  while (subject->next < end) process_burst(measured_case, workload, subject);
   subject->min_ns = std::min(subject->min_ns, (cpu_seconds() - before) * 1e9 / static_cast<double>(packets));
 }
 
-void Measurements::process_burst(const Case& measured, const Workload& workload, Subject* subject) {
-  for (size_t i = 0; i < measured.burst; ++i) {
-    if (measured.ahead > 0) __builtin_prefetch(workload.packet(subject->next + measured.ahead).data);
-    for (uint32_t fetch = 1; fetch < measured.fetches; ++fetch) {
+void Measurements::process_burst(const Case& measured_case, const Workload& workload, Subject* subject) {
+  for (size_t i = 0; i < measured_case.burst; ++i) {
+    if (measured_case.ahead > 0) __builtin_prefetch(workload.packet(subject->next + measured_case.ahead).data);
+    for (uint32_t fetch = 1; fetch < measured_case.fetches; ++fetch) {
       // Copies are in other memory than the packet.
-      const uint64_t copy = subject->next + fetch * workload.options().frames / measured.fetches;
-      __builtin_prefetch(workload.packet(copy + measured.ahead).data);
+      const uint64_t copy = subject->next + fetch * workload.options().frames / measured_case.fetches;
+      __builtin_prefetch(workload.packet(copy + measured_case.ahead).data);
       if (!read_plain(workload.packet(copy), &samples_[i], &numbers_[i])) std::abort();
       asm volatile("" : : "m"(samples_[i]), "m"(numbers_[i]));
     }
     if (!read_plain(workload.packet(subject->next++), &samples_[i], &numbers_[i])) std::abort();
   }
-  subject->process({samples_.data(), measured.burst}, {numbers_.data(), measured.burst});
+  subject->process({samples_.data(), measured_case.burst}, {numbers_.data(), measured_case.burst});
 }
 
-ordered_json Measurements::row_of(const Case& measured, double pass_ns, Subject* subject) {
-  ordered_json row = {{"part", measured.part},
-                      {"what", measured.label},
+ordered_json Measurements::row_of(const Case& measured_case, double pass_ns, Subject* subject) {
+  ordered_json row = {{"part", measured_case.part},
+                      {"what", measured_case.label},
                       {"design", subject->name},
                       {"ns_per_packet", subject->min_ns},
                       {"million_packets_per_second", 1e3 / subject->min_ns},

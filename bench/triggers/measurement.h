@@ -121,9 +121,9 @@ class Measurements {
   explicit Measurements(const Arguments& arguments) : arguments_(arguments) {}
 
   // Measures all subjects, and appends a row for each. Returns the engine's row.
-  ordered_json measure(const Case& measured);
+  ordered_json measure(const Case& measured_case);
   // The same without appending rows.
-  ordered_json measure_quietly(const Case& measured);
+  ordered_json measure_quietly(const Case& measured_case);
   // Appends a row, which is printed with these words.
   void add(ordered_json row, const std::string& text);
   // A count is wrong, so the program's exit code will be 1.
@@ -134,10 +134,10 @@ class Measurements {
   bool quick() const { return arguments_.quick; }
 
  private:
-  void run_round(const Case& measured, const Workload& workload, Subject* subject);
-  void process_burst(const Case& measured, const Workload& workload, Subject* subject);
-  std::vector<ordered_json> rows_of(const Case& measured);
-  static ordered_json row_of(const Case& measured, double pass_ns, Subject* subject);
+  void run_round(const Case& measured_case, const Workload& workload, Subject* subject);
+  void process_burst(const Case& measured_case, const Workload& workload, Subject* subject);
+  std::vector<ordered_json> rows_of(const Case& measured_case);
+  static ordered_json row_of(const Case& measured_case, double pass_ns, Subject* subject);
 
   Arguments arguments_;
   ordered_json rows_ = ordered_json::array();

@@ -190,12 +190,12 @@ void run(const Workload& workload, double packets_per_second, Lane* lane) {
 
 }  // namespace
 
-void overload(Measurements* to) {
-  const WorkloadOptions usual = {.syn_share = 0.04};
-  const Workload measured(usual);
+void overload(Measurements* measurements) {
+  const WorkloadOptions usual_options = {.syn_share = 0.04};
+  const Workload measured(usual_options);
   const double core = capacity(measured, mixed(measured));
   for (const double times : {0.5, 2.0}) {
-    WorkloadOptions options = usual;
+    WorkloadOptions options = usual_options;
     options.packets_per_second = times * core;
     const Workload workload(options);
     const std::vector<trigger::Trigger> triggers = mixed(workload);
@@ -210,19 +210,20 @@ void overload(Measurements* to) {
                   "%lu of %lu windows wrong",
                   options.packets_per_second * 1e-6, lost * 100, lane.late(), judge.certain_events, judge.false_events,
                   judge.possible_events, judge.unmarked_events, judge.wrong_windows, kWindows);
-    to->add({{"part", "overload"},
-             {"what", times == 2 ? "twice the rate of a core" : "half the rate of a core"},
-             {"million_packets_per_second", options.packets_per_second * 1e-6},
-             {"lost_share", lost},
-             {"late", lane.late()},
-             {"windows", kWindows},
-             {"wrong_windows", judge.wrong_windows},
-             {"certain_events", judge.certain_events},
-             {"false_events", judge.false_events},
-             {"possible_events", judge.possible_events},
-             {"unmarked_events", judge.unmarked_events}},
-            text);
-    if (judge.wrong_windows + judge.false_events + judge.unmarked_events > 0) to->fail("overload: wrong results");
+    measurements->add({{"part", "overload"},
+                       {"what", times == 2 ? "twice the rate of a core" : "half the rate of a core"},
+                       {"million_packets_per_second", options.packets_per_second * 1e-6},
+                       {"lost_share", lost},
+                       {"late", lane.late()},
+                       {"windows", kWindows},
+                       {"wrong_windows", judge.wrong_windows},
+                       {"certain_events", judge.certain_events},
+                       {"false_events", judge.false_events},
+                       {"possible_events", judge.possible_events},
+                       {"unmarked_events", judge.unmarked_events}},
+                      text);
+    if (judge.wrong_windows + judge.false_events + judge.unmarked_events > 0)
+      measurements->fail("overload: wrong results");
   }
 }
 

@@ -6,29 +6,29 @@
 namespace tapline::bench {
 
 // rate.cc
-void rate(Measurements* to);
-void triggers(Measurements* to);
-void patterns(Measurements* to);
-void groups(Measurements* to);
-void coverage(Measurements* to);
+void rate(Measurements* measurements);
+void triggers(Measurements* measurements);
+void patterns(Measurements* measurements);
+void groups(Measurements* measurements);
+void coverage(Measurements* measurements);
 
 // attack.cc
-void attack(Measurements* to);
+void attack(Measurements* measurements);
 
 // feasible.cc
-void feasible(Measurements* to);
+void feasible(Measurements* measurements);
 
 // overload.cc
-void overload(Measurements* to);
+void overload(Measurements* measurements);
 
 // swap.cc
-void swap(Measurements* to);
+void swap(Measurements* measurements);
 
 // receiving.cc
-void bursts(Measurements* to);
-void sizes(Measurements* to);
-void fetches(Measurements* to);
-void optimisations(Measurements* to);
-void sweep(Measurements* to);
+void bursts(Measurements* measurements);
+void sizes(Measurements* measurements);
+void fetches(Measurements* measurements);
+void optimisations(Measurements* measurements);
+void sweep(Measurements* measurements);
 
 }  // namespace tapline::bench

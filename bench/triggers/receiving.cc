@@ -19,9 +19,9 @@ struct Sweeps {
   uint64_t late = 0;
 
   double part(double share) {
-    const auto at = us.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(us.size() - 1));
-    std::nth_element(us.begin(), at, us.end());
-    return *at;
+    const auto nth = us.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(us.size() - 1));
+    std::nth_element(us.begin(), nth, us.end());
+    return *nth;
   }
 };
 
@@ -49,38 +49,39 @@ Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t wind
   return sweeps;
 }
 
-void report_sweeps(Measurements* to, const std::string& label, const WorkloadOptions& options, uint32_t steps) {
-  Sweeps sweeps = time_sweeps(options, steps, to->quick() ? 12 : 52);
+void report_sweeps(Measurements* measurements, const std::string& label, const WorkloadOptions& options,
+                   uint32_t steps) {
+  Sweeps sweeps = time_sweeps(options, steps, measurements->quick() ? 12 : 52);
   const double median = sweeps.part(0.5), max = sweeps.part(0.999), longest = sweeps.part(1);
   char text[160];
   std::snprintf(text, sizeof text, "median %6.2f us, 99.9 %% below %6.2f us, longest %7.2f us, %3lu late", median, max,
                 longest, sweeps.late);
-  to->add({{"part", "sweep"},
-           {"what", label},
-           {"steps_per_burst", steps},
-           {"bursts", sweeps.us.size()},
-           {"median_us", median},
-           {"p999_us", max},
-           {"longest_us", longest},
-           {"late", sweeps.late}},
-          text);
+  measurements->add({{"part", "sweep"},
+                     {"what", label},
+                     {"steps_per_burst", steps},
+                     {"bursts", sweeps.us.size()},
+                     {"median_us", median},
+                     {"p999_us", max},
+                     {"longest_us", longest},
+                     {"late", sweeps.late}},
+                    text);
 }
 
 }  // namespace
 
-void bursts(Measurements* to) {
+void bursts(Measurements* measurements) {
   for (const size_t burst : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
-    to->measure({.part = "bursts", .label = "bursts of " + std::to_string(burst), .burst = burst});
+    measurements->measure({.part = "bursts", .label = "bursts of " + std::to_string(burst), .burst = burst});
   }
 }
 
 // The share of 40 Gb/s that a core takes. Frames of more than 64 bytes are in main memory.
-void sizes(Measurements* to) {
+void sizes(Measurements* measurements) {
   for (const uint32_t bytes : {64u, 128u, 256u, 350u, 512u, 1024u, 1518u}) {
     const double line_rate = 40e9 / 8 / (bytes + kBetweenFrames);
     WorkloadOptions options = {.packets_per_second = line_rate, .frame_bytes = bytes};
     if (bytes > 64) options.frames = 1 << 16;
-    const ordered_json row = to->measure_quietly(
+    const ordered_json row = measurements->measure_quietly(
         {.part = "sizes", .label = "frames of " + std::to_string(bytes) + " bytes", .workload = options});
     const double rate = 1e9 / row["ns_per_packet"].get<double>();
     ordered_json with_gigabits = row;
@@ -89,61 +90,61 @@ void sizes(Measurements* to) {
     char text[120];
     std::snprintf(text, sizeof text, "%6.2f Mpps, %6.1f Gb/s; 40 Gb/s take %.2f cores, %lu late", rate * 1e-6,
                   rate * 8e-9 * (bytes + kBetweenFrames), line_rate / rate, row["late"].get<uint64_t>());
-    to->add(std::move(with_gigabits), text);
+    measurements->add(std::move(with_gigabits), text);
   }
 }
 
-void fetches(Measurements* to) {
+void fetches(Measurements* measurements) {
   for (const uint32_t count : {1u, 2u}) {
-    to->measure(
+    measurements->measure(
         {.part = "fetches", .label = std::to_string(count) + " frames are read for a packet", .fetches = count});
   }
 }
 
-void optimisations(Measurements* to) {
-  Case measured = {.part = "optimisations", .label = "all on"};
-  to->measure(measured);
+void optimisations(Measurements* measurements) {
+  Case measured_case = {.part = "optimisations", .label = "all on"};
+  measurements->measure(measured_case);
 #ifdef TAPLINE_NO_PREFETCH
   return;  // bench_triggers_no_prefetch: the engine is compiled without prefetching
 #endif
-  measured.label = "frames are not prefetched";
-  measured.ahead = 0;
-  to->measure(measured);
-  measured.ahead = 16;
-  measured.label = "a cache of one line: each packet's classes are intersected";
-  measured.engine.gather.cache_lines = 1;
-  to->measure(measured);
-  measured.engine = {};
-  measured.label = "one packet at a time";
-  measured.burst = 1;
-  to->measure(measured);
-  measured.burst = 64;
-  measured.label = "the sweep is done at once, at a window's end";
-  measured.engine.steps_per_burst = UINT32_MAX;
-  to->measure(measured);
-  measured.engine = {};
+  measured_case.label = "frames are not prefetched";
+  measured_case.ahead = 0;
+  measurements->measure(measured_case);
+  measured_case.ahead = 16;
+  measured_case.label = "a cache of one line: each packet's classes are intersected";
+  measured_case.engine.gather.cache_lines = 1;
+  measurements->measure(measured_case);
+  measured_case.engine = {};
+  measured_case.label = "one packet at a time";
+  measured_case.burst = 1;
+  measurements->measure(measured_case);
+  measured_case.burst = 64;
+  measured_case.label = "the sweep is done at once, at a window's end";
+  measured_case.engine.steps_per_burst = UINT32_MAX;
+  measurements->measure(measured_case);
+  measured_case.engine = {};
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-  measured.label = "no huge pages";
-  to->measure(measured);
+  measured_case.label = "no huge pages";
+  measurements->measure(measured_case);
   prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
-  measured.workload.group = trigger::GroupBy::flow();
-  measured.workload.flows = 10'000;
-  measured.workload.packets_per_flow = 1000;
-  measured.label = "10,000 groups, all on";
-  to->measure(measured);
-  measured.workload.plain_thresholds = false;
-  measured.label = "10,000 groups, each trigger of a group is tested";
-  to->measure(measured);
+  measured_case.workload.group = trigger::GroupBy::flow();
+  measured_case.workload.flows = 10'000;
+  measured_case.workload.packets_per_flow = 1000;
+  measured_case.label = "10,000 groups, all on";
+  measurements->measure(measured_case);
+  measured_case.workload.plain_thresholds = false;
+  measured_case.label = "10,000 groups, each trigger of a group is tested";
+  measurements->measure(measured_case);
 }
 
-void sweep(Measurements* to) {
+void sweep(Measurements* measurements) {
   const WorkloadOptions base = {};
   WorkloadOptions grouped = {.flows = 30'000, .packets_per_flow = 1000, .group = trigger::GroupBy::flow()};
   for (const uint32_t steps : {48u, 128u}) {
     const std::string named = ", " + std::to_string(steps) + " steps a burst";
-    report_sweeps(to, "8 a packet" + named, base, steps);
-    report_sweeps(to, "64 a packet" + named, {.triggers_per_packet = 64}, steps);
-    report_sweeps(to, "30,000 groups" + named, grouped, steps);
+    report_sweeps(measurements, "8 a packet" + named, base, steps);
+    report_sweeps(measurements, "64 a packet" + named, {.triggers_per_packet = 64}, steps);
+    report_sweeps(measurements, "30,000 groups" + named, grouped, steps);
   }
 }
 

@@ -35,11 +35,11 @@ def chart(points, panel):
   own = [point for point in points if point["panel"] == panel]
   xs = [point["x"] for point in own]
   top = max(point["million_packets_per_second"] for point in own)
-  drawn = Chart("Rate that a core takes", AXES[panel], "million packets/s", (min(xs), max(xs)), top, log_x=True)
+  chart = Chart("Rate that a core takes", AXES[panel], "million packets/s", (min(xs), max(xs)), top, log_x=True)
   for line in dict.fromkeys(point["line"] for point in own):
-    drawn.line(line, [(point["x"], point["million_packets_per_second"]) for point in own if point["line"] == line])
-  drawn.line("14.88: 10 Gb/s of 64-byte frames", [(min(xs), 14.88), (max(xs), 14.88)])
-  return drawn
+    chart.line(line, [(point["x"], point["million_packets_per_second"]) for point in own if point["line"] == line])
+  chart.line("14.88: 10 Gb/s of 64-byte frames", [(min(xs), 14.88), (max(xs), 14.88)])
+  return chart
 
 
 def main():

@@ -61,14 +61,15 @@ struct Bursts {
 
   double near_part(double share) {
     if (near_swap_us.empty()) return 0;
-    const auto at = near_swap_us.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(near_swap_us.size() - 1));
-    std::nth_element(near_swap_us.begin(), at, near_swap_us.end());
-    return *at;
+    const auto nth =
+        near_swap_us.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(near_swap_us.size() - 1));
+    std::nth_element(near_swap_us.begin(), nth, near_swap_us.end());
+    return *nth;
   }
 };
 
 // The lane waits for a program that is not ready in time: packet time is slower than its clock, or faster.
-void run(Measurements* to, const std::string& label, uint32_t replaced, uint32_t swaps) {
+void run(Measurements* measurements, const std::string& label, uint32_t replaced, uint32_t swaps) {
   const Workload workload({});
   WindowCheck check(workload);
   Programs programs(workload, replaced);
@@ -89,13 +90,13 @@ void run(Measurements* to, const std::string& label, uint32_t replaced, uint32_t
       ++offered;
       if (offered < swaps) prepared = std::async(std::launch::async, prepare);
     }
-    const bool near = workload.packet(packet).time_ns < near_until_ns;
+    const bool is_near = workload.packet(packet).time_ns < near_until_ns;
     for (Sample& sample : samples) read_plain(workload.packet(packet++), &sample, &numbers);
     const double before = cpu_seconds();
     engine.process(samples, {});
     const double us = (cpu_seconds() - before) * 1e6;
     bursts.longest_us = std::max(bursts.longest_us, us);
-    if (near) bursts.near_swap_us.push_back(us);
+    if (is_near) bursts.near_swap_us.push_back(us);
   }
   const uint64_t late = engine.stats().late_sweeps, made = engine.stats().swaps;
   const uint64_t windows = check.windows;
@@ -108,26 +109,26 @@ void run(Measurements* to, const std::string& label, uint32_t replaced, uint32_t
                 "after a swap %.1f, 99.9 %% below %.1f",
                 made, check.mixed, check.windows, static_cast<int64_t>(in_windows - check.packets), late,
                 bursts.longest_us, near, bursts.near_part(0.999));
-  to->add({{"part", "swap"},
-           {"what", label},
-           {"swaps", made},
-           {"windows", check.windows},
-           {"mixed_windows", check.mixed},
-           {"uncounted", static_cast<int64_t>(in_windows - check.packets)},
-           {"late", late},
-           {"longest_us", bursts.longest_us},
-           {"longest_after_swap_us", near},
-           {"p999_after_swap_us", bursts.near_part(0.999)}},
-          text);
-  if (check.mixed > 0 || check.packets != in_windows || made != swaps) to->fail("swap: " + label);
+  measurements->add({{"part", "swap"},
+                     {"what", label},
+                     {"swaps", made},
+                     {"windows", check.windows},
+                     {"mixed_windows", check.mixed},
+                     {"uncounted", static_cast<int64_t>(in_windows - check.packets)},
+                     {"late", late},
+                     {"longest_us", bursts.longest_us},
+                     {"longest_after_swap_us", near},
+                     {"p999_after_swap_us", bursts.near_part(0.999)}},
+                    text);
+  if (check.mixed > 0 || check.packets != in_windows || made != swaps) measurements->fail("swap: " + label);
 }
 
 }  // namespace
 
-void swap(Measurements* to) {
-  run(to, "without swaps", 0, 0);
-  run(to, "100 triggers, ten times a second", 100, to->quick() ? 10 : 50);
-  run(to, "all 4,096, twice", 4096, 2);
+void swap(Measurements* measurements) {
+  run(measurements, "without swaps", 0, 0);
+  run(measurements, "100 triggers, ten times a second", 100, measurements->quick() ? 10 : 50);
+  run(measurements, "all 4,096, twice", 4096, 2);
 }
 
 }  // namespace tapline::bench

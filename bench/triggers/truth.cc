@@ -16,11 +16,11 @@ Sample sample_at(const Workload& workload, uint64_t packet) {
 }
 
 std::vector<uint32_t> matching(const std::vector<trigger::Trigger>& triggers, const Sample& sample) {
-  std::vector<uint32_t> found;
+  std::vector<uint32_t> matches;
   for (uint32_t i = 0; i < triggers.size(); ++i) {
-    if (triggers[i].filter.matches(sample)) found.push_back(i);
+    if (triggers[i].filter.matches(sample)) matches.push_back(i);
   }
-  return found;
+  return matches;
 }
 
 }  // namespace

@@ -23,13 +23,13 @@ Prefix prefix_of(uint32_t address, int bits) {
   return {IpAddress::v4(bytes), static_cast<uint8_t>(96 + bits)};
 }
 
-void store(uint8_t* to, uint16_t value) {
-  to[0] = static_cast<uint8_t>(value >> 8);
-  to[1] = static_cast<uint8_t>(value);
+void store(uint8_t* bytes, uint16_t value) {
+  bytes[0] = static_cast<uint8_t>(value >> 8);
+  bytes[1] = static_cast<uint8_t>(value);
 }
-void store(uint8_t* to, uint32_t value) {
-  store(to, static_cast<uint16_t>(value >> 16));
-  store(to + 2, static_cast<uint16_t>(value));
+void store(uint8_t* bytes, uint32_t value) {
+  store(bytes, static_cast<uint16_t>(value >> 16));
+  store(bytes + 2, static_cast<uint16_t>(value));
 }
 
 }  // namespace
@@ -106,10 +106,10 @@ void Workload::make_random_triggers() {
 Workload::Flow Workload::new_flow() {
   if (options_.adversarial) return random_flow();
   const uint32_t groups = std::max(1u, options_.triggers / options_.triggers_per_packet);
-  const bool covered = static_cast<double>(random() % 1000) < options_.covered * 1000;
+  const bool is_covered = static_cast<double>(random() % 1000) < options_.covered * 1000;
   Flow flow;
   flow.src = kClients + random() % (1 << 16);
-  flow.dst = (covered ? kServers : kUncovered) + random() % groups * 256 + random() % kServersPerGroup;
+  flow.dst = (is_covered ? kServers : kUncovered) + random() % groups * 256 + random() % kServersPerGroup;
   flow.src_port = static_cast<uint16_t>(1024 + random() % 60000);
   flow.dst_port = kPort;
   flow.seq = random();
@@ -119,7 +119,7 @@ Workload::Flow Workload::new_flow() {
 
 // Draws addresses from the prefixes of two triggers, which yields as many combinations of classes as possible.
 Workload::Flow Workload::random_flow() {
-  const auto from = [this](const std::vector<Prefix>& list) {
+  const auto random_in = [this](const std::vector<Prefix>& list) {
     if (list.empty()) return random();
     const auto& bytes = list[0].address.mapped();
     const uint32_t address = uint32_t{bytes[12]} << 24 | bytes[13] << 16 | bytes[14] << 8 | bytes[15];
@@ -127,8 +127,8 @@ Workload::Flow Workload::random_flow() {
     return (address >> free_bits << free_bits) | (free_bits == 0 ? 0 : random() & ((1u << free_bits) - 1));
   };
   Flow flow;
-  flow.src = from(triggers_[random() % triggers_.size()].filter.src);
-  flow.dst = from(triggers_[random() % triggers_.size()].filter.dst);
+  flow.src = random_in(triggers_[random() % triggers_.size()].filter.src);
+  flow.dst = random_in(triggers_[random() % triggers_.size()].filter.dst);
   flow.src_port = static_cast<uint16_t>(random());
   flow.dst_port = static_cast<uint16_t>(random() % 80);
   flow.seq = random();

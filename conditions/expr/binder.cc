@@ -81,13 +81,13 @@ Node Binder::leaf_node(Leaf leaf, const Place& place) {
 }
 
 const Field& Binder::field_of(const Tree::Field& field, Column* column) {
-  const Field* found = schema_.find(field.name());
-  if (found == nullptr) throw ParseError{"unknown field " + quoted(field.name()), field.at()};
-  if (field.element() >= found->spec.elements)
-    throw ParseError{"field " + field.name() + " has " + std::to_string(found->spec.elements) + " elements",
+  const Field* it = schema_.find(field.name());
+  if (it == nullptr) throw ParseError{"unknown field " + quoted(field.name()), field.at()};
+  if (field.element() >= it->spec.elements)
+    throw ParseError{"field " + field.name() + " has " + std::to_string(it->spec.elements) + " elements",
                      field.at() + field.name().size() + 1};
-  *column = found->element(field.element());
-  return *found;
+  *column = it->element(field.element());
+  return *it;
 }
 
 Token Binder::token_of(const Tree::Literal& literal) {

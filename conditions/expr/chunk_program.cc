@@ -8,22 +8,22 @@ namespace tapline::conditions {
 namespace {
 
 template <typename Raw, typename Key, typename Map>
-void extract(const uint8_t* at, uint32_t stride, uint32_t count, void* keys, Map map) {
+void extract(const uint8_t* cursor, uint32_t stride, uint32_t count, void* keys, Map map) {
   Key* out = static_cast<Key*>(keys);
-  for (uint32_t i = 0; i < count; ++i, at += stride) out[i] = map(load_as<Raw>(at));
+  for (uint32_t i = 0; i < count; ++i, cursor += stride) out[i] = map(load_as<Raw>(cursor));
 }
 
 template <typename T>
-void extract_integer(const Column& column, const uint8_t* at, uint32_t stride, uint32_t count, void* keys) {
+void extract_integer(const Column& column, const uint8_t* cursor, uint32_t stride, uint32_t count, void* keys) {
   const T flip = column.is_signed() ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
-  extract<T, T>(at, stride, count, keys, [flip](T raw) { return static_cast<T>(raw ^ flip); });
+  extract<T, T>(cursor, stride, count, keys, [flip](T raw) { return static_cast<T>(raw ^ flip); });
 }
 
-void and_with(const ChunkBits& other, ChunkBits* bits) {
-  for (size_t i = 0; i < bits->size(); ++i) (*bits)[i] &= other[i];
+void and_with(const ChunkBits& other_chunk_bits, ChunkBits* bits) {
+  for (size_t i = 0; i < bits->size(); ++i) (*bits)[i] &= other_chunk_bits[i];
 }
-void or_with(const ChunkBits& other, ChunkBits* bits) {
-  for (size_t i = 0; i < bits->size(); ++i) (*bits)[i] |= other[i];
+void or_with(const ChunkBits& other_chunk_bits, ChunkBits* bits) {
+  for (size_t i = 0; i < bits->size(); ++i) (*bits)[i] |= other_chunk_bits[i];
 }
 void set_first(uint32_t count, ChunkBits* bits) {
   for (uint32_t i = 0; i < bits->size(); ++i) {
@@ -35,18 +35,19 @@ void set_first(uint32_t count, ChunkBits* bits) {
 }  // namespace
 
 void extract_keys(const Column& column, const uint8_t* rows, uint32_t stride, uint32_t count, void* keys) {
-  const uint8_t* at = rows + column.offset;
+  const uint8_t* cursor = rows + column.offset;
   switch (column.type) {
     case FieldType::kBool:
-      return extract<uint8_t, uint8_t>(at, stride, count, keys, [](uint8_t v) -> uint8_t { return v != 0; });
+      return extract<uint8_t, uint8_t>(cursor, stride, count, keys, [](uint8_t v) -> uint8_t { return v != 0; });
     case FieldType::kF32:
-      return extract<float, uint32_t>(at, stride, count, keys, float_key32);
+      return extract<float, uint32_t>(cursor, stride, count, keys, float_key32);
     case FieldType::kF64:
-      return extract<double, uint64_t>(at, stride, count, keys, float_key);
+      return extract<double, uint64_t>(cursor, stride, count, keys, float_key);
     case FieldType::kBytes:
     case FieldType::kMac: {
       if (column.bytes == 8)
-        return extract<uint64_t, uint64_t>(at, stride, count, keys, [](uint64_t v) { return __builtin_bswap64(v); });
+        return extract<uint64_t, uint64_t>(cursor, stride, count, keys,
+                                           [](uint64_t v) { return __builtin_bswap64(v); });
       for (uint32_t i = 0; i < count; ++i) {
         const uint64_t key = key_of(column, rows + size_t{i} * stride);
         std::memcpy(static_cast<uint8_t*>(keys) + size_t{i} * column.key_bytes(), &key, column.key_bytes());
@@ -58,13 +59,13 @@ void extract_keys(const Column& column, const uint8_t* rows, uint32_t stride, ui
   }
   switch (column.bytes) {
     case 1:
-      return extract_integer<uint8_t>(column, at, stride, count, keys);
+      return extract_integer<uint8_t>(column, cursor, stride, count, keys);
     case 2:
-      return extract_integer<uint16_t>(column, at, stride, count, keys);
+      return extract_integer<uint16_t>(column, cursor, stride, count, keys);
     case 4:
-      return extract_integer<uint32_t>(column, at, stride, count, keys);
+      return extract_integer<uint32_t>(column, cursor, stride, count, keys);
     default:
-      return extract_integer<uint64_t>(column, at, stride, count, keys);
+      return extract_integer<uint64_t>(column, cursor, stride, count, keys);
   }
 }
 
@@ -89,8 +90,8 @@ void ChunkScratch::begin(const ChunkProgram& program, const uint8_t* rows, uint3
 }
 
 uint32_t ChunkProgram::add_column(const Column& column) {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
-  if (found != columns_.end()) return static_cast<uint32_t>(found - columns_.begin());
+  const auto it = std::find(columns_.begin(), columns_.end(), column);
+  if (it != columns_.end()) return static_cast<uint32_t>(it - columns_.begin());
   columns_.push_back(column);
   return static_cast<uint32_t>(columns_.size() - 1);
 }

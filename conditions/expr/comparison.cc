@@ -148,22 +148,22 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
     return from_values(column, {is_prefix ? prefix(column, token, slash) : parse_value(column, sum)}, equal);
   }
   Values value = parse_value(column, sum);
-  const bool below = compare == Compare::kLess || compare == Compare::kLessEqual;
+  const bool is_below = compare == Compare::kLess || compare == Compare::kLessEqual;
   const bool with = compare == Compare::kLessEqual || compare == Compare::kGreaterEqual;
   const bool wide = !column.keyed();
   if (wide) {
     // Strictly below is not (at or above), and vice versa.
     const std::string min(column.bytes, '\0'), greatest(column.bytes, '\xff');
-    const bool up = below != with;
+    const bool up = is_below != with;
     return from_values(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, min, value.wide_low}},
                        {place.node, place.negated != !with});
   }
   const uint64_t min = column.is_float() ? float_infinity_key(column, true) : 0;
   const uint64_t max = column.is_float() ? float_infinity_key(column, false) : column.max_key();
-  if ((below && !with && value.low == min) || (!below && !with && value.low == max))
+  if ((is_below && !with && value.low == min) || (!is_below && !with && value.low == max))
     return from_values(column, {}, place);
-  const Values range = below ? Values{min, with ? value.low : value.low - 1, {}, {}}
-                             : Values{with ? value.low : value.low + 1, max, {}, {}};
+  const Values range = is_below ? Values{min, with ? value.low : value.low - 1, {}, {}}
+                                : Values{with ? value.low : value.low + 1, max, {}, {}};
   return from_values(column, {range}, place);
 }
 

@@ -69,16 +69,16 @@ bool add_to(Clause* clause, const Leaf& leaf) {
 }
 
 std::optional<Clause> both_of(const Clause& a, const Clause& b) {
-  Clause both = a;
+  Clause both_clause = a;
   for (const Leaf& leaf : b) {
-    if (!add_to(&both, leaf)) return std::nullopt;
+    if (!add_to(&both_clause, leaf)) return std::nullopt;
   }
-  return both;
+  return both_clause;
 }
 
 bool same_clause(const Clause& a, const Clause& b) {
   return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Leaf& leaf) {
-           return std::any_of(b.begin(), b.end(), [&](const Leaf& other) { return leaf.same_as(other); });
+           return std::any_of(b.begin(), b.end(), [&](const Leaf& other_leaf) { return leaf.same_as(other_leaf); });
          });
 }
 
@@ -170,8 +170,8 @@ KeyRanges union_of(KeyRanges ranges) {
 KeyRanges intersect(const KeyRanges& a, const KeyRanges& b) {
   KeyRanges result;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const KeyRange both{std::max(a[i].low, b[j].low), std::min(a[i].high, b[j].high)};
-    if (both.low <= both.high) result.push_back(both);
+    const KeyRange both_range{std::max(a[i].low, b[j].low), std::min(a[i].high, b[j].high)};
+    if (both_range.low <= both_range.high) result.push_back(both_range);
     a[i].high < b[j].high ? ++i : ++j;
   }
   return result;
@@ -261,12 +261,12 @@ Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const
 }
 
 bool Expression::matches(const uint8_t* row, const Schema& schema, const Values& value) const {
-  uint32_t at = entry_;
-  while (at < kReject) {
-    const Step& step = steps_[at];
-    at = evaluate(leaves_[step.leaf], row, schema, value) == Truth::kTrue ? step.if_true : step.if_false;
+  uint32_t index = entry_;
+  while (index < kReject) {
+    const Step& step = steps_[index];
+    index = evaluate(leaves_[step.leaf], row, schema, value) == Truth::kTrue ? step.if_true : step.if_false;
   }
-  return at == kAccept;
+  return index == kAccept;
 }
 
 void Expression::make_steps() { entry_ = add_steps(root_, kAccept, kReject); }

@@ -41,13 +41,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!expression->depends_on_aggregate() && (bits[0] & 1) != scalar) std::abort();
   const auto clauses = expression->dnf();
   if (clauses) {
-    bool any = false;
+    bool has_any = false;
     for (const Clause& clause : *clauses) {
       bool all = true;
       for (const Leaf& leaf : clause) all = all && evaluate(leaf, row.data(), schema, {}) == Truth::kTrue;
-      any = any || all;
+      has_any = has_any || all;
     }
-    if (any != scalar) std::abort();
+    if (has_any != scalar) std::abort();
   }
   return 0;
 }

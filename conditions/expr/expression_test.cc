@@ -51,13 +51,13 @@ class Expressions : public testing::Test {
     }
     // Evaluates its normal form.
     if (const auto clauses = expression->dnf()) {
-      bool any = false;
+      bool has_any = false;
       for (const Clause& clause : *clauses) {
         bool all = true;
         for (const Leaf& leaf : clause) all = all && evaluate(leaf, row_.row().data(), schema_, {}) == Truth::kTrue;
-        any = any || all;
+        has_any = has_any || all;
       }
-      EXPECT_EQ(any, scalar) << text;
+      EXPECT_EQ(has_any, scalar) << text;
     }
     return scalar;
   }

@@ -37,11 +37,10 @@ Number parse_number(std::string_view word, size_t position) {
   std::string_view number = word.substr(0, digits), unit = word.substr(digits);
   double factor = 1;
   if (!unit.empty()) {
-    const Unit* found =
-        std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& u) { return u.name == unit; });
+    const Unit* it = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& u) { return u.name == unit; });
     if (digits == 0) throw ParseError{"unknown field or number " + quoted(word), position};
-    if (found == std::end(kUnits)) throw ParseError{"unknown unit " + quoted(unit), position + digits};
-    factor = found->factor;
+    if (it == std::end(kUnits)) throw ParseError{"unknown unit " + quoted(unit), position + digits};
+    factor = it->factor;
   }
   if (number.find('.') == std::string_view::npos) {
     uint64_t value = 0;

@@ -118,21 +118,21 @@ Node Binder::like(const Column& column, const Token& token, const Place& place) 
   const char separator = is_v4 ? '.' : ':';
   const uint32_t part_bytes = is_v4 || is_mac ? 1 : 2;
   std::string low, mask;
-  for (size_t at = 0; at <= token.text.size();) {
-    const size_t end = std::min(token.text.find(separator, at), token.text.size());
-    const std::string_view part = token.text.substr(at, end - at);
+  for (size_t position = 0; position <= token.text.size();) {
+    const size_t end = std::min(token.text.find(separator, position), token.text.size());
+    const std::string_view part = token.text.substr(position, end - position);
     unsigned value = 0;
     if (part != "*") {
       const auto [rest, error] =
           std::from_chars(part.data(), part.data() + part.size(), value, separator == '.' ? 10 : 16);
       if (error != std::errc() || rest != part.data() + part.size() || value >> (8 * part_bytes) != 0)
-        throw ParseError{quoted(part) + " is neither a part of an address nor *", token.position + at};
+        throw ParseError{quoted(part) + " is neither a part of an address nor *", token.position + position};
     }
     for (uint32_t i = part_bytes; i-- > 0;) {
       low.push_back(static_cast<char>(value >> (8 * i)));
       mask.push_back(part == "*" ? '\0' : '\xff');
     }
-    at = end + 1;
+    position = end + 1;
   }
   if (low.size() != (is_v4 ? 4u : is_mac ? 6u : 16u))
     throw ParseError{"a pattern has as many parts as an address", token.position};

@@ -73,7 +73,7 @@ void Parser::add_not(size_t begin) {
 }
 
 void Parser::unary() {
-  const Deeper deeper(this);
+  const DepthGuard deeper(this);
   const size_t begin = peek().position;
   if (accept("!") || accept("not")) {
     unary();

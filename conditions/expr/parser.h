@@ -46,11 +46,11 @@ class Parser {
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);
   // Guards the stack against deep nesting.
-  struct Deeper {
-    explicit Deeper(Parser* parser) : parser_(parser) {
+  struct DepthGuard {
+    explicit DepthGuard(Parser* parser) : parser_(parser) {
       if (++parser_->depth_ > Expression::kMaxDepth) throw ParseError{"nested too deeply", parser_->peek().position};
     }
-    ~Deeper() { --parser_->depth_; }
+    ~DepthGuard() { --parser_->depth_; }
     Parser* parser_;
   };
 

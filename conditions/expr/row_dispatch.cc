@@ -39,9 +39,9 @@ bool RowDispatch::is_better(const Demands& a, const Demands& b) {
   return a[0].keys.size() < b[0].keys.size();
 }
 
-// Adds `more` to the demands; returns true if a lookup is still worthwhile.
-bool RowDispatch::unite(Demands* demands, Demands more) {
-  for (Demand& demand : more) {
+// Adds `more_demands` to the demands; returns true if a lookup is still worthwhile.
+bool RowDispatch::unite(Demands* demands, Demands more_demands) {
+  for (Demand& demand : more_demands) {
     auto same =
         std::find_if(demands->begin(), demands->end(), [&](const Demand& d) { return d.column == demand.column; });
     if (same == demands->end())
@@ -99,9 +99,9 @@ void RowDispatch::fill(Table* table) {
   for (size_t i = 0; i < table->asked.size(); ++i) {
     const auto [key, number] = table->asked[i];
     table->numbers.push_back(number);
-    size_t at = hash(key, table->shift);
-    auto slot = [&]() -> Slot& { return table->slots[at & (table->slots.size() - 1)]; };
-    while (slot().end != 0 && slot().key != key) ++at;
+    size_t index = hash(key, table->shift);
+    auto slot = [&]() -> Slot& { return table->slots[index & (table->slots.size() - 1)]; };
+    while (slot().end != 0 && slot().key != key) ++index;
     if (slot().end == 0) slot() = {key, static_cast<uint32_t>(i), 0};
     slot().end = static_cast<uint32_t>(i + 1);
   }

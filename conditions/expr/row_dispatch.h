@@ -98,8 +98,8 @@ class RowDispatch {
   };
   static size_t hash(uint64_t key, uint32_t shift) { return key * 0x9e3779b97f4a7c15 >> shift; }
   static const Slot* find(const Table& table, uint64_t key) {
-    for (size_t at = hash(key, table.shift);; ++at) {
-      const Slot& slot = table.slots[at & (table.slots.size() - 1)];
+    for (size_t i = hash(key, table.shift);; ++i) {
+      const Slot& slot = table.slots[i & (table.slots.size() - 1)];
       if (slot.end == 0) return nullptr;
       if (slot.key == key) return &slot;
     }
@@ -115,7 +115,7 @@ class RowDispatch {
   static std::optional<Demands> demands_of(const Node& node, const std::vector<Leaf>& leaves);
   static std::optional<Demands> demands_of(const Leaf& leaf);
   static bool is_better(const Demands& a, const Demands& b);
-  static bool unite(Demands* demands, Demands more);
+  static bool unite(Demands* demands, Demands more_demands);
   Table* table_of(const Column& column);
   static void fill(Table* table);
 

@@ -31,22 +31,22 @@ Status check_field(const FieldSpec& spec) {
 
 uint64_t sign_bit(uint32_t bytes) { return uint64_t{1} << (8 * bytes - 1); }
 
-uint64_t load_big_endian(const uint8_t* from, uint32_t bytes) {
+uint64_t load_big_endian(const uint8_t* source, uint32_t bytes) {
   uint64_t value = 0;
-  for (uint32_t i = 0; i < bytes; ++i) value = value << 8 | from[i];
+  for (uint32_t i = 0; i < bytes; ++i) value = value << 8 | source[i];
   return value;
 }
 
-uint64_t load_unsigned(const uint8_t* from, uint32_t bytes) {
+uint64_t load_unsigned(const uint8_t* source, uint32_t bytes) {
   switch (bytes) {
     case 1:
-      return *from;
+      return *source;
     case 2:
-      return load_as<uint16_t>(from);
+      return load_as<uint16_t>(source);
     case 4:
-      return load_as<uint32_t>(from);
+      return load_as<uint32_t>(source);
     default:
-      return load_as<uint64_t>(from);
+      return load_as<uint64_t>(source);
   }
 }
 
@@ -116,9 +116,9 @@ Result<Schema> Schema::from_text(std::string_view text) {
       return Status(Code::kCorrupt, "bad line: " + line);
     words >> optional;
     spec.optional = optional == "optional";
-    const auto* found = std::find(std::begin(kTypeNames), std::end(kTypeNames), type);
-    if (found == std::end(kTypeNames)) return Status(Code::kCorrupt, "unknown type " + type);
-    spec.type = static_cast<FieldType>(found - std::begin(kTypeNames));
+    const auto* it = std::find(std::begin(kTypeNames), std::end(kTypeNames), type);
+    if (it == std::end(kTypeNames)) return Status(Code::kCorrupt, "unknown type " + type);
+    spec.type = static_cast<FieldType>(it - std::begin(kTypeNames));
     fields.push_back(std::move(spec));
   }
   return make(std::move(fields));
@@ -139,23 +139,23 @@ uint32_t float_key32(float value) {
 }
 
 uint64_t key_of(const Column& column, const uint8_t* row) {
-  const uint8_t* at = row + column.offset;
+  const uint8_t* cursor = row + column.offset;
   switch (column.type) {
     case FieldType::kF32:
-      return float_key32(load_as<float>(at));
+      return float_key32(load_as<float>(cursor));
     case FieldType::kF64:
-      return float_key(load_as<double>(at));
+      return float_key(load_as<double>(cursor));
     case FieldType::kBytes:
     case FieldType::kMac:
-      return load_big_endian(at, std::min(column.bytes, 8u));
+      return load_big_endian(cursor, std::min(column.bytes, 8u));
     case FieldType::kIpv6:
-      return load_big_endian(at, 8);
+      return load_big_endian(cursor, 8);
     case FieldType::kBool:
-      return *at != 0;
+      return *cursor != 0;
     default:
       break;
   }
-  const uint64_t raw = load_unsigned(at, column.bytes);
+  const uint64_t raw = load_unsigned(cursor, column.bytes);
   return column.is_signed() ? raw ^ sign_bit(column.bytes) : raw;
 }
 
@@ -224,20 +224,20 @@ RowBuilder& RowBuilder::set_bytes(std::string_view field, std::string_view bytes
 std::string format_field(const Schema& schema, const Field& field, const uint8_t* row) {
   const Column& column = field.column;
   if (!is_present(column, row, schema.presence_offset())) return "";
-  const uint8_t* at = row + column.offset;
+  const uint8_t* cursor = row + column.offset;
   char text[INET6_ADDRSTRLEN + 1] = {};
   switch (column.type) {
     case FieldType::kIpv4: {
-      const uint32_t network = htonl(load_as<uint32_t>(at));
+      const uint32_t network = htonl(load_as<uint32_t>(cursor));
       return inet_ntop(AF_INET, &network, text, sizeof text);
     }
     case FieldType::kIpv6:
-      return inet_ntop(AF_INET6, at, text, sizeof text);
+      return inet_ntop(AF_INET6, cursor, text, sizeof text);
     case FieldType::kMac:
     case FieldType::kBytes: {
       std::string hex;
       for (uint32_t i = 0; i < column.bytes; ++i) {
-        std::snprintf(text, sizeof text, "%s%02x", i > 0 && column.type == FieldType::kMac ? ":" : "", at[i]);
+        std::snprintf(text, sizeof text, "%s%02x", i > 0 && column.type == FieldType::kMac ? ":" : "", cursor[i]);
         hex += text;
       }
       return hex;

@@ -135,9 +135,9 @@ class Schema {
 };
 
 template <typename T>
-T load_as(const uint8_t* from) {
+T load_as(const uint8_t* source) {
   T value;
-  std::memcpy(&value, from, sizeof value);
+  std::memcpy(&value, source, sizeof value);
   return value;
 }
 

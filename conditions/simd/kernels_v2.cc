@@ -4,7 +4,7 @@
 namespace tapline::conditions::simd {
 namespace {
 
-__m128i load(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+__m128i load(const void* source) { return _mm_loadu_si128(static_cast<const __m128i*>(source)); }
 
 template <>
 uint64_t compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span) {
@@ -22,8 +22,8 @@ template <>
 uint64_t compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t span) {
   const __m128i m = _mm_set1_epi16(static_cast<short>(mask)), l = _mm_set1_epi16(static_cast<short>(low)),
                 s = _mm_set1_epi16(static_cast<short>(span));
-  auto compare = [&](const uint16_t* from) {
-    const __m128i d = _mm_sub_epi16(_mm_and_si128(load(from), m), l);
+  auto compare = [&](const uint16_t* source) {
+    const __m128i d = _mm_sub_epi16(_mm_and_si128(load(source), m), l);
     return _mm_cmpeq_epi16(_mm_min_epu16(d, s), d);
   };
   uint64_t bits = 0;

@@ -4,7 +4,7 @@
 namespace tapline::conditions::simd {
 namespace {
 
-__m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+__m256i load(const void* source) { return _mm256_loadu_si256(static_cast<const __m256i*>(source)); }
 
 template <>
 uint64_t compare64(const uint8_t* keys, uint8_t mask, uint8_t low, uint8_t span) {
@@ -24,8 +24,8 @@ template <>
 uint64_t compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t span) {
   const __m256i m = _mm256_set1_epi16(static_cast<short>(mask)), l = _mm256_set1_epi16(static_cast<short>(low)),
                 s = _mm256_set1_epi16(static_cast<short>(span));
-  auto compare = [&](const uint16_t* from) {
-    const __m256i d = _mm256_sub_epi16(_mm256_and_si256(load(from), m), l);
+  auto compare = [&](const uint16_t* source) {
+    const __m256i d = _mm256_sub_epi16(_mm256_and_si256(load(source), m), l);
     return _mm256_cmpeq_epi16(_mm256_min_epu16(d, s), d);
   };
   uint64_t bits = 0;

@@ -116,17 +116,17 @@ std::string within(const Part& part, Binding outer) {
 
 Part joined(std::vector<Part>* parts, uint32_t count, Binding binding) {
   if (count == 1) {
-    Part only = std::move(parts->back());
+    Part part = std::move(parts->back());
     parts->pop_back();
-    return only;
+    return part;
   }
-  Part joined{{}, binding};
+  Part joined_part{{}, binding};
   for (size_t i = parts->size() - count; i < parts->size(); ++i) {
-    if (!joined.text.empty()) joined.text += binding == Binding::kAnd ? " && " : " || ";
-    joined.text += within((*parts)[i], binding);
+    if (!joined_part.text.empty()) joined_part.text += binding == Binding::kAnd ? " && " : " || ";
+    joined_part.text += within((*parts)[i], binding);
   }
   parts->resize(parts->size() - count);
-  return joined;
+  return joined_part;
 }
 
 Part negated(std::vector<Part>* parts) {

@@ -40,7 +40,7 @@ function capture(): Buffer {
 function packet(seconds: number, micros: number, flow: number): Buffer {
   const bytes = HEADER_BYTES + (flow % 900);
   const record = Buffer.alloc(16 + HEADER_BYTES);
-  [seconds, micros, HEADER_BYTES, bytes].forEach((value, at) => record.writeUInt32LE(value, at * 4));
+  [seconds, micros, HEADER_BYTES, bytes].forEach((value, index) => record.writeUInt32LE(value, index * 4));
   record.writeUInt16BE(0x0800, 28);
   const ip = 30;
   record.writeUInt16BE(0x4500, ip);

@@ -21,8 +21,8 @@ if (reason !== "") console.warn(`SKIPPED: the dashboard's browser tests: ${reaso
 
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
-  const found = await page.evaluate(() => (window as any).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
-  return found.violations.map((each: any) => `${each.id}: ${each.nodes.map((node: any) => `${node.html} ${node.failureSummary}`).join("; ")}`);
+  const result = await page.evaluate(() => (window as any).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  return result.violations.map((violation: any) => `${violation.id}: ${violation.nodes.map((node: any) => `${node.html} ${node.failureSummary}`).join("; ")}`);
 }
 
 describe.skipIf(reason !== "")("dashboard", () => {
@@ -193,7 +193,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     const dialog = page.getByRole("dialog");
     const headers = dialog.locator(".headers tbody tr");
     await headers.first().waitFor();
-    const cells = await headers.evaluateAll((rows) => rows.map((each) => [...each.querySelectorAll("td")].map((cell) => cell.textContent)));
+    const cells = await headers.evaluateAll((rows) => rows.map((element) => [...element.querySelectorAll("td")].map((cell) => cell.textContent)));
     expect(cells[0][4]).toBe("tcp");
     expect(cells[0][6]).toBe("S");
     expect(Number(cells[1][8]), "the SYN is acknowledged").toBe((Number(cells[0][7]) + 1) % 2 ** 32);
@@ -307,21 +307,21 @@ describe.skipIf(reason !== "")("dashboard", () => {
       await behind.page.goto(`${gate.url}/#/queries`);
       await behind.page.locator(".queries [data-state=running]").first().waitFor();
       await tapline.killServer();
-      for (const each of [page, behind.page]) await each.getByText("The server does not respond.").waitFor();
+      for (const view of [page, behind.page]) await view.getByText("The server does not respond.").waitFor();
       expect(await ranking(), "its earlier data are still shown").toEqual([["/kept", "3"]]);
       expect(await violations(page)).toEqual([]);
       await screenshot("gone");
       const token = await tapline.startServerWithAgent();
-      for (const each of [page, behind.page]) {
-        await each.getByText("The server requires a token.").waitFor();
-        await each.getByLabel("Token").fill(token);
-        await each.getByRole("button", { name: "Use token" }).click();
-        await each.getByLabel("Token").waitFor({ state: "detached" });
+      for (const view of [page, behind.page]) {
+        await view.getByText("The server requires a token.").waitFor();
+        await view.getByLabel("Token").fill(token);
+        await view.getByRole("button", { name: "Use token" }).click();
+        await view.getByLabel("Token").waitFor({ state: "detached" });
       }
       await page.getByText("The server does not have this query").waitFor();
-      for (const each of [page, behind.page]) {
-        await each.goto(`${new URL(each.url()).origin}/#/queries`);
-        await each.getByText("No queries yet").waitFor();
+      for (const view of [page, behind.page]) {
+        await view.goto(`${new URL(view.url()).origin}/#/queries`);
+        await view.getByText("No queries yet").waitFor();
       }
       expect(behind.errors).toEqual([]);
     } finally {
@@ -431,7 +431,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
         const depths = rows.map(({ value }: any) => value).filter((value: any) => value !== null);
         const heights = await columns.evaluateAll((all) => all.map((column) => [...column.children].reduce((sum, part) => sum + parseFloat((part as HTMLElement).style.height), 0)));
         const max = Math.max(...depths);
-        return heights.every((height, at) => Math.abs(height - (100 * depths.at(at - heights.length)!) / max) < 0.001);
+        return heights.every((height, index) => Math.abs(height - (100 * depths.at(index - heights.length)!) / max) < 0.001);
       });
       expect(await violations(look.page)).toEqual([]);
       await look.page.locator(".queue-chart .selected .flow-2").click();
@@ -463,7 +463,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
         const rows = look.page.locator(`[data-processor='${processor}'] tbody tr`);
         await until("all groups are shown", async () => (await rows.count()) === unanswered.size);
         const shown = await rows.evaluateAll((all) => {
-          const columns = [...all[0].closest("table")!.querySelectorAll("thead th")].map((each) => each.querySelector("button")?.dataset.column);
+          const columns = [...all[0].closest("table")!.querySelectorAll("thead th")].map((element) => element.querySelector("button")?.dataset.column);
           return all.map((row) => ["key", "value", "unanswered"].map((name) => row.children[columns.indexOf(name)].textContent!));
         });
         expect(new Map(shown.map(([url, , count]) => [url, Number(count)]))).toEqual(unanswered);

@@ -9,7 +9,7 @@ export const ROOT = resolve(import.meta.dirname ?? __dirname, "../..");
 export const CHROMIUM = "/usr/bin/chromium";
 
 /** Maximum wait for anything in these tests, chosen for a busy machine. */
-export const PATIENCE_MS = 90_000;
+export const TIMEOUT_MS = 90_000;
 
 /**
  * Uses the class archive that the end-to-end tests created, if there is one. It speeds up the start and changes nothing
@@ -68,7 +68,7 @@ export function freePort(): Promise<number> {
 
 /** Waits until a condition is true; an exception counts as false. */
 export async function until<T>(awaited: string, condition: () => Promise<T | false | undefined>): Promise<T> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + TIMEOUT_MS;
   let lastError: unknown = "it never became true";
   while (Date.now() < end) {
     try {
@@ -79,5 +79,5 @@ export async function until<T>(awaited: string, condition: () => Promise<T | fal
     }
     await new Promise((done) => setTimeout(done, 100));
   }
-  throw new Error(`waited ${PATIENCE_MS / 1000} s for: ${awaited} (${String(lastError)})`);
+  throw new Error(`waited ${TIMEOUT_MS / 1000} s for: ${awaited} (${String(lastError)})`);
 }

@@ -48,8 +48,8 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
 
   async function violations(): Promise<string[]> {
     await page.evaluate(axe.source);
-    const found = await page.evaluate(() => (window as any).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
-    return found.violations.map((each: any) => `${each.id}: ${each.nodes.map((each: any) => each.html).join("; ")}`);
+    const result = await page.evaluate(() => (window as any).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+    return result.violations.map((violation: any) => `${violation.id}: ${violation.nodes.map((node: any) => node.html).join("; ")}`);
   }
 
   async function json(path: string, body?: object): Promise<any> {
@@ -81,7 +81,7 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
       all.map((column) => [...column.children].reduce((sum, part) => sum + parseFloat((part as HTMLElement).style.height), 0)),
     );
     expect(heights).toHaveLength(depths.length);
-    heights.forEach((height, at) => expect(height, `column ${at}`).toBeCloseTo((100 * depths[at]) / max, 3));
+    heights.forEach((height, index) => expect(height, `column ${index}`).toBeCloseTo((100 * depths[index]) / max, 3));
     const shown = await page.locator(".queue-chart .columns > div").count();
     expect(await page.locator(".queue-chart .gap").count(), "gaps").toBe(shown - depths.length);
     expect(await violations()).toEqual([]);
@@ -97,10 +97,10 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
     await headers.first().waitFor();
     const dialog = page.locator("dialog");
     const [source, destination] = (await dialog.locator("#drill-title code").textContent())!.split(" > ");
-    const [from, to] = (await dialog.locator("p.quiet").textContent())!.replace(" UTC", "").split(" – ");
+    const [begin, end] = (await dialog.locator("p.quiet").textContent())!.replace(" UTC", "").split(" – ");
     for (const cells of await headers.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent!)))) {
       expect(cells.slice(2, 4)).toEqual([source, destination]);
-      expect(cells[0] >= from && cells[0].slice(0, 12) <= to, cells[0]).toBe(true);
+      expect(cells[0] >= begin && cells[0].slice(0, 12) <= end, cells[0]).toBe(true);
     }
     expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
   });

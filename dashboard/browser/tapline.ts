@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { CHROMIUM, folder, freePort, PATIENCE_MS, Program, ROOT, run, until } from "./programs";
+import { CHROMIUM, folder, freePort, TIMEOUT_MS, Program, ROOT, run, until } from "./programs";
 import { WebLink } from "./web-link";
 
 const CHROMIUM_FLAGS = [
@@ -104,13 +104,13 @@ export class Tapline {
 }
 
 export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS, timeout: PATIENCE_MS });
+  return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS, timeout: TIMEOUT_MS });
 }
 
 /** Opens a tab that collects all errors of the page and all violations of its content security policy. */
 export async function openTab(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {

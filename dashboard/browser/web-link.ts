@@ -93,13 +93,13 @@ network:
 
 /** Starts a reverse proxy like nginx: it answers 502 if the server does not respond. */
 export async function gateway(upstream: string): Promise<{ url: string; close: () => void }> {
-  const gate = createServer((from, to) => {
-    const onward = request(upstream + from.url, { method: from.method, headers: from.headers }, (answer) => {
-      to.writeHead(answer.statusCode!, answer.headers);
-      answer.once("aborted", () => to.destroy()).pipe(to);
+  const gate = createServer((incoming, outgoing) => {
+    const onward = request(upstream + incoming.url, { method: incoming.method, headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode!, answer.headers);
+      answer.once("aborted", () => outgoing.destroy()).pipe(outgoing);
     });
-    onward.once("error", () => (to.headersSent ? to.destroy() : to.writeHead(502, { "Content-Type": "text/html" }).end("<h1>502 Bad Gateway</h1>")));
-    from.pipe(onward);
+    onward.once("error", () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502, { "Content-Type": "text/html" }).end("<h1>502 Bad Gateway</h1>")));
+    incoming.pipe(onward);
   });
   await new Promise<void>((done) => gate.listen(0, "127.0.0.1", done));
   const { port } = gate.address() as { port: number };

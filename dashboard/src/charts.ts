@@ -90,8 +90,8 @@ export class SeriesChart extends Chart<Series> {
   }
 
   protected options({ names, times }: Series) {
-    const lines = names.map((_, at) => colour(LINE_COLOURS[at % LINE_COLOURS.length]));
-    const fine = times.some((time, at) => at > 0 && time - times[at - 1] < 0.9);
+    const lines = names.map((_, index) => colour(LINE_COLOURS[index % LINE_COLOURS.length]));
+    const fine = times.some((time, index) => index > 0 && time - times[index - 1] < 0.9);
     const options: Omit<uPlot.Options, "width" | "height"> = {
       tzDate: UTC,
       legend: { show: false },
@@ -103,8 +103,8 @@ export class SeriesChart extends Chart<Series> {
       ],
       series: [
         {},
-        ...lines.map((stroke, at) => ({
-          label: names[at],
+        ...lines.map((stroke, index) => ({
+          label: names[index],
           stroke,
           width: 2,
           points: { show: names.length < 3, size: 5, fill: stroke },
@@ -122,7 +122,7 @@ export class SeriesChart extends Chart<Series> {
 
 /** Keeps only the values of partial windows. */
 export function ofPartial(values: (number | null)[][], partial: boolean[]): (number | null)[][] {
-  return values.map((line) => line.map((value, at) => (partial[at] ? value : null)));
+  return values.map((line) => line.map((value, index) => (partial[index] ? value : null)));
 }
 
 /** A distribution, drawn hollow if a part of its window was not monitored. */
@@ -141,7 +141,7 @@ export class DistributionChart extends Chart<Spread> {
 
   protected options({ histogram, partial }: Spread) {
     const bounds = allBounds(histogram);
-    const bound = (at: number) => (bounds[at] === undefined ? "" : quantity(bounds[at], this.unit));
+    const bound = (index: number) => (bounds[index] === undefined ? "" : quantity(bounds[index], this.unit));
     const options: Omit<uPlot.Options, "width" | "height"> = {
       legend: { show: false },
       cursor: { drag: { setScale: false } },
@@ -164,7 +164,7 @@ export class DistributionChart extends Chart<Spread> {
   protected columns({ histogram }: Spread): uPlot.AlignedData {
     const counts = new Map(histogram.map(({ le, count }) => [le, count]));
     const all = allBounds(histogram).map((bound) => counts.get(bound) ?? 0);
-    return [all.map((_, at) => at), this.cumulative ? shares(all) : all];
+    return [all.map((_, index) => index), this.cumulative ? shares(all) : all];
   }
 }
 

@@ -23,9 +23,9 @@ export interface DrillQuestion {
 export function questionOf(exemplars: Exemplar[]): DrillQuestion {
   const flows = exemplars.map(({ flow_id }) => FLOW_ID.exec(flow_id)?.[1]).filter((flow) => flow !== undefined);
   const filter = [...new Set(flows)].map((flow) => `flow == 0x${flow}`).join(" || ");
-  const from = Math.min(...exemplars.map(({ start_ns }) => start_ns)) - AROUND_NS;
-  const to = Math.max(...exemplars.map(({ end_ns }) => end_ns)) + AROUND_NS;
-  return { filter, from_ns: Math.max(0, from), to_ns: to };
+  const fromNs = Math.min(...exemplars.map(({ start_ns }) => start_ns)) - AROUND_NS;
+  const toNs = Math.max(...exemplars.map(({ end_ns }) => end_ns)) + AROUND_NS;
+  return { filter, from_ns: Math.max(0, fromNs), to_ns: toNs };
 }
 
 export class DrillDialog {
@@ -75,7 +75,7 @@ export class DrillDialog {
         h("td", {}, h("button", { type: "button", onclick: () => void this.search(questionOf([exemplar]), results) }, "only this connection")),
       ),
     );
-    const head = ["From (UTC)", "Client", "Server", "Seen by", ""].map((name, at) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: at === 3 ? "wide" : undefined }, name)));
+    const head = ["From (UTC)", "Client", "Server", "Seen by", ""].map((name, index) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: index === 3 ? "wide" : undefined }, name)));
     return h("section", {}, h("h3", {}, "Example connections"), scrolled("Connections", h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
   }
 

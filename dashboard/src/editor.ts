@@ -138,12 +138,12 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
   const range = selectedRange(view.root);
   if (event.inputType !== "insertText" || !text || range === null || range.collapsed || view.composing) return false;
   if (!view.contentDOM.contains(range.startContainer) || !view.contentDOM.contains(range.endContainer)) return false;
-  const from = view.posAtDOM(range.startContainer, range.startOffset);
-  const to = view.posAtDOM(range.endContainer, range.endOffset);
+  const begin = view.posAtDOM(range.startContainer, range.startOffset);
+  const end = view.posAtDOM(range.endContainer, range.endOffset);
   event.preventDefault();
-  const change = { changes: { from, to, insert: text }, selection: { anchor: from + text.length } };
+  const change = { changes: { from: begin, to: end, insert: text }, selection: { anchor: begin + text.length } };
   const insert = () => view.state.update(change, { userEvent: "input.type", scrollIntoView: true });
-  const handled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, insert));
+  const handled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, begin, end, text, insert));
   if (!handled) view.dispatch(insert());
   return true;
 }
@@ -153,11 +153,11 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
  * two units here.
  */
 export function place(document: Text, { line, column, length }: QueryError): { from: number; to: number } {
-  const at = document.line(Math.min(Math.max(line, 1), document.lines));
-  const characters = [...at.text];
+  const target = document.line(Math.min(Math.max(line, 1), document.lines));
+  const characters = [...target.text];
   const before = characters.slice(0, column - 1).join("").length;
   const width = characters.slice(column - 1, column - 1 + length).join("").length;
-  return { from: at.from + before, to: at.from + before + width };
+  return { from: target.from + before, to: target.from + before + width };
 }
 
 function diagnostic(document: Text, error: QueryError): Diagnostic {

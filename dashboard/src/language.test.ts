@@ -45,7 +45,7 @@ test("strings and comments are not clauses", () => {
 
 test("colours", () => {
   const text = 'parse http_get -- all\nTO *:80 LIMIT 90s PROCESS (top-k: k=10, key="a b") /* x\ny */ AND';
-  const found: [string, string][] = [];
+  const spans: [string, string][] = [];
   const highlighter = tagHighlighter([
     { tag: tags.keyword, class: "keyword" },
     { tag: tags.comment, class: "comment" },
@@ -54,8 +54,8 @@ test("colours", () => {
     { tag: tags.propertyName, class: "argument" },
     { tag: tags.typeName, class: "processor" },
   ]);
-  highlightTree(taplineLanguage.parser.parse(text), highlighter, (from, to, name) => found.push([name, text.slice(from, to)]));
-  expect(found).toEqual([
+  highlightTree(taplineLanguage.parser.parse(text), highlighter, (begin, end, name) => spans.push([name, text.slice(begin, end)]));
+  expect(spans).toEqual([
     ["keyword", "parse"], ["comment", "-- all"], ["keyword", "TO"], ["number", "80"], ["keyword", "LIMIT"], ["number", "90s"],
     ["keyword", "PROCESS"], ["processor", "top-k"], ["argument", "k"], ["number", "10"], ["argument", "key"], ["string", '"a b"'],
     ["comment", "/* x"], ["comment", "y */"], ["keyword", "AND"],

@@ -127,13 +127,13 @@ function fields(whole: string, names: Names): Completion[] {
   const named = names.parsers.filter(({ name }) =>
     new RegExp(`(^|[^\\w-])${name.replaceAll("_", "[_-]")}($|[^\\w-])`, "i").test(plain(whole)),
   );
-  const found = new Map<string, Completion>();
+  const completions = new Map<string, Completion>();
   for (const parser of named.length > 0 ? named : names.parsers) {
     for (const { name, type, unit, description } of parser.fields) {
-      found.set(name, { label: name, type: "variable", detail: unit || type, info: description });
+      completions.set(name, { label: name, type: "variable", detail: unit || type, info: description });
     }
   }
-  return [...found.values()];
+  return [...completions.values()];
 }
 
 function options(labels: string[], type: string): Completion[] {
@@ -143,8 +143,8 @@ function options(labels: string[], type: string): Completion[] {
 export function completionSource(names: () => Names): (context: CompletionContext) => CompletionResult | null {
   return (context) => {
     const begun = context.matchBefore(/[\p{L}\p{N}_.-]*/u);
-    const from = begun?.from ?? context.pos;
-    const found = suggestions(context.state.sliceDoc(0, from), context.state.doc.toString(), names());
-    return found.length === 0 ? null : { from, options: found, validFor: /^[\p{L}\p{N}_.-]*$/u };
+    const start = begun?.from ?? context.pos;
+    const options = suggestions(context.state.sliceDoc(0, start), context.state.doc.toString(), names());
+    return options.length === 0 ? null : { from: start, options: options, validFor: /^[\p{L}\p{N}_.-]*$/u };
   };
 }

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { degree, latestShare, layout } from "./link-map";
 import type { MeasuredLink } from "./types";
 
-function link(from: string, to: string | undefined, share: number | null = 0.5): MeasuredLink {
+function link(source: string, target: string | undefined, share: number | null = 0.5): MeasuredLink {
   const load = { window_start_ns: 0, window_end_ns: 2, partial: false, query: "q-1", state: "running" as const, processor: 0 };
   return {
-    switch: from,
-    port: to === undefined ? undefined : `to-${to}`,
-    neighbour: to,
+    switch: source,
+    port: target === undefined ? undefined : `to-${target}`,
+    neighbour: target,
     loads: [
       { ...load, field: "share", statistic: "max", value: share },
       { ...load, field: "share", statistic: "max", value: 1, window_end_ns: 1 },

@@ -120,17 +120,17 @@ function position(map: LinkMap, place: Place): { x: number; y: number } {
 }
 
 function line(map: LinkMap, direction: Direction): SVGElement {
-  const from = position(map, direction.from);
-  const to = position(map, direction.to);
-  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const start = position(map, direction.from);
+  const end = position(map, direction.to);
+  const length = Math.hypot(end.x - start.x, end.y - start.y) || 1;
   // Both directions of a link are on their right-hand side.
-  const x = (-(to.y - from.y) / length) * APART;
-  const y = ((to.x - from.x) / length) * APART;
+  const x = (-(end.y - start.y) / length) * APART;
+  const y = ((end.x - start.x) / length) * APART;
   const load = direction.share === null ? "load unknown" : percent(direction.share);
   const title = svg("title", {}, readableText(`${direction.link.switch}:${direction.link.port ?? ""} to ${direction.to.name}: ${load}`));
   return svg(
     "line",
-    { x1: from.x + x, y1: from.y + y, x2: to.x + x, y2: to.y + y, class: `load ${degree(direction.share)}` },
+    { x1: start.x + x, y1: start.y + y, x2: end.x + x, y2: end.y + y, class: `load ${degree(direction.share)}` },
     title,
   );
 }

@@ -11,12 +11,12 @@ function link(port: string, ...loads: LinkLoad[]): MeasuredLink {
 }
 
 test("figures of one window share a line, and sorted by share in descending order", () => {
-  const found = lines([
+  const rows = lines([
     link("1", load("share", 0.2), load("bits_per_second", 2e9), load("high_share", 0.3)),
     link("2", load("share", null)),
     link("3", load("share", 0.9), load("bits_per_second", 1e9, "avg"), load("share", 0.5, "min", 1)),
   ]);
-  expect(found.map(({ link, statistic, end, share, bitsPerSecond }) => [link.port, statistic, end, share, bitsPerSecond])).toEqual([
+  expect(rows.map(({ link, statistic, end, share, bitsPerSecond }) => [link.port, statistic, end, share, bitsPerSecond])).toEqual([
     ["3", "max", 2, 0.9, null],
     ["3", "min", 1, 0.5, null],
     ["1", "max", 2, 0.2, 2e9],

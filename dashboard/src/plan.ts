@@ -85,8 +85,8 @@ export function processorText(processor: PlanProcessor): string {
 
 function valueText({ value, aggregate }: PlanProcessor): string {
   if (value?.condition_text) return `${aggregate === "AVG" ? "share" : "count"} of ${value.condition_text}`;
-  const of = value?.difference ? "duration" : (value?.field ?? "tuples");
-  return `${(aggregate ?? "COUNT").toLowerCase()} of ${of}`;
+  const measured = value?.difference ? "duration" : (value?.field ?? "tuples");
+  return `${(aggregate ?? "COUNT").toLowerCase()} of ${measured}`;
 }
 
 function windowText(window: PlanProcessor["window"]): string {
@@ -114,7 +114,7 @@ function rules(plan: Plan, placement?: Placement): HTMLElement {
 
 /** Returns a text that may wrap after its commas. */
 function atCommas(text: string): Child[] {
-  return text.split(/(?<=,)/).flatMap((part, at) => (at === 0 ? [part] : [h("wbr"), part]));
+  return text.split(/(?<=,)/).flatMap((part, index) => (index === 0 ? [part] : [h("wbr"), part]));
 }
 
 function cost(placement: Placement): HTMLElement {

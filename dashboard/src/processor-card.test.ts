@@ -44,10 +44,10 @@ test("a count among the details has no unit, and one that is missing in a row is
 });
 
 test("processors without details have the columns of their kind", () => {
-  const of = (more: Partial<PlanProcessor>): string[] => titles(card.columnsOf({ name: "x", parser: "http_get", ...more }));
-  expect(of({ ranking: { k: 3 } })).toEqual(["#", "group", "count", "between"]);
-  expect(of({ aggregate: "DISTRIBUTION", key: ["url", "status"] })).toEqual(["url · status", "mean", "count", "p50", "p99", "max"]);
-  expect(of({ answers: true })).toEqual(["group", "count", "between", "unanswered", "half seen"]);
+  const titlesOf = (more: Partial<PlanProcessor>): string[] => titles(card.columnsOf({ name: "x", parser: "http_get", ...more }));
+  expect(titlesOf({ ranking: { k: 3 } })).toEqual(["#", "group", "count", "between"]);
+  expect(titlesOf({ aggregate: "DISTRIBUTION", key: ["url", "status"] })).toEqual(["url · status", "mean", "count", "p50", "p99", "max"]);
+  expect(titlesOf({ answers: true })).toEqual(["group", "count", "between", "unanswered", "half seen"]);
 });
 
 test("a count has the condition that it counts in its title and in the plan", () => {

@@ -43,7 +43,7 @@ export class ProcessorCard {
     this.table = new VirtualTable(
       `Rows of ${plan.name}`,
       columnsOf(plan),
-      (from, to) => this.look({ from, to }),
+      (first, last) => this.look({ from: first, to: last }),
       (column) => this.sortBy(column as SortColumn),
     );
     this.search = h("input", { type: "search", placeholder: "filter", "aria-label": `Filter the rows of ${plan.name}`, oninput: () => this.filter() });
@@ -176,9 +176,9 @@ export class ProcessorCard {
     const partial = series.partial.filter(Boolean).length;
     const label = `${this.plan.name}: values of ${series.names.length} groups in ${series.times.length} windows${partial > 0 ? `, ${partial} of them partial` : ""}`;
     this.series.show(series, label);
-    const items = series.names.map((name, at) => {
+    const items = series.names.map((name, index) => {
       const dot = h("i", { "aria-hidden": "true" });
-      dot.style.background = `var(${LINE_COLOURS[at % LINE_COLOURS.length]})`;
+      dot.style.background = `var(${LINE_COLOURS[index % LINE_COLOURS.length]})`;
       return h("li", {}, dot, name);
     });
     if (partial > 0) items.push(h("li", {}, h("i", { class: "hollow", "aria-hidden": "true" }), "not watched completely"));

@@ -52,7 +52,7 @@ export class QueriesPage implements Page {
   }
 
   private listing(): HTMLElement {
-    const head = ["State", "Query", "Submitted (UTC)", "Ran for"].map((name, at) => h("th", { scope: "col", class: at > 1 ? "wide" : undefined }, name));
+    const head = ["State", "Query", "Submitted (UTC)", "Ran for"].map((name, index) => h("th", { scope: "col", class: index > 1 ? "wide" : undefined }, name));
     this.table.append(h("table", { class: "queries" }, h("thead", {}, h("tr", {}, ...head)), this.list));
     return h("section", { class: "card", "aria-label": "Queries" }, h("h2", {}, "Queries"), this.empty, this.table);
   }

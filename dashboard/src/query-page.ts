@@ -72,9 +72,9 @@ export class QueryPage implements Page {
     this.source = query.text;
     setText(this.text, query.text);
     if (this.cards.length === 0) {
-      this.cards = query.plan.processors.map((plan, at) => new ProcessorCard(at, plan, {
-        view: (view) => this.post({ type: "view", processor: at, view }),
-        drill: (detail) => this.drill.open(detail, () => this.cards[at].focusRow(detail.id)),
+      this.cards = query.plan.processors.map((plan, index) => new ProcessorCard(index, plan, {
+        view: (view) => this.post({ type: "view", processor: index, view }),
+        drill: (detail) => this.drill.open(detail, () => this.cards[index].focusRow(detail.id)),
       }));
       fill(this.results, ...this.cards.map(({ element }) => element));
       fill(this.plan, h("h2", {}, "Plan"), planView({ plan: query.plan, notes: [], placement: query.placement, text: JSON.stringify(query.plan, null, 2) }));

@@ -30,21 +30,21 @@ export function heightOf(column: Column): number {
 }
 
 function columnBar(column: Column, flows: string[], top: number, isSelected: boolean, chosen: Chosen): HTMLElement {
-  const at = `${clock(column.endNs, true)}${column.partial ? " (partial)" : ""}`;
+  const time = `${clock(column.endNs, true)}${column.partial ? " (partial)" : ""}`;
   const part = (name: string, size: number, value: number, style: string, layer: Layer | null) => {
-    const element = h("i", { class: style, title: `${at} · ${name}: ${bytes(value)}`, onclick: () => chosen(column, layer) });
+    const element = h("i", { class: style, title: `${time} · ${name}: ${bytes(value)}`, onclick: () => chosen(column, layer) });
     element.style.height = `${top > 0 ? (100 * size) / top : 0}%`;
     return element;
   };
   const layers = column.layers.map((layer) => part(layer.flow, layer.height, layer.bytes, `flow-${flows.indexOf(layer.flow) + 1}`, layer));
-  const other = column.other ? [part("other flows", column.other, column.other, "other", null)] : [];
+  const otherPart = column.other ? [part("other flows", column.other, column.other, "other", null)] : [];
   // The first flow is at the bottom.
   const state = `column${isSelected ? " selected" : ""}${column.partial ? " partial" : ""}`;
-  return h("div", { class: state }, ...other, ...layers.reverse());
+  return h("div", { class: state }, ...otherPart, ...layers.reverse());
 }
 
 /** Lists the flows with their colours. */
 export function queueLegend({ flows }: Contents, hasDepth: boolean): HTMLElement {
   const item = (name: string, style: string) => h("li", {}, h("i", { class: style, "aria-hidden": "true" }), name);
-  return h("ul", { class: "legend queue-legend" }, ...flows.map((flow, at) => item(flow, `flow-${at + 1}`)), hasDepth && item("other flows", "other"));
+  return h("ul", { class: "legend queue-legend" }, ...flows.map((flow, index) => item(flow, `flow-${index + 1}`)), hasDepth && item("other flows", "other"));
 }

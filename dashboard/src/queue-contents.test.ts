@@ -56,8 +56,8 @@ test("only the latest windows are kept, regardless of the length of a gap", () =
 });
 
 function query(queues: string[], ...processors: PlanProcessor[]): Query {
-  const at = queues.map((name) => ({ switch_name: name.split(":")[0], port: name.split(":")[1] }));
-  return { id: "q-1", text: "", state: "running", submitted_ns: 1, started_ns: 1, ended_ns: 0, error: "", notes: [], totals: {}, plan: { query: "q-1", queues: at, processors } };
+  const entries = queues.map((name) => ({ switch_name: name.split(":")[0], port: name.split(":")[1] }));
+  return { id: "q-1", text: "", state: "running", submitted_ns: 1, started_ns: 1, ended_ns: 0, error: "", notes: [], totals: {}, plan: { query: "q-1", queues: entries, processors } };
 }
 
 const FLOWS: PlanProcessor = { name: "top-k", parser: "queue_flows", key: ["src_ip", "dst_ip"], value: { field: "queued_bytes" }, aggregate: "MAX", window: { size: "0.100s", slide: "0.100s" } };

@@ -19,15 +19,15 @@ export interface Source {
 
 /** Returns null if the query does not measure the contents of the queue by flow. */
 export function sourceOf(query: Query, queue: string): Source | null {
-  const named = (query.plan.queues ?? []).map((at) => `${at.switch_name}:${at.port}`);
+  const named = (query.plan.queues ?? []).map((queue) => `${queue.switch_name}:${queue.port}`);
   if (named.length > 0 && !named.includes(queue)) return null;
   // Only a query of one queue may leave the queue out of the key.
   const fits = (processor: PlanProcessor) => named.length === 1 || (processor.key ?? []).includes("queue");
-  const flows = query.plan.processors.findIndex((each) => isMaximum(each, "queued_bytes") && each.key?.includes("dst_ip") && fits(each));
+  const flows = query.plan.processors.findIndex((processor) => isMaximum(processor, "queued_bytes") && processor.key?.includes("dst_ip") && fits(processor));
   if (flows < 0) return null;
   const step = query.plan.processors[flows].window?.slide;
   const depth = query.plan.processors.findIndex(
-    (each) => isMaximum(each, "queue_bytes") && (each.key ?? []).every((field) => field === "queue") && fits(each) && each.window?.slide === step,
+    (processor) => isMaximum(processor, "queue_bytes") && (processor.key ?? []).every((field) => field === "queue") && fits(processor) && processor.window?.slide === step,
   );
   return { query, flows, depth: depth < 0 ? null : depth, stepNs: Number.parseFloat(step ?? "0") * 1e9 };
 }
@@ -102,9 +102,9 @@ function columnOf(columns: Map<number, Column>, row: WindowRow): Column {
 /** Returns the ends of the latest windows, with null for each missing one between two others. */
 function spread(ends: number[], stepNs: number): (number | null)[] {
   const all: (number | null)[] = [];
-  for (let at = ends.length - 1; at >= 0 && all.length < MAX_SLOTS; at--) {
-    all.unshift(ends[at]);
-    const missing = at === 0 || stepNs <= 0 ? 0 : Math.round((ends[at] - ends[at - 1]) / stepNs) - 1;
+  for (let i = ends.length - 1; i >= 0 && all.length < MAX_SLOTS; i--) {
+    all.unshift(ends[i]);
+    const missing = i === 0 || stepNs <= 0 ? 0 : Math.round((ends[i] - ends[i - 1]) / stepNs) - 1;
     for (let gap = 0; gap < missing && all.length < MAX_SLOTS; gap++) all.unshift(null);
   }
   while (all.length > 0 && all[0] === null) all.shift();
@@ -128,7 +128,7 @@ function stack(column: Column, leading: string[]): void {
 
 /** Returns a flow's name: its source and destination, with ports if the query distinguishes them. */
 export function nameOf(key: Row["key"]): string {
-  const side = (of: string) => endpoint(key[`${of}_ip`], key[`${of}_port`]);
+  const side = (endpointOf: string) => endpoint(key[`${endpointOf}_ip`], key[`${endpointOf}_port`]);
   const { queue: _, ...others } = key;
   if (key.dst_ip === undefined) return keyText(others);
   return key.src_ip === undefined ? `> ${side("dst")}` : `${side("src")} > ${side("dst")}`;

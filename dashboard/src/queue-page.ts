@@ -108,10 +108,10 @@ export class QueuePage implements Page {
     this.shown = shown;
     const redraw = () => this.show(sources, source, contents);
     const keep = document.activeElement?.id ?? "";
-    const from = h("p", { class: "row" }, "From ", this.choice(sources, source));
+    const selector = h("p", { class: "row" }, "From ", this.choice(sources, source));
     if (selected === null) {
       const reason = hasEnded(source.query.state) ? "It found no packets in the queue." : "No packet has left the queue yet.";
-      return fill(this.chart, from, h("p", {}, reason));
+      return fill(this.chart, selector, h("p", {}, reason));
     }
     const choose = (column: Column, layer: Layer | null) => {
       this.selectedNs = column.endNs;
@@ -120,7 +120,7 @@ export class QueuePage implements Page {
     };
     fill(
       this.chart,
-      from,
+      selector,
       source.depth === null && h("p", { class: "message fair" }, "This query does not report the depth of the queue, so the columns contain only its flows."),
       queueChart(contents, selected, choose),
       queueLegend(contents, source.depth !== null),
@@ -135,7 +135,7 @@ export class QueuePage implements Page {
     const name = ({ query }: Source) => `${query.id}${hasEnded(query.state) ? " (ended)" : ""}`;
     const link = h("a", { href: `#/queries/${source.query.id}` }, name(source));
     if (sources.length === 1) return link;
-    const select = h("select", { id: "queue-source", "aria-label": "Query" }, ...sources.map((each) => h("option", { value: each.query.id, selected: each === source }, name(each))));
+    const select = h("select", { id: "queue-source", "aria-label": "Query" }, ...sources.map((choice) => h("option", { value: choice.query.id, selected: choice === source }, name(choice))));
     select.addEventListener("change", () => {
       this.wanted = select.value;
       void this.refreshContents();

@@ -9,5 +9,5 @@ export const ESCAPED =
 
 /** Returns one line; with `lines`, keeps line feeds and tabs. */
 export function readableText(text: string, lines = false): string {
-  return text.replace(ESCAPED, (found) => (lines && (found === "\n" || found === "\t") ? found : `\\u{${found.codePointAt(0)!.toString(16)}}`));
+  return text.replace(ESCAPED, (character) => (lines && (character === "\n" || character === "\t") ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`));
 }

@@ -9,7 +9,7 @@ import { h } from "./dom";
  * @param rows whose cells have the same classes
  */
 export function table(label: string, names: string[], numbers: number[], wide: number[], rows: HTMLElement[]): HTMLElement {
-  const style = (at: number) => `${numbers.includes(at) ? "number " : ""}${wide.includes(at) ? "wide" : ""}`;
-  const head = names.map((name, at) => h("th", { scope: "col", class: style(at) }, name));
+  const style = (index: number) => `${numbers.includes(index) ? "number " : ""}${wide.includes(index) ? "wide" : ""}`;
+  const head = names.map((name, index) => h("th", { scope: "col", class: style(index) }, name));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)));
 }

@@ -52,7 +52,7 @@ export class VirtualTable {
   setSorting({ column, descending }: Sorting): void {
     this.sorting = { column, descending };
     const focused = this.head.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.column : undefined;
-    fill(this.head, ...this.columns.map((each) => this.header(each, each.name === column ? descending : undefined)));
+    fill(this.head, ...this.columns.map((spec) => this.header(spec, spec.name === column ? descending : undefined)));
     if (focused) this.head.querySelector<HTMLElement>(`[data-column="${focused}"]`)?.focus();
   }
 
@@ -65,8 +65,8 @@ export class VirtualTable {
 
   /** Returns the range of visible rows, with some rows of margin. */
   range(): { from: number; to: number } {
-    const from = Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - AHEAD);
-    return { from, to: from + Math.ceil(MAX_PX / ROW_PX) + 2 * AHEAD };
+    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - AHEAD);
+    return { from: first, to: first + Math.ceil(MAX_PX / ROW_PX) + 2 * AHEAD };
   }
 
   private ask(): void {
@@ -77,13 +77,13 @@ export class VirtualTable {
     this.look(from, to);
   }
 
-  show(rows: HTMLTableRowElement[], from: number, total: number): void {
+  show(rows: HTMLTableRowElement[], first: number, total: number): void {
     this.total = total;
     this.table.setAttribute("aria-rowcount", String(total + 1));
-    rows.forEach((row, at) => row.setAttribute("aria-rowindex", String(from + at + 2)));
-    setHeight(this.above, from * ROW_PX);
-    setHeight(this.below, Math.max(0, total - from - rows.length) * ROW_PX);
-    this.body.replaceChildren(...(from > 0 ? [this.above] : []), ...rows, ...(from + rows.length < total ? [this.below] : []));
+    rows.forEach((row, index) => row.setAttribute("aria-rowindex", String(first + index + 2)));
+    setHeight(this.above, first * ROW_PX);
+    setHeight(this.below, Math.max(0, total - first - rows.length) * ROW_PX);
+    this.body.replaceChildren(...(first > 0 ? [this.above] : []), ...rows, ...(first + rows.length < total ? [this.below] : []));
   }
 
   scrollToTop(): void {

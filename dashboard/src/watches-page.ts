@@ -66,12 +66,12 @@ export class WatchesPage implements Page {
   private watchRow(watch: Watch): HTMLElement {
     const remove = h("button", { type: "button", "aria-label": `Remove ${watch.id}`, onclick: () => void this.act(() => this.api.delete(`/api/v1/watches/${encodeURIComponent(watch.id)}`)) }, "Remove");
     const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "-", watch.when || "-", duration(watch.every_ns), watch.nodes.join(", ") || "all", watchState(watch)];
-    return h("tr", {}, ...cells.map((cell, at) => h("td", { class: at > 3 ? "wide" : undefined }, cell)), h("td", {}, remove));
+    return h("tr", {}, ...cells.map((cell, index) => h("td", { class: index > 3 ? "wide" : undefined }, cell)), h("td", {}, remove));
   }
 
   private async add(): Promise<void> {
     const { filter, aggregate, group_by, when } = this.fields;
-    const groups = group_by.input.value.split(",").map((each) => each.trim()).filter((each) => each !== "");
+    const groups = group_by.input.value.split(",").map((field) => field.trim()).filter((field) => field !== "");
     const watch = { filter: filter.input.value.trim(), aggregate: aggregate.input.value.trim() || "COUNT", group_by: groups, when: when.input.value.trim() };
     await this.act(() => this.api.post("/api/v1/watches", watch));
   }

@@ -8,7 +8,7 @@ function window(end: number, values: Record<string, number>, more: Partial<Row> 
     name: "top-k",
     window_start_ns: (end - 1) * 1e9,
     window_end_ns: end * 1e9,
-    rows: Object.entries(values).map(([url, value], at) => ({ rank: at + 1, key: { url }, value, ...more })),
+    rows: Object.entries(values).map(([url, value], index) => ({ rank: index + 1, key: { url }, value, ...more })),
     completeness: { sampling_rate: 1, packets_in: 1, dropped: {}, late: 0 },
   };
 }
@@ -40,12 +40,12 @@ test("a key that is missing in a window is a gap", () => {
 });
 
 function mixed(end: number): Window {
-  const of = window(end, { "/a": 5, "/b": 2, "/c": 7 });
-  of.rows[0] = { ...of.rows[0], unanswered: 3 };
-  of.rows.push({ key: { url: "/dead" }, value: null, unanswered: 9, half_seen: 1 });
-  of.rows.push({ key: { url: "/deaf" }, value: null, unanswered: 1 });
-  for (const row of of.rows) delete row.rank;
-  return of;
+  const sample = window(end, { "/a": 5, "/b": 2, "/c": 7 });
+  sample.rows[0] = { ...sample.rows[0], unanswered: 3 };
+  sample.rows.push({ key: { url: "/dead" }, value: null, unanswered: 9, half_seen: 1 });
+  sample.rows.push({ key: { url: "/deaf" }, value: null, unanswered: 1 });
+  for (const row of sample.rows) delete row.rank;
+  return sample;
 }
 
 test("groups without a value come last in either sort order", () => {
@@ -101,11 +101,11 @@ test("alerts of earlier windows are kept, the latest first", () => {
 
 test("details of an aggregate are kept and sortable, except histograms", () => {
   const windows = new ProcessorWindows();
-  const of = window(1, { "/a": 5, "/b": 2, "/c": 7 });
-  of.rows[0] = { ...of.rows[0], details: { least: 1, most: 6, histogram: [] } };
-  of.rows[1] = { ...of.rows[1], details: { least: 3, most: 5 } };
+  const sample = window(1, { "/a": 5, "/b": 2, "/c": 7 });
+  sample.rows[0] = { ...sample.rows[0], details: { least: 1, most: 6, histogram: [] } };
+  sample.rows[1] = { ...sample.rows[1], details: { least: 3, most: 5 } };
   windows.look({ ...USUAL_VIEW, sort: "details.least", descending: true });
-  windows.add(of);
+  windows.add(sample);
   const { visible } = windows.snapshot()!;
   expect(visible.map(({ key }) => key)).toEqual(["/b", "/a", "/c"]);
   expect(visible.map(({ details }) => details)).toEqual([{ least: 3, most: 5 }, { least: 1, most: 6 }, undefined]);

@@ -118,7 +118,7 @@ export class ProcessorWindows {
     const window = this.latest;
     if (window === null) return null;
     const sorted = (this.sorted ??= this.sortedEntries());
-    const from = Math.min(this.view.from, Math.max(0, sorted.length - 1));
+    const first = Math.min(this.view.from, Math.max(0, sorted.length - 1));
     return {
       processor: window.processor,
       name: window.name,
@@ -129,8 +129,8 @@ export class ProcessorWindows {
       completeness: window.completeness,
       rows: this.entries.length,
       matching: sorted.length,
-      from,
-      visible: sorted.slice(from, this.view.to).map(summary),
+      from: first,
+      visible: sorted.slice(first, this.view.to).map(summary),
       largest: this.entries.reduce((max, { row }) => Math.max(max, row.value ?? 0), 0),
       series: this.series(),
       detail: this.detail(sorted),

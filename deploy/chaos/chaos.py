@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import report  # noqa: E402
 from check import CLUSTER, Front  # noqa: E402
-from episode import PATIENCE_S, Episode, within_s  # noqa: E402
+from episode import TIMEOUT_S, Episode, within_s  # noqa: E402
 from faults import KINDS, Containers, default_list, kinds_of  # noqa: E402
 from truth import SECOND_NS, Client, losses, missing, too_much, within  # noqa: E402
 from watch import Watch  # noqa: E402
@@ -35,7 +35,7 @@ class Judgement:
 
     def __init__(self, clients, episodes):
         self.clients, self.episodes = clients, episodes
-        self.answered = {url: each for client in clients for url, each in client.answered.items()}
+        self.answered = {url: request for client in clients for url, request in client.answered.items()}
         self.read = []
         self.totals = {"requests": len(self.answered), "windows": 0, "whole": 0, "reported": 0, "unreported": 0, "more": 0}
 
@@ -44,7 +44,7 @@ class Judgement:
 
     def at(self, moment):
         """Returns the last fault that began before a moment."""
-        before = [each for each in self.episodes if each.struck <= moment + 1]
+        before = [episode for episode in self.episodes if episode.struck <= moment + 1]
         return before[-1] if before else self.episodes[0]
 
     def add(self, query, until):
@@ -89,7 +89,7 @@ def run(options, containers, episodes):
     happened = []
     began = time.monotonic()
     try:
-        if within_s(PATIENCE_S, lambda: watch.query and watch.counted_since(0)) is None:
+        if within_s(TIMEOUT_S, lambda: watch.query and watch.counted_since(0)) is None:
             sys.exit(f"error: before any fault, the requests of some web server are not counted; {watch.why()}")
         for episode in episodes:
             if time.monotonic() - began > 60 * options.minutes:
@@ -100,14 +100,14 @@ def run(options, containers, episodes):
             say(report.progress(episode))
     except KeyboardInterrupt:
         say("stopped; judging the results so far")
-        for each in happened[-1:]:
-            each.wrong.append("stopped before the end")
+        for last in happened[-1:]:
+            last.wrong.append("stopped before the end")
     finally:
         for client in clients:
             client.stop()
         until = time.time()
         time.sleep(SETTLE_S)
-        queries = watch.stop(PATIENCE_S)
+        queries = watch.stop(TIMEOUT_S)
     return clients, queries, until, happened
 
 
@@ -139,13 +139,13 @@ def main():
     size = "full" if "web-2" in containers.services() else "small"
     clients, queries, until, episodes = run(options, containers, faults_of(options, size))
     if queries is None:
-        sys.exit(f"error: the query does not end within {PATIENCE_S} s")
+        sys.exit(f"error: the query does not end within {TIMEOUT_S} s")
     judgement = judge(clients, queries, until, episodes)
     print(report.write(options.results, size, episodes, judgement.totals))
     report.keep_input(options.results, judgement.answered, judgement.read)
-    broken = [each for each in episodes if each.wrong]
-    for each in broken:
-        print(f"BROKEN by {each}: {report.wrong_words(each)}")
+    broken = [episode for episode in episodes if episode.wrong]
+    for episode in broken:
+        print(f"BROKEN by {episode}: {report.wrong_words(episode)}")
     sys.exit(1 if broken else 0)
 
 

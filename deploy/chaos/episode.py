@@ -5,7 +5,7 @@ import time
 
 from faults import LASTS_S, Fault
 
-PATIENCE_S = 180
+TIMEOUT_S = 180
 CALM_S = 3
 # A one-second window is written once all monitors have reported the next second; this is the usual lag.
 USUAL_LAG_S = 5
@@ -22,7 +22,7 @@ def within_s(seconds, condition):
 
 
 class Episode:
-    """The effects of a fault. Times are in seconds; None means that the event did not happen within PATIENCE_S."""
+    """The effects of a fault. Times are in seconds; None means that the event did not happen within TIMEOUT_S."""
 
     def __init__(self, target, kind):
         self.target, self.kind = target, kind
@@ -76,20 +76,20 @@ class Episode:
         mended = time.time()
         self.lasted_s = mended - self.struck
         others = [threading.Thread(target=self.await_healthy, args=(fault,)), threading.Thread(target=self.await_headers, args=(watch, mended))]
-        for each in others:
-            each.start()
-        self.await_counted(watch, PATIENCE_S)
-        if within_s(PATIENCE_S, lambda: watch.counted_since(mended) and watch.lag_s() < USUAL_LAG_S) is not None:
+        for other_fault in others:
+            other_fault.start()
+        self.await_counted(watch, TIMEOUT_S)
+        if within_s(TIMEOUT_S, lambda: watch.counted_since(mended) and watch.lag_s() < USUAL_LAG_S) is not None:
             self.fresh_after = time.time() - mended
-        for each in others:
-            each.join()
+        for other_fault in others:
+            other_fault.join()
         time.sleep(CALM_S)
         for symptom, seconds in {"new requests are not counted": self.counted_after, "containers are not healthy": self.healthy_after,
                               "results are not fresh": self.fresh_after, "hosts do not return headers": self.drilled_after}.items():
             self.wrong += [] if seconds is not None else [f"{symptom} again in time"]
 
     def await_headers(self, watch, mended):
-        self.drilled_after = within_s(PATIENCE_S, lambda: watch.drilled_since(mended))
+        self.drilled_after = within_s(TIMEOUT_S, lambda: watch.drilled_since(mended))
 
     def await_healthy(self, fault):
         self.healthy_after = fault.recovered()

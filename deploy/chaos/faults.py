@@ -41,9 +41,9 @@ def docker(*words, check=True):
     return done.stdout
 
 
-def retry_docker(patience_s, passing, *words):
+def retry_docker(timeout_s, passing, *words):
     """Runs `docker`, and retries errors that contain one of the strings in `passing`."""
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while True:
         try:
             return docker(*words)
@@ -82,11 +82,11 @@ class Containers:
         self.project = project
 
     def id(self, service):
-        found = docker("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=com.docker.compose.project={self.project}",
+        ids = docker("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=com.docker.compose.project={self.project}",
                        "--filter", f"label=com.docker.compose.service={service}").split()
-        if len(found) != 1:
-            raise RuntimeError(f"{service}: {len(found)} containers of this name in the project {self.project}")
-        return found[0]
+        if len(ids) != 1:
+            raise RuntimeError(f"{service}: {len(ids)} containers of this name in the project {self.project}")
+        return ids[0]
 
     def inspect(self, ids):
         return json.loads(docker("inspect", *ids))
@@ -95,15 +95,15 @@ class Containers:
         return self.inspect(docker("ps", "--all", "--quiet", "--filter", f"label=com.docker.compose.project={self.project}").split())
 
     def services(self):
-        return {each["Config"]["Labels"]["com.docker.compose.service"] for each in self.known()}
+        return {container["Config"]["Labels"]["com.docker.compose.service"] for container in self.known()}
 
     def started_anew(self):
         """Returns how often Docker has restarted each service because it had exited."""
-        return {each["Config"]["Labels"]["com.docker.compose.service"]: each["RestartCount"] for each in self.known()}
+        return {container["Config"]["Labels"]["com.docker.compose.service"]: container["RestartCount"] for container in self.known()}
 
     def lodgers(self, holder):
         """Returns the containers in the network namespace of another, which disappears with it."""
-        return [each["Id"] for each in self.known() if each["HostConfig"]["NetworkMode"] == f"container:{holder}"]
+        return [container["Id"] for container in self.known() if container["HostConfig"]["NetworkMode"] == f"container:{holder}"]
 
     def switch_image(self):
         return self.inspect([self.id("switch")])[0]["Config"]["Image"]
@@ -112,7 +112,7 @@ class Containers:
         """Waits until all are running and healthy; returns the seconds waited, or None on timeout."""
         began = time.monotonic()
         while time.monotonic() - began < HEALTHY_S:
-            states = [each["State"] for each in self.inspect(ids)]
+            states = [container["State"] for container in self.inspect(ids)]
             if all(state["Running"] and state.get("Health", {}).get("Status", "healthy") == "healthy" for state in states):
                 return time.monotonic() - began
             time.sleep(0.3)
@@ -133,8 +133,8 @@ class Cable:
     def find(self, ids):
         """Returns (name on the host, bridge) of each interface."""
         others = set()
-        for each in ids:
-            links = docker("exec", each, "bash", "-c", "cd /sys/class/net && for d in *; do echo $(<$d/ifindex) $(<$d/iflink); done")
+        for container in ids:
+            links = docker("exec", container, "bash", "-c", "cd /sys/class/net && for d in *; do echo $(<$d/ifindex) $(<$d/iflink); done")
             others |= {theirs for own, theirs in (line.split() for line in links.splitlines()) if own != theirs}
         ends = []
         for line in self.on_host("ip -oneline link").splitlines():
@@ -159,7 +159,7 @@ class Fault:
     def __init__(self, containers, target, kind):
         self.containers, self.target, self.kind = containers, target, kind
         self.ids = [containers.id(name) for name in target.split("+")]
-        self.lodgers = [lodger for each in self.ids for lodger in containers.lodgers(each)] if kind == "kill" else []
+        self.lodgers = [lodger for container in self.ids for lodger in containers.lodgers(container)] if kind == "kill" else []
         self.cable = Cable(containers, self.ids) if kind == "cut" else None
         self.there = False
         self.frozen = []
@@ -172,9 +172,9 @@ class Fault:
         if self.kind == "cut":
             self.cable.pull()
         elif self.kind == "pause":
-            for each in self.ids:
-                freeze(each)
-                self.frozen.append(each)
+            for container in self.ids:
+                freeze(container)
+                self.frozen.append(container)
         else:
             # Kills them as simultaneously as possible.
             with concurrent.futures.ThreadPoolExecutor() as at_once:
@@ -188,15 +188,15 @@ class Fault:
         if self.kind == "cut":
             self.cable.plug()
         elif self.kind == "pause":
-            for each in self.frozen:
-                docker("unpause", each)
+            for container in self.frozen:
+                docker("unpause", container)
         else:
-            for each in self.ids:
-                start(each)
+            for container in self.ids:
+                start(container)
             if self.lodgers:
                 self.containers.await_healthy(self.ids)
-            for each in self.lodgers:
-                start(each)
+            for container in self.lodgers:
+                start(container)
 
     def recovered(self):
         return self.containers.await_healthy(self.ids + self.lodgers)

@@ -55,7 +55,7 @@ def write(folder, size, episodes, totals):
     text = "\n".join([heading(size, totals), "", HEAD, *map(row, episodes), ""])
     (folder / "chaos.md").write_text(text)
     whole = {"when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": machine(), "size": size, "totals": totals,
-             "faults": [vars(each) for each in episodes]}
+             "faults": [vars(episode) for episode in episodes]}
     (folder / "chaos.json").write_text(json.dumps(whole, indent=1) + "\n")
     return text
 

@@ -123,8 +123,8 @@ def missing(windows, answered):
     """Returns the requests that no overlapping window counted, each with the reported losses that explain it."""
     counted = {url for window in windows for url in window.counts if url in answered and touches(window, answered[url])}
     room = {window.start: sum(losses(window.completeness).values()) for window in windows}
-    found = []
-    for request in sorted((each for each in answered.values() if each.url not in counted), key=lambda each: each.began):
+    faults = []
+    for request in sorted((answer for answer in answered.values() if answer.url not in counted), key=lambda answer: answer.began):
         reported = {}
         for window in windows:
             if not reported and touches(window, request):
@@ -132,8 +132,8 @@ def missing(windows, answered):
             elif not reported and 0 <= window.start / SECOND_NS - request.ended <= LATE_S:
                 late = {reason: count for reason, count in losses(window.completeness).items() if reason == LATE}
                 reported = explain(late, room, window.start)
-        found.append((request, reported))
-    return found
+        faults.append((request, reported))
+    return faults
 
 
 def explain(reported, room, start):
@@ -149,4 +149,4 @@ def explain(reported, room, start):
 
 def within(answered, begin, end):
     """Returns the requests that began and ended between begin and end."""
-    return {url: each for url, each in answered.items() if each.began >= begin and each.ended <= end}
+    return {url: request for url, request in answered.items() if request.began >= begin and request.ended <= end}

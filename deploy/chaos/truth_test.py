@@ -52,26 +52,26 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.what([window(10, {"": 3, "/shop/a": 7})]), [])
 
     def test_missing_requests_must_be_reported_by_their_window(self):
-        found = missing([window(10, ["/a"]), window(11, ["/b"])], self.ANSWERED)
-        self.assertEqual([(request.url, reported) for request, reported in found], [("/c", {})])
-        found = missing([window(10, ["/a"], dropped={"monitor_replaced": 1}), window(11, ["/b"])], self.ANSWERED)
-        self.assertEqual(found[0][1], {})
-        found = missing([window(10, ["/a"]), window(11, ["/b"]), window(12, [], dropped={"monitor_replaced": 1})], self.ANSWERED)
-        self.assertEqual(found[0][1], {"monitor_replaced": 1})
-        found = missing([window(12, [], silent=["monitor-1"])], requests(c=(12.5, 12.6)))
-        self.assertEqual(found[0][1], {"silent": 1})
+        faults = missing([window(10, ["/a"]), window(11, ["/b"])], self.ANSWERED)
+        self.assertEqual([(request.url, reported) for request, reported in faults], [("/c", {})])
+        faults = missing([window(10, ["/a"], dropped={"monitor_replaced": 1}), window(11, ["/b"])], self.ANSWERED)
+        self.assertEqual(faults[0][1], {})
+        faults = missing([window(10, ["/a"]), window(11, ["/b"]), window(12, [], dropped={"monitor_replaced": 1})], self.ANSWERED)
+        self.assertEqual(faults[0][1], {"monitor_replaced": 1})
+        faults = missing([window(12, [], silent=["monitor-1"])], requests(c=(12.5, 12.6)))
+        self.assertEqual(faults[0][1], {"silent": 1})
 
     def test_losses_explain_no_more_than_their_number(self):
         answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(10.5, 10.6))
-        found = missing([window(10, [], dropped={"queue_full": 2})], answered)
-        self.assertEqual([bool(reported) for _, reported in found], [True, True, False])
+        faults = missing([window(10, [], dropped={"queue_full": 2})], answered)
+        self.assertEqual([bool(reported) for _, reported in faults], [True, True, False])
 
     def test_copies_that_a_switch_never_sent_are_reported_once_known(self):
         answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(60.5, 60.6))
-        found = missing([window(10, []), window(15, [], dropped={"mirror_lost": 9}), window(60, [])], answered)
-        self.assertEqual([reported for _, reported in found], [{"mirror_lost": 9}, {"mirror_lost": 9}, {}])
-        found = missing([window(15, [], dropped={"queue_full": 9})], answered)
-        self.assertEqual([reported for _, reported in found], [{}, {}, {}])
+        faults = missing([window(10, []), window(15, [], dropped={"mirror_lost": 9}), window(60, [])], answered)
+        self.assertEqual([reported for _, reported in faults], [{"mirror_lost": 9}, {"mirror_lost": 9}, {}])
+        faults = missing([window(15, [], dropped={"queue_full": 9})], answered)
+        self.assertEqual([reported for _, reported in faults], [{}, {}, {}])
 
     def test_losses(self):
         self.assertEqual(losses({"dropped": {"late": 0}, "silent": []}), {})

@@ -137,7 +137,7 @@ class Watch:
     def look(self):
         self.oldest_s = max(self.oldest_s, self.lag_s())
         for client in self.clients:
-            began = [each.began for url, each in list(client.answered.items())[-400:] if url in self.query.counted]
+            began = [request.began for url, request in list(client.answered.items())[-400:] if url in self.query.counted]
             self.newest[client.web] = max([self.newest.get(client.web, 0.0), *began])
 
     def lag_s(self):
@@ -153,11 +153,11 @@ class Watch:
         answers = [call(self.front, "POST", "/api/v1/drilldown", body | {"nodes": [client.web]}) for client in self.clients]
         return all(status == 200 and answer["rows"] and not answer["missing"] for status, answer in answers)
 
-    def stop(self, patience_s):
+    def stop(self, timeout_s):
         """Ends the current query and returns all queries, or None if the last does not end in time."""
         self.stopping = True
         self.thread.join(timeout=60)
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while self.query and not self.query.stop():
             if time.monotonic() > deadline:
                 return None

@@ -23,7 +23,7 @@ STREAMS, STREAMS_PER_ADDRESS, REQUESTS, REQUESTS_PER_ADDRESS = 1024, 512, 768, 3
 EVENTS = "/api/v1/queries/q1/events"
 # Few enough concurrent connections for each client to connect within ten seconds on a busy machine.
 AT_ONCE = 32
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 class ControlPlane:
@@ -135,7 +135,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         """Sends a request; returns the connection's reader and the head of the answer."""
         reader, writer = await self.connect(address, tls)
         writer.write(request if isinstance(request, bytes) else request.encode("latin-1"))
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT_S)
         return reader, Answer(head.decode(), b"")
 
     async def call(self, request, **how):
@@ -170,8 +170,8 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         sources = [address for address in addresses for _ in range(REQUESTS_PER_ADDRESS)]
         waiting = []
         for start in range(0, len(sources), AT_ONCE):
-            waiting += [asyncio.create_task(self.get("/api/v1/queries/slow", address=each)) for each in sources[start:start + AT_ONCE]]
-            deadline = time.monotonic() + PATIENCE_S
+            waiting += [asyncio.create_task(self.get("/api/v1/queries/slow", address=source)) for source in sources[start:start + AT_ONCE]]
+            deadline = time.monotonic() + TIMEOUT_S
             while self.first.slow + self.second.slow < len(waiting):
                 self.assertLess(time.monotonic(), deadline)
                 await asyncio.sleep(0.01)
@@ -183,7 +183,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         for _ in range(31):
             began = time.monotonic()
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: front\r\n\r\n")
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT_S)
             self.assertIn(b" 200 ", head)
             await reader.readexactly(int(re.search(rb"(?i)content-length: (\d+)", head)[1]))
             took.append(time.monotonic() - began)
@@ -269,7 +269,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_follows_control_planes_that_move(self):
         self.front.move(["127.0.0.3", "127.0.0.2"])
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while json.loads((await self.get("/api/v1/queries")).body)["name"] == "control-1":
             self.assertLess(time.monotonic(), deadline)
             await asyncio.sleep(0.1)

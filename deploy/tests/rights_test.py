@@ -38,11 +38,11 @@ def table(roles, rows):
 def check_page(wanted):
     page = PAGE.read_text()
     before, rest = page.split(MARKS[0])
-    found, after = rest.split(MARKS[1])
+    table, after = rest.split(MARKS[1])
     if "--write" in sys.argv:
         PAGE.write_text(before + MARKS[0] + wanted + MARKS[1] + after)
     else:
-        require(found == wanted, "docs/explanation/security.md differs from schema/rights.txt: deploy/tests/rights_test.py --write")
+        require(table == wanted, "docs/explanation/security.md differs from schema/rights.txt: deploy/tests/rights_test.py --write")
 
 
 def check_doors(rows):
@@ -114,12 +114,12 @@ def check_certificates(rows):
             callers = {each for service, _, operation, allowed in rows if operation == "connect" and service == role for each in allowed} - {"job"}
             known = {file.name.removesuffix(".ca.pem") for file in (folder / home).glob("*.ca.pem")}
             require(callers <= known, f"{home} has no authority of {callers - known}")
-            for other in known:
-                require(subjects(folder / home / f"{other}.ca.pem") == {other}, f"{home}: {other}.ca.pem is another's")
+            for other_role in known:
+                require(subjects(folder / home / f"{other_role}.ca.pem") == {other_role}, f"{home}: {other_role}.ca.pem is another's")
             own = folder / home / "own.pem"
             if own.exists():
-                for other in {role for role in ("control", "monitor", "switch", "kafka") if role != entry.split("/")[0]}:
-                    require(not passes(folder / "authority" / f"{other}.pem", own), f"{home}'s certificate passes as one of {other}")
+                for other_role in {role for role in ("control", "monitor", "switch", "kafka") if role != entry.split("/")[0]}:
+                    require(not passes(folder / "authority" / f"{other_role}.pem", own), f"{home}'s certificate passes as one of {other_role}")
         readable = [file for file in folder.rglob("*") if file.is_file() and file.stat().st_mode & 0o77 and file.parent.name != "switch"]
         require(not readable, f"other users may read {readable}")
         before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}

@@ -42,7 +42,7 @@ class SbomTest(unittest.TestCase):
                 self.assertEqual({node["ref"], *node.get("dependsOn", [])} - set(references), set(), name)
 
     def test_every_jar(self):
-        known = {f"{each['name']}-{each['version']}" for each in read("java")["components"]}
+        known = {f"{component['name']}-{component['version']}" for component in read("java")["components"]}
         jars = {jar.stem for folder in sbom.FOLDERS for jar in (sbom.JAVA / folder).glob("*.jar")}
         self.assertGreater(len(jars), 100)
         self.assertEqual(jars - known, set())
@@ -51,16 +51,16 @@ class SbomTest(unittest.TestCase):
         packages = json.loads((ROOT / "dashboard/package-lock.json").read_text())["packages"]
         components = read("dashboard")["components"]
         listed = {f"{path.rpartition('node_modules/')[2]}@{package['version']}" for path, package in packages.items() if path}
-        self.assertEqual({each["bom-ref"] for each in components}, listed)
+        self.assertEqual({component["bom-ref"] for component in components}, listed)
         wanted = json.loads((ROOT / "dashboard/package.json").read_text())["dependencies"]
-        required = {each["name"] for each in components if each["scope"] == "required"}
+        required = {component["name"] for component in components if component["scope"] == "required"}
         self.assertEqual(set(wanted) - required, set())
         self.assertNotIn("vite", required)
 
     def test_every_package_of_an_image(self):
         packages = {}
         for component in read("images")["components"]:
-            for image in (each["value"] for each in component.get("properties", []) if each["name"] == "tapline:image"):
+            for image in (entry["value"] for entry in component.get("properties", []) if entry["name"] == "tapline:image"):
                 packages.setdefault(image, set()).add(component["name"])
         present, names = sbom.images()
         for image in present:

@@ -51,16 +51,16 @@ def target_of(page, target):
 def reachable():
     """Returns the files outside docs/ that are on the site, found by following links from the pages of docs/."""
     waiting = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / DOCS).rglob("*.md"))]
-    found = set(waiting)
+    reached = set(waiting)
     while waiting:
         page = waiting.pop()
         for link in links.links((ROOT / page).read_text(encoding="utf-8")):
             path = "" if links.SCHEME.match(link.target) else target_of(page, link.target)[0]
-            if path and path not in found and shown(path) and (ROOT / path).is_file():
-                found.add(path)
+            if path and path not in reached and shown(path) and (ROOT / path).is_file():
+                reached.add(path)
                 if path.endswith(".md"):
                     waiting.append(path)
-    return sorted(path for path in found if not path.startswith(DOCS))
+    return sorted(path for path in reached if not path.startswith(DOCS))
 
 
 def rewrite(page, text):

@@ -44,10 +44,10 @@ class Links(unittest.TestCase):
             self.assert_becomes(text, text)
 
     def test_linked_pages_are_found_recursively(self):
-        found = pages.reachable()
-        self.assertIn("schema/README.md", found)
-        self.assertFalse([path for path in found if path.startswith("docs/")])
-        for path in found:
+        reached = pages.reachable()
+        self.assertIn("schema/README.md", reached)
+        self.assertFalse([path for path in reached if path.startswith("docs/")])
+        for path in reached:
             self.assertEqual(path, pages.repository_path(pages.site_path(path)))
 
 

@@ -23,7 +23,7 @@ constexpr uint32_t kProtocol = 1;
 // Lease duration until a control plane has specified one.
 constexpr seconds kFirstWord{5};
 // The time that a starting control plane may take.
-constexpr seconds kPatience{10};
+constexpr seconds kTimeout{10};
 constexpr milliseconds kMaxMonitorPause{10'000};
 // A monitor that ran for this long did not die from its start options.
 constexpr seconds kHealthy{30};
@@ -36,11 +36,11 @@ void add_input(const InputConfig& input, v1::AgentHello* hello) {
   for (const Tap& tap : taps_of(input)) {
     names += (names.empty() ? "" : ",") + tap.source.substr(0, tap.source.find(','));
     if (!tap.has_switch()) continue;
-    v1::Tap* reported = hello->add_taps();
-    reported->set_switch_name(tap.switch_name);
-    reported->set_port(tap.port);
-    reported->set_side(static_cast<v1::Tap::Side>(tap.side));
-    reported->set_interface(tap.source);
+    v1::Tap* reported_tap = hello->add_taps();
+    reported_tap->set_switch_name(tap.switch_name);
+    reported_tap->set_port(tap.port);
+    reported_tap->set_side(static_cast<v1::Tap::Side>(tap.side));
+    reported_tap->set_interface(tap.source);
   }
   hello->set_interface(names);
   hello->set_polled_times(interfaces_of(input).empty());
@@ -127,9 +127,9 @@ void Agent::lease_lost(const std::string& cause, Time now) {
 // Warns once until there is a lease again; the agent keeps trying, twice a second.
 void Agent::not_taken(const std::string& server, const std::string& cause, Time now) {
   not_taken_[server] = cause;
-  if (reported_no_lease_ || now < without_lease_since_ + kPatience) return;
+  if (reported_no_lease_ || now < without_lease_since_ + kTimeout) return;
   std::string all;
-  for (const auto& [each, reason] : not_taken_) all += (all.empty() ? "" : "; ") + each + ": " + reason;
+  for (const auto& [query, reason] : not_taken_) all += (all.empty() ? "" : "; ") + query + ": " + reason;
   reporter_->warning("no control plane accepts this host (" + all + "); retrying");
   reported_no_lease_ = true;
 }
@@ -151,7 +151,7 @@ void Agent::on(const LeaseEvent& event, Time now) {
 }
 
 void Agent::on(const v1::Welcome& welcome) {
-  const bool moved =
+  const bool was_moved =
       monitor_ != nullptr &&
       (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key() ||
        welcome.text_key() != deployment_.text_key() || welcome.broker_user() != deployment_.broker_user() ||
@@ -162,7 +162,7 @@ void Agent::on(const v1::Welcome& welcome) {
   reported_no_lease_ = false;
   not_taken_.clear();
   grace_until_ = Time::max();
-  if (moved) stop_monitor();
+  if (was_moved) stop_monitor();
 }
 
 void Agent::answer(const v1::Probe& probe, int64_t received_ns) {
@@ -229,7 +229,7 @@ void Agent::read_monitor(Time now) {
 
 void Agent::on_monitor_exit(Time now) {
   const std::string cause = monitor_->reap();
-  const bool wanted = assignments_.needs_monitor();
+  const bool is_wanted = assignments_.needs_monitor();
   monitor_.reset();
   monitor_ready_ = false;
   assignments_.on_monitor_exit(cause);
@@ -243,7 +243,7 @@ void Agent::on_monitor_exit(Time now) {
   if (now - monitor_started_ > kHealthy) monitor_pause_ = milliseconds(0);
   next_monitor_ = now + monitor_pause_;
   monitor_pause_ = std::min(kMaxMonitorPause, monitor_pause_ * 2 + kMinPoll);
-  if (wanted) reporter_->warning(cause + "; restarting it");
+  if (is_wanted) reporter_->warning(cause + "; restarting it");
 }
 
 void Agent::deliver() {

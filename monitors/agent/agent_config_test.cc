@@ -18,10 +18,11 @@ AgentConfig config_with(std::vector<std::string> control_plane) {
 TEST(AgentConfigTest, AControlPlaneBeyondLoopbackRequiresTlsOrClear) {
   EXPECT_TRUE(validate(config_with({"127.0.0.1:8481", "[::1]:8482"})).ok());
   AgentConfig config = config_with({"127.0.0.1:8481", "10.0.0.1:8481"});
-  const Status refused = validate(config);
-  EXPECT_EQ(refused.exit_code(), 2);
-  EXPECT_NE(refused.message().find("--control-plane 10.0.0.1:8481"), std::string::npos) << refused.message();
-  EXPECT_NE(refused.message().find("--control-plane-ca"), std::string::npos) << refused.message();
+  const Status refused_status = validate(config);
+  EXPECT_EQ(refused_status.exit_code(), 2);
+  EXPECT_NE(refused_status.message().find("--control-plane 10.0.0.1:8481"), std::string::npos)
+      << refused_status.message();
+  EXPECT_NE(refused_status.message().find("--control-plane-ca"), std::string::npos) << refused_status.message();
   config.clear = {"kafka"};
   EXPECT_FALSE(validate(config).ok());
   config.clear = {"control-plane"};
@@ -47,10 +48,10 @@ TEST(AgentConfigTest, TapsAreInterfacesThatTheMonitorReads) {
   EXPECT_EQ(taps, "sw1:1:arrivals=m0 sw1:1:departures=m1 ");
   EXPECT_EQ(std::count(command.begin(), command.end(), "--interface"), 0);
   const auto fault = [&config](auto change) {
-    AgentConfig changed = config;
-    change(changed);
-    EXPECT_EQ(validate(changed).exit_code(), 2);
-    return validate(changed).message();
+    AgentConfig changed_config = config;
+    change(changed_config);
+    EXPECT_EQ(validate(changed_config).exit_code(), 2);
+    return validate(changed_config).message();
   };
   EXPECT_NE(fault([](auto& c) { c.tap = {"sw1=a.pcap"}; }).find("not capture files"), std::string::npos);
   EXPECT_NE(fault([](auto& c) { c.tap[1] = "sw1:1:arrivals=m1"; }).find("given twice"), std::string::npos);

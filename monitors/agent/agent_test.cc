@@ -28,9 +28,9 @@ void read_until(int fd, const std::string& text, std::chrono::milliseconds at_mo
   char buffer[4096];
   while ((text.empty() || all->find(text) == std::string::npos) &&
          poll(&readable, 1, static_cast<int>(at_most.count())) > 0) {
-    const ssize_t got = read(fd, buffer, sizeof buffer);
-    if (got <= 0) return;
-    all->append(buffer, static_cast<size_t>(got));
+    const ssize_t bytes_read = read(fd, buffer, sizeof buffer);
+    if (bytes_read <= 0) return;
+    all->append(buffer, static_cast<size_t>(bytes_read));
   }
 }
 
@@ -196,11 +196,11 @@ TEST_F(AgentAndMonitorTest, RejectsTheQueryWithTheMessageOfAMonitorThatDoesNotSt
   with(1, {"printf '\\072\\017\\012\\007no eth9\\022\\004user' >&0\n", "exit 1\n"}, [](ControlPlane* control_plane) {
     EXPECT_EQ(control_plane->next().error().message(), "no eth9");
     EXPECT_EQ(control_plane->next().monitor_ended().message(), "the monitor ended with exit code 1");
-    const v1::MonitorStatus refused = control_plane->next();
-    EXPECT_EQ(refused.query_refused().query(), "q");
-    EXPECT_EQ(refused.query_refused().message(), "no eth9");
-    EXPECT_EQ(refused.query_refused().kind(), "user");
-    EXPECT_EQ(refused.epoch(), 1u);
+    const v1::MonitorStatus refused_status = control_plane->next();
+    EXPECT_EQ(refused_status.query_refused().query(), "q");
+    EXPECT_EQ(refused_status.query_refused().message(), "no eth9");
+    EXPECT_EQ(refused_status.query_refused().kind(), "user");
+    EXPECT_EQ(refused_status.epoch(), 1u);
   });
 }
 

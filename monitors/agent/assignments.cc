@@ -111,8 +111,8 @@ void Assignments::assign(const v1::AssignCommand& command) {
   v1::Plan plan;
   if (Status status = plan_of(command, &plan); !status.ok())
     return report(refused_event(query, status.message(), "internal"), command.epoch());
-  const auto [found, is_new] = places_.try_emplace(query);
-  Place& place = found->second;
+  const auto [it, is_new] = places_.try_emplace(query);
+  Place& place = it->second;
   if (is_new || (place.state == State::kEnded && command.epoch() > place.epoch)) {
     place = new_place(command.epoch(), std::move(plan));
     give(query, &place);
@@ -137,9 +137,9 @@ void Assignments::limit(const v1::LimitCommand& command) {
 }
 
 void Assignments::credit(const v1::CreditCommand& command) {
-  const auto found = places_.find(command.query());
-  if (found == places_.end() || !found->second.plan.limit().leased()) return;
-  Place& place = found->second;
+  const auto it = places_.find(command.query());
+  if (it == places_.end() || !it->second.plan.limit().leased()) return;
+  Place& place = it->second;
   place.granted = std::max(place.granted, command.packets());
   if (place.state != State::kStarting && place.state != State::kRunning) return;
   *outbox_.monitor.emplace_back().mutable_credit() = command;
@@ -156,13 +156,13 @@ void Assignments::mirrored(const v1::MirroredCommand& command) {
 
 // The monitor checks the triggers themselves.
 void Assignments::change_triggers(const v1::TriggersCommand& command) {
-  const auto found = places_.find(command.query());
-  if (found == places_.end() || found->second.epoch != command.epoch()) {
+  const auto it = places_.find(command.query());
+  if (it == places_.end() || it->second.epoch != command.epoch()) {
     return report(refused_triggers_event(command, "this host does not run epoch " + std::to_string(command.epoch()) +
                                                       " of query '" + command.query() + "'"),
                   command.epoch());
   }
-  Place& place = found->second;
+  Place& place = it->second;
   if (const Status status = place.triggers.change(command); !status.ok()) {
     return report(refused_triggers_event(command, status.message()), place.epoch);
   }
@@ -271,11 +271,11 @@ void Assignments::on_monitor_exit(const std::string& cause) {
 }
 
 void Assignments::monitor_failed(const v1::MonitorStatus::Failure& failure) {
-  for (auto at = places_.begin(); at != places_.end();) {
-    const Place& place = at->second;
-    const bool refused = place.state == State::kWaiting && !place.ran;
-    if (refused) report(refused_event(at->first, failure.message(), failure.kind()), place.epoch);
-    at = refused ? places_.erase(at) : std::next(at);
+  for (auto it = places_.begin(); it != places_.end();) {
+    const Place& place = it->second;
+    const bool was_refused = place.state == State::kWaiting && !place.ran;
+    if (was_refused) report(refused_event(it->first, failure.message(), failure.kind()), place.epoch);
+    it = was_refused ? places_.erase(it) : std::next(it);
   }
 }
 
@@ -283,16 +283,16 @@ void Assignments::on_monitor_event(const v1::MonitorStatus& event) {
   if (event.has_progress() || event.has_ready() || event.has_events_lost() || event.has_events()) return;
   if (event.has_restarted()) resend_triggers();
   const std::string& query = query_of(event);
-  const auto found = places_.find(query);
-  if (found == places_.end()) return report(event, 0);
-  Place* place = &found->second;
+  const auto it = places_.find(query);
+  if (it == places_.end()) return report(event, 0);
+  Place* place = &it->second;
   if (event.has_query_ended()) return ended(query, place, place->abandoned ? lost_event(query) : event);
   if (event.has_query_refused() && place->state == State::kEnding) return ended(query, place, lost_event(query));
   report(event, place->epoch);
   if (event.has_triggers() && !event.triggers().has_since_ns()) place->triggers.clear();
   if (event.has_query_added()) place->ran = true;
   if (event.has_query_added() && place->state == State::kStarting) place->state = State::kRunning;
-  if (event.has_query_refused() && place->state == State::kStarting) places_.erase(found);
+  if (event.has_query_refused() && place->state == State::kStarting) places_.erase(it);
 }
 
 void Assignments::end_all(bool abandon) {
@@ -331,10 +331,10 @@ void Assignments::report(v1::MonitorStatus event, uint32_t epoch) {
 void Assignments::forget_ended() {
   size_t ended = 0;
   for (const auto& [query, place] : places_) ended += place.state == State::kEnded;
-  for (auto at = places_.begin(); ended > kMaxEnded && at != places_.end();) {
-    const bool has_ended = at->second.state == State::kEnded;
+  for (auto it = places_.begin(); ended > kMaxEnded && it != places_.end();) {
+    const bool has_ended = it->second.state == State::kEnded;
     ended -= has_ended;
-    at = has_ended ? places_.erase(at) : std::next(at);
+    it = has_ended ? places_.erase(it) : std::next(it);
   }
 }
 

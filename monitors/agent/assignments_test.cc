@@ -245,18 +245,18 @@ TEST_F(AssignmentsTest, EachMonitorLearnsThatSwitchesCopyForItsQuery) {
 }
 
 TEST_F(AssignmentsTest, LostCopiesAreForTheMonitorAndReceivedOnesForTheControlPlane) {
-  v1::AgentCommand lost;
-  lost.set_term(1);
-  lost.mutable_copies_lost()->set_incarnation(7);
-  lost.mutable_copies_lost()->set_packets(120);
-  assignments.execute(lost);
+  v1::AgentCommand lost_command;
+  lost_command.set_term(1);
+  lost_command.mutable_copies_lost()->set_incarnation(7);
+  lost_command.mutable_copies_lost()->set_packets(120);
+  assignments.execute(lost_command);
   EXPECT_EQ(to_monitor(), Lines{}) << "there is none";
   running("q");
-  assignments.execute(lost);
+  assignments.execute(lost_command);
   EXPECT_EQ(to_monitor(), Lines{"lost 120"});
-  v1::MonitorStatus received;
-  received.mutable_copies()->set_packets(80);
-  assignments.on_monitor_event(received);
+  v1::MonitorStatus received_status;
+  received_status.mutable_copies()->set_packets(80);
+  assignments.on_monitor_event(received_status);
   EXPECT_EQ(reported(), Lines{"copies 80"});
 }
 
@@ -414,12 +414,14 @@ TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
         default:
           tried.on_monitor_event(v1::MonitorStatus());
       }
-      for (const v1::MonitorCommand& each : std::exchange(tried.outbox().monitor, {})) {
+      for (const v1::MonitorCommand& monitor_command : std::exchange(tried.outbox().monitor, {})) {
         ASSERT_TRUE(alive) << "seed " << seed;
-        if (each.has_assign()) {
-          ASSERT_TRUE(retained.insert(each.assign().plan().query()).second) << "seed " << seed << " " << words(each);
+        if (monitor_command.has_assign()) {
+          ASSERT_TRUE(retained.insert(monitor_command.assign().plan().query()).second)
+              << "seed " << seed << " " << words(monitor_command);
         } else {
-          ASSERT_TRUE(each.has_end() && retained.contains(each.end().query())) << "seed " << seed << " " << words(each);
+          ASSERT_TRUE(monitor_command.has_end() && retained.contains(monitor_command.end().query()))
+              << "seed " << seed << " " << words(monitor_command);
         }
       }
     }

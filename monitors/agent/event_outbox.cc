@@ -41,7 +41,7 @@ void EventOutbox::send(const std::function<bool(const v1::EventBatch& batch)>& s
       ++idle;
       continue;
     }
-    const Kept& batch = stream.batches[stream.sent];
+    const StoredBatch& batch = stream.batches[stream.sent];
     if (under_way_ >= kWindowBytes || !send(batch.batch)) return;
     under_way_ += batch.bytes;
     ++stream.sent;
@@ -51,8 +51,8 @@ void EventOutbox::send(const std::function<bool(const v1::EventBatch& batch)>& s
 }
 
 bool EventOutbox::has_unsent(const std::string& query) const {
-  const auto found = streams_.find(query);
-  return found != streams_.end() && found->second.sent < found->second.batches.size();
+  const auto it = streams_.find(query);
+  return it != streams_.end() && it->second.sent < it->second.batches.size();
 }
 
 void EventOutbox::resend() {
@@ -61,9 +61,9 @@ void EventOutbox::resend() {
 }
 
 void EventOutbox::acknowledge(const std::string& query, uint64_t incarnation, uint64_t next) {
-  const auto found = streams_.find(query);
-  if (found == streams_.end()) return;
-  Stream& stream = found->second;
+  const auto it = streams_.find(query);
+  if (it == streams_.end()) return;
+  Stream& stream = it->second;
   const auto is_done = [&](const v1::EventBatch& batch) {
     if (batch.incarnation() != incarnation) return batch.incarnation() < incarnation;
     return batch.first() + batch.count() <= next;
@@ -76,7 +76,7 @@ void EventOutbox::acknowledge(const std::string& query, uint64_t incarnation, ui
     }
     stream.batches.pop_front();
   }
-  if (stream.batches.empty()) streams_.erase(found);
+  if (stream.batches.empty()) streams_.erase(it);
 }
 
 }  // namespace tapline

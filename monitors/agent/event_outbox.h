@@ -39,12 +39,12 @@ class EventOutbox {
   size_t bytes() const { return bytes_; }
 
  private:
-  struct Kept {
+  struct StoredBatch {
     v1::EventBatch batch;
     size_t bytes;
   };
   struct Stream {
-    std::deque<Kept> batches = {};
+    std::deque<StoredBatch> batches = {};
     size_t sent = 0;  // batches sent on this lease
   };
 

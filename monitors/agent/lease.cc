@@ -92,9 +92,9 @@ void Lease::write(Stream* stream) {
     v1::AgentMessage message = std::move(unsent_.front());
     unsent_.pop_front();
     lock.unlock();
-    const bool written = stream->Write(message);
+    const bool was_written = stream->Write(message);
     lock.lock();
-    if (!written) return;
+    if (!was_written) return;
   }
 }
 

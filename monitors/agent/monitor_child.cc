@@ -34,10 +34,10 @@ struct Descriptor {
 // Keeps the secret in memory and not in a pipe: the monitor may open it more than once. The descriptor's number is at
 // least `least`, so that it does not take the place of another secret's.
 bool hold_secret(const std::string& secret, int min, Descriptor* file) {
-  Descriptor any;
-  any.number = memfd_create("secret", MFD_CLOEXEC);
-  if (any.number < 0) return false;
-  file->number = fcntl(any.number, F_DUPFD_CLOEXEC, min);
+  Descriptor descriptor;
+  descriptor.number = memfd_create("secret", MFD_CLOEXEC);
+  if (descriptor.number < 0) return false;
+  file->number = fcntl(descriptor.number, F_DUPFD_CLOEXEC, min);
   return file->number >= 0 && fchmod(file->number, S_IRUSR) == 0 &&
          write(file->number, secret.data(), secret.size()) == static_cast<ssize_t>(secret.size());
 }

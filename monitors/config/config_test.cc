@@ -193,12 +193,12 @@ TEST(ConfigTest, HelpNamesEveryFlag) {
 }
 
 TEST(ConfigTest, Validation) {
-  MonitorConfig good;
-  good.pcap = {"a.pcap"};
-  good.parser = {"http_get"};
-  EXPECT_TRUE(validate(good).ok());
+  MonitorConfig good_config;
+  good_config.pcap = {"a.pcap"};
+  good_config.parser = {"http_get"};
+  EXPECT_TRUE(validate(good_config).ok());
   auto broken = [&](auto change) {
-    MonitorConfig config = good;
+    MonitorConfig config = good_config;
     change(config);
     return validate(config).code();
   };

@@ -31,8 +31,8 @@ std::vector<CommandLineAction> flags() {
 Status parse_command_line(std::span<const std::string> arguments, CommandLine* command_line) {
   std::string action;
   Status status = parse_arguments(arguments, flags(), table_of(&command_line->config), &action);
-  for (const NamedAction& each : kActions) {
-    if (each.flag.flag == action) command_line->action = each.action;
+  for (const NamedAction& named : kActions) {
+    if (named.flag.flag == action) command_line->action = named.action;
   }
   return status;
 }

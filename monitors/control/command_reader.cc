@@ -46,10 +46,10 @@ bool CommandReader::read_messages(std::vector<Command>* commands) {
 
 bool CommandReader::read_lines(std::vector<Command>* commands) {
   char buffer[16384];
-  const ssize_t got = ::read(fd(), buffer, sizeof buffer);
-  if (got < 0) return errno == EINTR || errno == EAGAIN;
-  if (got == 0) return false;
-  unread_.append(buffer, static_cast<size_t>(got));
+  const ssize_t bytes_read = ::read(fd(), buffer, sizeof buffer);
+  if (bytes_read < 0) return errno == EINTR || errno == EAGAIN;
+  if (bytes_read == 0) return false;
+  unread_.append(buffer, static_cast<size_t>(bytes_read));
   size_t begin = 0;
   for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n', begin)) {
     commands->push_back(parse_line(std::string_view(unread_).substr(begin, end - begin)));

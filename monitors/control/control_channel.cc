@@ -78,7 +78,7 @@ bool ControlChannel::wait() {
 // Returns true if there may be more.
 bool ControlChannel::read_more() {
   std::vector<CommandReader::Command> commands;
-  const bool more = reader_.read(&commands);
+  const bool has_more = reader_.read(&commands);
   for (const CommandReader::Command& command : commands) {
     if (command.ok()) {
       execute(*command);
@@ -86,7 +86,7 @@ bool ControlChannel::read_more() {
       reporter_->query_refused("", command.status());
     }
   }
-  return more;
+  return has_more;
 }
 
 void ControlChannel::execute(const v1::MonitorCommand& command) {

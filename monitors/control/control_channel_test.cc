@@ -120,9 +120,9 @@ TEST_F(ControlChannelTest, CommandsAreExecutedAndAnswered) {
   MessageSocket agent(ends[1]);
   for (const v1::MonitorCommand& command : commands()) ASSERT_TRUE(agent.send(command));
   EXPECT_EQ(await(&agent).query_added().query(), "q");
-  const v1::MonitorStatus refused = await(&agent);
-  EXPECT_EQ(refused.query_refused().query(), "none");
-  EXPECT_EQ(refused.query_refused().kind(), "user");
+  const v1::MonitorStatus refused_status = await(&agent);
+  EXPECT_EQ(refused_status.query_refused().query(), "none");
+  EXPECT_EQ(refused_status.query_refused().kind(), "user");
   EXPECT_EQ(notes.all(), kAll);
 }
 
@@ -135,9 +135,9 @@ TEST_F(ControlChannelTest, AnUnreadablePacketIsRejectedAndTheNextOneIsExecuted) 
   const std::string unknown = "\xfa\x3f\x01x";
   for (const std::string& raw : {malformed, oversized, unknown}) {
     ASSERT_EQ(send(ends[1], raw.data(), raw.size(), 0), static_cast<ssize_t>(raw.size()));
-    const v1::MonitorStatus refused = await(&agent);
-    EXPECT_EQ(refused.query_refused().query(), "");
-    EXPECT_NE(refused.query_refused().message(), "");
+    const v1::MonitorStatus refused_status = await(&agent);
+    EXPECT_EQ(refused_status.query_refused().query(), "");
+    EXPECT_NE(refused_status.query_refused().message(), "");
   }
   ASSERT_TRUE(agent.send(commands()[0]));
   EXPECT_EQ(await(&agent).query_added().query(), "q");

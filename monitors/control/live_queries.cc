@@ -142,9 +142,9 @@ Status LiveQueries::limit_query(const std::string& name, double rate) {
 }
 
 Status LiveQueries::credit_query(const std::string& name, uint64_t packets, uint64_t version) {
-  const int found = find(name);
-  if (found < 0) return {};
-  const auto place = static_cast<uint32_t>(found);
+  const int slot = find(name);
+  if (slot < 0) return {};
+  const auto place = static_cast<uint32_t>(slot);
   if (!queries_->specs[place].limit_leased) return Status::invalid("query '" + name + "' has no leased limit");
   // Write the page first if the grant grows, and last if it shrinks: a process that takes over never has more than was
   // granted.
@@ -202,11 +202,11 @@ bool LiveQueries::look_at_triggers(uint32_t place) {
 }
 
 // Reports when half of the grant is used up, and then whenever something has changed.
-void LiveQueries::look_at_credits(uint32_t place) {
+void LiveQueries::check_credits(uint32_t place) {
   const Lease& lease = leases_[place];
   const uint64_t left = credits_->left(place);
-  const bool changed = !lease.reported || left != lease.left || credits_->refused(place) != lease.refused;
-  if (changed && left <= lease.last_grant / 2) report_credits(place);
+  const bool has_changed = !lease.reported || left != lease.left || credits_->refused(place) != lease.refused;
+  if (has_changed && left <= lease.last_grant / 2) report_credits(place);
 }
 
 void LiveQueries::report_credits(uint32_t place) {
@@ -228,7 +228,7 @@ void LiveQueries::report_credits(uint32_t place) {
 bool LiveQueries::look() {
   bool busy = false;
   for (uint32_t place : SetBits(queries_->taken)) {
-    if (queries_->specs[place].limit_leased) look_at_credits(place);
+    if (queries_->specs[place].limit_leased) check_credits(place);
     busy |= look_at_triggers(place);
   }
   uint64_t done = queries_->taken;

@@ -51,7 +51,7 @@ class LiveQueries final : public QueryControl {
   int find(const std::string& name) const;
   void follow_triggers(uint32_t place);
   bool look_at_triggers(uint32_t place);
-  void look_at_credits(uint32_t place);
+  void check_credits(uint32_t place);
   void report_credits(uint32_t place);
 
   std::string monitor_id_;

@@ -58,9 +58,9 @@ TEST_F(MessageReporterTest, ASlowAgentLearnsTheNumberOfLostEvents) {
   EXPECT_GT(lost, 0u);
   EXPECT_EQ(read + lost, reported) << "progress is superseded by the next report, so it is neither queued nor lost";
   reporter.query_added("q");
-  bool added = false;
-  while (agent.receive(&got) == Received::kMessage) added |= got.has_query_added();
-  EXPECT_TRUE(added) << "it reads again";
+  bool was_added = false;
+  while (agent.receive(&got) == Received::kMessage) was_added |= got.has_query_added();
+  EXPECT_TRUE(was_added) << "it reads again";
 }
 
 TEST_F(MessageReporterTest, ADisconnectedAgentIsHarmless) {

@@ -20,7 +20,7 @@ void EventBell::ring() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!armed_.load(std::memory_order_relaxed) || !armed_.exchange(false, std::memory_order_acq_rel)) return;
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof one);  // it is readable already if this fails
+  [[maybe_unused]] const ssize_t bytes_written = write(fd_, &one, sizeof one);  // it is readable already if this fails
 }
 
 void EventBell::disarm() {

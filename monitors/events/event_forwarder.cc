@@ -44,7 +44,7 @@ EventForwarder::EventForwarder(std::vector<EventSource> sources, std::span<const
       send_(std::move(send)) {}
 
 bool EventForwarder::forward() {
-  bool more = false;
+  bool has_more = false;
   for (EventSource& source : sources_) {
     RingEvent event;
     int events = 0;
@@ -52,17 +52,17 @@ bool EventForwarder::forward() {
       take(event, *source.schemas[event.parser]);
       source.ring->pop();
     }
-    more |= events == kEventsPerRing;
+    has_more |= events == kEventsPerRing;
   }
   for (uint32_t query : SetBits(filled_ | refused_)) flush(query, false);
-  return more;
+  return has_more;
 }
 
 // Returns the schema's index in the list, which has few.
 uint32_t EventForwarder::index_of(const Schema& schema, Stream* stream) {
-  const auto found = std::find(stream->schemas.begin(), stream->schemas.end(), &schema);
-  const auto index = static_cast<uint32_t>(found - stream->schemas.begin());
-  if (found != stream->schemas.end()) return index;
+  const auto it = std::find(stream->schemas.begin(), stream->schemas.end(), &schema);
+  const auto index = static_cast<uint32_t>(it - stream->schemas.begin());
+  if (it != stream->schemas.end()) return index;
   stream->schemas.push_back(&schema);
   v1::EventSchema* out = stream->list.add_schemas();
   out->set_parser(schema.name);

@@ -38,30 +38,30 @@ struct StoredValue {
 };
 
 StoredValue store(const Value& value) {
-  StoredValue stored = {static_cast<uint8_t>(value.type()), value.present(), 0, 0};
-  if (!value.present()) return stored;
+  StoredValue stored_value = {static_cast<uint8_t>(value.type()), value.present(), 0, 0};
+  if (!value.present()) return stored_value;
   if (value.type() == FieldType::kString) {
-    stored.text_bytes = static_cast<uint32_t>(value.as_string().size());
+    stored_value.text_bytes = static_cast<uint32_t>(value.as_string().size());
   } else {
-    stored.bits = value.type() == FieldType::kF64 ? std::bit_cast<uint64_t>(value.as_f64()) : value.as_u64();
+    stored_value.bits = value.type() == FieldType::kF64 ? std::bit_cast<uint64_t>(value.as_f64()) : value.as_u64();
   }
-  return stored;
+  return stored_value;
 }
 
-Value load(const StoredValue& stored, const char* text) {
-  const auto type = static_cast<FieldType>(stored.type);
-  if (!stored.present) return Value::absent(type);
+Value load(const StoredValue& stored_value, const char* text) {
+  const auto type = static_cast<FieldType>(stored_value.type);
+  if (!stored_value.present) return Value::absent(type);
   switch (type) {
     case FieldType::kI64:
-      return Value::i64(static_cast<int64_t>(stored.bits));
+      return Value::i64(static_cast<int64_t>(stored_value.bits));
     case FieldType::kF64:
-      return Value::f64(std::bit_cast<double>(stored.bits));
+      return Value::f64(std::bit_cast<double>(stored_value.bits));
     case FieldType::kBool:
-      return Value::boolean(stored.bits != 0);
+      return Value::boolean(stored_value.bits != 0);
     case FieldType::kString:
-      return Value::string({text, stored.text_bytes});
+      return Value::string({text, stored_value.text_bytes});
     default:
-      return Value::u64(stored.bits);
+      return Value::u64(stored_value.bits);
   }
 }
 
@@ -92,26 +92,26 @@ void EventRing::push(uint32_t query, uint32_t parser, const TupleHeader& header,
   size_t text_bytes = 0;
   for (const Value& value : values) text_bytes += store(value).text_bytes;
   const size_t bytes = aligned(sizeof(Record) + values.size() * sizeof(StoredValue) + text_bytes);
-  uint8_t* const at = values.size() <= kMaxValues ? reserve(bytes) : nullptr;
-  if (at == nullptr) {
+  uint8_t* const target = values.size() <= kMaxValues ? reserve(bytes) : nullptr;
+  if (target == nullptr) {
     lost_[query].fetch_add(1, std::memory_order_release);
     return bell_->ring();
   }
   const Record record = {bytes,     query, static_cast<uint16_t>(parser), static_cast<uint16_t>(values.size()),
                          wall_ns(), header};
-  std::memcpy(at, &record, sizeof record);
-  uint8_t* stored = at + sizeof record;
+  std::memcpy(target, &record, sizeof record);
+  uint8_t* stored = target + sizeof record;
   uint8_t* text = stored + values.size() * sizeof(StoredValue);
   for (const Value& value : values) {
-    const StoredValue each = store(value);
-    std::memcpy(stored, &each, sizeof each);
-    stored += sizeof each;
-    if (each.text_bytes == 0) continue;
-    std::memcpy(text, value.as_string().data(), each.text_bytes);
-    text += each.text_bytes;
+    const StoredValue stored_value = store(value);
+    std::memcpy(stored, &stored_value, sizeof stored_value);
+    stored += sizeof stored_value;
+    if (stored_value.text_bytes == 0) continue;
+    std::memcpy(text, value.as_string().data(), stored_value.text_bytes);
+    text += stored_value.text_bytes;
   }
   const uint64_t tail = tail_.load(std::memory_order_relaxed);
-  const size_t begin = static_cast<size_t>(at - memory_.get());
+  const size_t begin = static_cast<size_t>(target - memory_.get());
   const size_t skipped = (begin - (tail & (bytes_ - 1))) & (bytes_ - 1);
   tail_.store(tail + skipped + bytes, std::memory_order_release);
   bell_->ring();
@@ -128,16 +128,16 @@ bool EventRing::front(RingEvent* event) {
     head += word & ~kFiller;
     head_.store(head, std::memory_order_release);
   }
-  const uint8_t* at = &memory_[head & (bytes_ - 1)];
+  const uint8_t* bytes = &memory_[head & (bytes_ - 1)];
   Record record;
-  std::memcpy(&record, at, sizeof record);
-  const uint8_t* stored = at + sizeof record;
+  std::memcpy(&record, bytes, sizeof record);
+  const uint8_t* stored = bytes + sizeof record;
   const char* text = reinterpret_cast<const char*>(stored + record.values * sizeof(StoredValue));
   for (uint16_t i = 0; i < record.values; ++i) {
-    StoredValue each;
-    std::memcpy(&each, stored + i * sizeof each, sizeof each);
-    values_[i] = load(each, text);
-    text += each.text_bytes;
+    StoredValue stored_value;
+    std::memcpy(&stored_value, stored + i * sizeof stored_value, sizeof stored_value);
+    values_[i] = load(stored_value, text);
+    text += stored_value.text_bytes;
   }
   *event = {record.query, record.parser, record.made_ns, record.header, {values_.data(), record.values}};
   front_bytes_ = record.bytes;

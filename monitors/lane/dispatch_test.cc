@@ -164,9 +164,9 @@ std::vector<std::string> rows(const std::vector<v1::TupleBatch>& batches) {
 }
 
 // A monitor's lanes in this process.
-class Rig {
+class LaneFixture {
  public:
-  explicit Rig(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}
+  explicit LaneFixture(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}
 
   // No layout: run to completion.
   void run(TestSource& source, const std::vector<WorkerLayout>& layout, uint32_t ring_packets = 256) {
@@ -186,11 +186,11 @@ class Rig {
     };
     QueryAccounts accounts(kMaxQueries);
     std::vector<WorkerGroup> groups;
-    for (const WorkerLayout& each : layout) {
+    for (const WorkerLayout& worker : layout) {
       WorkerGroup& group = groups.emplace_back();
-      group.parsers = each.parsers;
-      for (uint32_t i = 0; i < each.threads; ++i) {
-        ParserUnit* unit = make_unit(each.parsers);
+      group.parsers = worker.parsers;
+      for (uint32_t i = 0; i < worker.threads; ++i) {
+        ParserUnit* unit = make_unit(worker.parsers);
         group.by_flow = unit->follows_flows();
         group.all_views = unit->wants_all_views();
         group.workers.push_back(std::make_unique<Worker>(unit, &source, ring_packets, false));
@@ -257,13 +257,13 @@ const std::vector<std::vector<WorkerLayout>> kLayouts = {
 TEST(DispatchTest, TuplesDoNotDependOnTheNumberOfThreads) {
   const auto packets = traffic(60, 8);
   TestSource file(packets, false);
-  Rig reference(queries());
+  LaneFixture reference(queries());
   reference.run(file, {});
   ASSERT_GT(rows(reference.batches()).size(), 60u * 8);
   for (const auto& layout : kLayouts) {
     for (bool retaining : {false, true}) {
       TestSource source(packets, retaining);
-      Rig rig(queries());
+      LaneFixture rig(queries());
       rig.run(source, layout);
       EXPECT_TRUE(rows(rig.batches()) == rows(reference.batches())) << rows(rig.batches()).size();
       EXPECT_EQ(rig.sums, reference.sums);
@@ -273,7 +273,7 @@ TEST(DispatchTest, TuplesDoNotDependOnTheNumberOfThreads) {
 
 TEST(DispatchTest, EachLaneOfAQueryEndsAndReportsTheNumberOfLanes) {
   TestSource source(traffic(20, 3), true);
-  Rig rig(queries());
+  LaneFixture rig(queries());
   rig.run(source, kLayouts[2]);
   std::map<std::string, std::map<uint32_t, uint64_t>> batches;
   std::map<std::string, uint32_t> ends, lanes;
@@ -293,7 +293,7 @@ TEST(DispatchTest, EachLaneOfAQueryEndsAndReportsTheNumberOfLanes) {
 TEST(DispatchTest, EachLaneReportsTheStartOfTheWatch) {
   const auto packets = traffic(20, 3);
   TestSource source(packets, true);
-  Rig rig(queries());
+  LaneFixture rig(queries());
   rig.run(source, kLayouts[2]);
   ASSERT_FALSE(rig.batches().empty());
   for (const auto& batch : rig.batches()) {
@@ -310,7 +310,7 @@ TEST(DispatchTest, RepeatedViewsGoToWorkersThatRequestThem) {
   }
   for (bool retaining : {false, true}) {
     TestSource source(packets, retaining);
-    Rig rig({{.name = "views", .parsers = {"views"}}, {.name = "size", .parsers = {"tcp_pkt_size"}}});
+    LaneFixture rig({{.name = "views", .parsers = {"views"}}, {.name = "size", .parsers = {"tcp_pkt_size"}}});
     rig.lane_options.taps = 2;
     rig.lane_options.views = ViewOptions();
     rig.run(source, {{{"views"}, 2}, {{"tcp_pkt_size"}, 1}});
@@ -325,7 +325,7 @@ TEST(DispatchTest, RepeatedViewsGoToWorkersThatRequestThem) {
 TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   TestSource source(traffic(200, 40), true);
   source.stay_live = true;
-  Rig rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
+  LaneFixture rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
   source.stop_at_end = &rig.stop;
   // Rings smaller than a burst: some of it does not fit.
   rig.run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);

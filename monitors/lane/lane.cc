@@ -73,7 +73,7 @@ void Lane::mirrored(uint32_t query) {
   unconfirmed_ &= ~bit;
 }
 
-bool Lane::may_go_on() const {
+bool Lane::may_continue() const {
   return (gate_.active() != 0 || options_.stay) && !stop_->load(std::memory_order_relaxed) && stage_->status().ok();
 }
 
@@ -84,7 +84,7 @@ Status Lane::run() {
   if (source_->live()) begin_to_watch(wall_ns());
   std::array<RawPacket, kBurstPackets> burst;
   bool ended = false;
-  while (!ended && may_go_on()) {
+  while (!ended && may_continue()) {
     inbox_.take([this](LaneCommand& command) { execute(command); });
     PacketSource::Burst got = source_->poll(burst);
     ended = got.ended;
@@ -199,7 +199,7 @@ size_t Lane::process_some(std::span<const RawPacket> packets) {
   // Duplicates and repeated views can only be detected among decoded packets.
   if (duplicates_ || views_ || any_marked(packets)) return process_all(packets);
   const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
-  const Engine::Absorbed absorbed = stage_->absorb(packets, gate_.unconditional(), gate_.by_endpoints(), end_ns);
+  const Engine::AbsorbResult absorbed = stage_->absorb(packets, gate_.unconditional(), gate_.by_endpoints(), end_ns);
   if (absorbed.scanned == 0) return process_all(packets);
   accounting_.received += absorbed.packets;
   accounting_.received_bytes += absorbed.bytes;
@@ -389,7 +389,7 @@ void Lane::idle() {
   stage_->advance(*time_ns);
 }
 
-void Lane::note_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed) {
+void Lane::note_absorbed(std::span<const RawPacket> packets, const Engine::AbsorbResult& absorbed) {
   if (taps_.size() == 1) {
     page_->burst_left[0] -= absorbed.packets;
     return;
@@ -397,7 +397,7 @@ void Lane::note_absorbed(std::span<const RawPacket> packets, const Engine::Absor
   for (uint32_t i = 0; i < absorbed.scanned; ++i) page_->burst_left[packets[i].tap] -= ~absorbed.left >> i & 1;
 }
 
-void Lane::count_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed) {
+void Lane::count_absorbed(std::span<const RawPacket> packets, const Engine::AbsorbResult& absorbed) {
   const auto count = [](TapAccounting& tap, uint64_t number, uint64_t bytes) {
     tap.received += number;
     tap.passed += number;
@@ -425,7 +425,7 @@ void Lane::tick() {
     losses_read_at_ns_ = now_ns_;
     losses_due_ = true;
     publish_progress();
-    gate_.look_at_credits();
+    gate_.check_credits();
     if (source_->live()) {
       OutputStats backlog = stage_->backlog();
       sampling_limit_.observe(now_ns_, backlog.fill, backlog.refused);

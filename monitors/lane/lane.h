@@ -93,7 +93,7 @@ class Lane {
   std::span<const TapAccounting> taps() const { return taps_; }
 
  private:
-  bool may_go_on() const;
+  bool may_continue() const;
   Status end();
   void process(std::span<const RawPacket> packets);
   size_t process_all(std::span<const RawPacket> packets);
@@ -121,8 +121,8 @@ class Lane {
   void count_losses();
   PacketSource::Losses count_tap_losses();
   void note_burst(std::span<const RawPacket> packets);
-  void note_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
-  void count_absorbed(std::span<const RawPacket> packets, const Engine::Absorbed& absorbed);
+  void note_absorbed(std::span<const RawPacket> packets, const Engine::AbsorbResult& absorbed);
+  void count_absorbed(std::span<const RawPacket> packets, const Engine::AbsorbResult& absorbed);
   void enter();
   void start_clock(int64_t start_ns);
   void count_missed();

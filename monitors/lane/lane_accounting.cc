@@ -28,8 +28,8 @@ void Lane::lose_everywhere(int reason, uint64_t packets) {
 // Counts the packets that arrived, according to the supervisor, while no process listened.
 void Lane::count_missed() {
   if (page_ == nullptr || options_.index != 0) return;
-  const uint64_t missed = options_.page->missed.exchange(0);
-  if (missed > 0) lose_everywhere(index_of(Drop::kMonitorRestarted), missed);
+  const uint64_t missed_packets = options_.page->missed.exchange(0);
+  if (missed_packets > 0) lose_everywhere(index_of(Drop::kMonitorRestarted), missed_packets);
 }
 
 void Lane::count_lost_fragments() {

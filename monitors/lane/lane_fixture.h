@@ -68,7 +68,7 @@ class ListSource final : public PacketSource {
 
 class KeepingSink final : public NullSink {
  public:
-  explicit KeepingSink(std::vector<v1::TupleBatch>* kept) : kept_(kept) {}
+  explicit KeepingSink(std::vector<v1::TupleBatch>* kept_batches) : kept_(kept_batches) {}
   Sent send(uint32_t partition, std::string_view bytes, uint64_t ticket) override {
     EXPECT_TRUE(kept_->emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
     return NullSink::send(partition, bytes, ticket);

@@ -89,7 +89,7 @@ TEST_F(LaneTest, MarkedCopiesChangeNoOtherQuery) {
     queries_[0].parsers = {"tcp_conn_time", "tcp_pkt_size"};
     queries_[1].limit_packets = 3;
     queries_[2].parsers = {"views"};
-    for (QuerySpec& each : std::span(queries_).first(2)) each.match.ignore_taps(~uint64_t{0} << 2);
+    for (QuerySpec& spec : std::span(queries_).first(2)) spec.match.ignore_taps(~uint64_t{0} << 2);
     queries_[2].match.restrict_to_queues(1 << 2, 1 << 3);
     ListSource source(packets);
     EXPECT_TRUE(Run(source).ok());

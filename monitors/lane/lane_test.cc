@@ -40,16 +40,16 @@ TEST_F(LaneTest, LossesAreReportedBetweenEarlierAndLaterPackets) {
   source.losses.by_drop[index_of(Drop::kKernelMissed)] = 7;
   source.stop = &stop_;
   ASSERT_TRUE(Run(source).ok());
-  uint64_t missed = 0;
+  uint64_t missed_packets = 0;
   for (const auto& batch : batches_) {
     for (const auto& drop : batch.accounting().dropped()) {
       if (drop.reason() != "kernel_missed") continue;
       EXPECT_GT(batch.watermark_ns(), waited_ns);
       EXPECT_LE(batch.watermark_ns(), now_ns);
-      missed += drop.count();
+      missed_packets += drop.count();
     }
   }
-  EXPECT_EQ(missed, 7u);
+  EXPECT_EQ(missed_packets, 7u);
   expect_batches_add_up();
 }
 
@@ -82,10 +82,11 @@ TEST_F(LaneTest, FragmentsAreOnePacket) {
   queries_ = {query("web", 80)};
   auto packets = connection(kStart, 40000, 80);
   ListSource::Timed second = packets[1];
-  Bytes whole = packets[1].frame;
-  whole.resize(14 + 40, 0);
-  Bytes first(whole.begin(), whole.begin() + 14 + 20 + 16), rest(whole.begin(), whole.begin() + 14 + 20);
-  rest.insert(rest.end(), whole.begin() + 14 + 20 + 16, whole.end());
+  Bytes whole_bytes = packets[1].frame;
+  whole_bytes.resize(14 + 40, 0);
+  Bytes first(whole_bytes.begin(), whole_bytes.begin() + 14 + 20 + 16),
+      rest(whole_bytes.begin(), whole_bytes.begin() + 14 + 20);
+  rest.insert(rest.end(), whole_bytes.begin() + 14 + 20 + 16, whole_bytes.end());
   first[14 + 3] = 36;
   first[14 + 6] = 0x20;
   rest[14 + 3] = 24;
@@ -110,9 +111,9 @@ TEST_F(LaneTest, EveryPacketIsAccountedFor) {
   packets.push_back({kStart + 3 * kSecond, arp_frame()});
   packets.push_back({kStart + 3 * kSecond, tcp_frame({}, 5)});
   packets.push_back({kStart + 3 * kSecond, Bytes(20, 8)});
-  Bytes cut = tcp_frame({});
-  cut.resize(30);  // within its IP header
-  packets.push_back({kStart + 3 * kSecond, cut});
+  Bytes cut_bytes = tcp_frame({});
+  cut_bytes.resize(30);  // within its IP header
+  packets.push_back({kStart + 3 * kSecond, cut_bytes});
   ListSource source(packets);
   source.losses.by_drop[index_of(Drop::kCaptureTruncated)] = 1;
   ASSERT_TRUE(Run(source).ok());

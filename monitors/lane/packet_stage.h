@@ -21,8 +21,8 @@ class PacketStage {
   virtual void add_query(uint32_t query) = 0;
   // Consumes packets that need no decoding, as Engine::absorb() does; process() gets the rest. Consumes none by
   // default.
-  virtual Engine::Absorbed absorb(std::span<const RawPacket> /*burst*/, uint64_t /*unconditional*/,
-                                  uint64_t /*endpoints*/, int64_t /*end_ns*/) {
+  virtual Engine::AbsorbResult absorb(std::span<const RawPacket> /*burst*/, uint64_t /*unconditional*/,
+                                      uint64_t /*endpoints*/, int64_t /*end_ns*/) {
     return {};
   }
   // Takes decoded packets in capture order, each with queries != 0. Their bytes are invalid after the call.

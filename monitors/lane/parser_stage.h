@@ -28,8 +28,8 @@ class ParserStage final : public PacketStage {
               bool may_wait);
 
   void add_query(uint32_t query) override;
-  Engine::Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
-                          int64_t end_ns) override {
+  Engine::AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
+                              int64_t end_ns) override {
     return engine_->absorb(burst, unconditional, endpoints, end_ns);
   }
   void process(std::span<Packet> packets) override { engine_->process(packets); }

@@ -62,7 +62,7 @@ void QueryGate::choose_deadline() {
   }
 }
 
-void QueryGate::look_at_credits() {
+void QueryGate::check_credits() {
   for (uint32_t query : SetBits(active_ & limited_ & ~leased_)) {
     if (credits_->exhausted(query)) satisfied_ |= uint64_t{1} << query;
   }
@@ -109,16 +109,16 @@ bool QueryGate::keeps(uint32_t index, const Packet& packet) const {
 
 void QueryGate::admit_to(uint32_t index, Packet* packet) {
   const uint64_t bit = uint64_t{1} << index;
-  const bool kept = keeps(index, *packet);
+  const bool is_kept = keeps(index, *packet);
   if (!specs_[index].match.counts(*packet)) {
-    if (kept) packet->queries |= bit;
+    if (is_kept) packet->queries |= bit;
     return;
   }
-  if (kept && (limited_ & bit) != 0 && !take_credit(index, *packet)) return;
+  if (is_kept && (limited_ & bit) != 0 && !take_credit(index, *packet)) return;
   Accounting& account = (*accounts_)[index];
   ++account.packets_in;
   account.bytes_in += packet->wire_bytes;
-  if (!kept) {
+  if (!is_kept) {
     ++account.dropped[index_of(Drop::kUnsampled)];
     return;
   }
@@ -146,13 +146,13 @@ void QueryGate::refuse(const Packet& packet, Drop reason) {
 
 template <typename AdmitOne>
 bool QueryGate::match(Packet* packet, AdmitOne admit) const {
-  bool wanted = false, disagree = false;
+  bool is_wanted = false, disagree = false;
   ToSide to_side = ToSide::kUnknown;
   packet->queries = 0;
   for (uint32_t index : SetBits(active_ & ~satisfied_)) {
     ConnectionMatch::Answer answer = specs_[index].match.match(*packet);
     if (!answer.wanted) continue;
-    wanted = true;
+    is_wanted = true;
     admit(index);
     // A query that matches in both directions does not decide the side.
     if (answer.to_side == ToSide::kUnknown) continue;
@@ -160,7 +160,7 @@ bool QueryGate::match(Packet* packet, AdmitOne admit) const {
     to_side = answer.to_side;
   }
   packet->to_side = disagree ? ToSide::kUnknown : to_side;
-  return wanted;
+  return is_wanted;
 }
 
 bool QueryGate::admit(Packet* packet) {

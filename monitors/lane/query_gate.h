@@ -95,7 +95,7 @@ class QueryGate {
   // Active queries that have received all the packets that they may have.
   uint64_t satisfied() const { return satisfied_; }
   // Finds queries that other lanes have satisfied.
-  void look_at_credits();
+  void check_credits();
 
  private:
   struct Query {

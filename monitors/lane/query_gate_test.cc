@@ -143,11 +143,11 @@ TEST(QueryGateTest, ByPortARateKeepsOnlyTheFlowsThatSwitchesCopy) {
 TEST(QueryGateTest, ByPortALowerRateKeepsASubset) {
   for (int port = 1; port < 65536; ++port) {
     const uint64_t hash = static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15;
-    bool kept = true;
+    bool is_kept = true;
     for (double rate = 1; rate > 0.001; rate *= 0.7) {
       const bool now = sampled(hash, static_cast<uint16_t>(port), sampling_threshold(rate));
-      ASSERT_TRUE(kept || !now) << port << " at " << rate;
-      kept = now;
+      ASSERT_TRUE(is_kept || !now) << port << " at " << rate;
+      is_kept = now;
     }
   }
 }
@@ -237,7 +237,7 @@ TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndReportsSkippedPackets) {
     return had;
   };
   EXPECT_EQ(admit(5), 3);
-  gate.look_at_credits();
+  gate.check_credits();
   EXPECT_EQ(gate.satisfied(), 0u) << "the query has not ended";
   EXPECT_EQ(credits.refused(0), 2u);
   EXPECT_EQ(accounts[0].packets_in, 3u) << "these packets may have been the last ones";

@@ -37,8 +37,8 @@ class SpscRing {
   // Consumer: the next contiguous entries, at most `most`.
   std::span<Entry> readable(uint32_t max) {
     if (first_ == tail_seen_) tail_seen_ = tail_.load(std::memory_order_acquire);
-    const uint32_t at = first_ & mask_;
-    return {&entries_[at], std::min({tail_seen_ - first_, mask_ + 1 - at, max})};
+    const uint32_t index = first_ & mask_;
+    return {&entries_[index], std::min({tail_seen_ - first_, mask_ + 1 - index, max})};
   }
   // Consumer: gives the first `count` entries back to the producer.
   void pop(uint32_t count) {

@@ -54,7 +54,7 @@ void Worker::run() {
     const size_t packets = step();
     const int64_t now_ns = monotonic_ns();
     unit_->stage().tick(now_ns);
-    look_at_output(now_ns);
+    check_output(now_ns);
     if (end_under_way_) end_under_way_ = !unit_->stage().continue_end();
     if (ended_ != 0 && !end_under_way_) set_done();
     if (!failed() && !unit_->stage().status().ok()) fail(unit_->stage().status());
@@ -64,7 +64,7 @@ void Worker::run() {
   stopped_.store(true, std::memory_order_release);
 }
 
-void Worker::look_at_output(int64_t now_ns) {
+void Worker::check_output(int64_t now_ns) {
   if (now_ns - output_seen_at_ns_ < kLookAtOutputEveryNs) return;
   output_seen_at_ns_ = now_ns;
   const OutputStats stats = unit_->stage().backlog();

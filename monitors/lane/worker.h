@@ -72,7 +72,7 @@ class Worker {
   void release_buffers(std::span<const Packet> packets);
   bool execute(const WorkerCommand& command);
   void set_done();
-  void look_at_output(int64_t now_ns);
+  void check_output(int64_t now_ns);
   void fail(const Status& status);
 
   ParserUnit* unit_;

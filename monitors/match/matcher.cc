@@ -88,8 +88,8 @@ bool any_is(const std::vector<uint32_t>& wanted, uint32_t value) {
 
 ConnectionMatch::Answer ConnectionMatch::match(const Packet& packet) const {
   const Answer answer = match_own(packet);
-  for (const ConnectionMatch& other : except_) {
-    if (answer.wanted && other.match(packet).wanted) return {false, ToSide::kUnknown};
+  for (const ConnectionMatch& excluded : except_) {
+    if (answer.wanted && excluded.match(packet).wanted) return {false, ToSide::kUnknown};
   }
   return answer;
 }
@@ -101,7 +101,7 @@ ConnectionMatch::Answer ConnectionMatch::match_own(const Packet& packet) const {
   return match_ends({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
 }
 
-ConnectionMatch::Answer ConnectionMatch::match_ends(const End& source, const End& destination) const {
+ConnectionMatch::Answer ConnectionMatch::match_ends(const Endpoint& source, const Endpoint& destination) const {
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
   bool forward =
       any_covers(to_, destination.address, destination.port) && any_covers(from_, source.address, source.port);
@@ -111,7 +111,7 @@ ConnectionMatch::Answer ConnectionMatch::match_ends(const End& source, const End
   return {true, forward ? ToSide::kDestination : ToSide::kSource};
 }
 
-uint16_t ConnectionMatch::far_port(const End& source, const End& destination) const {
+uint16_t ConnectionMatch::far_port(const Endpoint& source, const Endpoint& destination) const {
   switch (match_ends(source, destination).to_side) {
     case ToSide::kDestination:
       return source.port;

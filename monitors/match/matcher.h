@@ -42,8 +42,8 @@ class AddressPattern {
 class ConnectionMatch {
  public:
   ConnectionMatch() = default;
-  ConnectionMatch(std::vector<AddressPattern> from, std::vector<AddressPattern> to)
-      : from_(std::move(from)), to_(std::move(to)) {}
+  ConnectionMatch(std::vector<AddressPattern> sources, std::vector<AddressPattern> destinations)
+      : from_(std::move(sources)), to_(std::move(destinations)) {}
 
   // In addition, wants only packets of these outer VLANs and of these tenants (VNI); an empty list wants all.
   void restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
@@ -61,8 +61,8 @@ class ConnectionMatch {
   // In addition, does not want packets of these taps, a bit each.
   void ignore_taps(uint64_t taps) { ignored_ = taps; }
 
-  // Excludes connections that match `other`.
-  void except(ConnectionMatch other) { except_.push_back(std::move(other)); }
+  // Excludes connections that match `excluded`.
+  void except(ConnectionMatch excluded) { except_.push_back(std::move(excluded)); }
 
   struct Answer {
     bool wanted;
@@ -72,15 +72,15 @@ class ConnectionMatch {
   Answer match(const Packet& packet) const;
 
   // One end of a connection.
-  struct End {
+  struct Endpoint {
     const IpAddress& address;
     uint16_t port;
   };
   // The port of the end that is not TO's. If a connection matches in both directions, the same port for both
   // directions.
-  uint16_t far_port(const End& source, const End& destination) const;
+  uint16_t far_port(const Endpoint& source, const Endpoint& destination) const;
   // True if it wants a flow between these ends, in either direction.
-  bool wants_flow(const End& one, const End& other) const { return match_ends(one, other).wanted; }
+  bool wants_flow(const Endpoint& one, const Endpoint& other) const { return match_ends(one, other).wanted; }
   // True if it wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty() && !of_queues();
@@ -98,7 +98,7 @@ class ConnectionMatch {
   static bool has_tap(uint64_t taps, uint8_t tap) { return tap < 64 && (taps >> tap & 1) != 0; }
   Answer match_own(const Packet& packet) const;
   // Matches addresses and ports alone.
-  Answer match_ends(const End& source, const End& destination) const;
+  Answer match_ends(const Endpoint& source, const Endpoint& destination) const;
   static bool any_covers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 
   std::vector<AddressPattern> from_;

@@ -66,8 +66,8 @@ TEST(AddressPatternTest, AgreesWithBitByBitComparison) {
     std::snprintf(text, sizeof text, "%u.%u.%u.%u/%u", network >> 24, network >> 16 & 255, network >> 8 & 255,
                   network & 255, length);
     uint32_t in_network_order = htonl(address);
-    bool same = length == 0 || (network ^ address) >> (32 - length) == 0;
-    ASSERT_EQ(pattern(text).covers(IpAddress::v4(reinterpret_cast<uint8_t*>(&in_network_order)), 0), same) << text;
+    bool is_same = length == 0 || (network ^ address) >> (32 - length) == 0;
+    ASSERT_EQ(pattern(text).covers(IpAddress::v4(reinterpret_cast<uint8_t*>(&in_network_order)), 0), is_same) << text;
   }
 }
 
@@ -158,8 +158,8 @@ TEST(ConnectionMatchTest, QueuesRestrictTheMatchToTheirTaps) {
     Packet packet = between("10.0.0.1", 1, "10.0.0.2", 2);
     packet.tap = static_cast<uint8_t>(tap);
     EXPECT_EQ(match.match(packet).wanted, tap == 0 || tap == 63) << tap;
-    for (const bool repeated : {false, true}) {
-      packet.repeated_view = repeated;
+    for (const bool is_repeated : {false, true}) {
+      packet.repeated_view = is_repeated;
       EXPECT_EQ(match.counts(packet), tap == 63) << tap;
     }
   }

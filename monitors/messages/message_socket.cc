@@ -38,9 +38,9 @@ bool MessageSocket::send(const google::protobuf::MessageLite& message) {
 void MessageSocket::flush() {
   while (!unsent_.empty()) {
     const std::string& next = unsent_.front();
-    const ssize_t sent = ::send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
+    const ssize_t bytes_sent = ::send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (bytes_sent < 0 && errno == EINTR) continue;
+    if (bytes_sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
     // After any other error the peer is gone, which receive() shows.
     unsent_bytes_ -= next.size();
     unsent_.pop_front();
@@ -50,14 +50,15 @@ void MessageSocket::flush() {
 // MSG_TRUNC makes the kernel return the packet's whole length.
 MessageSocket::Received MessageSocket::receive(google::protobuf::MessageLite* message) {
   buffer_.resize(kMaxMessageBytes);
-  const ssize_t got = recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
-  if (got < 0) {
+  const ssize_t bytes_read = recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (bytes_read < 0) {
     const bool empty = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
     return empty ? Received::kNothing : Received::kClosed;
   }
-  if (got == 0) return Received::kClosed;
-  if (static_cast<size_t>(got) > buffer_.size()) return Received::kTooLong;
-  return message->ParseFromArray(buffer_.data(), static_cast<int>(got)) ? Received::kMessage : Received::kMalformed;
+  if (bytes_read == 0) return Received::kClosed;
+  if (static_cast<size_t>(bytes_read) > buffer_.size()) return Received::kTooLong;
+  return message->ParseFromArray(buffer_.data(), static_cast<int>(bytes_read)) ? Received::kMessage
+                                                                               : Received::kMalformed;
 }
 
 }  // namespace tapline

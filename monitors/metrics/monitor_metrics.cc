@@ -129,24 +129,24 @@ void MonitorMetrics::visit_lanes(const Sums& sums, const MetricVisitor& visit) c
 }
 
 void MonitorMetrics::visit_taps(const Sums& sums, const MetricVisitor& visit) const {
-  const auto each = [&](const MetricFamily& family, const char* label, std::string_view value, auto count) {
+  const auto visit_each = [&](const MetricFamily& family, const char* label, std::string_view value, auto count) {
     for (size_t i = 0; i < taps_.size(); ++i) {
       if (taps_[i].is_marked() && sums.taps[i].received == 0) continue;
       visit_whole(visit, family, {{"tap", taps_[i].name()}, {label, std::string(value)}}, count(sums.taps[i]));
     }
   };
-  each(kTapPackets, "stage", "received", [](const TapAccounting& tap) { return tap.received; });
-  each(kTapPackets, "stage", "passed", [](const TapAccounting& tap) { return tap.passed; });
-  each(kTapPackets, "stage", "repeated", [](const TapAccounting& tap) { return tap.repeated; });
-  each(kTapPackets, "stage", "late", [](const TapAccounting& tap) { return tap.late; });
-  each(kTapBytes, "stage", "received", [](const TapAccounting& tap) { return tap.received_bytes; });
+  visit_each(kTapPackets, "stage", "received", [](const TapAccounting& tap) { return tap.received; });
+  visit_each(kTapPackets, "stage", "passed", [](const TapAccounting& tap) { return tap.passed; });
+  visit_each(kTapPackets, "stage", "repeated", [](const TapAccounting& tap) { return tap.repeated; });
+  visit_each(kTapPackets, "stage", "late", [](const TapAccounting& tap) { return tap.late; });
+  visit_each(kTapBytes, "stage", "received", [](const TapAccounting& tap) { return tap.received_bytes; });
   for (int i = 0; i < kOwnDrops; ++i) {
     if (reason_info(i).unit != DropUnit::kPackets) continue;
-    each(kTapDropped, "reason", reason_info(i).name, [i](const TapAccounting& tap) { return tap.lost[i]; });
+    visit_each(kTapDropped, "reason", reason_info(i).name, [i](const TapAccounting& tap) { return tap.lost[i]; });
   }
   for (int i = 1; i < kDecodeOutcomes; ++i) {
-    each(kTapDropped, "reason", drop_reason(static_cast<DecodeOutcome>(i)),
-         [i](const TapAccounting& tap) { return tap.undecodable[i]; });
+    visit_each(kTapDropped, "reason", drop_reason(static_cast<DecodeOutcome>(i)),
+               [i](const TapAccounting& tap) { return tap.undecodable[i]; });
   }
   visit_whole(visit, kForgotten, {}, sums.lanes.forgotten_views);
 }

@@ -5,7 +5,7 @@
 namespace tapline {
 namespace {
 
-BatchLedger::Debt* find_room(BatchLedger* ledger) {
+BatchLedger::OutstandingBatch* find_room(BatchLedger* ledger) {
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
     if (!ledger->debts[i].open) return &ledger->debts[i];
   }
@@ -21,18 +21,18 @@ void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
   stream.waiting_rows = stream.waiting_rows_parsed = 0;
   if (!ledger->batches) return;
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
-    BatchLedger::Debt& debt = ledger->debts[i];
+    BatchLedger::OutstandingBatch& debt = ledger->debts[i];
     if (!debt.open || debt.query != query) continue;
-    for (Accounting* each : {account, &debt.accounting, &stream.reported}) {
-      each->tuples_out -= debt.rows;
-      each->dropped[kLost] += debt.rows;
+    for (Accounting* accounting : {account, &debt.accounting, &stream.reported}) {
+      accounting->tuples_out -= debt.rows;
+      accounting->dropped[kLost] += debt.rows;
     }
     debt.rows = 0;
     // The next process ends the query itself.
     debt.end_of_stream = false;
   }
   const Accounting unreported = *account - stream.reported;
-  BatchLedger::Debt* debt = unreported == Accounting() ? nullptr : find_room(ledger);
+  BatchLedger::OutstandingBatch* debt = unreported == Accounting() ? nullptr : find_room(ledger);
   // Without room it stays unreported: the next worker's first batch reports it.
   if (debt == nullptr) return;
   *debt = {true, false, query, 0, stream.incarnation, stream.next_sequence++, stream.watermark_ns, unreported};
@@ -42,18 +42,18 @@ void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
 void forget(uint64_t queries, BatchLedger* ledger) {
   ledger->known &= ~queries;
   for (uint32_t i = 0; i < ledger->tickets; ++i) {
-    BatchLedger::Debt& debt = ledger->debts[i];
+    BatchLedger::OutstandingBatch& debt = ledger->debts[i];
     if ((queries >> debt.query & 1) != 0) debt.open = false;
   }
 }
 
-std::vector<uint32_t> debts_of(uint32_t query, const BatchLedger& ledger) {
+std::vector<uint32_t> outstanding_of(uint32_t query, const BatchLedger& ledger) {
   std::vector<uint32_t> tickets;
   for (uint32_t i = 0; i < ledger.tickets; ++i) {
     if (ledger.debts[i].open && ledger.debts[i].query == query) tickets.push_back(i);
   }
   std::sort(tickets.begin(), tickets.end(), [&](uint32_t i, uint32_t j) {
-    const BatchLedger::Debt &a = ledger.debts[i], &b = ledger.debts[j];
+    const BatchLedger::OutstandingBatch &a = ledger.debts[i], &b = ledger.debts[j];
     return a.incarnation != b.incarnation ? a.incarnation < b.incarnation : a.sequence < b.sequence;
   });
   return tickets;

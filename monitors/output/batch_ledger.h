@@ -21,7 +21,7 @@ struct BatchLedger {
   static constexpr uint32_t kMaxInFlight = 16384;
 
   // A batch that is still to be accounted for, or was sent and not acknowledged.
-  struct Debt {
+  struct OutstandingBatch {
     bool open;
     bool end_of_stream;
     uint32_t query;
@@ -51,7 +51,7 @@ struct BatchLedger {
   std::array<Stream, kMaxQueries> streams;
   // Tickets below this were used; the rest of `debts` is all zero.
   uint32_t tickets;
-  std::array<Debt, kMaxInFlight> debts;
+  std::array<OutstandingBatch, kMaxInFlight> debts;
 };
 
 // Settles a query after the process that kept the ledger has died. Pending tuples become lost by restart, in `account`
@@ -62,6 +62,6 @@ void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger);
 void forget(uint64_t queries, BatchLedger* ledger);
 
 // Tickets of a query's open debts, in the order in which their batches were sent.
-std::vector<uint32_t> debts_of(uint32_t query, const BatchLedger& ledger);
+std::vector<uint32_t> outstanding_of(uint32_t query, const BatchLedger& ledger);
 
 }  // namespace tapline

@@ -11,7 +11,7 @@ namespace tapline {
 namespace {
 
 // Time limit for the last batch of a query when the sink stays full.
-constexpr int64_t kPatienceAtEndNs = 10 * kNsPerSecond;
+constexpr int64_t kEndTimeoutNs = 10 * kNsPerSecond;
 
 // Each flush costs a Kafka record per query and thread, so intervals below this one share batches.
 constexpr int64_t kShortestFlushNs = 10 * kNsPerMs;
@@ -29,7 +29,7 @@ bool keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold)
 bool meets(const std::vector<const TupleCondition*>& filters, const TupleHeader& header,
            std::span<const Value> values) {
   return std::all_of(filters.begin(), filters.end(),
-                     [&](const TupleCondition* each) { return each->holds(header, values); });
+                     [&](const TupleCondition* condition) { return condition->holds(header, values); });
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ void BatchOutput::add_query(uint32_t query) {
   resumable_ &= ~bit;
   if (goes_on) {
     streams_[query].reported = options_.ledger->streams[query].reported;
-    pay_debts(streams_[query]);
+    settle_batches(streams_[query]);
   } else {
     (*accounts_)[query] = {};
   }
@@ -306,7 +306,7 @@ const std::string& BatchOutput::monitor_of(const Stream& stream) const {
 
 BatchSink::Sent BatchOutput::send(uint32_t query, const std::string& batch, uint64_t ticket) {
   BatchSink::Sent sent = sink_->send(query, batch, ticket);
-  int64_t deadline_ns = monotonic_ns() + kPatienceAtEndNs;
+  int64_t deadline_ns = monotonic_ns() + kEndTimeoutNs;
   while (sent == BatchSink::Sent::kFull && (options_.wait_for_room || capture_over_) && sink_->status().ok()) {
     sink_->wait();
     sent = sink_->send(query, batch, ticket);
@@ -353,9 +353,9 @@ void BatchOutput::note(const Stream& stream) {
 }
 
 // Sends them in the dead process's name: if a batch of it did arrive, this one is a repeat.
-void BatchOutput::pay_debts(Stream& stream) {
-  for (uint32_t ticket : debts_of(stream.index, *options_.ledger)) {
-    const BatchLedger::Debt& debt = options_.ledger->debts[ticket];
+void BatchOutput::settle_batches(Stream& stream) {
+  for (uint32_t ticket : outstanding_of(stream.index, *options_.ledger)) {
+    const BatchLedger::OutstandingBatch& debt = options_.ledger->debts[ticket];
     BatchHeader header{.query = stream.spec->name,
                        .monitor = monitor_of(stream),
                        .incarnation = debt.incarnation,
@@ -418,7 +418,7 @@ void BatchOutput::try_end(Stream& stream) {
 }
 
 Status BatchOutput::finish() {
-  int64_t deadline_ns = monotonic_ns() + kPatienceAtEndNs;
+  int64_t deadline_ns = monotonic_ns() + kEndTimeoutNs;
   for (uint32_t query : added_) {
     Stream& stream = streams_[query];
     while (stream.ending && sink_->status().ok() && monotonic_ns() < deadline_ns) {

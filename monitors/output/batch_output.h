@@ -151,7 +151,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   void forget_ended();
   // Records in the ledger where the stream's next batch continues.
   void note(const Stream& stream);
-  void pay_debts(Stream& stream);
+  void settle_batches(Stream& stream);
 
   BatchOutputOptions options_;
   std::span<const QuerySpec> queries_;

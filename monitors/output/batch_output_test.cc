@@ -56,14 +56,15 @@ TEST_F(BatchOutputTest, AQueryGetsTheFlowsThatItReports) {
 }
 
 TEST_F(BatchOutputTest, AnArgumentSetsTheSendingInterval) {
-  const Schema chosen = {.name = "numbers",
-                         .fields = {{"number", FieldType::kU64}},
-                         .interval_ns = int64_t{1'000'000'000},
-                         .interval_argument = "every",
-                         .arguments = {{"every", FieldType::kI64, "ns", "", "1000000000", 100'000, 1e10, {}, 1000}}};
+  const Schema chosen_schema = {
+      .name = "numbers",
+      .fields = {{"number", FieldType::kU64}},
+      .interval_ns = int64_t{1'000'000'000},
+      .interval_argument = "every",
+      .arguments = {{"every", FieldType::kI64, "ns", "", "1000000000", 100'000, 1e10, {}, 1000}}};
   queries_ = {{.name = "slow", .parsers = {"numbers"}, .arguments = {{"numbers", {"1000000000"}}}},
               {.name = "fast", .parsers = {"numbers"}, .arguments = {{"numbers", {"20000000"}}}}};
-  schemas_ = {&letters(), &chosen};
+  schemas_ = {&letters(), &chosen_schema};
   open();
   const int64_t start_ns = 1'000'000'000;
   output_->tick(start_ns, start_ns);
@@ -73,7 +74,7 @@ TEST_F(BatchOutputTest, AnArgumentSetsTheSendingInterval) {
     output_->tick(start_ns + ms * 1'000'000, start_ns + ms * 1'000'000);
   }
   std::map<uint32_t, int> sent;
-  for (const SentBatch& each : sent_) ++sent[each.query];
+  for (const SentBatch& batch : sent_) ++sent[batch.query];
   EXPECT_EQ(sent[1], 5);
   EXPECT_EQ(sent[0], 1);
 }
@@ -158,14 +159,14 @@ TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
       header.queries = 1;
       const Value values[] = {Value::u64(1)};
       output_->emit(1, header, values);
-      bool kept = rate == 0.8 || sampled(header.flow_hash, sampling_threshold(rate));
-      ++(kept ? emitted[rate] : left_out);
+      bool is_kept = rate == 0.8 || sampled(header.flow_hash, sampling_threshold(rate));
+      ++(is_kept ? emitted[rate] : left_out);
     }
   }
   output_->end_query(0, time_ns);
-  std::map<double, uint64_t> found;
-  for (const SentBatch& sent : sent_) found[sent.batch.sampling_rate()] += sent.batch.rows();
-  EXPECT_EQ(found, emitted);
+  std::map<double, uint64_t> counts;
+  for (const SentBatch& sent : sent_) counts[sent.batch.sampling_rate()] += sent.batch.rows();
+  EXPECT_EQ(counts, emitted);
   EXPECT_NEAR(static_cast<double>(emitted[0.1]), 100, 50);
   std::map<std::string, uint64_t> dropped;
   EXPECT_EQ(total_of(0, &dropped).tuples_in(), 5000u);

@@ -18,9 +18,9 @@ uint64_t fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t load(const char* from, size_t bytes) {
+uint64_t load(const char* text, size_t bytes) {
   uint64_t word = 0;
-  std::memcpy(&word, from, bytes);
+  std::memcpy(&word, text, bytes);
   return word;
 }
 
@@ -44,20 +44,20 @@ Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entri
 // before. std::hash takes three times as long for the 10 to 40 bytes of a URL.
 uint64_t Dictionary::hash_of(std::string_view text) {
   static const Key key;
-  const char* at = text.data();
+  const char* bytes = text.data();
   size_t left = text.size();
   uint64_t hash = key.word[0] ^ left;
-  for (; left > 16; at += 16, left -= 16) hash = fold(load(at, 8) ^ key.word[1], load(at + 8, 8) ^ hash);
+  for (; left > 16; bytes += 16, left -= 16) hash = fold(load(bytes, 8) ^ key.word[1], load(bytes + 8, 8) ^ hash);
   uint64_t first = 0, last = 0;
   if (left >= 8) {
-    first = load(at, 8);
-    last = load(at + left - 8, 8);
+    first = load(bytes, 8);
+    last = load(bytes + left - 8, 8);
   } else if (left >= 4) {
-    first = load(at, 4);
-    last = load(at + left - 4, 4);
+    first = load(bytes, 4);
+    last = load(bytes + left - 4, 4);
   } else if (left > 0) {
-    first = static_cast<uint8_t>(at[0]) | static_cast<uint64_t>(static_cast<uint8_t>(at[left / 2])) << 8;
-    last = static_cast<uint8_t>(at[left - 1]);
+    first = static_cast<uint8_t>(bytes[0]) | static_cast<uint64_t>(static_cast<uint8_t>(bytes[left / 2])) << 8;
+    last = static_cast<uint8_t>(bytes[left - 1]);
   }
   return fold(fold(first ^ key.word[1], last ^ hash), key.word[0]);
 }
@@ -65,15 +65,16 @@ uint64_t Dictionary::hash_of(std::string_view text) {
 uint32_t Dictionary::find(std::string_view text) {
   const uint64_t hash = hash_of(text);
   auto tag = static_cast<uint32_t>(hash >> 32);
-  uint32_t at = static_cast<uint32_t>(hash) & mask_;
-  while (slots_[at].index_plus_one != 0) {
-    if (slots_[at].tag == tag && entry(slots_[at].index_plus_one - 1) == text) return slots_[at].index_plus_one - 1;
-    at = (at + 1) & mask_;
+  uint32_t index = static_cast<uint32_t>(hash) & mask_;
+  while (slots_[index].index_plus_one != 0) {
+    if (slots_[index].tag == tag && entry(slots_[index].index_plus_one - 1) == text)
+      return slots_[index].index_plus_one - 1;
+    index = (index + 1) & mask_;
   }
   bytes_.append(text);
   ends_.push_back(static_cast<uint32_t>(bytes_.size()));
-  slots_[at] = {entries(), tag};
-  taken_.push_back(at);
+  slots_[index] = {entries(), tag};
+  taken_.push_back(index);
   return entries() - 1;
 }
 
@@ -81,7 +82,7 @@ uint32_t Dictionary::find(std::string_view text) {
 // instructions of kafka_request over a slow capture.
 void Dictionary::clear() {
   if (taken_.size() < slots_.size() / kSparse) {
-    for (const uint32_t at : taken_) slots_[at] = Slot{0, 0};
+    for (const uint32_t slot : taken_) slots_[slot] = Slot{0, 0};
   } else {
     std::fill(slots_.begin(), slots_.end(), Slot{0, 0});
   }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 * 1024;
 constexpr int64_t kWriteAfterNs = 100'000'000;
-constexpr int64_t kFlushPatienceNs = 10'000'000'000;
+constexpr int64_t kFlushTimeoutNs = 10'000'000'000;
 
 }  // namespace
 
@@ -126,9 +126,9 @@ void JsonOutput::end_query(uint32_t query, int64_t) {
 }
 
 Status JsonOutput::finish() {
-  bool written = !writer_ || writer_->flush(kFlushPatienceNs);
+  bool written = !writer_ || writer_->flush(kFlushTimeoutNs);
   if (written) write();
-  if (writer_) written = buffer_.empty() && writer_->flush(kFlushPatienceNs);
+  if (writer_) written = buffer_.empty() && writer_->flush(kFlushTimeoutNs);
   if (written) count_all_written();
   if (written || !status().ok()) return status();
   return Status::resources("the reader of standard output has not read for 10 s; the last lines are lost");

@@ -80,8 +80,8 @@ class JsonOutputTest : public testing::Test {
   }
   std::string text() {
     std::string text(65536, '\0');
-    ssize_t got = read(pipe_[0], text.data(), text.size());
-    text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    ssize_t bytes_read = read(pipe_[0], text.data(), text.size());
+    text.resize(bytes_read > 0 ? static_cast<size_t>(bytes_read) : 0);
     return text;
   }
   void emit(JsonOutput& output, uint64_t queries) {
@@ -140,8 +140,8 @@ TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
 
 // Parsers of queues measure all flows.
 TEST_F(JsonOutputTest, AQueryGetsTheFlowsThatItReports) {
-  const auto to = [](const char* prefix) { return ConnectionMatch({}, {*AddressPattern::parse(prefix, 80)}); };
-  queries_ = {{.name = "q0", .reported = to("10.0.0.2")}, {.name = "q1", .reported = to("10.0.0.3")}};
+  const auto to_host = [](const char* prefix) { return ConnectionMatch({}, {*AddressPattern::parse(prefix, 80)}); };
+  queries_ = {{.name = "q0", .reported = to_host("10.0.0.2")}, {.name = "q1", .reported = to_host("10.0.0.3")}};
   JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false);
   emit(output, 3);
   ASSERT_TRUE(output.finish().ok());

@@ -19,17 +19,17 @@ bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 // Length of the UTF-8 sequence of two to four bytes at the front of `text`, 0 if there is none: overlong forms,
 // surrogates and numbers above U+10FFFF are invalid (RFC 3629 section 4).
 size_t sequence_length(std::string_view text) {
-  auto at = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
-  uint8_t first = at(0), second = at(1);
+  auto byte_at = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
+  uint8_t first = byte_at(0), second = byte_at(1);
   if (!is_continuation(second)) return 0;
   if (first >= 0xc2 && first <= 0xdf) return 2;
   if (first >= 0xe0 && first <= 0xef) {
     bool valid = (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0);
-    return valid && is_continuation(at(2)) ? 3 : 0;
+    return valid && is_continuation(byte_at(2)) ? 3 : 0;
   }
   if (first >= 0xf0 && first <= 0xf4) {
     bool valid = (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90);
-    return valid && is_continuation(at(2)) && is_continuation(at(3)) ? 4 : 0;
+    return valid && is_continuation(byte_at(2)) && is_continuation(byte_at(3)) ? 4 : 0;
   }
   return 0;
 }

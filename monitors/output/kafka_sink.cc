@@ -68,7 +68,7 @@ class KafkaSink::Impl {
     }
     rd_kafka_resp_err_t error = rd_kafka_last_error();
     if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return Sent::kFull;
-    give_up(error);
+    fail(error);
     return Sent::kRefused;
   }
 
@@ -182,9 +182,9 @@ class KafkaSink::Impl {
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
     auto end = metadata->topics + metadata->topic_cnt;
-    auto at = std::find_if(metadata->topics, end, [&](const auto& candidate) { return candidate.topic == topic; });
-    error = at == end ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART : at->err;
-    *partitions = at == end ? 0 : static_cast<uint32_t>(at->partition_cnt);
+    auto it = std::find_if(metadata->topics, end, [&](const auto& candidate) { return candidate.topic == topic; });
+    error = it == end ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART : it->err;
+    *partitions = it == end ? 0 : static_cast<uint32_t>(it->partition_cnt);
     rd_kafka_metadata_destroy(metadata);
     return error;
   }
@@ -195,10 +195,10 @@ class KafkaSink::Impl {
     const rd_kafka_metadata_t* metadata = nullptr;
     if (rd_kafka_metadata(producer_, 0, topic.get(), &metadata, kMetadataTryMs) != RD_KAFKA_RESP_ERR_NO_ERROR)
       return false;
-    const bool refused =
+    const bool was_refused =
         metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
     rd_kafka_metadata_destroy(metadata);
-    return refused;
+    return was_refused;
   }
 
   // The name that brokers know this client by.
@@ -240,7 +240,7 @@ class KafkaSink::Impl {
 
   std::string because() const { return last_error_.empty() ? "" : ": " + last_error_; }
 
-  void give_up(rd_kafka_resp_err_t error) {
+  void fail(rd_kafka_resp_err_t error) {
     if (!options_.failure_is_error || !status_.ok()) return;
     status_ = Status::resources("Kafka at " + options_.brokers + " did not take a batch (" + rd_kafka_err2str(error) +
                                 ")" + because());
@@ -250,7 +250,7 @@ class KafkaSink::Impl {
     auto* sink = static_cast<Impl*>(opaque);
     bool delivered = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
     sink->queued_bytes_ -= message->len;
-    if (!delivered) sink->give_up(message->err);
+    if (!delivered) sink->fail(message->err);
     if (sink->listener_ == nullptr) return;
     sink->listener_->on_delivery(reinterpret_cast<uint64_t>(message->_private), delivered);
   }

@@ -39,9 +39,9 @@ std::mutex one_at_a_time;
 Status write_all(int fd, std::string_view text) {
   std::lock_guard lock(one_at_a_time);
   while (!text.empty()) {
-    ssize_t written = write(fd, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<size_t>(written));
+    ssize_t bytes_written = write(fd, text.data(), text.size());
+    if (bytes_written >= 0) {
+      text.remove_prefix(static_cast<size_t>(bytes_written));
     } else if (errno != EINTR) {
       return Status::resources(describe(errno));
     }
@@ -104,11 +104,11 @@ bool LineWriter::offer(std::string* text) {
   return true;
 }
 
-bool LineWriter::flush(int64_t patience_ns) {
+bool LineWriter::flush(int64_t timeout_ns) {
   int64_t since_ns = monotonic_ns();
   std::unique_lock lock(state_->mutex);
   while (state_->busy) {
-    int64_t left_ns = std::max(since_ns, state_->last_written_at_ns) + patience_ns - monotonic_ns();
+    int64_t left_ns = std::max(since_ns, state_->last_written_at_ns) + timeout_ns - monotonic_ns();
     if (left_ns <= 0) return false;
     state_->changed.wait_for(lock, std::chrono::nanoseconds(left_ns));
   }

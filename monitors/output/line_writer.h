@@ -30,9 +30,9 @@ class LineWriter {
   // If everything offered before has been written, takes the text (whole lines), leaves an empty string with room in
   // its place, and returns true.
   bool offer(std::string* text);
-  // Waits until everything is written, up to `patience_ns` after the last progress. Returns whether everything is
+  // Waits until everything is written, up to `timeout_ns` after the last progress. Returns whether everything is
   // written.
-  bool flush(int64_t patience_ns);
+  bool flush(int64_t timeout_ns);
   Status status() const;
 
  private:

@@ -146,21 +146,21 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
       watch.losses.emplace(start_ns, losses);
     }
     key_of(watch, header, values);
-    auto found = watch.groups.find(key_);
-    if (found == watch.groups.end()) {
+    auto it = watch.groups.find(key_);
+    if (it == watch.groups.end()) {
       if (watch.groups.size() >= watch.max_groups) {
         sink->on_uncounted(1);
         continue;
       }
-      found = watch.groups.emplace(key_, Group{.cells = std::vector<Cell>(trigger.panes)}).first;
+      it = watch.groups.emplace(key_, Group{.cells = std::vector<Cell>(trigger.panes)}).first;
     }
-    Group& group = found->second;
+    Group& group = it->second;
     Cell& cell = group.cells[static_cast<size_t>(start_ns / trigger.every_ns) % trigger.panes];
     if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns};
     count(watch, value, header, values, &cell);
     group.ends = ends_of(trigger, header);
     if (trigger.panes == 1 && trigger.monotone && trigger.after == 1)
-      cross(watch, found->first, &group, cell, header, values, sink);
+      cross(watch, it->first, &group, cell, header, values, sink);
   }
 }
 
@@ -277,7 +277,7 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
   const bool partial = ended_ns != kNotEnded || watched_since_ns > start_ns;
   watch.losses.erase(watch.losses.begin(), watch.losses.lower_bound(start_ns));
   const bool lossy = !watch.losses.empty() && losses != watch.losses.begin()->second;
-  const bool below = trigger.comparison >= Comparison::kBelow;
+  const bool is_below = trigger.comparison >= Comparison::kBelow;
   for (auto next = watch.groups.begin(); next != watch.groups.end();) {
     const auto current = next++;
     Group& group = current->second;
@@ -286,7 +286,7 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
     const double threshold = group.in_force ? trigger.clear : trigger.threshold;
     // The missing part of a partial window could raise the value.
     const bool met =
-        group.reported || (window.count > 0 && !(below && partial) && meets(trigger.comparison, value, threshold));
+        group.reported || (window.count > 0 && !(is_below && partial) && meets(trigger.comparison, value, threshold));
     group.in_a_row = met ? group.in_a_row + 1 : 0;
     if (!met) {
       group.in_force = false;

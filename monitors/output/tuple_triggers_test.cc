@@ -75,7 +75,7 @@ class TupleTriggersTest : public testing::Test {
   // Ends of the windows of all events so far, in ms.
   std::vector<int64_t> ends() const {
     std::vector<int64_t> ends;
-    for (const Seen& each : recorder_.seen) ends.push_back(each.end_ms);
+    for (const Seen& seen : recorder_.seen) ends.push_back(seen.end_ms);
     return ends;
   }
 
@@ -286,12 +286,12 @@ std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
   for (int64_t end_ms = 1000 - 1000 % every_ms + every_ms; end_ms <= last_ms; end_ms += every_ms) {
     for (const std::string port : {"a", "b", "c"}) {
       std::vector<double> values;
-      for (const auto& [ms, of, value] : tuples) {
-        if (of == port && ms < end_ms && ms >= end_ms - every_ms * trigger.panes) values.push_back(value);
+      for (const auto& [ms, tuple_port, value] : tuples) {
+        if (tuple_port == port && ms < end_ms && ms >= end_ms - every_ms * trigger.panes) values.push_back(value);
       }
       double value = trigger.aggregate == Aggregate::kCount ? static_cast<double>(values.size()) : 0;
-      for (const double each : values) {
-        if (trigger.aggregate == Aggregate::kSum || trigger.aggregate == Aggregate::kMean) value += each;
+      for (const double sample : values) {
+        if (trigger.aggregate == Aggregate::kSum || trigger.aggregate == Aggregate::kMean) value += sample;
       }
       if (trigger.aggregate == Aggregate::kMean && !values.empty()) value /= static_cast<double>(values.size());
       if (trigger.aggregate == Aggregate::kMax && !values.empty())
@@ -299,8 +299,8 @@ std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
       if (trigger.aggregate == Aggregate::kMin && !values.empty())
         value = *std::min_element(values.begin(), values.end());
       const double threshold = in_force[port] ? trigger.clear : trigger.threshold;
-      const bool above = trigger.comparison == Comparison::kAbove;
-      in_force[port] = !values.empty() && (above ? value > threshold : value < threshold);
+      const bool is_above = trigger.comparison == Comparison::kAbove;
+      in_force[port] = !values.empty() && (is_above ? value > threshold : value < threshold);
       if (in_force[port]) events.insert({end_ms, "port=" + port});
     }
   }
@@ -330,10 +330,10 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
     const int64_t last_ms = ms + 100;
     advance(last_ms);
     std::set<std::tuple<int64_t, std::string>> events;
-    for (const Seen& each : recorder_.seen) {
-      EXPECT_TRUE(events.insert({each.end_ms, each.group}).second) << "reported twice";
+    for (const Seen& seen : recorder_.seen) {
+      EXPECT_TRUE(events.insert({seen.end_ms, seen.group}).second) << "reported twice";
       if (trigger.aggregate == Aggregate::kMax || trigger.aggregate == Aggregate::kMin) {
-        EXPECT_EQ(share_of(each), each.value);
+        EXPECT_EQ(share_of(seen), seen.value);
       }
     }
     ASSERT_EQ(events, expected(trigger, tuples, last_ms)) << "run " << run;

@@ -45,7 +45,8 @@ std::optional<std::string> in_smallest_unit(std::string_view text, std::span<con
   const auto end = std::find_if(text.begin(), text.end(), [](char c) { return !is_digit(c) && c != '.'; });
   const std::string_view number = text.substr(0, static_cast<size_t>(end - text.begin()));
   const std::string suffix = normal(text.substr(number.size()));
-  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& each) { return each.name == suffix; });
+  const auto unit =
+      std::find_if(units.begin(), units.end(), [&](const Unit& candidate) { return candidate.name == suffix; });
   if (unit == units.end() || number.size() > kMaxDigits || std::count(number.begin(), number.end(), '.') > 1) {
     return std::nullopt;
   }
@@ -139,12 +140,12 @@ Status read_call_arguments(const ParserCall& call, const Schema& schema, std::ve
   }
   std::set<size_t> seen;
   for (const auto& [name, written] : call.arguments) {
-    const auto found = std::find(names.begin(), names.end(), normal(name));
-    const auto index = static_cast<size_t>(found - names.begin());
+    const auto it = std::find(names.begin(), names.end(), normal(name));
+    const auto index = static_cast<size_t>(it - names.begin());
     std::string problem;
     if (names.empty()) {
       problem = "it has no arguments";
-    } else if (found == names.end()) {
+    } else if (it == names.end()) {
       problem = "there is no argument '" + name + "'" + suggest_nearest(name, names) + "; --list-parsers shows all";
     } else if (!seen.insert(index).second) {
       problem = "argument '" + name + "' is given twice";
@@ -158,8 +159,8 @@ Status read_call_arguments(const ParserCall& call, const Schema& schema, std::ve
 
 std::string duration_text(int64_t ns) {
   for (const Unit& unit : kDurations) {
-    const bool whole = ns % unit.size == 0, large = unit.size > kNsPerSecond;
-    if (whole && (ns != 0 || !large) && (!large || ns >= 2 * unit.size || ns == unit.size)) {
+    const bool is_whole = ns % unit.size == 0, large = unit.size > kNsPerSecond;
+    if (is_whole && (ns != 0 || !large) && (!large || ns >= 2 * unit.size || ns == unit.size)) {
       return std::to_string(ns / unit.size) + std::string(unit.name);
     }
   }

@@ -48,15 +48,16 @@ Status read_argument(const v1::ParserArgument& message, QuerySpec* spec) {
   }
   const auto parser = make_parser(message.parser());
   const auto& declared = parser->schema().arguments;
-  const auto argument =
-      std::find_if(declared.begin(), declared.end(), [&](const Argument& each) { return each.name == message.name(); });
+  const auto argument = std::find_if(declared.begin(), declared.end(),
+                                     [&](const Argument& candidate) { return candidate.name == message.name(); });
   if (argument == declared.end()) {
     return Status::invalid("'" + message.parser() + "' has no argument '" + message.name() + "'");
   }
   std::string error;
   if (!read_argument(*argument, message.value(), &error)) return Status::invalid(message.parser() + ": " + error);
-  const auto values = std::find_if(spec->arguments.begin(), spec->arguments.end(),
-                                   [&](const ParserArguments& each) { return each.parser == message.parser(); });
+  const auto values =
+      std::find_if(spec->arguments.begin(), spec->arguments.end(),
+                   [&](const ParserArguments& arguments) { return arguments.parser == message.parser(); });
   values->values[static_cast<size_t>(argument - declared.begin())] = message.value();
   return {};
 }
@@ -89,10 +90,10 @@ Status read_addresses(const google::protobuf::RepeatedPtrField<v1::Address>& add
 }
 
 Status read_match(const v1::Match& match, ConnectionMatch* read) {
-  std::vector<AddressPattern> from, to;
-  if (Status status = read_addresses(match.from(), &from); !status.ok()) return status;
+  std::vector<AddressPattern> sources, to;
+  if (Status status = read_addresses(match.from(), &sources); !status.ok()) return status;
   if (Status status = read_addresses(match.to(), &to); !status.ok()) return status;
-  *read = ConnectionMatch(std::move(from), std::move(to));
+  *read = ConnectionMatch(std::move(sources), std::move(to));
   read->restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
   if (!match.has_except()) return {};
   if (match.except().has_except()) return Status::invalid("an exception of a match can't have an exception");
@@ -184,8 +185,8 @@ Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
     return Status::invalid("a shape belongs to parser '" + shape.parser() + "', which the query does not run");
   const auto parser = make_parser(shape.parser());
   const auto& fields = parser->schema().fields;
-  const auto field =
-      std::find_if(fields.begin(), fields.end(), [&](const Field& each) { return each.name == shape.field(); });
+  const auto field = std::find_if(fields.begin(), fields.end(),
+                                  [&](const Field& candidate) { return candidate.name == shape.field(); });
   if (field == fields.end() || field->type != FieldType::kString) {
     return Status::invalid("'" + shape.parser() + "' has no string field '" + shape.field() + "'");
   }
@@ -221,9 +222,9 @@ Status read_placement(const v1::Plan& plan, const std::string& monitor_id, Query
 
 // Binary plans carry unknown fields along, which JSON plans refuse.
 bool has_unknown_fields(const v1::Plan& plan) {
-  v1::Plan known = plan;
-  known.DiscardUnknownFields();
-  return known.ByteSizeLong() != plan.ByteSizeLong();
+  v1::Plan known_plan = plan;
+  known_plan.DiscardUnknownFields();
+  return known_plan.ByteSizeLong() != plan.ByteSizeLong();
 }
 
 }  // namespace

@@ -195,21 +195,21 @@ TEST(PlanTest, TheLatestRateLimitOfThePipeline) {
 }
 
 TEST(PlanTest, FormsOfStrings) {
-  const auto with = [](const std::string& parser, const std::string& field, const std::string& form) {
+  const auto plan_of = [](const std::string& parser, const std::string& field, const std::string& form) {
     return plan_with(R"(,"shapes":[{"parser":")" + parser + R"(","field":")" + field + R"(","form":)" + form + "}]");
   };
   QuerySpec spec;
-  ASSERT_TRUE(parse(with("http_get", "url", R"("TEMPLATE")"), &spec).ok());
+  ASSERT_TRUE(parse(plan_of("http_get", "url", R"("TEMPLATE")"), &spec).ok());
   ASSERT_EQ(spec.shapes.size(), 1u);
   EXPECT_EQ(spec.shapes[0].field, "url");
   EXPECT_EQ(spec.shapes[0].form, TextForm::kTemplate);
   const auto message = [&](const std::string& json) { return parse(json, &spec).message(); };
-  EXPECT_EQ(message(with("sample", "url", R"("HASH")")),
+  EXPECT_EQ(message(plan_of("sample", "url", R"("HASH")")),
             "a shape belongs to parser 'sample', which the query does not run");
-  EXPECT_EQ(message(with("http_get", "status", R"("HASH")")), "'http_get' has no string field 'status'");
-  EXPECT_EQ(message(with("http_get", "nothing", R"("HASH")")), "'http_get' has no string field 'nothing'");
-  EXPECT_EQ(message(with("http_get", "url", "77")), "form 77 of 'url' is not known");
-  EXPECT_FALSE(parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
+  EXPECT_EQ(message(plan_of("http_get", "status", R"("HASH")")), "'http_get' has no string field 'status'");
+  EXPECT_EQ(message(plan_of("http_get", "nothing", R"("HASH")")), "'http_get' has no string field 'nothing'");
+  EXPECT_EQ(message(plan_of("http_get", "url", "77")), "form 77 of 'url' is not known");
+  EXPECT_FALSE(parse(plan_of("http_get", "url", R"("SHRED")"), &spec).ok());
 }
 
 TEST(PlanTest, ALeasedLimitMayStartAtZero) {
@@ -228,13 +228,13 @@ TEST(PlanTest, LimitInPackets) {
   EXPECT_EQ(spec.limit_packets, 5000u);
 }
 
-struct Wrong {
+struct InvalidCase {
   std::string json;
   std::string message;
 };
 
 TEST(PlanTest, ErrorsAreNamed) {
-  const Wrong wrongs[] = {
+  const InvalidCase wrongs[] = {
       {"{", "plan.json: is not a plan"},
       {plan_with(R"(,"colour":"red")"), "colour"},
       {R"({"format":2,"query":"q","parsers":["http_get"]})", "format 2"},
@@ -250,7 +250,7 @@ TEST(PlanTest, ErrorsAreNamed) {
       {plan_with(R"(,"sampling":{"mode":"FIXED","rate":1.5})"), "sampling rate"},
       {plan_with(R"(,"sampling":{"mode":"AUTO","limit":-1})"), "limit"},
   };
-  for (const Wrong& wrong : wrongs) {
+  for (const InvalidCase& wrong : wrongs) {
     QuerySpec spec;
     Status status = parse(wrong.json, &spec);
     EXPECT_EQ(status.code(), Code::kInvalid) << wrong.json;
@@ -382,10 +382,12 @@ TEST(PlanTest, MarkedCopiesBelongToQueriesOfTheirQueue) {
   QuerySpec high;
   const Status too_high = bind(R"({"switch_name":"sw3","port":"1","mark":8388608})", &high);
   EXPECT_NE(too_high.message().find("2^23"), std::string::npos) << too_high.message();
-  QuerySpec refused;
+  QuerySpec refused_spec;
   ASSERT_TRUE(
-      read(queue_plan(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1","port":"2","mark":7}])"), &refused).ok());
-  EXPECT_NE(MonitorTaps({{.source = "mirror0"}}).bind(&refused).message().find("--marked-copies"), std::string::npos);
+      read(queue_plan(R"("queue_flows")", R"(,"queues":[{"switch_name":"sw1","port":"2","mark":7}])"), &refused_spec)
+          .ok());
+  EXPECT_NE(MonitorTaps({{.source = "mirror0"}}).bind(&refused_spec).message().find("--marked-copies"),
+            std::string::npos);
 }
 
 TEST(PlanTest, AQueueWithoutATapIsRejected) {

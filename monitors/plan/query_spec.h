@@ -106,8 +106,8 @@ struct QuerySpec {
 
   // The interval in ns in which the parser emits for this query; 0: a tuple is an event.
   int64_t interval_ns(const Schema& schema) const {
-    for (const ParserArguments& each : arguments) {
-      if (each.parser == schema.name) return interval_ns_of(schema, each.values);
+    for (const ParserArguments& entry : arguments) {
+      if (entry.parser == schema.name) return interval_ns_of(schema, entry.values);
     }
     return schema.interval_ns;
   }

@@ -29,7 +29,7 @@ Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threa
     auto parser = make_parser(name);
     if (!parser) return Status::invalid("there is no parser '" + name + "' for these workers");
     const std::string& canonical = parser->schema().name;
-    auto taken = [&](const WorkerLayout& other) { return contains(other.parsers, canonical); };
+    auto taken = [&](const WorkerLayout& worker) { return contains(worker.parsers, canonical); };
     if (contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
       return Status::invalid("parser '" + canonical + "' is assigned workers twice");
     }
@@ -76,8 +76,8 @@ Status parse_workers(std::span<const std::string> items, ThreadLayout* layout) {
     uint32_t threads = 1;
     if (equals != std::string::npos) {
       const char* end = item.data() + item.size();
-      auto [at, error] = std::from_chars(item.data() + equals + 1, end, threads);
-      if (error != std::errc() || at != end) {
+      auto [end_of_number, error] = std::from_chars(item.data() + equals + 1, end, threads);
+      if (error != std::errc() || end_of_number != end) {
         return Status::invalid("workers '" + item + "': a number of threads must follow '='");
       }
     }

@@ -42,7 +42,7 @@ Status read_group(const v1::PacketTrigger& message, GroupBy* group) {
 
 // Shortens the addresses of a group. REQUIRES: read_group() has set it.
 Status read_networks(const v1::PacketTrigger& message, GroupBy* group) {
-  for (const v1::NetworkLength& network : message.networks()) {
+  for (const v1::PrefixLength& network : message.networks()) {
     const bool source = network.field() == "src_ip";
     if (!source && network.field() != "dst_ip") {
       return Status::invalid("'" + network.field() + "' is not an address field, so it has no networks");

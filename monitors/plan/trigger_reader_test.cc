@@ -30,9 +30,9 @@ std::string error_of(const std::string& json) {
   return read(json, &spec).sentence();
 }
 
-std::string with(std::string from, std::string to) {
+std::string with(std::string original, std::string replacement) {
   std::string trigger = kTrigger;
-  return trigger.replace(trigger.find(from), from.size(), to);
+  return trigger.replace(trigger.find(original), original.size(), replacement);
 }
 
 TEST(TriggerReader, BuildsAProgram) {

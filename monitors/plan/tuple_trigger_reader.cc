@@ -67,9 +67,9 @@ Status read_value(const v1::Value& message, const Schema& schema, TupleTrigger* 
 }
 
 Status read_aggregate(const std::string& name, TupleTrigger* read) {
-  const auto* found = std::find(std::begin(kAggregates), std::end(kAggregates), name.empty() ? "COUNT" : name);
-  if (found == std::end(kAggregates)) return Status::invalid("the monitor can't aggregate by '" + name + "'");
-  read->aggregate = static_cast<Aggregate>(found - std::begin(kAggregates));
+  const auto* it = std::find(std::begin(kAggregates), std::end(kAggregates), name.empty() ? "COUNT" : name);
+  if (it == std::end(kAggregates)) return Status::invalid("the monitor can't aggregate by '" + name + "'");
+  read->aggregate = static_cast<Aggregate>(it - std::begin(kAggregates));
   if (read->aggregate != Aggregate::kCount && !read->field && !read->condition) {
     return Status::invalid("the aggregate " + name + " needs a field or a condition");
   }
@@ -117,8 +117,8 @@ Status read(const v1::Processor& message, const v1::Window& window, TupleTrigger
   read->clear = message.trigger().clear();
   read->after = std::max(message.trigger().after(), 1u);
   read->cooldown_ns = ns_of(message.trigger().cooldown());
-  const bool above = read->comparison <= TupleTrigger::Comparison::kAtLeast;
-  read->monotone = above && grows(*read, schema);
+  const bool is_above = read->comparison <= TupleTrigger::Comparison::kAtLeast;
+  read->monotone = is_above && grows(*read, schema);
   return read_window(window, read);
 }
 

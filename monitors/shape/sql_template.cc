@@ -50,9 +50,9 @@ class SqlTemplate {
     }
   }
 
-  void skip_to(std::string_view end, size_t from) {
-    const size_t found = in_.find(end, at_ + from);
-    at_ = found == std::string_view::npos ? in_.size() : found + end.size();
+  void skip_to(std::string_view end, size_t offset) {
+    const size_t position = in_.find(end, at_ + offset);
+    at_ = position == std::string_view::npos ? in_.size() : position + end.size();
     blank_ = true;
   }
 

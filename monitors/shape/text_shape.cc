@@ -92,10 +92,10 @@ void append_url(std::string_view url, std::string* out) {
   const size_t scheme = path.find("://");
   size_t begin = scheme == std::string_view::npos || scheme > 8 ? 0 : std::min(path.find('/', scheme + 3), path.size());
   // The text before an @ is a name and a password.
-  const size_t at = path.substr(0, begin).rfind('@');
-  if (at != std::string_view::npos) {
+  const size_t position = path.substr(0, begin).rfind('@');
+  if (position != std::string_view::npos) {
     out->append(path.substr(0, scheme + 3));
-    out->append(path.substr(at + 1, begin - at - 1));
+    out->append(path.substr(position + 1, begin - position - 1));
   } else {
     out->append(path.substr(0, begin));
   }
@@ -144,15 +144,15 @@ std::span<const Value> TextShaper::shape(std::span<const Value> values) {
   return values_;
 }
 
-void TextShaper::shape(std::string_view from, Text* text) const {
+void TextShaper::shape(std::string_view source, Text* text) const {
   text->text.clear();
-  if (from.empty() || text->form == TextForm::kOmit) return;
-  if (text->form == TextForm::kTemplate) return append_template(text->kind, from, &text->text);
+  if (source.empty() || text->form == TextForm::kOmit) return;
+  if (text->form == TextForm::kTemplate) return append_template(text->kind, source, &text->text);
   if (text->form == TextForm::kPath) {
-    text->text.append(path_of(from));
+    text->text.append(path_of(source));
     return;
   }
-  append_hash(key_, from, &text->text);
+  append_hash(key_, source, &text->text);
 }
 
 }  // namespace tapline

@@ -55,7 +55,7 @@ class TextShaper {
   };
 
   explicit TextShaper(HashKey key) : key_(key) {}
-  void shape(std::string_view from, Text* text) const;
+  void shape(std::string_view source, Text* text) const;
 
   HashKey key_;
   std::vector<Text> texts_;

@@ -19,10 +19,10 @@ int open_on(const std::string& interface) {
   address.sll_family = AF_PACKET;
   address.sll_protocol = htons(ETH_P_ALL);
   address.sll_ifindex = static_cast<int>(if_nametoindex(interface.c_str()));
-  const bool opened = fd >= 0 && address.sll_ifindex != 0 &&
-                      setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &smallest, sizeof smallest) == 0 &&
-                      bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  if (opened) return fd;
+  const bool is_opened = fd >= 0 && address.sll_ifindex != 0 &&
+                         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &smallest, sizeof smallest) == 0 &&
+                         bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (is_opened) return fd;
   if (fd >= 0) ::close(fd);
   return -1;
 }

@@ -89,7 +89,7 @@ MonitorPagePointer map_monitor_page() {
   return MonitorPagePointer(page);
 }
 
-void settle_after_death(MonitorPage* page) {
+void settle_after_exit(MonitorPage* page) {
   for (size_t i = 0; i < kMaxSupervisedLanes; ++i) {
     LanePage& lane = page->lanes[i];
     UnitPage& unit = page->units[i];

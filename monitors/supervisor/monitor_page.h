@@ -4,7 +4,7 @@
 //        └───────────── one page, mapped by all ─────────────┘
 //
 // A worker writes as it runs (plain and relaxed stores, each location by one thread). The supervisor reads call marks
-// while the worker lives, and everything else only once it is dead: settle_after_death() turns the worker's unfinished
+// while the worker lives, and everything else only once it is dead: settle_after_exit() turns the worker's unfinished
 // work into losses, so that the next one begins with balanced accounts. Slots that are never used cost no memory.
 #pragma once
 
@@ -115,6 +115,6 @@ MonitorPagePointer map_monitor_page();
 
 // Turns the dead worker's unfinished work into losses by restart, and everything unreported into batches that the next
 // worker reports on its behalf. REQUIRES: no worker lives.
-void settle_after_death(MonitorPage* page);
+void settle_after_exit(MonitorPage* page);
 
 }  // namespace tapline

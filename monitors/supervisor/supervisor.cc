@@ -91,7 +91,7 @@ Status Supervisor::run(const std::function<int(MonitorPage*)>& work, int* exit_c
       return {};
     }
     page_->died_at_ns = monotonic_ns();
-    settle_after_death(page_.get());
+    settle_after_exit(page_.get());
     blame(last_death_);
     if (Status status = pause(); !status.ok()) return status;
   }
@@ -121,8 +121,8 @@ Status Supervisor::start_worker(const std::function<int(MonitorPage*)>& work) {
   return {};
 }
 
-Supervisor::Death Supervisor::await() {
-  Death death;
+Supervisor::WorkerExit Supervisor::await() {
+  WorkerExit death;
   pollfd end = {worker_fd_, POLLIN, 0};
   while (true) {
     forward_stop();
@@ -164,7 +164,7 @@ void Supervisor::count_missed() {
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
 }
 
-std::string Supervisor::describe(const Death& death) const {
+std::string Supervisor::describe(const WorkerExit& death) const {
   std::string cause = "ended with exit code " + std::to_string(WEXITSTATUS(death.wait_status));
   if (WIFSIGNALED(death.wait_status)) {
     cause = "crashed (SIG" + std::string(sigabbrev_np(WTERMSIG(death.wait_status))) + ")";
@@ -173,7 +173,7 @@ std::string Supervisor::describe(const Death& death) const {
   return cause;
 }
 
-void Supervisor::blame(const Death& death) {
+void Supervisor::blame(const WorkerExit& death) {
   std::string counted = "; the monitor restarts, and its losses are counted as monitor_restarted";
   if (!arrivals_.open() && options_.live)
     counted += " except for packets that arrive meanwhile, which this port does not count";

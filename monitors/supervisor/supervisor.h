@@ -42,7 +42,7 @@ class Supervisor {
   Status run(const std::function<int(MonitorPage*)>& work, int* exit_code);
 
  private:
-  struct Death {
+  struct WorkerExit {
     bool hung = false;
     int wait_status = 0;
     uint32_t plugin = 0;  // 1 + index; 0: none
@@ -50,11 +50,11 @@ class Supervisor {
 
   Status start_worker(const std::function<int(MonitorPage*)>& work);
   // Waits until the worker is dead. Kills one that hangs.
-  Death await();
+  WorkerExit await();
   void forward_stop();
-  void blame(const Death& death);
+  void blame(const WorkerExit& death);
   Status pause();
-  std::string describe(const Death& death) const;
+  std::string describe(const WorkerExit& death) const;
   void count_missed();
 
   SupervisorOptions options_;
@@ -70,7 +70,7 @@ class Supervisor {
   uint64_t unseen_ = UINT64_MAX;  // the minimum of these samples' differences to the workers' count
   uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker listened
   std::deque<int64_t> deaths_;
-  Death last_death_;
+  WorkerExit last_death_;
 };
 
 }  // namespace tapline

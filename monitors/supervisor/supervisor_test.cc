@@ -184,7 +184,7 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   unit.parsed[1] = 8;
   unit.live_flows[0] = 4;
   lane.done = 2;
-  settle_after_death(page.get());
+  settle_after_exit(page.get());
   EXPECT_TRUE(lane.accounting.balanced());
   EXPECT_EQ(lane.accounting.received, 16u);
   EXPECT_TRUE(lane.taps[0].balanced());
@@ -201,7 +201,7 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   EXPECT_EQ(unit.accounts[1].dropped[index_of(Drop::kMonitorRestarted)], 1u);
   const Accounting once = going_on;
   lane.thread_id.store(1);
-  settle_after_death(page.get());
+  settle_after_exit(page.get());
   EXPECT_EQ(unit.accounts[0], once) << "settling again changes nothing";
 }
 
@@ -224,12 +224,12 @@ TEST(Settle, UnreportedLossesAreReported) {
   ledger.tickets = 3;
   ledger.debts[1] = {true, false, 0, 10, 77, 4, 1000, batch};
   ledger.debts[2] = {true, false, 0, 10, 77, 3, 900, batch};
-  settle_after_death(page.get());
+  settle_after_exit(page.get());
   EXPECT_TRUE(account.balanced());
   EXPECT_EQ(account.tuples_in, 36u);
   EXPECT_EQ(account.tuples_out, 10u);
-  std::vector<BatchLedger::Debt> debts;
-  for (uint32_t ticket : debts_of(0, ledger)) debts.push_back(ledger.debts[ticket]);
+  std::vector<BatchLedger::OutstandingBatch> debts;
+  for (uint32_t ticket : outstanding_of(0, ledger)) debts.push_back(ledger.debts[ticket]);
   ASSERT_EQ(debts.size(), 3u);
   constexpr int kLost = index_of(Drop::kMonitorRestartedTuples);
   for (size_t i = 0; i < debts.size(); ++i) {

@@ -38,19 +38,19 @@ uint32_t Watchdog::look(const MonitorPage& page, int process, int64_t now_ns) {
 bool Watchdog::hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const {
   uint32_t plugin = lane.call.plugin.load(std::memory_order_relaxed);
   uint64_t calls = lane.call.calls.load(std::memory_order_relaxed);
-  bool same = plugin != 0 && seen->plugin == plugin && seen->calls == calls;
-  if (same && now_ns - seen->since_ns < patience_ns_) return false;
-  if (!same && plugin == 0) {
+  bool is_same = plugin != 0 && seen->plugin == plugin && seen->calls == calls;
+  if (is_same && now_ns - seen->since_ns < timeout_ns_) return false;
+  if (!is_same && plugin == 0) {
     seen->plugin = 0;
     return false;
   }
   ThreadState thread = read_thread_state(process, lane.thread_id.load(std::memory_order_relaxed));
   bool stopped = thread.state == 'T' || thread.state == 't';
-  if (!same || stopped) {
+  if (!is_same || stopped) {
     *seen = {calls, plugin, now_ns, thread.cpu_ns};
     return false;
   }
-  return thread.state != 'R' || thread.cpu_ns - seen->cpu_ns >= patience_ns_ / 2;
+  return thread.state != 'R' || thread.cpu_ns - seen->cpu_ns >= timeout_ns_ / 2;
 }
 
 }  // namespace tapline

@@ -19,7 +19,7 @@ ThreadState read_thread_state(int process, int thread);
 // to run and gets no processor is not hanging either.
 class Watchdog {
  public:
-  explicit Watchdog(int64_t patience_ns) : patience_ns_(patience_ns) {}
+  explicit Watchdog(int64_t timeout_ns) : timeout_ns_(timeout_ns) {}
 
   // Starts over with a new worker.
   void reset() { lanes_ = {}; }
@@ -35,7 +35,7 @@ class Watchdog {
   };
   bool hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const;
 
-  int64_t patience_ns_;
+  int64_t timeout_ns_;
   std::array<Seen, kMaxSupervisedLanes> lanes_ = {};
 };
 

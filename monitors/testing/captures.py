@@ -16,11 +16,11 @@ def packets_of(capture):
 def read_pcap(capture):
     data = subprocess.run(["zstd", "-dc", capture], check=True, capture_output=True).stdout
     per_fraction = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}[struct.unpack_from("<I", data)[0]]
-    at = 24
-    while at < len(data):
-        seconds, fraction, captured, _ = struct.unpack_from("<IIII", data, at)
-        yield seconds * 10**9 + fraction * per_fraction, data[at + 16:at + 16 + captured]
-        at += 16 + captured
+    offset = 24
+    while offset < len(data):
+        seconds, fraction, captured, _ = struct.unpack_from("<IIII", data, offset)
+        yield seconds * 10**9 + fraction * per_fraction, data[offset + 16:offset + 16 + captured]
+        offset += 16 + captured
 
 
 def through_queue(arrivals, ns_per_byte):

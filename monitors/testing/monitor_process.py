@@ -89,9 +89,9 @@ class Monitor:
         return self.finish()
 
     def event(self, name):
-        found = [event for event in self.events if event["event"] == name]
-        assert len(found) == 1, f"{len(found)} {name} events: {self.events}"
-        return found[0]
+        matches = [event for event in self.events if event["event"] == name]
+        assert len(matches) == 1, f"{len(matches)} {name} events: {self.events}"
+        return matches[0]
 
     def cpu_seconds(self):
         """Returns the CPU time of the process so far."""

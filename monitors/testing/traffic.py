@@ -59,10 +59,10 @@ def create_topic(brokers, topic, partitions=1):
     subprocess.run([os.path.join(BINARIES, "batch_audit"), brokers, "create", topic, str(partitions)], check=True)
 
 
-def differences(query, found):
+def differences(query, rows):
     """Returns the differences between a monitor's account of a query and its topic; empty if there are none."""
     dropped = {reason: count for unit in query["dropped"].values() for reason, count in unit.items()}
     expected = {"rows": query["tuples_out"], "tuples_in": query["tuples_in"], "packets_in": query["packets_in"],
                 "packets_out": query["packets_out"], "bytes_in": query["bytes_in"], "dropped": dropped, "gaps": 0,
                 "repeats": 0, "watermarks_back": 0, "ends": 1}
-    return {name: (value, found[name]) for name, value in expected.items() if found[name] != value}
+    return {name: (value, rows[name]) for name, value in expected.items() if rows[name] != value}

@@ -62,7 +62,7 @@ class Count final : public AggregateFunction {
   size_t words() const override { return 1; }
   std::vector<std::string> output_names() const override { return {"COUNT"}; }
   void add(Cells state, RowPointers rows) const override { state.set(0, state.get(0) + rows.size()); }
-  void merge(Cells target, Cells from) const override { target.set(0, target.get(0) + from.get(0)); }
+  void merge(Cells target, Cells source) const override { target.set(0, target.get(0) + source.get(0)); }
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
@@ -77,7 +77,7 @@ class CountField final : public ColumnFunction {
     for (const uint8_t* row : rows) count += is_present(column_, row, presence_offset_);
     state.set(0, state.get(0) + count);
   }
-  void merge(Cells target, Cells from) const override { target.set(0, target.get(0) + from.get(0)); }
+  void merge(Cells target, Cells source) const override { target.set(0, target.get(0) + source.get(0)); }
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
@@ -100,12 +100,12 @@ class Sum : public ColumnFunction {
     }
     state.set(0, state.get(0) + count);
   }
-  void merge(Cells target, Cells from) const override {
-    target.set(0, target.get(0) + from.get(0));
+  void merge(Cells target, Cells source) const override {
+    target.set(0, target.get(0) + source.get(0));
     if (column_.is_float())
-      set_real(target, 1, get_real(target, 1) + get_real(from, 1));
+      set_real(target, 1, get_real(target, 1) + get_real(source, 1));
     else
-      set_whole(target, 1, get_whole(target, 1) + get_whole(from, 1));
+      set_whole(target, 1, get_whole(target, 1) + get_whole(source, 1));
   }
   std::vector<Number> outputs(Cells state) const override {
     return {column_.is_float() ? Number::of_real(get_real(state, 1)) : Number::of_whole(get_whole(state, 1))};
@@ -137,11 +137,11 @@ class Extreme final : public ColumnFunction {
     state.set(0, count);
     state.set(1, best);
   }
-  void merge(Cells target, Cells from) const override {
-    if (from.get(0) == 0) return;
-    const uint64_t a = target.get(1), b = from.get(1);
+  void merge(Cells target, Cells source) const override {
+    if (source.get(0) == 0) return;
+    const uint64_t a = target.get(1), b = source.get(1);
     target.set(1, target.get(0) == 0 ? b : is_min_ ? std::min(a, b) : std::max(a, b));
-    target.set(0, target.get(0) + from.get(0));
+    target.set(0, target.get(0) + source.get(0));
   }
   std::vector<Number> outputs(Cells state) const override {
     return {state.get(0) == 0 ? Number() : number_of(state.get(1))};
@@ -168,13 +168,13 @@ class StandardDeviation final : public ColumnFunction {
     });
     write(state, count, mean, squares);
   }
-  void merge(Cells target, Cells from) const override {
-    const uint64_t a = target.get(0), b = from.get(0);
+  void merge(Cells target, Cells source) const override {
+    const uint64_t a = target.get(0), b = source.get(0);
     if (b == 0) return;
     const double count = static_cast<double>(a) + static_cast<double>(b),
-                 delta = get_real(from, 1) - get_real(target, 1);
+                 delta = get_real(source, 1) - get_real(target, 1);
     const double mean = get_real(target, 1) + delta * static_cast<double>(b) / count;
-    const double squares = get_real(target, 2) + get_real(from, 2) +
+    const double squares = get_real(target, 2) + get_real(source, 2) +
                            delta * delta * static_cast<double>(a) * static_cast<double>(b) / count;
     write(target, a + b, mean, squares);
   }
@@ -200,7 +200,7 @@ class Distinct final : public ColumnFunction {
   void add(Cells state, RowPointers rows) const override {
     for_each_key(rows, [&](uint64_t key) { DistinctSketch::add(state, key); });
   }
-  void merge(Cells target, Cells from) const override { DistinctSketch::merge(target, from); }
+  void merge(Cells target, Cells source) const override { DistinctSketch::merge(target, source); }
   std::vector<Number> outputs(Cells state) const override { return {Number::of_real(DistinctSketch::estimate(state))}; }
 };
 
@@ -222,7 +222,7 @@ class Quantiles final : public ColumnFunction {
   void add(Cells state, RowPointers rows) const override {
     for_each_key(rows, [&](uint64_t key) { QuantileSketch::add(state, key); });
   }
-  void merge(Cells target, Cells from) const override { QuantileSketch::merge(target, from); }
+  void merge(Cells target, Cells source) const override { QuantileSketch::merge(target, source); }
   std::vector<Number> outputs(Cells state) const override {
     std::vector<Number> values;
     for (const double quantile : quantiles_) values.push_back(QuantileSketch::quantile(state, quantile));
@@ -241,7 +241,7 @@ class User final : public AggregateFunction {
   void add(Cells state, RowPointers rows) const override {
     for (const uint8_t* row : rows) function_.add(state, schema_, row);
   }
-  void merge(Cells target, Cells from) const override { function_.merge(target, from); }
+  void merge(Cells target, Cells source) const override { function_.merge(target, source); }
   std::vector<Number> outputs(Cells state) const override { return function_.values(state); }
 
  private:
@@ -373,9 +373,9 @@ bool GroupedFunction::find(Cells state, const uint64_t* keys, size_t* slot) cons
     *slot = (hash + probes) & (slots_ - 1);
     const Cells entry = state.from(entry_at(*slot));
     if (entry.get(0) == 0) return false;
-    bool same = true;
-    for (size_t i = 0; i < columns_.size(); ++i) same = same && entry.get(1 + i) == keys[i];
-    if (same) return true;
+    bool is_same = true;
+    for (size_t i = 0; i < columns_.size(); ++i) is_same = is_same && entry.get(1 + i) == keys[i];
+    if (is_same) return true;
   }
   return false;
 }
@@ -403,16 +403,16 @@ void GroupedFunction::add(Cells state, RowPointers rows) const {
   state.set(1, state.get(1) + in_groups);
 }
 
-void GroupedFunction::merge(Cells target, Cells from) const {
+void GroupedFunction::merge(Cells target, Cells source) const {
   uint64_t keys[kMaxKeys];
-  inner_->merge(target.from(2), from.from(2));
+  inner_->merge(target.from(2), source.from(2));
   for (size_t slot = 0; slot < slots_; ++slot) {
-    const Cells entry = from.from(entry_at(slot));
+    const Cells entry = source.from(entry_at(slot));
     if (entry.get(0) == 0) continue;
     for (size_t i = 0; i < columns_.size(); ++i) keys[i] = entry.get(1 + i);
     inner_->merge(state_for(target, keys), entry.from(1 + columns_.size()));
   }
-  target.set(1, target.get(1) + from.get(1));
+  target.set(1, target.get(1) + source.get(1));
 }
 
 std::vector<Number> GroupedFunction::outputs(Cells state) const {
@@ -427,9 +427,9 @@ std::vector<Number> GroupedFunction::outputs(Cells state) const {
 
 std::vector<Group> GroupedFunction::groups(Cells state, bool with_states) const {
   std::vector<Group> groups;
-  const auto copy = [&](Cells from) {
+  const auto copy = [&](Cells source) {
     std::vector<uint64_t> words(with_states ? inner_->words() : 0);
-    for (size_t i = 0; i < words.size(); ++i) words[i] = from.get(i);
+    for (size_t i = 0; i < words.size(); ++i) words[i] = source.get(i);
     return words;
   };
   for (size_t slot = 0; slot < slots_; ++slot) {

@@ -42,7 +42,7 @@ class AggregateFunction {
   // Names of Outputs, in order; the first is the aggregate's value where a single one is needed.
   virtual std::vector<std::string> output_names() const = 0;
   virtual void add(Cells state, RowPointers rows) const = 0;
-  virtual void merge(Cells target, Cells from) const = 0;
+  virtual void merge(Cells target, Cells source) const = 0;
   // Numbers are missing if the state is empty (an average of no rows).
   virtual std::vector<Number> outputs(Cells state) const = 0;
 };
@@ -52,7 +52,7 @@ struct UserFunction {
   size_t words = 1;
   std::vector<std::string> outputs;
   std::function<void(Cells state, const Schema& schema, const uint8_t* row)> add;
-  std::function<void(Cells target, Cells from)> merge;
+  std::function<void(Cells target, Cells source)> merge;
   std::function<std::vector<Number>(Cells state)> values;
 };
 
@@ -102,7 +102,7 @@ class GroupedFunction final : public AggregateFunction {
   size_t words() const override;
   std::vector<std::string> output_names() const override { return inner_->output_names(); }
   void add(Cells state, RowPointers rows) const override;
-  void merge(Cells target, Cells from) const override;
+  void merge(Cells target, Cells source) const override;
   std::vector<Number> outputs(Cells state) const override;
 
   std::vector<Group> groups(Cells state, bool with_states = false) const;

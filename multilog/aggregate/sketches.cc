@@ -22,10 +22,10 @@ void DistinctSketch::add(Cells state, uint64_t key) {
   if (rank > (word >> shift & 255)) state.set(index / 8, (word & ~(uint64_t{255} << shift)) | rank << shift);
 }
 
-void DistinctSketch::merge(Cells target, Cells from) {
+void DistinctSketch::merge(Cells target, Cells source) {
   for (size_t i = 0; i < kWords; ++i) {
     uint64_t a = target.get(i);
-    const uint64_t b = from.get(i);
+    const uint64_t b = source.get(i);
     uint64_t merged = 0;
     for (uint32_t shift = 0; shift < 64; shift += 8) merged |= std::max(a >> shift & 255, b >> shift & 255) << shift;
     if (merged != a) target.set(i, merged);
@@ -66,9 +66,9 @@ void QuantileSketch::add(Cells state, uint64_t value) {
   state.set(counter, state.get(counter) + 1);
 }
 
-void QuantileSketch::merge(Cells target, Cells from) {
+void QuantileSketch::merge(Cells target, Cells source) {
   for (size_t i = 0; i < kWords; ++i) {
-    if (const uint64_t more = from.get(i); more != 0) target.set(i, target.get(i) + more);
+    if (const uint64_t more = source.get(i); more != 0) target.set(i, target.get(i) + more);
   }
 }
 

@@ -15,7 +15,7 @@ struct DistinctSketch {
   static constexpr uint32_t kIndexBits = 11;
   static constexpr size_t kWords = (size_t{1} << kIndexBits) / 8;
   static void add(Cells state, uint64_t key);
-  static void merge(Cells target, Cells from);
+  static void merge(Cells target, Cells source);
   static double estimate(Cells state);
 };
 
@@ -24,7 +24,7 @@ struct QuantileSketch {
   static constexpr uint32_t kSubBits = 5;
   static constexpr size_t kWords = (64 - kSubBits + 1) << kSubBits;
   static void add(Cells state, uint64_t value);
-  static void merge(Cells target, Cells from);
+  static void merge(Cells target, Cells source);
   // The middle of the counter that holds the quantile; missing if there are no values.
   static Number quantile(Cells state, double quantile);
 

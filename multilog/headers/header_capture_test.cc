@@ -188,9 +188,9 @@ TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   Frame arp = syn(1);
   arp.bytes[12] = 8, arp.bytes[13] = 6;
   frames.push_back(arp);
-  Frame cut = syn(2);
-  cut.bytes.resize(30);
-  frames.push_back(cut);
+  Frame cut_frame = syn(2);
+  cut_frame.bytes.resize(30);
+  frames.push_back(cut_frame);
   const Captured captured(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
   const auto dropped = captured.counters().dropped();
   EXPECT_GT(dropped.at("unsampled"), 150u);
@@ -225,8 +225,8 @@ Bytes udp(uint16_t dst_port, const Bytes& payload) {
   return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
 // An IPv4 fragment at an offset of `words` eight-byte words.
-Bytes fragment(Bytes frame, uint8_t words, bool more) {
-  frame[14 + 6] = more ? 0x20 : 0;
+Bytes fragment(Bytes frame, uint8_t words, bool has_more) {
+  frame[14 + 6] = has_more ? 0x20 : 0;
   frame[14 + 7] = words;
   return frame;
 }
@@ -237,7 +237,7 @@ Bytes fragment6(uint8_t next_header, const Bytes& payload) {
 
 Captured one(const Bytes& frame) { return Captured({Frame{frame, 5, 0, LinkType::kEthernet}}); }
 
-struct Unfollowed {
+struct UnfollowedCase {
   const char* name;
   Bytes frame;
   size_t kept;
@@ -254,7 +254,7 @@ TEST(HeaderCapture, ContentsOfUnsupportedTunnelsAreNotKept) {
   const Bytes vxlan = {8, 0, 0, 0, 0, 0, 1, 0};
   const Bytes gre_arp = {0, 0, 8, 6}, gre_v4 = {0, 0, 8, 0};
   constexpr size_t kV4 = 14 + 20, kUdp = kV4 + 8, kV6 = 14 + 40 + 8;
-  const std::vector<Unfollowed> cases = {
+  const std::vector<UnfollowedCase> cases = {
       {"ARP in GRE", tunnel(protocol::kGre, gre_arp + arp), kV4},
       {"ARP in VXLAN", tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0806, arp))), kUdp},
       {"nonsense in VXLAN", tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0800, malformed))), kUdp},
@@ -265,7 +265,7 @@ TEST(HeaderCapture, ContentsOfUnsupportedTunnelsAreNotKept) {
       {"a fragment of VXLAN",
        fragment(tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
       {"a fragment of IPv4 in IPv6", fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
-  for (const Unfollowed& each : cases) {
+  for (const UnfollowedCase& each : cases) {
     const Captured captured = one(each.frame);
     ASSERT_EQ(captured.rows.size(), 1u) << each.name;
     const auto frame = captured.layout.frame_of(captured.rows[0].data());
@@ -289,21 +289,21 @@ TEST(HeaderCapture, ContentsOfDecodedPacketsAreKept) {
   }
 }
 
-uint32_t word(const std::string& bytes, size_t at) {
+uint32_t word(const std::string& bytes, size_t offset) {
   uint32_t word;
-  std::memcpy(&word, bytes.data() + at, sizeof word);
+  std::memcpy(&word, bytes.data() + offset, sizeof word);
   return word;
 }
 
 // Returns the blocks' types, and checks that both lengths of each block agree.
 std::vector<uint32_t> block_types(const std::string& file) {
   std::vector<uint32_t> types;
-  for (size_t at = 0; at < file.size();) {
-    const uint32_t bytes = word(file, at + 4);
-    types.push_back(word(file, at));
+  for (size_t offset = 0; offset < file.size();) {
+    const uint32_t bytes = word(file, offset + 4);
+    types.push_back(word(file, offset));
     EXPECT_EQ(bytes % 4, 0u);
-    EXPECT_EQ(word(file, at + bytes - 4), bytes);
-    at += bytes;
+    EXPECT_EQ(word(file, offset + bytes - 4), bytes);
+    offset += bytes;
   }
   return types;
 }

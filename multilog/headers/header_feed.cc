@@ -81,10 +81,10 @@ Result<FeedSettings> FeedSettings::from_text(const std::string& text) {
   in >> words[0] >> settings.generation >> words[1] >> settings.frame_bytes >> words[2] >> settings.telemetry_hops >>
       words[3] >> settings.tap_names >> words[4] >> settings.rings >> words[5] >> settings.capture.sampling_rate >>
       words[6];
-  const bool known = in && words[0] == "generation" && words[1] == "frame_bytes" && words[2] == "telemetry_hops" &&
-                     words[3] == "tap_names" && words[4] == "rings" && words[5] == "sample" && words[6] == "filter";
+  const bool is_known = in && words[0] == "generation" && words[1] == "frame_bytes" && words[2] == "telemetry_hops" &&
+                        words[3] == "tap_names" && words[4] == "rings" && words[5] == "sample" && words[6] == "filter";
   const double rate = settings.capture.sampling_rate;
-  if (!known || settings.rings < 1 || settings.rings > kMaxRings || !(rate > 0 && rate <= 1))
+  if (!is_known || settings.rings < 1 || settings.rings > kMaxRings || !(rate > 0 && rate <= 1))
     return Status(Code::kInvalid, "not the settings of a header feed");
   std::getline(in >> std::ws, settings.capture.filter, '\0');
   while (!settings.capture.filter.empty() && settings.capture.filter.back() == '\n') settings.capture.filter.pop_back();

@@ -146,12 +146,12 @@ uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
 
 // Copies the frame's first bytes without a telemetry header, so that other programs can read them. Returns their
 // number.
-uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t max_bytes, uint8_t* to) {
+uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t max_bytes, uint8_t* row) {
   const uint32_t end = end_of_frame(raw, packet);
-  const auto copy = [&](uint32_t from, uint32_t until, uint32_t at) {
-    const uint32_t bytes = std::min(until - from, max_bytes - at);
-    std::memcpy(to + at, raw.data + from, bytes);
-    return at + bytes;
+  const auto copy = [&](uint32_t begin, uint32_t until, uint32_t target) {
+    const uint32_t bytes = std::min(until - begin, max_bytes - target);
+    std::memcpy(row + target, raw.data + begin, bytes);
+    return target + bytes;
   };
   uint32_t bytes = 0;
   if (has_telemetry_tag(raw, packet)) {
@@ -161,7 +161,7 @@ uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t max_byte
   } else {
     bytes = copy(0, end, 0);
   }
-  std::memset(to + bytes, 0, max_bytes - bytes);
+  std::memset(row + bytes, 0, max_bytes - bytes);
   return static_cast<uint8_t>(bytes);
 }
 
@@ -178,11 +178,11 @@ HeaderLayout::HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops, bool t
 
 HeaderLayout::TapFields HeaderLayout::fields_of(const Tap& tap, uint32_t first_bit) {
   TapFields fields;
-  uint32_t at = 0;
+  uint32_t offset = 0;
   const auto write = [&](std::string_view text, uint32_t room) {
-    std::memcpy(fields.bytes.data() + at, text.data(), std::min<size_t>(text.size(), room));
+    std::memcpy(fields.bytes.data() + offset, text.data(), std::min<size_t>(text.size(), room));
     fields.present |= (text.empty() ? 0u : 1u) << first_bit++;
-    at += room;
+    offset += room;
   };
   write(tap.switch_name, Tap::kMaxNameBytes);
   write(tap.port, Tap::kMaxNameBytes);
@@ -190,14 +190,14 @@ HeaderLayout::TapFields HeaderLayout::fields_of(const Tap& tap, uint32_t first_b
   return fields;
 }
 
-uint32_t HeaderLayout::write_tap(uint8_t tap, uint8_t* to) const {
+uint32_t HeaderLayout::write_tap(uint8_t tap, uint8_t* row) const {
   static constexpr TapFields kUnknown;
   const TapFields& fields = tap < taps_.size() ? taps_[tap] : kUnknown;
-  std::memcpy(to, fields.bytes.data(), fields.bytes.size());
+  std::memcpy(row, fields.bytes.data(), fields.bytes.size());
   return fields.present;
 }
 
-void HeaderLayout::write(const RawPacket& raw, const Packet& packet, uint8_t* to) const {
+void HeaderLayout::write(const RawPacket& raw, const Packet& packet, uint8_t* target) const {
   Fixed row = {};
   uint32_t present = 0;
   row.time = static_cast<uint64_t>(packet.time_ns);
@@ -225,9 +225,9 @@ void HeaderLayout::write(const RawPacket& raw, const Packet& packet, uint8_t* to
     present |= kNetwork;
   }
   row.link = static_cast<uint8_t>(raw.link);
-  row.frame_bytes = copy_frame(raw, packet, frame_bytes_, to + sizeof row);
-  std::memcpy(to, &row, sizeof row);
-  uint8_t* telemetry_end = to + sizeof row + frame_bytes_;
+  row.frame_bytes = copy_frame(raw, packet, frame_bytes_, target + sizeof row);
+  std::memcpy(target, &row, sizeof row);
+  uint8_t* telemetry_end = target + sizeof row + frame_bytes_;
   if (telemetry_hops_ > 0) present |= write_telemetry(packet, telemetry_end);
   telemetry_end += telemetry_bytes();
   if (tap_names_) {
@@ -239,16 +239,16 @@ void HeaderLayout::write(const RawPacket& raw, const Packet& packet, uint8_t* to
 
 uint32_t HeaderLayout::telemetry_bytes() const { return telemetry_hops_ == 0 ? 0 : 20 * telemetry_hops_ + 2; }
 
-uint32_t HeaderLayout::write_telemetry(const Packet& packet, uint8_t* to) const {
-  std::memset(to, 0, telemetry_bytes());
+uint32_t HeaderLayout::write_telemetry(const Packet& packet, uint8_t* row) const {
+  std::memset(row, 0, telemetry_bytes());
   Telemetry telemetry;
   if (!read_telemetry(packet, &telemetry)) return 0;
-  uint8_t* hop_ns = to + 4 * telemetry_hops_;
+  uint8_t* hop_ns = row + 4 * telemetry_hops_;
   uint8_t* latency = hop_ns + 8 * telemetry_hops_;
   uint8_t* queue_depth = latency + 4 * telemetry_hops_;
   for (uint32_t i = 0; i < std::min(telemetry.hops, telemetry_hops_); ++i) {
     const Hop& hop = telemetry.path[i];
-    std::memcpy(to + 4 * i, &hop.switch_id, 4);
+    std::memcpy(row + 4 * i, &hop.switch_id, 4);
     std::memcpy(hop_ns + 8 * i, &hop.time_ns, 8);
     std::memcpy(latency + 4 * i, &hop.latency_ns, 4);
     std::memcpy(queue_depth + 4 * i, &hop.queue_depth, 4);

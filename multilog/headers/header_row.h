@@ -49,10 +49,10 @@ class HeaderLayout {
 
  private:
   // Follows the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
-  uint32_t write_telemetry(const Packet& packet, uint8_t* to) const;
+  uint32_t write_telemetry(const Packet& packet, uint8_t* row) const;
   uint32_t telemetry_bytes() const;
   // Follows the telemetry: switch, port, side.
-  uint32_t write_tap(uint8_t tap, uint8_t* to) const;
+  uint32_t write_tap(uint8_t tap, uint8_t* row) const;
 
   // The bytes of a tap's fields in a row, and their presence bits.
   struct TapFields {

@@ -54,11 +54,12 @@ PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string node) : layou
 uint32_t PcapngWriter::interface_of(const uint8_t* row) {
   const LinkType link = layout_->link_of(row);
   const std::span<const uint8_t> tap_bytes = layout_->tap_bytes_of(row);
-  const auto found = std::find_if(interfaces_.begin(), interfaces_.end(), [&](const Interface& known) {
-    return known.link == link && std::equal(tap_bytes.begin(), tap_bytes.end(), known.tap_bytes.begin());
+  const auto it = std::find_if(interfaces_.begin(), interfaces_.end(), [&](const Interface& known_interface) {
+    return known_interface.link == link &&
+           std::equal(tap_bytes.begin(), tap_bytes.end(), known_interface.tap_bytes.begin());
   });
-  const auto number = static_cast<uint32_t>(found - interfaces_.begin());
-  if (found == interfaces_.end()) {
+  const auto number = static_cast<uint32_t>(it - interfaces_.begin());
+  if (it == interfaces_.end()) {
     interfaces_.push_back({link, {tap_bytes.begin(), tap_bytes.end()}});
     describe(interfaces_.back());
   }

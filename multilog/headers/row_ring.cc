@@ -101,10 +101,10 @@ Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32
   if (fd < 0 && errno == ENOENT) return Status(Code::kNotFound, path + " does not exist");
   if (fd < 0) return system_error(path);
   struct stat file = {};
-  const bool known = fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(Shared));
+  const bool is_known = fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(Shared));
   void* memory = MAP_FAILED;
   const auto bytes = static_cast<size_t>(file.st_size);
-  if (known) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (is_known) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   ::close(fd);
   if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " is not a ring of rows");
   const auto* shared = static_cast<const Shared*>(memory);

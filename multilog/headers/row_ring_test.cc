@@ -13,10 +13,10 @@ namespace {
 
 constexpr RowRing::Shape kSmall = {.row_bytes = 8, .batch_rows = 4, .batches = 2};
 
-void put_number(uint8_t* at, uint64_t number) { std::memcpy(at, &number, sizeof number); }
-uint64_t number_at(const uint8_t* at) {
+void put_number(uint8_t* bytes, uint64_t number) { std::memcpy(bytes, &number, sizeof number); }
+uint64_t number_at(const uint8_t* bytes) {
   uint64_t number;
-  std::memcpy(&number, at, sizeof number);
+  std::memcpy(&number, bytes, sizeof number);
   return number;
 }
 

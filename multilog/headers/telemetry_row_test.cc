@@ -120,16 +120,16 @@ TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
 // For every truncation of the frame, and every value of a header byte, nothing beyond the frame is read. The address
 // sanitizer would detect it, since the frame ends where its memory does.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
-  const Bytes whole = testing::with_telemetry(kThreeHops, 0x0800, ip());
-  for (size_t cut = 0; cut <= whole.size(); ++cut) {
-    const Written written(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(cut)), 5);
-    EXPECT_EQ(written.outcome == DecodeOutcome::kOk, cut >= whole.size()) << cut;
+  const Bytes whole_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
+  for (size_t cut = 0; cut <= whole_bytes.size(); ++cut) {
+    const Written written(Bytes(whole_bytes.begin(), whole_bytes.begin() + static_cast<ptrdiff_t>(cut)), 5);
+    EXPECT_EQ(written.outcome == DecodeOutcome::kOk, cut >= whole_bytes.size()) << cut;
   }
-  for (size_t at = 12; at < 14 + 4 + 12; ++at) {
+  for (size_t offset = 12; offset < 14 + 4 + 12; ++offset) {
     for (int value = 0; value < 256; ++value) {
-      Bytes changed = whole;
-      changed[at] = static_cast<uint8_t>(value);
-      const Written written(std::move(changed), 5);
+      Bytes changed_bytes = whole_bytes;
+      changed_bytes[offset] = static_cast<uint8_t>(value);
+      const Written written(std::move(changed_bytes), 5);
       Telemetry telemetry;
       if (written.outcome == DecodeOutcome::kOk && read_telemetry(written.packet, &telemetry)) {
         EXPECT_LE(telemetry.hops, 252u);
@@ -139,10 +139,10 @@ TEST(TelemetryRow, EveryCutAndEveryByte) {
 }
 
 TEST(TelemetryRow, ContradictoryHeadersAreNotTelemetry) {
-  const auto lacks = [](size_t at, uint8_t value) {
-    Bytes changed = testing::with_telemetry(kThreeHops, 0x0800, ip());
-    changed[at] = value;
-    const Written written(changed, 5);
+  const auto lacks = [](size_t offset, uint8_t value) {
+    Bytes changed_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
+    changed_bytes[offset] = value;
+    const Written written(changed_bytes, 5);
     return written.outcome == DecodeOutcome::kOk && written.matches("seq == 7") && !written.matches("has(hops)");
   };
   constexpr size_t kShim = 14, kHeader = 18;

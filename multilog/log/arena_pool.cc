@@ -49,15 +49,15 @@ bool ArenaPool::map(Slot* slot) {
   return slot->memory != nullptr;
 }
 
-uint8_t* ArenaPool::take_in(State from) {
+uint8_t* ArenaPool::take_in(State origin) {
   const size_t begin = hint_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < max_arenas_; ++i) {
     Slot& slot = slots_[(begin + i) % max_arenas_];
-    uint8_t expected = from;
-    if (slot.state.load(std::memory_order_relaxed) != from ||
-        !slot.state.compare_exchange_strong(expected, from == kFree ? kTaken : kMapping, std::memory_order_acquire))
+    uint8_t expected = origin;
+    if (slot.state.load(std::memory_order_relaxed) != origin ||
+        !slot.state.compare_exchange_strong(expected, origin == kFree ? kTaken : kMapping, std::memory_order_acquire))
       continue;
-    if (from == kUnmapped) {
+    if (origin == kUnmapped) {
       if (!map(&slot)) {
         slot.state.store(kUnmapped, std::memory_order_release);
         return nullptr;

@@ -38,7 +38,7 @@ class ArenaPool {
     std::atomic<uint8_t> state{kUnmapped};
     uint8_t* memory = nullptr;  // written before state becomes kFree or kTaken (release), read after (acquire)
   };
-  uint8_t* take_in(State from);
+  uint8_t* take_in(State origin);
   bool map(Slot* slot);
 
   const size_t arena_bytes_;

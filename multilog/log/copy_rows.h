@@ -14,15 +14,15 @@ namespace tapline::multilog {
 inline constexpr size_t kStreamBytes = 2048;
 
 // REQUIRES a release store after it, which orders the streamed lines too (this function contains the fence).
-inline void copy_rows(uint8_t* to, const uint8_t* from, size_t bytes) {
+inline void copy_rows(uint8_t* target, const uint8_t* source, size_t bytes) {
 #if !defined(__SANITIZE_THREAD__)
   if (bytes >= kStreamBytes) {
-    const size_t head = (64 - reinterpret_cast<uintptr_t>(to) % 64) % 64;
-    std::memcpy(to, from, head);
-    to += head, from += head, bytes -= head;
-    for (; bytes >= 64; to += 64, from += 64, bytes -= 64) {
-      auto* out = reinterpret_cast<__m128i*>(to);
-      const auto* in = reinterpret_cast<const __m128i*>(from);
+    const size_t head = (64 - reinterpret_cast<uintptr_t>(target) % 64) % 64;
+    std::memcpy(target, source, head);
+    target += head, source += head, bytes -= head;
+    for (; bytes >= 64; target += 64, source += 64, bytes -= 64) {
+      auto* out = reinterpret_cast<__m128i*>(target);
+      const auto* in = reinterpret_cast<const __m128i*>(source);
       const __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1), c = _mm_loadu_si128(in + 2),
                     d = _mm_loadu_si128(in + 3);
       _mm_stream_si128(out, a);
@@ -33,7 +33,7 @@ inline void copy_rows(uint8_t* to, const uint8_t* from, size_t bytes) {
     _mm_sfence();
   }
 #endif
-  std::memcpy(to, from, bytes);
+  std::memcpy(target, source, bytes);
 }
 
 }  // namespace tapline::multilog

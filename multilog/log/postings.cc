@@ -102,11 +102,11 @@ bool PostingsBuilder::radixed(const Key* keys, uint32_t count, const std::vector
   auto* starts = static_cast<uint32_t*>(allocate((distinct + size_t{1}) * sizeof(uint32_t)));
   auto* offsets = static_cast<uint16_t*>(allocate(std::max<size_t>(1, rows) * sizeof(uint16_t)));
   if (distinct_keys == nullptr || starts == nullptr || offsets == nullptr) return false;
-  uint32_t at = 0;
+  uint32_t index = 0;
   for (uint32_t i = 0; i < rows; ++i) {
     if (i == 0 || entries_[i].key != entries_[i - 1].key) {
-      distinct_keys[at] = static_cast<Key>(min + entries_[i].key);
-      starts[at++] = i;
+      distinct_keys[index] = static_cast<Key>(min + entries_[i].key);
+      starts[index++] = i;
     }
     offsets[i] = entries_[i].offset;
   }

@@ -25,8 +25,8 @@ Segment::~Segment() {
 void* Segment::allocate(size_t bytes) {
   bytes = (bytes + 15) / 16 * 16;
   if (arena_ != nullptr && bytes < arena_bytes_ && used_.load(std::memory_order_relaxed) + bytes <= arena_bytes_) {
-    const size_t at = used_.fetch_add(bytes, std::memory_order_relaxed);
-    if (at + bytes <= arena_bytes_) return arena_ + at;
+    const size_t offset = used_.fetch_add(bytes, std::memory_order_relaxed);
+    if (offset + bytes <= arena_bytes_) return arena_ + offset;
   }
   const std::lock_guard lock(heap_mutex_);
   std::unique_ptr<uint8_t[]> block(new (std::nothrow) uint8_t[bytes]);
@@ -65,18 +65,19 @@ void Segment::prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) 
   constexpr uint32_t kLines = 16;
   if (const FilterPostings* postings = postings_of(filter)) {
     const auto* offsets = reinterpret_cast<const uint8_t*>(postings->offsets.load(std::memory_order_acquire));
-    for (uint32_t at = 0; at < postings->count.load(std::memory_order_relaxed) * 2 && at < kLines * 64; at += 64)
-      __builtin_prefetch(offsets + at);
+    for (uint32_t offset = 0; offset < postings->count.load(std::memory_order_relaxed) * 2 && offset < kLines * 64;
+         offset += 64)
+      __builtin_prefetch(offsets + offset);
   }
   for (const uint64_t index : indexes) {
     const Postings* postings = index_of(index);
     if (postings == nullptr || postings->sorted) continue;
     const uint32_t key_bytes = postings->dense() ? 0 : postings->distinct * postings->key_bytes;
     const uint32_t start_bytes = postings->distinct * 4;
-    for (uint32_t at = 0; at < key_bytes && at < kLines * 64; at += 64)
-      __builtin_prefetch(static_cast<const uint8_t*>(postings->keys) + at);
-    for (uint32_t at = 0; at < start_bytes && at < kLines * 64; at += 64)
-      __builtin_prefetch(reinterpret_cast<const uint8_t*>(postings->starts) + at);
+    for (uint32_t offset = 0; offset < key_bytes && offset < kLines * 64; offset += 64)
+      __builtin_prefetch(static_cast<const uint8_t*>(postings->keys) + offset);
+    for (uint32_t offset = 0; offset < start_bytes && offset < kLines * 64; offset += 64)
+      __builtin_prefetch(reinterpret_cast<const uint8_t*>(postings->starts) + offset);
   }
 }
 
@@ -85,7 +86,7 @@ const FilterPostings* Segment::postings_of(uint64_t filter) const {
   return postings != nullptr && postings->filter == filter ? postings : nullptr;
 }
 
-FilterPostings* Segment::open_postings(uint64_t filter, uint32_t at) {
+FilterPostings* Segment::open_postings(uint64_t filter, uint32_t offset) {
   std::atomic<FilterPostings*>& slot = filters_[filter % kMaxFilters];
   FilterPostings* present = slot.load(std::memory_order_relaxed);
   if (present != nullptr && present->filter == filter) return present;
@@ -93,7 +94,7 @@ FilterPostings* Segment::open_postings(uint64_t filter, uint32_t at) {
   if (place == nullptr) return nullptr;
   auto* postings = new (place) FilterPostings;
   postings->filter = filter;
-  postings->covered_from.store(at, std::memory_order_relaxed);
+  postings->covered_from.store(offset, std::memory_order_relaxed);
   slot.store(postings, std::memory_order_release);
   return postings;
 }

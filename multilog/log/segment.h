@@ -76,8 +76,8 @@ class Segment {
 
   // Returns null if the filter never examined this segment.
   const FilterPostings* postings_of(uint64_t filter) const;
-  // Writer: the same, created if necessary, starting at offset `at`. Returns null if there is no memory.
-  FilterPostings* open_postings(uint64_t filter, uint32_t at);
+  // Writer: the same, created if necessary, starting at offset `offset`. Returns null if there is no memory.
+  FilterPostings* open_postings(uint64_t filter, uint32_t offset);
   // Writer. Returns false if there is no memory: the postings then stay as they were and must be abandoned.
   bool append_postings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
 

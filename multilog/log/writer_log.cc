@@ -58,10 +58,10 @@ void WriterLog::put(uint64_t number, Segment* segment) {
 }
 
 void WriterLog::remove_before(uint64_t position) {
-  const uint64_t from = first();
+  const uint64_t begin = first();
   first_.store(position, std::memory_order_seq_cst);
-  for (uint64_t at = from; at < position; at = (at / shared_.segment_rows + 1) * shared_.segment_rows) {
-    std::atomic<Segment*>* place = place_of(at / shared_.segment_rows);
+  for (uint64_t row = begin; row < position; row = (row / shared_.segment_rows + 1) * shared_.segment_rows) {
+    std::atomic<Segment*>* place = place_of(row / shared_.segment_rows);
     Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
     if (segment == nullptr) continue;
     // Earlier readers can still find it: it leaves the directory only when they are gone.
@@ -75,8 +75,8 @@ void WriterLog::remove_before(uint64_t position) {
 
 void WriterLog::replace(uint64_t position, std::unique_ptr<Segment> replacement) {
   std::atomic<Segment*>* place = place_of(position / shared_.segment_rows);
-  Segment* old = place->exchange(replacement.release(), std::memory_order_seq_cst);
-  if (old != nullptr) shared_.epochs->retire([this, old] { free_segment(old); });
+  Segment* old_segment = place->exchange(replacement.release(), std::memory_order_seq_cst);
+  if (old_segment != nullptr) shared_.epochs->retire([this, old_segment] { free_segment(old_segment); });
 }
 
 void WriterLog::load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows) {
@@ -203,8 +203,8 @@ void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t
     uint32_t count = 0;
     for_each_bit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
     for (const auto& aggregate : stage.aggregates) {
-      Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
-      mine.buckets->fold({rows, count}, earliest, latest, shared_.schema->time().offset, version);
+      Aggregate::PerWriter& own_writer = *aggregate->per_writer[number_].load(std::memory_order_acquire);
+      own_writer.buckets->fold({rows, count}, earliest, latest, shared_.schema->time().offset, version);
     }
   }
 }
@@ -242,9 +242,9 @@ void WriterLog::run_filters_by_row(const Pipeline& pipeline, uint64_t version) {
         keep_offsets(stage, &offset, 1);
       }
       for (const auto& aggregate : stage.aggregates) {
-        Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
+        Aggregate::PerWriter& own_writer = *aggregate->per_writer[number_].load(std::memory_order_acquire);
         const uint64_t time = time_of(schema, row);
-        mine.buckets->fold({&row, 1}, time, time, schema.time().offset, version);
+        own_writer.buckets->fold({&row, 1}, time, time, schema.time().offset, version);
       }
     });
   }
@@ -292,33 +292,33 @@ void WriterLog::run_dependent(const Pipeline& pipeline) {
 }
 
 // The state over all time, initialised from the buckets when a filter first needs it.
-static std::vector<uint64_t>& running_of(const Aggregate& aggregate, Aggregate::PerWriter* mine) {
-  if (!mine->has_running) {
-    mine->running.assign(aggregate.function->words(), 0);
+static std::vector<uint64_t>& running_of(const Aggregate& aggregate, Aggregate::PerWriter* own_writer) {
+  if (!own_writer->has_running) {
+    own_writer->running.assign(aggregate.function->words(), 0);
     Buckets::Copy copy;
-    for (uint32_t slot = 0; slot <= mine->buckets->slots(); ++slot) {
-      if (mine->buckets->read(slot, &copy) && copy.used)
-        aggregate.function->merge(Cells(mine->running.data()), Cells(copy.state.data()));
+    for (uint32_t slot = 0; slot <= own_writer->buckets->slots(); ++slot) {
+      if (own_writer->buckets->read(slot, &copy) && copy.used)
+        aggregate.function->merge(Cells(own_writer->running.data()), Cells(copy.state.data()));
     }
-    mine->has_running = true;
+    own_writer->has_running = true;
   }
-  return mine->running;
+  return own_writer->running;
 }
 
 Number WriterLog::value_of(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row) {
   const Aggregate* aggregate =
       reference.aggregate < pipeline.references.size() ? pipeline.references[reference.aggregate].get() : nullptr;
   if (aggregate == nullptr) return {};
-  Aggregate::PerWriter* mine = aggregate->per_writer[number_].load(std::memory_order_acquire);
-  const Cells state(running_of(*aggregate, mine).data());
+  Aggregate::PerWriter* own_writer = aggregate->per_writer[number_].load(std::memory_order_acquire);
+  const Cells state(running_of(*aggregate, own_writer).data());
   const std::vector<Number> outputs =
       aggregate->grouped != nullptr ? aggregate->grouped->outputs_for(state, row) : aggregate->function->outputs(state);
   return reference.output < outputs.size() ? outputs[reference.output] : Number();
 }
 
 void WriterLog::fold_running(const Aggregate& aggregate, const uint8_t* row) {
-  Aggregate::PerWriter* mine = aggregate.per_writer[number_].load(std::memory_order_acquire);
-  aggregate.function->add(Cells(running_of(aggregate, mine).data()), RowPointers(&row, 1));
+  Aggregate::PerWriter* own_writer = aggregate.per_writer[number_].load(std::memory_order_acquire);
+  aggregate.function->add(Cells(running_of(aggregate, own_writer).data()), RowPointers(&row, 1));
 }
 
 void WriterLog::begin_seal(const Pipeline& pipeline) {

@@ -19,17 +19,17 @@ void KeptAlerts::add(v1::NodeAlert alert) {
 }
 
 const v1::NodeAlert* KeptAlerts::next(uint64_t after) const {
-  const auto found = alerts_.upper_bound(after);
-  return found == alerts_.end() ? nullptr : &found->second;
+  const auto alert = alerts_.upper_bound(after);
+  return alert == alerts_.end() ? nullptr : &alert->second;
 }
 
 void KeptAlerts::taken(uint64_t number) { taken_ = std::max(taken_, number); }
 
 void KeptAlerts::forget(const std::string& trigger) {
-  const auto found = triggers_.find(trigger);
-  if (found == triggers_.end()) return;
-  for (const uint64_t number : found->second.numbers) alerts_.erase(number);
-  triggers_.erase(found);
+  const auto it = triggers_.find(trigger);
+  if (it == triggers_.end()) return;
+  for (const uint64_t number : it->second.numbers) alerts_.erase(number);
+  triggers_.erase(it);
 }
 
 }  // namespace tapline::multilog

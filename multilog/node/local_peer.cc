@@ -52,21 +52,22 @@ bool is_own_user(const std::string& peer, uint16_t port) {
   if (host.empty()) return false;
   const std::string local = host + port_in_table(std::strtoul(peer.c_str() + colon + 1, nullptr, 10));
   const std::string to_port = port_in_table(port);
-  bool found = false;
+  bool accepted = false;
   for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
     std::ifstream lines(table);
     for (std::string line; std::getline(lines, line);) {
-      char at[64], to[64];
+      char name[64], to[64];
       unsigned user = 0;
       unsigned long inode = 0;
-      if (std::sscanf(line.c_str(), " %*s %63s %63s %*s %*s %*s %*s %u %*s %lu", at, to, &user, &inode) != 4) continue;
-      const bool is_it = (local == at || kMapped + local == at) && std::string(to).ends_with(to_port);
+      if (std::sscanf(line.c_str(), " %*s %63s %63s %*s %*s %*s %*s %u %*s %lu", name, to, &user, &inode) != 4)
+        continue;
+      const bool is_it = (local == name || kMapped + local == name) && std::string(to).ends_with(to_port);
       if (!is_it || inode == 0) continue;
       if (!is_own(user)) return false;
-      found = true;
+      accepted = true;
     }
   }
-  return found;
+  return accepted;
 }
 
 }  // namespace tapline::multilog

@@ -21,13 +21,13 @@ UserFunction max_seq_function(const Schema& schema) {
   UserFunction function;
   function.words = 3;
   function.outputs = {"SEQ", "TS"};
-  function.add = [=](Cells state, const Schema& of, const uint8_t* row) {
+  function.add = [=](Cells state, const Schema& row_schema, const uint8_t* row) {
     const auto payload_bytes = load_as<uint32_t>(row + bytes.offset);
-    if (payload_bytes == 0 || !is_present(seq, row, of.presence_offset())) return;
+    if (payload_bytes == 0 || !is_present(seq, row, row_schema.presence_offset())) return;
     take(state, load_as<uint32_t>(row + seq.offset) + payload_bytes, load_as<uint64_t>(row + time.offset));
   };
-  function.merge = [](Cells target, Cells from) {
-    if (from.get(kRows) != 0) take(target, static_cast<uint32_t>(from.get(kSeq)), from.get(kTime));
+  function.merge = [](Cells target, Cells source) {
+    if (source.get(kRows) != 0) take(target, static_cast<uint32_t>(source.get(kSeq)), source.get(kTime));
   };
   function.values = [](Cells state) {
     if (state.get(kRows) == 0) return std::vector<Number>(2);

@@ -58,8 +58,8 @@ TEST_F(MaxSeqTest, MergesInAnyOrder) {
   add(state_, 1000, 100, 1);
   add(other_, 2000, 100, 2);
   uint64_t empty[3] = {}, forward[3] = {}, back[3] = {};
-  for (uint64_t* from : {empty, state_, other_}) function_.merge(Cells(forward), Cells(from));
-  for (uint64_t* from : {other_, state_, empty}) function_.merge(Cells(back), Cells(from));
+  for (uint64_t* source : {empty, state_, other_}) function_.merge(Cells(forward), Cells(source));
+  for (uint64_t* source : {other_, state_, empty}) function_.merge(Cells(back), Cells(source));
   expect(forward, 2100, 2);
   expect(back, 2100, 2);
 }

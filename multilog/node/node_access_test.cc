@@ -23,10 +23,10 @@ TEST(NodeAccess, SettingsThatRequireEachOther) {
   EXPECT_TRUE(validate_access(tls, "127.0.0.1:7400").ok());
   EXPECT_TRUE(validate_access(all, "0.0.0.0:7400").ok());
   EXPECT_TRUE(validate_access(certificates, "0.0.0.0:7400").ok());
-  for (const AccessConfig& wrong :
+  for (const AccessConfig& wrong_config :
        {AccessConfig{.certificate = "c"}, AccessConfig{.key = "k"}, AccessConfig{.tokens = "t"},
         AccessConfig{.client_ca = "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
-    EXPECT_EQ(validate_access(wrong, "127.0.0.1:7400").exit_code(), 2);
+    EXPECT_EQ(validate_access(wrong_config, "127.0.0.1:7400").exit_code(), 2);
   EXPECT_EQ(validate_access(none, "0.0.0.0:7400").exit_code(), 2);
   EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, any client would be answered";
   EXPECT_EQ(validate_access({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);

@@ -37,14 +37,14 @@ class NodeAlertsTest : public NodeClientTest {
   std::vector<v1::NodeAlert> alerts(const v1::AttachRequest& request) {
     grpc::ClientContext context;
     const auto reader = stub_->Attach(&context, request);
-    std::vector<v1::NodeAlert> found;
+    std::vector<v1::NodeAlert> alerts;
     v1::NodeEvent event;
     for (int quiet = 0; quiet < 5 && reader->Read(&event);) {
-      if (event.has_alert()) found.push_back(event.alert());
+      if (event.has_alert()) alerts.push_back(event.alert());
       quiet = event.has_heartbeat() ? quiet + 1 : 0;
     }
     context.TryCancel();
-    return found;
+    return alerts;
   }
 };
 
@@ -87,9 +87,9 @@ TEST_F(NodeAlertsTest, KeepsAlertsForClientsThatAttachLater) {
     EXPECT_EQ(first[i].number(), i + 1);
     EXPECT_EQ(first[i].trigger_number(), i + 1);
   }
-  std::vector<v1::NodeAlert> repeated = alerts(attach_after(incarnation, 1));
-  ASSERT_EQ(repeated.size(), first.size() - 1) << "those after the first";
-  EXPECT_EQ(repeated[0].SerializeAsString(), first[1].SerializeAsString());
+  std::vector<v1::NodeAlert> repeated_alerts = alerts(attach_after(incarnation, 1));
+  ASSERT_EQ(repeated_alerts.size(), first.size() - 1) << "those after the first";
+  EXPECT_EQ(repeated_alerts[0].SerializeAsString(), first[1].SerializeAsString());
   EXPECT_EQ(describe().last_alert(), first.size());
   v1::AttachRequest only_new;
   only_new.set_heartbeat_ms(20);

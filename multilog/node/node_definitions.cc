@@ -61,19 +61,19 @@ grpc::Status NodeService::remove(const v1::RemoveRequest& request, v1::RemoveRep
   switch (request.kind_case()) {
     case v1::RemoveRequest::kFilter:
       status = log.remove_filter(request.filter());
-      is_it = [&](const v1::Definition& each) { return each.filter().name() == request.filter(); };
+      is_it = [&](const v1::Definition& definition) { return definition.filter().name() == request.filter(); };
       break;
     case v1::RemoveRequest::kAggregate:
       status = log.remove_aggregate(request.aggregate());
-      is_it = [&](const v1::Definition& each) { return each.aggregate().name() == request.aggregate(); };
+      is_it = [&](const v1::Definition& definition) { return definition.aggregate().name() == request.aggregate(); };
       break;
     case v1::RemoveRequest::kTrigger:
       status = log.remove_trigger(request.trigger());
-      is_it = [&](const v1::Definition& each) { return each.trigger().name() == request.trigger(); };
+      is_it = [&](const v1::Definition& definition) { return definition.trigger().name() == request.trigger(); };
       break;
     case v1::RemoveRequest::kIndex:
       status = log.remove_index(request.index());
-      is_it = [&](const v1::Definition& each) { return each.index().field() == request.index(); };
+      is_it = [&](const v1::Definition& definition) { return definition.index().field() == request.index(); };
       break;
     case v1::RemoveRequest::KIND_NOT_SET:
       break;

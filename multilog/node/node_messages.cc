@@ -98,30 +98,30 @@ void fill(const AggregateValue& value, const Schema& schema, const std::vector<s
   reply->set_unreadable_segments(value.unreadable);
 }
 
-AggregateSpec spec_of(const v1::Definition::StoredAggregate& from) {
+AggregateSpec spec_of(const v1::Definition::StoredAggregate& message) {
   AggregateSpec spec;
-  spec.name = from.name();
-  spec.filter = from.filter();
-  spec.function = spec_of(from.function());
-  if (from.bucket_ns() > 0) spec.bucket_ns = from.bucket_ns();
-  if (from.buckets() > 0) spec.buckets = from.buckets();
+  spec.name = message.name();
+  spec.filter = message.filter();
+  spec.function = spec_of(message.function());
+  if (message.bucket_ns() > 0) spec.bucket_ns = message.bucket_ns();
+  if (message.buckets() > 0) spec.buckets = message.buckets();
   return spec;
 }
 
-Result<TriggerSpec> spec_of(const v1::Definition::Trigger& from) {
+Result<TriggerSpec> spec_of(const v1::Definition::Trigger& message) {
   TriggerSpec spec;
-  spec.name = from.name();
-  spec.aggregate = from.aggregate();
-  spec.condition = from.condition();
-  spec.window_ns = from.window_ns();
-  if (from.period_ns() > 0) spec.period_ns = from.period_ns();
-  spec.cooldown_ns = from.cooldown_ns();
-  if (from.severity() == "info") {
+  spec.name = message.name();
+  spec.aggregate = message.aggregate();
+  spec.condition = message.condition();
+  spec.window_ns = message.window_ns();
+  if (message.period_ns() > 0) spec.period_ns = message.period_ns();
+  spec.cooldown_ns = message.cooldown_ns();
+  if (message.severity() == "info") {
     spec.severity = Severity::kInfo;
-  } else if (from.severity() == "critical") {
+  } else if (message.severity() == "critical") {
     spec.severity = Severity::kCritical;
-  } else if (!from.severity().empty() && from.severity() != "warning") {
-    return Status(Code::kInvalid, "severity '" + from.severity() + "' is not one of info, warning, critical");
+  } else if (!message.severity().empty() && message.severity() != "warning") {
+    return Status(Code::kInvalid, "severity '" + message.severity() + "' is not one of info, warning, critical");
   }
   return spec;
 }

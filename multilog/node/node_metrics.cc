@@ -26,11 +26,11 @@ class Collector final : public prometheus::Collectable {
 
   std::vector<MetricFamily> Collect() const override {
     const bool ended = node_->ended();  // read first: later values are then final
-    const CaptureTotals captured = node_->captured();
+    const CaptureTotals captured_totals = node_->captured();
     const MultiLog::Statistics log = node_->log().statistics();
     const TriggerStatistics triggers = node_->log().trigger_statistics();
     std::vector<ClientMetric> dropped;
-    for (const auto& [reason, count] : captured.dropped) dropped.push_back(metric(count, {{"reason", reason}}));
+    for (const auto& [reason, count] : captured_totals.dropped) dropped.push_back(metric(count, {{"reason", reason}}));
     if (log.dropped > 0) dropped.push_back(metric(log.dropped, {{"reason", "memory_full"}}));
     std::vector<MetricFamily> families;
     const auto add = [&](const std::string& name, const char* help, MetricType type,
@@ -38,7 +38,7 @@ class Collector final : public prometheus::Collectable {
       families.push_back({"tapline_multilog_" + name, help, type, std::move(metrics)});
     };
     add("packets_total", "Packets that arrived, including those that the source lost", MetricType::Counter,
-        {metric(captured.packets)});
+        {metric(captured_totals.packets)});
     add("rows_total", "Headers appended to the log", MetricType::Counter, {metric(log.appended)});
     add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
     add("capture_ended", "1 once a capture file is read and each packet is a row or dropped", MetricType::Gauge,

@@ -34,9 +34,9 @@ class RowSender {
   bool add(const uint8_t* row) {
     batch_.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes_);
     if (batch_.rows().size() < kPieceBytes) return true;
-    const bool taken = stream_->write(batch_);
+    const bool was_taken = stream_->write(batch_);
     batch_.Clear();
-    return taken;
+    return was_taken;
   }
   void end(uint64_t unreadable) {
     batch_.set_unreadable_segments(unreadable);
@@ -58,9 +58,9 @@ struct FirstRows {
 
 bool depends_on_aggregates(const v1::QueryRequest& request, const Schema& schema) {
   if (has_trees(request) && !aggregates_of(request.condition()).empty()) return true;
-  bool plain = has_trees(request) || Expression::compile(request.expression(), schema).ok();
-  for (const std::string& within : request.within()) plain = plain && Expression::compile(within, schema).ok();
-  return !plain;
+  bool is_plain = has_trees(request) || Expression::compile(request.expression(), schema).ok();
+  for (const std::string& within : request.within()) is_plain = is_plain && Expression::compile(within, schema).ok();
+  return !is_plain;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ grpc::Status NodeService::query(const v1::QueryRequest& request, NodeStream<v1::
 
 grpc::Status NodeService::query_earliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
   const Schema& schema = node_->layout().schema();
-  FirstRows found;
+  FirstRows first_rows;
   auto whole = snapshot_for(request);
   if (!whole.ok()) return to_grpc(whole.status());
   for (uint32_t number = 0; number < node_->log().writers(); ++number) {
@@ -109,20 +109,20 @@ grpc::Status NodeService::query_earliest(const v1::QueryRequest& request, NodeSt
     auto cursor = node_->log().query(spec_of(request), std::move(snapshot));
     if (!cursor.ok()) return to_grpc(cursor.status());
     for_each_row(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
-      found.by_time.emplace_back(time_of(schema, row), found.bytes.size());
-      found.bytes.insert(found.bytes.end(), row, row + schema.row_bytes());
+      first_rows.by_time.emplace_back(time_of(schema, row), first_rows.bytes.size());
+      first_rows.bytes.insert(first_rows.bytes.end(), row, row + schema.row_bytes());
       return true;
     });
-    found.unreadable += cursor->statistics().unreadable;
+    first_rows.unreadable += cursor->statistics().unreadable;
   }
   if (stream->is_cancelled()) return grpc::Status::CANCELLED;
-  std::sort(found.by_time.begin(), found.by_time.end());
-  if (found.by_time.size() > request.limit()) found.by_time.resize(request.limit());
+  std::sort(first_rows.by_time.begin(), first_rows.by_time.end());
+  if (first_rows.by_time.size() > request.limit()) first_rows.by_time.resize(request.limit());
   RowSender sender(schema.row_bytes(), stream);
-  for (const auto& [time, at] : found.by_time) {
-    if (!sender.add(found.bytes.data() + at)) break;
+  for (const auto& [time, offset] : first_rows.by_time) {
+    if (!sender.add(first_rows.bytes.data() + offset)) break;
   }
-  sender.end(found.unreadable);
+  sender.end(first_rows.unreadable);
   return grpc::Status::OK;
 }
 
@@ -133,9 +133,9 @@ grpc::Status NodeService::pcapng(const v1::QueryRequest& request, NodeStream<v1:
   v1::PcapngPiece piece;
   const auto send = [&] {
     piece.set_bytes(file.take());
-    const bool taken = stream->write(piece);
+    const bool was_taken = stream->write(piece);
     piece.Clear();
-    return taken;
+    return was_taken;
   };
   for_each_row(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
     file.add(row);
@@ -167,9 +167,9 @@ grpc::Status NodeService::aggregate(const v1::AggregateRequest& request, v1::Agg
   std::vector<std::string> group_by;
   {
     const std::lock_guard lock(mutex_);
-    for (const v1::Definition& each : definitions_) {
-      if (!each.has_aggregate() || each.aggregate().name() != request.stored()) continue;
-      const auto& names = each.aggregate().function().group_by();
+    for (const v1::Definition& definition : definitions_) {
+      if (!definition.has_aggregate() || definition.aggregate().name() != request.stored()) continue;
+      const auto& names = definition.aggregate().function().group_by();
       group_by.assign(names.begin(), names.end());
     }
   }

@@ -22,7 +22,7 @@ using grpc::ServerContext;
 constexpr size_t kMaxCalls = 256;
 
 // The time for calls that are active when the node ends.
-constexpr std::chrono::seconds kPatience(1);
+constexpr std::chrono::seconds kTimeout(1);
 
 grpc::Status too_many() {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -312,7 +312,7 @@ std::unique_ptr<NodeServer> NodeServer::listen(const std::string& address,
 NodeServer::~NodeServer() {
   if (server_ == nullptr) return;
   service_->stop();
-  server_->Shutdown(std::chrono::system_clock::now() + kPatience);
+  server_->Shutdown(std::chrono::system_clock::now() + kTimeout);
   network_->takes_no_more();
   thread_.join();
 }

@@ -48,14 +48,14 @@ void NodeService::on_alert(const multilog::Alert& alert) {
 
 // Formats its keys for people. Called under the lock.
 void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named) const {
-  const auto is_it = [&](const v1::Definition& each) {
-    return each.has_trigger() && each.trigger().name() == alert.trigger;
+  const auto is_it = [&](const v1::Definition& definition) {
+    return definition.has_trigger() && definition.trigger().name() == alert.trigger;
   };
-  const auto found = std::find_if(definitions_.begin(), definitions_.end(), is_it);
-  const std::string& aggregate = (found != definitions_.end() ? *found : coming_).trigger().aggregate();
-  for (const v1::Definition& each : definitions_) {
-    if (!each.has_aggregate() || each.aggregate().name() != aggregate) continue;
-    const auto& group_by = each.aggregate().function().group_by();
+  const auto it = std::find_if(definitions_.begin(), definitions_.end(), is_it);
+  const std::string& aggregate = (it != definitions_.end() ? *it : coming_).trigger().aggregate();
+  for (const v1::Definition& definition : definitions_) {
+    if (!definition.has_aggregate() || definition.aggregate().name() != aggregate) continue;
+    const auto& group_by = definition.aggregate().function().group_by();
     for (const std::string& key :
          format_keys(node_->layout().schema(), {group_by.begin(), group_by.end()}, alert.group))
       named->add_group(key);
@@ -65,11 +65,11 @@ void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named)
 // Neither this nor its callers may hold the lock.
 void NodeService::fill_counters(v1::NodeCounters* counters) {
   counters->set_capture_ended(node_->ended());  // read first: later values are then final
-  const CaptureTotals captured = node_->captured();
+  const CaptureTotals captured_totals = node_->captured();
   const MultiLog::Statistics log = node_->log().statistics();
-  counters->set_packets(captured.packets);
+  counters->set_packets(captured_totals.packets);
   counters->set_rows(log.appended);
-  for (const auto& [reason, count] : captured.dropped) (*counters->mutable_dropped())[reason] = count;
+  for (const auto& [reason, count] : captured_totals.dropped) (*counters->mutable_dropped())[reason] = count;
   if (log.dropped > 0) (*counters->mutable_dropped())["memory_full"] = log.dropped;
   counters->set_removed(log.removed);
   counters->set_memory_bytes(log.segment_bytes + log.heap_bytes + log.aggregate_bytes);

@@ -36,13 +36,14 @@ TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
   const auto times = [&](const v1::QueryRequest& request) {
     grpc::ClientContext context;
     const auto reader = stub_->Query(&context, request);
-    std::vector<uint64_t> found;
+    std::vector<uint64_t> row_times;
     const uint32_t row_bytes = node_->layout().row_bytes();
     for (v1::RowBatch batch; reader->Read(&batch);) {
-      for (size_t at = 0; at < batch.rows().size(); at += row_bytes)
-        found.push_back(time_of(node_->layout().schema(), reinterpret_cast<const uint8_t*>(batch.rows().data()) + at));
+      for (size_t offset = 0; offset < batch.rows().size(); offset += row_bytes)
+        row_times.push_back(
+            time_of(node_->layout().schema(), reinterpret_cast<const uint8_t*>(batch.rows().data()) + offset));
     }
-    return found;
+    return row_times;
   };
   auto all = times(request_for("protocol == TCP"));
   EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "otherwise the test shows nothing";
@@ -70,19 +71,19 @@ TEST_F(NodeServiceTest, StoredAndAdHocAggregates) {
   capture();
   grpc::ClientContext first, second;
   v1::AggregateRequest request;
-  v1::AggregateReply stored, live;
+  v1::AggregateReply stored_reply, live;
   request.set_stored("volume");
-  ASSERT_TRUE(stub_->Aggregate(&first, request, &stored).ok());
+  ASSERT_TRUE(stub_->Aggregate(&first, request, &stored_reply).ok());
   request.clear_stored();
   *request.mutable_function() = definition.aggregate().function();
   *request.mutable_query() = request_for("protocol == TCP");
   ASSERT_TRUE(stub_->Aggregate(&second, request, &live).ok());
-  ASSERT_EQ(stored.values_size(), 1);
-  EXPECT_GT(stored.values(0).whole(), 0);
-  EXPECT_EQ(stored.values(0).whole(), live.values(0).whole());
-  ASSERT_GT(stored.groups_size(), 1);
-  EXPECT_EQ(stored.groups_size(), live.groups_size());
-  EXPECT_NE(stored.groups(0).keys(0).find('.'), std::string::npos) << "an address in text form";
+  ASSERT_EQ(stored_reply.values_size(), 1);
+  EXPECT_GT(stored_reply.values(0).whole(), 0);
+  EXPECT_EQ(stored_reply.values(0).whole(), live.values(0).whole());
+  ASSERT_GT(stored_reply.groups_size(), 1);
+  EXPECT_EQ(stored_reply.groups_size(), live.groups_size());
+  EXPECT_NE(stored_reply.groups(0).keys(0).find('.'), std::string::npos) << "an address in text form";
   EXPECT_EQ(describe().definitions_size(), 2);
 }
 
@@ -166,12 +167,12 @@ TEST_F(NodeServiceTest, AScopedFilterMayNameItsOwnAggregate) {
   filter->add_aggregates("own");
   ASSERT_EQ(define(definition).error_message(), "");
   capture();
-  v1::QueryRequest stored;
-  stored.set_filter("large");
-  const uint64_t found = count_rows(stored);
-  EXPECT_GT(found, 0u);
-  stored.set_expression("dst_port == 7000");
-  EXPECT_EQ(count_rows(stored), found);
+  v1::QueryRequest stored_request;
+  stored_request.set_filter("large");
+  const uint64_t rows = count_rows(stored_request);
+  EXPECT_GT(rows, 0u);
+  stored_request.set_expression("dst_port == 7000");
+  EXPECT_EQ(count_rows(stored_request), rows);
 }
 
 TEST_F(NodeServiceTest, ASnapshotNeverChanges) {

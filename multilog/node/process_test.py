@@ -80,7 +80,7 @@ class ProcessTest(NodeTestCase):
         self.await_rows(port)
         os.rename(self.listen.removeprefix("unix:"), os.path.join(store, "socket"))
         self.start("--headers-from", os.path.join(feed, "made"))
-        made = [os.path.join(at, name) for top in (self.directory.name, feed) for at, folders, files in os.walk(top)
+        made = [os.path.join(folder, name) for top in (self.directory.name, feed) for folder, folders, files in os.walk(top)
                 for name in folders + files]
         self.assertGreater(len(made), 8)
         self.assertEqual([path for path in made if stat.S_IMODE(os.stat(path).st_mode) & 0o077], [])

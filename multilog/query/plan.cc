@@ -40,7 +40,7 @@ void narrow_time(QueryPlan* plan) {
 bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
   auto same = [](const Clause& x, const Clause& y) {
     return x.size() == y.size() && std::all_of(x.begin(), x.end(), [&](const Leaf& leaf) {
-             return std::any_of(y.begin(), y.end(), [&](const Leaf& other) { return leaf.same_as(other); });
+             return std::any_of(y.begin(), y.end(), [&](const Leaf& other_leaf) { return leaf.same_as(other_leaf); });
            });
   };
   return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Clause& x) {

@@ -16,7 +16,7 @@ constexpr uint32_t kOffsetsAhead = 512;
 constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
 
 void prefetch_row(const uint8_t* row, uint32_t row_bytes) {
-  for (uint32_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(row + at);
+  for (uint32_t offset = 0; offset < row_bytes; offset += 64) __builtin_prefetch(row + offset);
   __builtin_prefetch(row + row_bytes - 1);
 }
 
@@ -107,8 +107,8 @@ void SegmentMatcher::prefetch_offsets(const Segment& segment) const {
       const Postings* postings = usable(leaf, segment);
       if (postings == nullptr || !postings->dense() || leaf.mask != ~uint64_t{0} || leaf.ranges.size() != 1) continue;
       for_each_run(leaf, *postings, [&](uint32_t begin, uint32_t end) {
-        for (uint32_t at = begin; at < end && at < begin + kLines * 32; at += 32)
-          __builtin_prefetch(postings->offsets + at);
+        for (uint32_t index = begin; index < end && index < begin + kLines * 32; index += 32)
+          __builtin_prefetch(postings->offsets + index);
       });
     }
   }
@@ -185,9 +185,9 @@ bool SegmentMatcher::by_stored(Segment* segment, uint32_t begin, uint32_t end, s
   const FilterPostings* postings = segment->postings_of(plan_->stored->id);
   const uint32_t count = postings->count.load(std::memory_order_acquire);
   const uint16_t* offsets = postings->offsets.load(std::memory_order_acquire);
-  const uint16_t* from = std::lower_bound(offsets, offsets + count, begin);
-  const uint16_t* to = end > 65535 ? offsets + count : std::lower_bound(from, offsets + count, end);
-  out->assign(from, to);
+  const uint16_t* first = std::lower_bound(offsets, offsets + count, begin);
+  const uint16_t* last = end > 65535 ? offsets + count : std::lower_bound(first, offsets + count, end);
+  out->assign(first, last);
   if (plan_->residual == nullptr) return true;
   std::erase_if(*out, [&](uint16_t offset) {
     return !plan_->residual->matches(segment->row(offset), plan_->schema, plan_->values);
@@ -253,11 +253,12 @@ void SegmentMatcher::clause_offsets(const Segment& segment, const Clause& clause
 
 // The remaining offsets are marked, and the other list is checked against the marks: the time depends on the two
 // lengths alone.
-void SegmentMatcher::intersect_with(const Choice& other, std::vector<uint16_t>* offsets) {
+void SegmentMatcher::intersect_with(const Choice& choice, std::vector<uint16_t>* offsets) {
   uint32_t runs = 0, first = 0, last = 0;
-  for_each_run(*other.leaf, *other.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
-  if (runs != 1 || !ascends(*other.postings, first, last)) {
-    bits_of(*other.leaf, *other.postings, &other_bits_);
+  for_each_run(*choice.leaf, *choice.postings,
+               [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
+  if (runs != 1 || !ascends(*choice.postings, first, last)) {
+    bits_of(*choice.leaf, *choice.postings, &other_bits_);
     std::erase_if(*offsets, [&](uint16_t offset) { return !get(other_bits_, offset); });
     return;
   }
@@ -266,8 +267,8 @@ void SegmentMatcher::intersect_with(const Choice& other, std::vector<uint16_t>* 
   size_t kept = 0;
   for (uint32_t i = first; i < last; ++i) {
     // The CPU's own prefetching ends with each page of 4 KiB.
-    if (i % kLineOffsets == 0) __builtin_prefetch(other.postings->offsets + i + kOffsetsAhead);
-    const uint16_t offset = other.postings->offsets[i];
+    if (i % kLineOffsets == 0) __builtin_prefetch(choice.postings->offsets + i + kOffsetsAhead);
+    const uint16_t offset = choice.postings->offsets[i];
     both_[kept] = offset;
     kept += get(marks_, offset);
   }
@@ -308,18 +309,18 @@ void SegmentMatcher::scan(const Segment& segment, const uint8_t* rows, uint32_t 
                           std::vector<uint16_t>* out) {
   const uint32_t row_bytes = plan_->schema.row_bytes();
   const bool verify = plan_->expression->depends_on_aggregate();
-  for (uint32_t at = begin; at < end;) {
-    const uint32_t zone = at / kChunkRows, next = std::min(end, (zone + 1) * kChunkRows);
+  for (uint32_t index = begin; index < end;) {
+    const uint32_t zone = index / kChunkRows, next = std::min(end, (zone + 1) * kChunkRows);
     if (segment.zone_high(zone) >= plan_->time_low && segment.zone_low(zone) <= plan_->time_high) {
-      scratch_.begin(plan_->program, rows + size_t{at} * row_bytes, row_bytes, next - at);
+      scratch_.begin(plan_->program, rows + size_t{index} * row_bytes, row_bytes, next - index);
       ChunkBits selected;
       plan_->program.select(0, &scratch_, &selected);
       for_each_bit(selected, [&](uint32_t row) {
         if (!verify || plan_->expression->matches(scratch_.row(row), plan_->schema, plan_->values))
-          out->push_back(static_cast<uint16_t>(at + row));
+          out->push_back(static_cast<uint16_t>(index + row));
       });
     }
-    at = next;
+    index = next;
   }
 }
 
@@ -366,8 +367,8 @@ void Cursor::prefetch_segments(const Snapshot::View& view) const {
     return position_ + segments * size < view.tail ? view.log->peek_at(position_ + segments * size) : nullptr;
   };
   if (const Segment* segment = ahead(8)) {
-    for (size_t at = 0; at < sizeof(Segment); at += 64)
-      __builtin_prefetch(reinterpret_cast<const uint8_t*>(segment) + at);
+    for (size_t offset = 0; offset < sizeof(Segment); offset += 64)
+      __builtin_prefetch(reinterpret_cast<const uint8_t*>(segment) + offset);
   }
   if (const Segment* segment = ahead(6)) segment->prefetch_tables(filter, index_ids_);
   if (const Segment* segment = ahead(4)) segment->prefetch_postings(filter, index_ids_);
@@ -455,12 +456,13 @@ std::string explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> p
   uint64_t counts[5] = {}, rows[5] = {}, total = 0;
   for (const Snapshot::View& view : snapshot.views()) {
     const uint32_t size = view.log->segment_rows();
-    for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
-      Segment* segment = view.log->segment_at(at);
-      const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - at / size * size));
+    for (uint64_t position = view.first; position < view.tail; position = (position / size + 1) * size) {
+      Segment* segment = view.log->segment_at(position);
+      const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - position / size * size));
       uint64_t estimate = 0;
-      const auto way = segment == nullptr ? SegmentMatcher::Way::kUnreadable
-                                          : matcher.estimate(segment, static_cast<uint32_t>(at % size), end, &estimate);
+      const auto way = segment == nullptr
+                           ? SegmentMatcher::Way::kUnreadable
+                           : matcher.estimate(segment, static_cast<uint32_t>(position % size), end, &estimate);
       ++counts[static_cast<size_t>(way)];
       rows[static_cast<size_t>(way)] += estimate;
       ++total;

@@ -88,7 +88,7 @@ class SegmentMatcher {
                               std::shared_ptr<const uint8_t>* keep);
   void by_index(const Segment& segment, std::vector<uint16_t>* out);
   void clause_offsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out);
-  void intersect_with(const Choice& other, std::vector<uint16_t>* offsets);
+  void intersect_with(const Choice& choice, std::vector<uint16_t>* offsets);
   void scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
   void verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets);
   void keep_within_time(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const;

@@ -34,10 +34,10 @@ void align(std::vector<uint8_t>* out) { out->resize((out->size() + 7) / 8 * 8); 
 
 uint64_t put(std::vector<uint8_t>* out, const void* data, size_t bytes) {
   align(out);
-  const uint64_t at = out->size();
-  const auto* from = static_cast<const uint8_t*>(data);
-  out->insert(out->end(), from, from + bytes);
-  return at;
+  const uint64_t offset = out->size();
+  const auto* input = static_cast<const uint8_t*>(data);
+  out->insert(out->end(), input, input + bytes);
+  return offset;
 }
 
 void transpose(const uint8_t* rows, uint32_t count, uint32_t row_bytes, uint8_t* planes) {
@@ -141,9 +141,9 @@ bool load_index(std::span<const uint8_t> file, const IndexEntry& entry, Postings
 
 std::shared_ptr<ArchiveCache::Entry> ArchiveCache::get(const void* owner, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = by_owner_.find(owner); found != by_owner_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->entry;
+  if (const auto it = by_owner_.find(owner); it != by_owner_.end()) {
+    entries_.splice(entries_.begin(), entries_, it->second);
+    return it->second->entry;
   }
   auto entry = std::make_shared<Entry>();
   entry->rows = std::make_unique_for_overwrite<uint8_t[]>(bytes);
@@ -161,11 +161,11 @@ std::shared_ptr<ArchiveCache::Entry> ArchiveCache::get(const void* owner, size_t
 
 void ArchiveCache::drop(const void* owner) {
   const std::lock_guard lock(mutex_);
-  const auto found = by_owner_.find(owner);
-  if (found == by_owner_.end()) return;
-  bytes_ -= found->second->entry->bytes;
-  entries_.erase(found->second);
-  by_owner_.erase(found);
+  const auto it = by_owner_.find(owner);
+  if (it == by_owner_.end()) return;
+  bytes_ -= it->second->entry->bytes;
+  entries_.erase(it->second);
+  by_owner_.erase(it);
 }
 
 std::vector<uint8_t> encode_archive(const Segment& segment, uint32_t schema_crc, int level,
@@ -228,24 +228,24 @@ Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const
     return Status(Code::kCorrupt, path + " has a damaged header");
   if (header.schema_crc != schema_crc || header.row_bytes != row_bytes)
     return Status(Code::kCorrupt, path + " has another schema");
-  LoadedArchive loaded;
-  loaded.segment = std::make_unique<ArchivedSegment>(file, header);
+  LoadedArchive loaded_archive;
+  loaded_archive.segment = std::make_unique<ArchivedSegment>(file, header);
   for (uint32_t zone = 0; zone < header.zones; ++zone) {
     ZoneEntry entry;
     std::memcpy(&entry, data.data() + sizeof header + zone * sizeof entry, sizeof entry);
-    loaded.segment->widen_zones(zone * kChunkRows, 1, entry.low, entry.high);
+    loaded_archive.segment->widen_zones(zone * kChunkRows, 1, entry.low, entry.high);
   }
   for (uint32_t i = 0; i < header.indexes; ++i) {
     IndexEntry entry;
     std::memcpy(&entry, data.data() + directory_bytes(header.zones, i), sizeof entry);
     entry.field[sizeof entry.field - 1] = '\0';
     Postings postings;
-    if (load_index(data, entry, &postings)) loaded.indexes.emplace_back(entry.field, postings);
+    if (load_index(data, entry, &postings)) loaded_archive.indexes.emplace_back(entry.field, postings);
   }
-  loaded.segment->complete.store(true, std::memory_order_relaxed);
-  loaded.segment->source =
+  loaded_archive.segment->complete.store(true, std::memory_order_relaxed);
+  loaded_archive.segment->source =
       std::make_unique<ArchivedRows>(std::move(file), header, std::move(cache), std::move(unreadable));
-  return loaded;
+  return loaded_archive;
 }
 
 }  // namespace tapline::multilog

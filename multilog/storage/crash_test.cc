@@ -46,8 +46,8 @@ Options options_for(const std::string& directory, Durability durability) {
       Writer* writer = log.writer(number);
       std::vector<PaperRow> rows(500);
       while (true) {
-        const uint64_t at = writer->tail();
-        for (size_t i = 0; i < rows.size(); ++i) rows[i] = make_paper_row(at + i, 1000 * (at + i), number);
+        const uint64_t position = writer->tail();
+        for (size_t i = 0; i < rows.size(); ++i) rows[i] = make_paper_row(position + i, 1000 * (position + i), number);
         if (writer->append(bytes_of(rows.data()), rows.size()).dropped > 0) usleep(1000);
         if (durability == Durability::kGroupCommit && !writer->commit().ok()) _exit(4);
         if (durability != Durability::kGroupCommit) usleep(200);
@@ -104,9 +104,9 @@ void check_loaded(const std::string& directory, Durability durability, const std
   std::vector<uint64_t> next(kWriters, 0);
   for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
     for (size_t i = 0; i < rows.size(); ++i) {
-      const uint64_t at = next[cursor->writer()]++;
-      ASSERT_EQ(cursor->position(i), at);
-      const PaperRow expected = make_paper_row(at, 1000 * at, cursor->writer());
+      const uint64_t position = next[cursor->writer()]++;
+      ASSERT_EQ(cursor->position(i), position);
+      const PaperRow expected = make_paper_row(position, 1000 * position, cursor->writer());
       ASSERT_EQ(std::memcmp(rows[i], &expected, sizeof expected), 0);
     }
   }

@@ -10,14 +10,14 @@
 namespace tapline::multilog {
 
 inline uint32_t crc32c(const void* data, size_t bytes, uint32_t seed = 0) {
-  const auto* at = static_cast<const uint8_t*>(data);
+  const auto* input = static_cast<const uint8_t*>(data);
   uint64_t crc = ~seed;
-  for (; bytes >= 8; bytes -= 8, at += 8) {
+  for (; bytes >= 8; bytes -= 8, input += 8) {
     uint64_t word;
-    std::memcpy(&word, at, 8);
+    std::memcpy(&word, input, 8);
     crc = _mm_crc32_u64(crc, word);
   }
-  for (; bytes > 0; --bytes, ++at) crc = _mm_crc32_u8(static_cast<uint32_t>(crc), *at);
+  for (; bytes > 0; --bytes, ++input) crc = _mm_crc32_u8(static_cast<uint32_t>(crc), *input);
   return ~static_cast<uint32_t>(crc);
 }
 

@@ -26,12 +26,12 @@ class PosixFile final : public File {
   PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   ~PosixFile() override { close(fd_); }
   Status append(const void* data, size_t bytes) override {
-    for (const char* at = static_cast<const char*>(data); bytes > 0;) {
-      const ssize_t written = write(fd_, at, bytes);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return failed("write", path_);
-      at += written;
-      bytes -= static_cast<size_t>(written);
+    for (const char* next = static_cast<const char*>(data); bytes > 0;) {
+      const ssize_t bytes_written = write(fd_, next, bytes);
+      if (bytes_written < 0 && errno == EINTR) continue;
+      if (bytes_written < 0) return failed("write", path_);
+      next += bytes_written;
+      bytes -= static_cast<size_t>(bytes_written);
     }
     return {};
   }
@@ -67,10 +67,10 @@ class Posix final : public FileSystem {
     if (fd < 0) return failed("open", path);
     struct stat stats;
     void* data = nullptr;
-    const bool known = fstat(fd, &stats) == 0;
-    if (known && stats.st_size > 0)
+    const bool is_known = fstat(fd, &stats) == 0;
+    if (is_known && stats.st_size > 0)
       data = mmap(nullptr, static_cast<size_t>(stats.st_size), PROT_READ, MAP_SHARED, fd, 0);
-    const Status status = !known || data == MAP_FAILED ? failed("map", path) : Status();
+    const Status status = !is_known || data == MAP_FAILED ? failed("map", path) : Status();
     close(fd);
     if (!status.ok()) return status;
     return std::shared_ptr<const MappedFile>(
@@ -89,8 +89,8 @@ class Posix final : public FileSystem {
   Status make_directory(const std::string& directory) override {
     return mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST ? Status() : failed("make directory", directory);
   }
-  Status rename(const std::string& from, const std::string& to) override {
-    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed("rename", from);
+  Status rename(const std::string& old_path, const std::string& new_path) override {
+    return ::rename(old_path.c_str(), new_path.c_str()) == 0 ? Status() : failed("rename", old_path);
   }
   Status remove(const std::string& path) override {
     return unlink(path.c_str()) == 0 ? Status() : failed("remove", path);

@@ -89,64 +89,66 @@ Status Storage::write_catalogue(const std::string& text) {
 }
 
 Status Storage::flush(const WriterLog& log) {
-  PerWriter& mine = writers_[log.number()];
+  PerWriter& own_writer = writers_[log.number()];
   const uint64_t tail = log.tail();
-  uint64_t from = std::max(mine.durable.load(std::memory_order_relaxed), log.first());
-  while (from < tail) {
-    const uint64_t segment = from / segment_rows_, end = std::min(tail, (segment + 1) * segment_rows_);
-    if (Status status = flush_segment(log, &mine, segment, end); !status.ok()) {
-      mine.file.reset();
+  uint64_t position = std::max(own_writer.durable.load(std::memory_order_relaxed), log.first());
+  while (position < tail) {
+    const uint64_t segment = position / segment_rows_, end = std::min(tail, (segment + 1) * segment_rows_);
+    if (Status status = flush_segment(log, &own_writer, segment, end); !status.ok()) {
+      own_writer.file.reset();
       return status;
     }
-    mine.durable.store(end, std::memory_order_release);
-    from = end;
+    own_writer.durable.store(end, std::memory_order_release);
+    position = end;
   }
   return {};
 }
 
-Status Storage::flush_segment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end) {
-  if (mine->file == nullptr || mine->segment != segment) {
-    if (Status status = start_file(log, mine, segment, std::max(segment * segment_rows_, log.first())); !status.ok())
+Status Storage::flush_segment(const WriterLog& log, PerWriter* own_writer, uint64_t segment, uint64_t end) {
+  if (own_writer->file == nullptr || own_writer->segment != segment) {
+    if (Status status = start_file(log, own_writer, segment, std::max(segment * segment_rows_, log.first()));
+        !status.ok())
       return status;
   }
-  if (Status status = append_frames(log, mine, end); !status.ok()) return status;
-  if (Status status = mine->file->sync(); !status.ok()) return status;
-  return mine->in_place ? Status() : put_in_place(log, mine);
+  if (Status status = append_frames(log, own_writer, end); !status.ok()) return status;
+  if (Status status = own_writer->file->sync(); !status.ok()) return status;
+  return own_writer->in_place ? Status() : put_in_place(log, own_writer);
 }
 
-Status Storage::start_file(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first) {
+Status Storage::start_file(const WriterLog& log, PerWriter* own_writer, uint64_t segment, uint64_t first) {
   auto file = files_->create(path(name_of(log.number(), segment, "wal.new")));
   if (!file.ok()) return file.status();
-  mine->file = std::move(*file);
-  mine->segment = segment;
-  mine->written = first;
-  mine->in_place = false;
+  own_writer->file = std::move(*file);
+  own_writer->segment = segment;
+  own_writer->written = first;
+  own_writer->in_place = false;
   return {};
 }
 
-Status Storage::put_in_place(const WriterLog& log, PerWriter* mine) {
-  const std::string name = path(name_of(log.number(), mine->segment, "wal"));
+Status Storage::put_in_place(const WriterLog& log, PerWriter* own_writer) {
+  const std::string name = path(name_of(log.number(), own_writer->segment, "wal"));
   if (Status status = files_->rename(name + ".new", name); !status.ok()) return status;
   if (Status status = files_->sync_directory(options_.directory); !status.ok()) return status;
-  mine->in_place = true;
+  own_writer->in_place = true;
   return {};
 }
 
-Status Storage::append_frames(const WriterLog& log, PerWriter* mine, uint64_t end) {
-  while (mine->written < end) {
-    Segment* segment = log.segment_at(mine->written);
+Status Storage::append_frames(const WriterLog& log, PerWriter* own_writer, uint64_t end) {
+  while (own_writer->written < end) {
+    Segment* segment = log.segment_at(own_writer->written);
     if (segment == nullptr || segment->source != nullptr) {
       // It was archived or removed meanwhile, so it needs no journal.
-      mine->written = end;
+      own_writer->written = end;
       return {};
     }
-    Frame frame{kFrameMagic, 0, mine->written, static_cast<uint32_t>(std::min(end - mine->written, kFrameRows)),
-                schema_.row_bytes()};
-    const uint8_t* rows = segment->row(static_cast<uint32_t>(mine->written - segment->first()));
+    Frame frame{kFrameMagic, 0, own_writer->written,
+                static_cast<uint32_t>(std::min(end - own_writer->written, kFrameRows)), schema_.row_bytes()};
+    const uint8_t* rows = segment->row(static_cast<uint32_t>(own_writer->written - segment->first()));
     frame.crc = crc_of(frame, rows);
-    if (Status status = mine->file->append(&frame, sizeof frame); !status.ok()) return status;
-    if (Status status = mine->file->append(rows, size_t{frame.rows} * frame.row_bytes); !status.ok()) return status;
-    mine->written += frame.rows;
+    if (Status status = own_writer->file->append(&frame, sizeof frame); !status.ok()) return status;
+    if (Status status = own_writer->file->append(rows, size_t{frame.rows} * frame.row_bytes); !status.ok())
+      return status;
+    own_writer->written += frame.rows;
   }
   return {};
 }
@@ -167,35 +169,36 @@ Status Storage::archive(WriterLog* log, Segment* segment, const std::vector<Inde
   if (!loaded.ok()) return loaded.status();
   set_indexes(&*loaded, indexes);
   const uint64_t end = segment->first() + segment->capacity();
-  PerWriter& mine = writers_[log->number()];
-  if (mine.file != nullptr && mine.segment == number) mine.file.reset();
+  PerWriter& own_writer = writers_[log->number()];
+  if (own_writer.file != nullptr && own_writer.segment == number) own_writer.file.reset();
   log->replace(segment->first(), std::move(loaded->segment));
-  mine.archives.emplace_back(number, bytes.size());
+  own_writer.archives.emplace_back(number, bytes.size());
   archived_bytes_ += bytes.size();
-  if (mine.durable.load(std::memory_order_relaxed) < end) mine.durable.store(end, std::memory_order_release);
+  if (own_writer.durable.load(std::memory_order_relaxed) < end)
+    own_writer.durable.store(end, std::memory_order_release);
   (void)files_->remove(path(name_of(log->number(), number, "wal"))).ok();
   return {};
 }
 
-void Storage::set_indexes(LoadedArchive* loaded, const std::vector<Index>& indexes) {
-  for (const auto& [field, postings] : loaded->indexes) {
+void Storage::set_indexes(LoadedArchive* loaded_archive, const std::vector<Index>& indexes) {
+  for (const auto& [field, postings] : loaded_archive->indexes) {
     for (const Index& index : indexes) {
       if (index.name() != field || index.column.key_bytes() != postings.key_bytes) continue;
-      void* place = loaded->segment->allocate(sizeof(Postings));
+      void* place = loaded_archive->segment->allocate(sizeof(Postings));
       if (place == nullptr) continue;
       auto* copy = new (place) Postings(postings);
       copy->index = index.id;
-      loaded->segment->set_index(copy);
+      loaded_archive->segment->set_index(copy);
     }
   }
 }
 
 // Removes oldest first, segment by segment, while they are too old or `bytes_over` is not yet freed.
 Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
-  PerWriter& mine = writers_[log->number()];
+  PerWriter& own_writer = writers_[log->number()];
   uint64_t removed = 0, freed = 0;
-  while (!mine.archives.empty()) {
-    const auto [number, bytes] = mine.archives.front();
+  while (!own_writer.archives.empty()) {
+    const auto [number, bytes] = own_writer.archives.front();
     const uint64_t first = number * segment_rows_;
     Segment* segment = log->segment_at(first);
     const uint64_t newest = segment != nullptr ? segment->max_time() : 0;
@@ -208,7 +211,7 @@ Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t 
     log->remove_before(first + segment_rows_);
     freed += bytes;
     archived_bytes_ -= bytes;
-    mine.archives.erase(mine.archives.begin());
+    own_writer.archives.erase(own_writer.archives.begin());
   }
   return removed;
 }
@@ -239,11 +242,12 @@ void Storage::load(const Loader& loader, RecoveryReport* report) {
 
 void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                           const Loader& loader, RecoveryReport* report) {
-  const bool none = archives.empty() && journals.empty();
+  const bool is_empty = archives.empty() && journals.empty();
   const uint64_t begin =
-      none ? 0 : std::min(archives.empty() ? ~uint64_t{0} : archives[0], journals.empty() ? ~uint64_t{0} : journals[0]);
+      is_empty ? 0
+               : std::min(archives.empty() ? ~uint64_t{0} : archives[0], journals.empty() ? ~uint64_t{0} : journals[0]);
   WriterLog* log = loader.add_log(writer, begin * segment_rows_);
-  if (none || log == nullptr) return;
+  if (is_empty || log == nullptr) return;
   uint64_t next = begin;
   const uint64_t archived_end = archives.empty() ? begin : archives.back() + 1;
   for (; next < archived_end; ++next) {
@@ -282,18 +286,18 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
 bool Storage::load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report) {
   const std::string name = name_of(log->number(), segment, "seg");
   auto file = files_->map(path(name));
-  Result<LoadedArchive> loaded = file.ok()
-                                     ? load_archive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_)
-                                     : Result<LoadedArchive>(file.status());
-  if (loaded.ok() &&
-      (loaded->segment->first() != segment * segment_rows_ || loaded->segment->capacity() != segment_rows_))
-    loaded = Status(Code::kCorrupt, name + " belongs to another position");
-  if (!loaded.ok()) {
-    report->problems.push_back(loaded.status());
+  Result<LoadedArchive> loaded_result =
+      file.ok() ? load_archive(*file, name, schema_crc_, schema_.row_bytes(), cache_, unreadable_)
+                : Result<LoadedArchive>(file.status());
+  if (loaded_result.ok() && (loaded_result->segment->first() != segment * segment_rows_ ||
+                             loaded_result->segment->capacity() != segment_rows_))
+    loaded_result = Status(Code::kCorrupt, name + " belongs to another position");
+  if (!loaded_result.ok()) {
+    report->problems.push_back(loaded_result.status());
     return false;
   }
-  set_indexes(&*loaded, loader.indexes());
-  log->load(std::move(loaded->segment), segment * segment_rows_, segment_rows_);
+  set_indexes(&*loaded_result, loader.indexes());
+  log->load(std::move(loaded_result->segment), segment * segment_rows_, segment_rows_);
   writers_[log->number()].archives.emplace_back(segment, (*file)->data().size());
   archived_bytes_ += (*file)->data().size();
   ++report->segments;
@@ -307,26 +311,26 @@ uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t positi
   if (!file.ok()) return report->problems.push_back(file.status()), 0;
   const auto data = (*file)->data();
   const uint64_t begin = position;
-  for (size_t at = 0; at + sizeof(Frame) <= data.size();) {
+  for (size_t offset = 0; offset + sizeof(Frame) <= data.size();) {
     Frame frame;
-    std::memcpy(&frame, data.data() + at, sizeof frame);
+    std::memcpy(&frame, data.data() + offset, sizeof frame);
     const size_t bytes = size_t{frame.rows} * frame.row_bytes;
     const bool sound = frame.magic == kFrameMagic && frame.row_bytes == schema_.row_bytes() &&
                        frame.rows <= kFrameRows && frame.first == position &&
-                       bytes <= data.size() - at - sizeof frame &&
-                       crc_of(frame, data.data() + at + sizeof frame) == frame.crc;
+                       bytes <= data.size() - offset - sizeof frame &&
+                       crc_of(frame, data.data() + offset + sizeof frame) == frame.crc;
     // A crash leaves a torn end; the data after it were never promised.
     if (!sound) {
-      if (position == begin || data.size() - at >= sizeof frame + bytes)
-        report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(at)});
+      if (position == begin || data.size() - offset >= sizeof frame + bytes)
+        report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(offset)});
       break;
     }
-    if (Status status = loader.append(log, data.data() + at + sizeof frame, frame.rows); !status.ok()) {
+    if (Status status = loader.append(log, data.data() + offset + sizeof frame, frame.rows); !status.ok()) {
       report->problems.push_back(status);
       break;
     }
     position += frame.rows;
-    at += sizeof frame + bytes;
+    offset += sizeof frame + bytes;
   }
   return position - begin;
 }

@@ -94,17 +94,17 @@ class Storage {
   };
   std::string name_of(uint32_t writer, uint64_t segment, const char* suffix) const;
   std::string path(const std::string& name) const { return options_.directory + "/" + name; }
-  Status flush_segment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end);
-  Status start_file(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first);
-  Status put_in_place(const WriterLog& log, PerWriter* mine);
-  Status append_frames(const WriterLog& log, PerWriter* mine, uint64_t end);
+  Status flush_segment(const WriterLog& log, PerWriter* own_writer, uint64_t segment, uint64_t end);
+  Status start_file(const WriterLog& log, PerWriter* own_writer, uint64_t segment, uint64_t first);
+  Status put_in_place(const WriterLog& log, PerWriter* own_writer);
+  Status append_frames(const WriterLog& log, PerWriter* own_writer, uint64_t end);
   void load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                    const Loader& loader, RecoveryReport* report);
   bool load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
   // Takes rows from the journal of a segment, continuing at `position`.
   uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
                         RecoveryReport* report);
-  static void set_indexes(LoadedArchive* loaded, const std::vector<Index>& indexes);
+  static void set_indexes(LoadedArchive* loaded_archive, const std::vector<Index>& indexes);
 
   StorageOptions options_;
   const Schema schema_;

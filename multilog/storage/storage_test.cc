@@ -50,12 +50,12 @@ class StorageTest : public testing::Test {
     for (const auto& view : cursor->snapshot().views()) next[view.log->number()] = view.first;
     for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
       for (size_t i = 0; i < rows.size(); ++i) {
-        const uint64_t at = cursor->position(i);
-        const PaperRow expected = make_paper_row(at, 1000 * at, cursor->writer());
+        const uint64_t position = cursor->position(i);
+        const PaperRow expected = make_paper_row(position, 1000 * position, cursor->writer());
         EXPECT_EQ(std::memcmp(rows[i], &expected, sizeof expected), 0)
-            << "writer " << cursor->writer() << " row " << at;
-        EXPECT_GE(at, next[cursor->writer()]);
-        next[cursor->writer()] = at + 1;
+            << "writer " << cursor->writer() << " row " << position;
+        EXPECT_GE(position, next[cursor->writer()]);
+        next[cursor->writer()] = position + 1;
       }
     }
     return cursor->statistics().unreadable;
@@ -119,8 +119,8 @@ TEST_F(StorageTest, MemoryIsBoundedByArchivingAndQueriesSeeAll) {
   for (uint64_t i = 0; i < 10000; ++i) expected += make_paper_row(i, 0).dst_port == 443;
   EXPECT_LE(log->statistics().segment_bytes, 8u * 20480);
   EXPECT_EQ(check_rows(*log), 0u);
-  auto count = [&](const MultiLog& of) {
-    return of.aggregate({.expression = "dst_port == 443"}, {.function = "COUNT"})->values[0].as_double();
+  auto count = [&](const MultiLog& opened_log) {
+    return opened_log.aggregate({.expression = "dst_port == 443"}, {.function = "COUNT"})->values[0].as_double();
   };
   EXPECT_EQ(count(*log), static_cast<double>(expected));
   EXPECT_EQ(
@@ -226,7 +226,7 @@ TEST_F(StorageTest, AnotherSchemaIsRejected) {
   };
   EXPECT_EQ(open("t"), Code::kOk);
   EXPECT_EQ(open("t"), Code::kOk);
-  for (const char* other : {"u", "longer"}) EXPECT_EQ(open(other), Code::kInvalid) << other;
+  for (const char* database : {"u", "longer"}) EXPECT_EQ(open(database), Code::kInvalid) << database;
 }
 
 }  // namespace

@@ -24,11 +24,11 @@ class ForgetfulFileSystem final : public FileSystem {
   // Makes the next syncs fail.
   void fail_syncs(int count) { failing_syncs_ = count; }
   // Flips a byte of a file whose name contains `part`. Returns false if there is none.
-  bool spoil(const std::string& part, size_t at) {
+  bool spoil(const std::string& part, size_t offset) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, content] : names_) {
-      if (path.find(part) == std::string::npos || content->bytes.size() <= at) continue;
-      content->bytes[at] ^= 0x40;
+      if (path.find(part) == std::string::npos || content->bytes.size() <= offset) continue;
+      content->bytes[offset] ^= 0x40;
       return true;
     }
     return false;
@@ -78,9 +78,9 @@ class ForgetfulFileSystem final : public FileSystem {
   }
   Result<std::shared_ptr<const MappedFile>> map(const std::string& path) override {
     const std::lock_guard lock(mutex_);
-    const auto found = names_.find(path);
-    if (found == names_.end()) return Status(Code::kNotFound, "no file " + path);
-    return std::shared_ptr<const MappedFile>(new Copy(found->second->bytes));
+    const auto it = names_.find(path);
+    if (it == names_.end()) return Status(Code::kNotFound, "no file " + path);
+    return std::shared_ptr<const MappedFile>(new Copy(it->second->bytes));
   }
   Result<std::vector<std::string>> list(const std::string& directory) override {
     const std::lock_guard lock(mutex_);
@@ -89,11 +89,11 @@ class ForgetfulFileSystem final : public FileSystem {
     return names;
   }
   Status make_directory(const std::string&) override { return {}; }
-  Status rename(const std::string& from, const std::string& to) override {
+  Status rename(const std::string& old_path, const std::string& new_path) override {
     const std::lock_guard lock(mutex_);
-    if (!names_.contains(from)) return {Code::kNotFound, "no file " + from};
-    names_[to] = names_[from];
-    names_.erase(from);
+    if (!names_.contains(old_path)) return {Code::kNotFound, "no file " + old_path};
+    names_[new_path] = names_[old_path];
+    names_.erase(old_path);
     return {};
   }
   Status remove(const std::string& path) override {
@@ -116,9 +116,9 @@ class ForgetfulFileSystem final : public FileSystem {
     Open(ForgetfulFileSystem* files, std::shared_ptr<Content> content) : files_(files), content_(std::move(content)) {}
     Status append(const void* data, size_t bytes) override {
       const std::lock_guard lock(files_->mutex_);
-      const auto* from = static_cast<const uint8_t*>(data);
+      const auto* input = static_cast<const uint8_t*>(data);
       const size_t fits = std::min<uint64_t>(bytes, files_->room_);
-      content_->bytes.insert(content_->bytes.end(), from, from + fits);
+      content_->bytes.insert(content_->bytes.end(), input, input + fits);
       files_->room_ -= fits;
       return fits == bytes ? Status() : Status(Code::kDiskFull, "no space left");
     }

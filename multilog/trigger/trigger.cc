@@ -127,8 +127,8 @@ Status TriggerEngine::add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
   for (const auto& present : watches_) {
     if (present->aggregate == aggregate) watch = present.get();
     for (const Group& group : present->groups) {
-      for (const auto& other : group.triggers) {
-        if (other->spec.name == spec.name) return {Code::kExists, "there is already a trigger " + spec.name};
+      for (const auto& other_trigger : group.triggers) {
+        if (other_trigger->spec.name == spec.name) return {Code::kExists, "there is already a trigger " + spec.name};
       }
     }
   }
@@ -219,11 +219,11 @@ uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
 
 void TriggerEngine::collect(Watch* watch) {
   for (const auto& writer : watch->aggregate->per_writer) {
-    const Aggregate::PerWriter* mine = writer.load(std::memory_order_acquire);
+    const Aggregate::PerWriter* own_writer = writer.load(std::memory_order_acquire);
     uint64_t low, high;
-    if (mine == nullptr || !mine->buckets->take_touched(&low, &high)) continue;
+    if (own_writer == nullptr || !own_writer->buckets->take_touched(&low, &high)) continue;
     // Buckets that have left the ring are looked up in the log.
-    const uint64_t newest = mine->buckets->newest(), slots = mine->buckets->slots();
+    const uint64_t newest = own_writer->buckets->newest(), slots = own_writer->buckets->slots();
     const uint64_t kept = newest > slots ? newest - slots : 0;
     for (Group& group : watch->groups) {
       if (low < kept) group.old.add(low, std::min(high, kept - 1));
@@ -246,8 +246,10 @@ void TriggerEngine::evaluate_recent(const Snapshot& snapshot, Watch* watch, Grou
   if (!group->early) {
     if (frontier == 0) return;
     const uint64_t slots = watch->aggregate->slots, kept = frontier > slots ? frontier - slots : 0;
-    const uint64_t from = group->completed != 0 ? std::max(group->completed, kept) : todo.empty() ? frontier : todo.low;
-    if (from < frontier) todo.add(from, frontier - 1);
+    const uint64_t begin = group->completed != 0 ? std::max(group->completed, kept)
+                           : todo.empty()        ? frontier
+                                                 : todo.low;
+    if (begin < frontier) todo.add(begin, frontier - 1);
     todo.high = std::min(todo.high, frontier - 1);
     group->completed = frontier;
   }
@@ -274,20 +276,20 @@ void TriggerEngine::evaluate_old(const Snapshot& snapshot, Watch* watch, Group* 
   if (group->old.low > group->old.high) group->old = {};
 }
 
-// Merges the buckets of all writers. Returns false if a writer is ahead of the snapshot; sets `gone` if a bucket has
+// Merges the buckets of all writers. Returns false if a writer is ahead of the snapshot; sets `is_gone` if a bucket has
 // left the ring.
 bool TriggerEngine::merge_buckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end,
-                                  Window* window, bool* gone) {
+                                  Window* window, bool* is_gone) {
   const Aggregate& aggregate = *watch.aggregate;
   std::vector<uint64_t> state(aggregate.function->words());
   Buckets::Copy copy;
   for (const Snapshot::View& view : snapshot.views()) {
-    const Aggregate::PerWriter* mine = aggregate.per_writer[view.log->number()].load(std::memory_order_acquire);
-    if (mine == nullptr) continue;
+    const Aggregate::PerWriter* own_writer = aggregate.per_writer[view.log->number()].load(std::memory_order_acquire);
+    if (own_writer == nullptr) continue;
     for (uint64_t bucket = begin; bucket <= end; ++bucket) {
-      if (!mine->buckets->read(mine->buckets->slot_of(bucket), &copy)) return false;
+      if (!own_writer->buckets->read(own_writer->buckets->slot_of(bucket), &copy)) return false;
       if (!copy.used || copy.bucket < bucket) continue;
-      if (copy.bucket > bucket) return *gone = true, true;
+      if (copy.bucket > bucket) return *is_gone = true, true;
       if (copy.version > view.tail) return false;
       aggregate.function->merge(Cells(state.data()), Cells(copy.state.data()));
     }
@@ -306,9 +308,9 @@ const TriggerEngine::Window* TriggerEngine::value(const Snapshot& snapshot, Watc
   ++statistics_.windows;
   Window window{end, buckets, true, {}, {}};
   const uint64_t begin = end + 1 >= buckets ? end + 1 - buckets : 0;
-  bool gone = fold;
-  if (!fold) window.known = merge_buckets(snapshot, *watch, begin, end, &window, &gone);
-  if (gone) {
+  bool is_gone = fold;
+  if (!fold) window.known = merge_buckets(snapshot, *watch, begin, end, &window, &is_gone);
+  if (is_gone) {
     const Aggregate& aggregate = *watch->aggregate;
     std::vector<uint64_t> state =
         log_.fold(snapshot, aggregate, begin * aggregate.bucket_ns, (end + 1) * aggregate.bucket_ns);

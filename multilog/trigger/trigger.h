@@ -87,9 +87,9 @@ class TriggerEngine {
   struct Pending {
     uint64_t low = ~uint64_t{0}, high = 0;  // buckets; empty if low > high
     bool empty() const { return low > high; }
-    void add(uint64_t from, uint64_t to) {
-      low = std::min(low, from);
-      high = std::max(high, to);
+    void add(uint64_t begin, uint64_t end) {
+      low = std::min(low, begin);
+      high = std::max(high, end);
     }
   };
   static void collect(Watch* watch);
@@ -98,7 +98,7 @@ class TriggerEngine {
   void evaluate_old(const Snapshot& snapshot, Watch* watch, Group* group);
   const Window* value(const Snapshot& snapshot, Watch* watch, uint64_t end, uint32_t buckets, bool fold);
   bool merge_buckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end, Window* window,
-                     bool* gone);
+                     bool* is_gone);
   void test(const Watch& watch, Group* group, const Window& window);
   void raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
              const std::vector<uint64_t>& keys);

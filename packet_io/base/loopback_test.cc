@@ -14,9 +14,10 @@ TEST(Loopback, IsRecognizedByItsText) {
 }
 
 TEST(CheckClear, RejectsTheFirstAddressBeyondLoopbackAndNamesTheFix) {
-  const Status refused = check_clear({"metrics"}, "kafka", "--brokers", "127.0.0.1:1,k2:9092", "--broker-ca FILE");
-  EXPECT_EQ(refused.exit_code(), 2);
-  EXPECT_EQ(refused.message(),
+  const Status refused_status =
+      check_clear({"metrics"}, "kafka", "--brokers", "127.0.0.1:1,k2:9092", "--broker-ca FILE");
+  EXPECT_EQ(refused_status.exit_code(), 2);
+  EXPECT_EQ(refused_status.message(),
             "--brokers k2:9092: the address is not on loopback; it requires --broker-ca FILE; in a trusted network, "
             "--clear kafka permits it unencrypted");
   EXPECT_TRUE(check_clear({"kafka"}, "kafka", "--brokers", "k2:9092", "").ok());

@@ -34,8 +34,8 @@ std::string suggest_nearest(std::string_view word, std::span<const std::string> 
     nearest = &candidate;
     min = distance;
   }
-  bool near = nearest != nullptr && min <= std::max<size_t>(1, nearest->size() / 3);
-  return near ? "; did you mean '" + *nearest + "'?" : "";
+  bool is_near = nearest != nullptr && min <= std::max<size_t>(1, nearest->size() / 3);
+  return is_near ? "; did you mean '" + *nearest + "'?" : "";
 }
 
 }  // namespace tapline

@@ -23,9 +23,9 @@ void Reporter::write(const std::string& lines) {
   std::lock_guard lock(mutex_);
   size_t done = 0;
   while (done < lines.size()) {
-    ssize_t written = ::write(fd_, lines.data() + done, lines.size() - done);
-    if (written <= 0) return;
-    done += static_cast<size_t>(written);
+    ssize_t bytes_written = ::write(fd_, lines.data() + done, lines.size() - done);
+    if (bytes_written <= 0) return;
+    done += static_cast<size_t>(bytes_written);
   }
 }
 

@@ -30,9 +30,9 @@ Status check_name(const std::string& tap, std::string_view role, const std::stri
 }
 
 Status parse_side(const std::string& tap, const std::string& text, TapSide* side) {
-  for (TapSide each : {TapSide::kArrivals, TapSide::kDepartures}) {
-    if (text != name_of(each)) continue;
-    *side = each;
+  for (TapSide tap_side : {TapSide::kArrivals, TapSide::kDepartures}) {
+    if (text != name_of(tap_side)) continue;
+    *side = tap_side;
     return {};
   }
   return Status::usage("the tap '" + tap + "': '" + text + "' is not a side of a queue: use arrivals or departures");
@@ -87,13 +87,14 @@ Status validate_taps(std::span<const Tap> taps) {
                          std::to_string(kMaxTaps) + ": start another program for the rest");
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];
-    for (const Tap& other : taps.first(i)) {
-      if (tap.has_switch() && tap.name() == other.name())
-        return Status::usage("the tap " + tap.name() + " is given twice, as " + other.source + " and as " + tap.source +
-                             "; a tap has one source");
-      if (overlap(tap.source, other.source))
-        return Status::usage(tap.source + (tap.source == other.source ? " is" : " and " + other.source + " are") +
-                             " read for two taps, " + other.name() + " and " + tap.name() +
+    for (const Tap& other_tap : taps.first(i)) {
+      if (tap.has_switch() && tap.name() == other_tap.name())
+        return Status::usage("the tap " + tap.name() + " is given twice, as " + other_tap.source + " and as " +
+                             tap.source + "; a tap has one source");
+      if (overlap(tap.source, other_tap.source))
+        return Status::usage(tap.source +
+                             (tap.source == other_tap.source ? " is" : " and " + other_tap.source + " are") +
+                             " read for two taps, " + other_tap.name() + " and " + tap.name() +
                              "; its packets were copied at one place: use it for one tap");
     }
   }

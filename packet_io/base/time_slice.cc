@@ -12,9 +12,9 @@ constexpr uint64_t kSliceNs = 100'000;
 }  // namespace
 
 std::optional<SchedulerAttributes> scheduler_attributes() {
-  SchedulerAttributes found;
-  if (syscall(SYS_sched_getattr, 0, &found, sizeof(found), 0U) != 0) return std::nullopt;
-  return found;
+  SchedulerAttributes attributes;
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0U) != 0) return std::nullopt;
+  return attributes;
 }
 
 void request_short_slice() {

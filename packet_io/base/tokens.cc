@@ -46,9 +46,9 @@ Status read_tokens(const std::string& flag, const std::string& path, std::vector
 }
 
 bool has_token(const std::vector<std::string>& tokens, const std::string& authorization) {
-  bool known = false;
-  for (const std::string& token : tokens) known |= is_same_token(kScheme + token, authorization);
-  return known;
+  bool is_known = false;
+  for (const std::string& token : tokens) is_known |= is_same_token(kScheme + token, authorization);
+  return is_known;
 }
 
 bool is_same_token(const std::string& wanted, const std::string& presented) {

@@ -25,13 +25,13 @@ class FileSource final : public ByteSource {
 
   size_t read(std::span<uint8_t> out) override {
     if (!peeked_.empty()) return take_peeked(out);
-    ssize_t got;
+    ssize_t bytes_read;
     do {
-      got = ::read(fd_, out.data(), out.size());
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) error_ = errno;
-    position_ += got > 0 ? got : 0;
-    return got > 0 ? got : 0;
+      bytes_read = ::read(fd_, out.data(), out.size());
+    } while (bytes_read < 0 && errno == EINTR);
+    if (bytes_read < 0) error_ = errno;
+    position_ += bytes_read > 0 ? bytes_read : 0;
+    return bytes_read > 0 ? bytes_read : 0;
   }
 
   // Returns the first `count` bytes, or fewer if there are no more. read() will return them again.

@@ -76,9 +76,9 @@ TEST_F(CaptureFaultsTest, UnknownVersions) {
 // Cuts a file at every byte: the whole packets are returned, and the truncation is reported.
 TEST_F(CaptureFaultsTest, CutAnywhere) {
   constexpr size_t kPcapHeader = 24, kPcapRecord = 16 + 7;
-  Bytes whole = three_packets();
-  for (size_t cut = 4; cut < whole.size(); ++cut) {
-    CaptureCopy copy = read(Bytes(whole.begin(), whole.begin() + cut));
+  Bytes whole_bytes = three_packets();
+  for (size_t cut = 4; cut < whole_bytes.size(); ++cut) {
+    CaptureCopy copy = read(Bytes(whole_bytes.begin(), whole_bytes.begin() + cut));
     size_t expected = cut < kPcapHeader ? 0 : (cut - kPcapHeader) / kPcapRecord;
     bool clean = cut >= kPcapHeader && (cut - kPcapHeader) % kPcapRecord == 0;
     EXPECT_EQ(copy.packets.size(), expected) << cut;
@@ -90,10 +90,10 @@ TEST_F(CaptureFaultsTest, CutAnywhere) {
 
 TEST_F(CaptureFaultsTest, PcapngCutAnywhere) {
   constexpr size_t kHeaders = 28 + 20, kBlock = 32 + 8;
-  Bytes whole = three_packets_of_pcapng();
-  ASSERT_EQ(whole.size(), kHeaders + 3 * kBlock);
-  for (size_t cut = 4; cut < whole.size(); ++cut) {
-    CaptureCopy copy = read(Bytes(whole.begin(), whole.begin() + cut));
+  Bytes whole_bytes = three_packets_of_pcapng();
+  ASSERT_EQ(whole_bytes.size(), kHeaders + 3 * kBlock);
+  for (size_t cut = 4; cut < whole_bytes.size(); ++cut) {
+    CaptureCopy copy = read(Bytes(whole_bytes.begin(), whole_bytes.begin() + cut));
     EXPECT_EQ(copy.packets.size(), cut < kHeaders ? 0 : (cut - kHeaders) / kBlock) << cut;
     bool clean = cut == 28 || (cut >= kHeaders && (cut - kHeaders) % kBlock == 0);
     EXPECT_EQ(copy.error.fault, clean ? CaptureFault::kNone : CaptureFault::kTruncated) << cut;
@@ -110,10 +110,10 @@ TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsEarlierPackets
     for (uint8_t& byte : data) byte = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
     pcap_record(out, i, 0, data, 1000);
   }
-  Bytes whole = zstd(out.bytes());
+  Bytes whole_bytes = zstd(out.bytes());
   size_t last = 0;
-  for (size_t cut = whole.size() / 2; cut < whole.size(); cut += 20011) {
-    CaptureCopy copy = read(Bytes(whole.begin(), whole.begin() + cut));
+  for (size_t cut = whole_bytes.size() / 2; cut < whole_bytes.size(); cut += 20011) {
+    CaptureCopy copy = read(Bytes(whole_bytes.begin(), whole_bytes.begin() + cut));
     EXPECT_EQ(copy.error.fault, CaptureFault::kTruncated) << cut;
     EXPECT_GE(copy.packets.size(), last);
     EXPECT_LT(copy.packets.size(), 400u);
@@ -123,9 +123,9 @@ TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsEarlierPackets
 }
 
 TEST_F(CaptureFaultsTest, DamagedCompression) {
-  Bytes whole = zstd(three_packets());
-  whole[4] = 0xff;
-  CaptureFault fault = read(whole).error.fault;
+  Bytes whole_bytes = zstd(three_packets());
+  whole_bytes[4] = 0xff;
+  CaptureFault fault = read(whole_bytes).error.fault;
   EXPECT_TRUE(fault == CaptureFault::kCorrupt || fault == CaptureFault::kTruncated);
 }
 
@@ -163,11 +163,11 @@ TEST_F(CaptureFaultsTest, NoPermission) {
 
 // Changes any byte to any value: reading ends, and reads nothing outside the file (seen by the sanitizers).
 TEST_F(CaptureFaultsTest, EveryDamagedByteIsHandled) {
-  for (const Bytes& whole : {three_packets(), three_packets_of_pcapng()}) {
-    for (size_t at = 0; at < whole.size(); ++at) {
+  for (const Bytes& whole_bytes : {three_packets(), three_packets_of_pcapng()}) {
+    for (size_t offset = 0; offset < whole_bytes.size(); ++offset) {
       for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
-        Bytes file = whole;
-        file[at] = value;
+        Bytes file = whole_bytes;
+        file[offset] = value;
         EXPECT_LE(read(file).packets.size(), 3u);
       }
     }

@@ -67,16 +67,16 @@ Seen read_all(int fd) {
 
 Seen read_file(std::span<const uint8_t> bytes) {
   int fd = memfd_create("capture", MFD_CLOEXEC);
-  bool written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  require(written, "not enough memory for a file");
+  bool was_written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  require(was_written, "not enough memory for a file");
   return read_all(fd);
 }
 
 Seen read_piped(std::span<const uint8_t> bytes) {
   int ends[2];
   require(pipe(ends) == 0, "no pipe");
-  bool written = write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  require(written, "the input does not fit into a pipe");
+  bool was_written = write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  require(was_written, "the input does not fit into a pipe");
   close(ends[1]);
   return read_all(ends[0]);
 }

@@ -155,15 +155,15 @@ CaptureReader::Outcome CaptureReader::finish(CaptureFault fault, const std::stri
 }
 
 std::string CaptureReader::describe(CaptureFault fault, const std::string& detail) const {
-  std::string at = path_ + ": at byte " + std::to_string(window_.offset_bytes());
+  std::string position = path_ + ": at byte " + std::to_string(window_.offset_bytes());
   std::string before = "; the " + std::to_string(packets_) + " packets before it were read";
   switch (fault) {
     case CaptureFault::kTruncated:
-      return at + " it ends too early: " + detail + before;
+      return position + " it ends too early: " + detail + before;
     case CaptureFault::kCorrupt:
-      return at + " it is damaged: " + detail + before;
+      return position + " it is damaged: " + detail + before;
     case CaptureFault::kReadFailed:
-      return at + " reading failed: " + detail + before;
+      return position + " reading failed: " + detail + before;
     default:
       return path_ + ": " + detail;
   }

@@ -11,20 +11,20 @@ class ByteOrder {
  public:
   explicit ByteOrder(std::endian order = std::endian::little) : swap_(order != std::endian::native) {}
 
-  // REQUIRES: the number's bytes are readable at `from`.
-  uint16_t u16(const uint8_t* from) const {
+  // REQUIRES: the number's bytes are readable at `bytes`.
+  uint16_t u16(const uint8_t* bytes) const {
     uint16_t value;
-    std::memcpy(&value, from, sizeof value);
+    std::memcpy(&value, bytes, sizeof value);
     return swap_ ? __builtin_bswap16(value) : value;
   }
-  uint32_t u32(const uint8_t* from) const {
+  uint32_t u32(const uint8_t* bytes) const {
     uint32_t value;
-    std::memcpy(&value, from, sizeof value);
+    std::memcpy(&value, bytes, sizeof value);
     return swap_ ? __builtin_bswap32(value) : value;
   }
-  uint64_t u64(const uint8_t* from) const {
+  uint64_t u64(const uint8_t* bytes) const {
     uint64_t value;
-    std::memcpy(&value, from, sizeof value);
+    std::memcpy(&value, bytes, sizeof value);
     return swap_ ? __builtin_bswap64(value) : value;
   }
 

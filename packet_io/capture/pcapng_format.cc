@@ -183,17 +183,19 @@ Step PcapngFormat::deliver(std::span<const uint8_t> block, size_t header_bytes, 
 Step PcapngFormat::read_enhanced_packet(std::span<const uint8_t> block, CapturedPacket* packet) {
   constexpr size_t kHeaderBytes = 28;
   if (block.size() < kHeaderBytes + 4) return corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
-  const uint8_t* at = block.data();
-  uint64_t ticks = uint64_t{order_.u32(at + 12)} << 32 | order_.u32(at + 16);
-  return deliver(block, kHeaderBytes, {order_.u32(at + 8), ticks, order_.u32(at + 20), order_.u32(at + 24)}, packet);
+  const uint8_t* bytes = block.data();
+  uint64_t ticks = uint64_t{order_.u32(bytes + 12)} << 32 | order_.u32(bytes + 16);
+  return deliver(block, kHeaderBytes, {order_.u32(bytes + 8), ticks, order_.u32(bytes + 20), order_.u32(bytes + 24)},
+                 packet);
 }
 
 Step PcapngFormat::read_obsolete_packet(std::span<const uint8_t> block, CapturedPacket* packet) {
   constexpr size_t kHeaderBytes = 28;
   if (block.size() < kHeaderBytes + 4) return corrupt("a packet block of " + std::to_string(block.size()) + " bytes");
-  const uint8_t* at = block.data();
-  uint64_t ticks = uint64_t{order_.u32(at + 12)} << 32 | order_.u32(at + 16);
-  return deliver(block, kHeaderBytes, {order_.u16(at + 8), ticks, order_.u32(at + 20), order_.u32(at + 24)}, packet);
+  const uint8_t* bytes = block.data();
+  uint64_t ticks = uint64_t{order_.u32(bytes + 12)} << 32 | order_.u32(bytes + 16);
+  return deliver(block, kHeaderBytes, {order_.u16(bytes + 8), ticks, order_.u32(bytes + 20), order_.u32(bytes + 24)},
+                 packet);
 }
 
 Step PcapngFormat::read_simple_packet(std::span<const uint8_t> block, CapturedPacket* packet) {

@@ -17,8 +17,8 @@ void on_signal(int signal) {
 }  // namespace
 
 Status print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Status::resources("writing to standard output failed");
+  const bool was_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return was_written ? Status() : Status::resources("writing to standard output failed");
 }
 
 const std::atomic<bool>& handle_stop_signals() {

@@ -67,10 +67,10 @@ void ArrivalTimes::look(uint16_t room) {
 
 std::optional<int64_t> ArrivalTimes::of(uint16_t index, uint32_t bytes) {
   if (lost_) return std::nullopt;
-  const bool seen = index < seen_;
-  const Stamp stamp = seen ? stamps_[index] : read(frame_at(index));
+  const bool is_seen = index < seen_;
+  const Stamp stamp = is_seen ? stamps_[index] : read(frame_at(index));
   if (stamp.is_of(bytes)) return stamp.time_ns;
-  lost_ = seen;
+  lost_ = is_seen;
   return std::nullopt;
 }
 

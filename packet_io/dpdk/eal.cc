@@ -115,8 +115,8 @@ std::string eal_reason() {
 }
 
 Status start_eal(const EalOptions& options) {
-  static bool started = false;
-  if (started) {
+  static bool was_started = false;
+  if (was_started) {
     const int error = rte_dev_probe((options.vdev.empty() ? options.pci_address : options.vdev).c_str());
     return error == 0 ? Status() : describe_failure(options, -error);
   }
@@ -134,7 +134,7 @@ Status start_eal(const EalOptions& options) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   rte_log_set_global_level(RTE_LOG_NOTICE);
   if (rte_eal_init(static_cast<int>(pointers.size()), pointers.data()) >= 0) {
-    started = true;
+    was_started = true;
     return {};
   }
   return describe_failure(options, rte_errno);

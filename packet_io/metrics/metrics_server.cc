@@ -41,7 +41,7 @@ using boost::system::error_code;
 constexpr int kMaxClients = 32;
 constexpr uint32_t kMaxRequestBytes = 8192;
 // Time limit for a client's handshake, request and answer together.
-constexpr std::chrono::seconds kPatience(5);
+constexpr std::chrono::seconds kTimeout(5);
 // Pause before the next attempt when descriptors have run out.
 constexpr std::chrono::milliseconds kPause(100);
 
@@ -92,9 +92,9 @@ class MetricsServer::Impl {
     if (thread_.joinable()) thread_.join();
   }
 
-  Status load(const MetricsConfig& config, const std::vector<CertificateFile>& others) {
-    for (const CertificateFile& other : others) {
-      if (Status status = add_certificate_end(other, &certificates_); !status.ok()) return status;
+  Status load(const MetricsConfig& config, const std::vector<CertificateFile>& other_files) {
+    for (const CertificateFile& other_file : other_files) {
+      if (Status status = add_certificate_end(other_file, &certificates_); !status.ok()) return status;
     }
     if (config.certificate.empty()) return {};
     tls_.emplace(asio::ssl::context::tls_server);
@@ -125,10 +125,10 @@ class MetricsServer::Impl {
     if (colon == std::string::npos || colon == 0) return;
     std::string host = address.substr(0, colon);
     if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-    const auto found =
+    const auto addresses =
         tcp::resolver(network_).resolve(host, address.substr(colon + 1), tcp::resolver::numeric_service, *error);
     if (*error) return;
-    const tcp::endpoint endpoint = found.begin()->endpoint();
+    const tcp::endpoint endpoint = addresses.begin()->endpoint();
     acceptor_.open(endpoint.protocol(), *error);
     if (!*error) acceptor_.set_option(tcp::acceptor::reuse_address(true), *error);
     if (!*error) acceptor_.bind(endpoint, *error);
@@ -154,7 +154,7 @@ class MetricsServer::Impl {
 
   asio::awaitable<void> serve(tcp::socket socket) {
     beast::tcp_stream stream(std::move(socket));
-    stream.expires_after(kPatience);
+    stream.expires_after(kTimeout);
     if (!tls_) {
       co_await answer(stream);
       co_return;
@@ -213,11 +213,11 @@ MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 MetricsServer::~MetricsServer() = default;
 
 std::unique_ptr<MetricsServer> MetricsServer::start(const MetricsConfig& config,
-                                                    const std::vector<CertificateFile>& others,
+                                                    const std::vector<CertificateFile>& other_files,
                                                     std::unique_ptr<const prometheus::Collectable> figures,
                                                     Status* status) {
   auto impl = std::make_unique<Impl>(std::move(figures));
-  *status = impl->load(config, others);
+  *status = impl->load(config, other_files);
   if (status->ok()) *status = impl->listen(config.address);
   if (!status->ok()) return nullptr;
   impl->run();

@@ -18,10 +18,11 @@ namespace tapline {
 
 class MetricsServer {
  public:
-  // Returns null and sets *status if the files are unusable or the address can't be listened on. `others` are
+  // Returns null and sets *status if the files are unusable or the address can't be listened on. `other_files` are
   // certificates that the program presents elsewhere: the metrics include the expiry of these and of the server's
   // certificate. REQUIRES: validate_metrics() found no error, and there is an address.
-  static std::unique_ptr<MetricsServer> start(const MetricsConfig& config, const std::vector<CertificateFile>& others,
+  static std::unique_ptr<MetricsServer> start(const MetricsConfig& config,
+                                              const std::vector<CertificateFile>& other_files,
                                               std::unique_ptr<const prometheus::Collectable> figures, Status* status);
 
   // Closes open connections.

@@ -93,7 +93,7 @@ class MetricsServerTest : public ::testing::Test {
     asio::read(*stream, asio::dynamic_buffer(answer), error);
     return answer;
   }
-  std::string get_in_clear(const std::string& request) {
+  std::string get_unencrypted(const std::string& request) {
     tcp::socket socket = connect();
     return exchange(&socket, request);
   }
@@ -125,16 +125,16 @@ class MetricsServerTest : public ::testing::Test {
 
 TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
   ASSERT_TRUE(start().ok());
-  EXPECT_TRUE(shows7(get_in_clear(get("/metrics"))));
-  EXPECT_TRUE(shows7(get_in_clear(get("/metrics?name=x"))));
+  EXPECT_TRUE(shows7(get_unencrypted(get("/metrics"))));
+  EXPECT_TRUE(shows7(get_unencrypted(get("/metrics?name=x"))));
   for (const char* path : {"/", "/metricsx", "/metrics/", "//metrics", "http://h/metrics"})
-    EXPECT_TRUE(get_in_clear(get(path)).starts_with("HTTP/1.1 404 ")) << path;
+    EXPECT_TRUE(get_unencrypted(get(path)).starts_with("HTTP/1.1 404 ")) << path;
   for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
-    const std::string answer = get_in_clear(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    const std::string answer = get_unencrypted(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
     EXPECT_NE(answer.find("\r\nAllow: GET\r\n"), std::string::npos) << answer;
   }
-  EXPECT_EQ(get_in_clear("nonsense\r\n\r\n"), "");
+  EXPECT_EQ(get_unencrypted("nonsense\r\n\r\n"), "");
 }
 
 TEST_F(MetricsServerTest, ATokenIsRequiredOverTls) {
@@ -154,7 +154,7 @@ TEST_F(MetricsServerTest, ATokenIsRequiredOverTls) {
 TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
   use_tls();
   ASSERT_TRUE(start().ok());
-  const std::string answer = get_in_clear(get("/metrics", kToken));
+  const std::string answer = get_unencrypted(get("/metrics", kToken));
   EXPECT_LT(answer.size(), 8u) << "at most an alert of TLS";
   EXPECT_EQ(answer.find("HTTP"), std::string::npos) << answer;
   EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_1_VERSION), "");
@@ -176,9 +176,10 @@ TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
   EXPECT_TRUE(shows7(answer));
   const auto days_left = [&](const std::string& purpose) {
     const std::string name = "tapline_certificate_not_after_timestamp_seconds{purpose=\"" + purpose + "\"} ";
-    const size_t at = answer.find(name);
-    return at == std::string::npos ? -1.0
-                                   : (std::stod(answer.substr(at + name.size())) - double(std::time(nullptr))) / 86400;
+    const size_t position = answer.find(name);
+    return position == std::string::npos
+               ? -1.0
+               : (std::stod(answer.substr(position + name.size())) - double(std::time(nullptr))) / 86400;
   };
   EXPECT_NEAR(days_left("metrics"), 2, 0.1);
   EXPECT_NEAR(days_left("kafka"), 1, 0.1);
@@ -218,7 +219,7 @@ TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
   });
   std::list<tcp::socket> silent;
   for (int i = 0; i < 40; ++i) silent.push_back(connect());
-  EXPECT_TRUE(shows7(get_in_clear(get("/metrics"))));
+  EXPECT_TRUE(shows7(get_unencrypted(get("/metrics"))));
   talks.join();
   EXPECT_TRUE(cut);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(15));
@@ -228,9 +229,9 @@ TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
 TEST_F(MetricsServerTest, ALongRequestIsRejected) {
   ASSERT_TRUE(start().ok());
   const std::string much(1 << 20, 'x');
-  EXPECT_EQ(get_in_clear("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
-  EXPECT_EQ(get_in_clear(get("/" + much)), "");
-  EXPECT_TRUE(shows7(get_in_clear(get("/metrics"))));
+  EXPECT_EQ(get_unencrypted("GET /metrics HTTP/1.1\r\nMuch: " + much + "\r\n\r\n"), "");
+  EXPECT_EQ(get_unencrypted(get("/" + much)), "");
+  EXPECT_TRUE(shows7(get_unencrypted(get("/metrics"))));
 }
 
 TEST_F(MetricsServerTest, ClosesAtOnceWithConnectedClients) {
@@ -258,19 +259,19 @@ TEST_F(MetricsServerTest, NamesAnAddressThatCannotBeUsed) {
 
 TEST_F(MetricsServerTest, NamesAnInvalidFile) {
   use_tls();
-  const MetricsConfig good = config_;
-  const auto error_with = [this, &good](std::string MetricsConfig::*file, const std::string& path) {
-    config_ = good;
+  const MetricsConfig good_config = config_;
+  const auto error_with = [this, &good_config](std::string MetricsConfig::*file, const std::string& path) {
+    config_ = good_config;
     config_.*file = path;
     return start().message();
   };
   EXPECT_TRUE(error_with(&MetricsConfig::certificate, "/nowhere").starts_with("--metrics-certificate /nowhere: "));
-  EXPECT_TRUE(error_with(&MetricsConfig::certificate, good.key).starts_with("--metrics-certificate "));
-  EXPECT_TRUE(error_with(&MetricsConfig::key, good.certificate).starts_with("--metrics-key "));
+  EXPECT_TRUE(error_with(&MetricsConfig::certificate, good_config.key).starts_with("--metrics-certificate "));
+  EXPECT_TRUE(error_with(&MetricsConfig::key, good_config.certificate).starts_with("--metrics-key "));
   EXPECT_TRUE(error_with(&MetricsConfig::tokens, "/nowhere").starts_with("--metrics-token-file /nowhere: "));
   ASSERT_EQ(std::system(("openssl genpkey -algorithm ed25519 -out " + folder_ + "/other.key").c_str()), 0);
   EXPECT_NE(error_with(&MetricsConfig::key, folder_ + "/other.key"), "");
-  EXPECT_EQ(error_with(&MetricsConfig::key, good.key), "");
+  EXPECT_EQ(error_with(&MetricsConfig::key, good_config.key), "");
 }
 
 }  // namespace

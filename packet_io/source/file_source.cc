@@ -41,13 +41,13 @@ Status FileSource::start() {
   for (const std::string& path : options_.paths) names.push_back(CaptureName::of(path));
   for (size_t i = 0; i < names.size(); ++i) {
     const auto same = [&](const CaptureName& name) { return !name.interface.empty() && name.path == names[i].path; };
-    const bool whole = names[i].interface.empty();
-    if (!whole && std::any_of(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), same)) continue;
+    const bool is_whole = names[i].interface.empty();
+    if (!is_whole && std::any_of(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), same)) continue;
     std::vector<std::string> interfaces;
     std::vector<uint8_t> taps;
-    for (size_t j = i; j < names.size() && (!whole || j == i); ++j) {
-      if (!whole && !same(names[j])) continue;
-      if (!whole) interfaces.push_back(names[j].interface);
+    for (size_t j = i; j < names.size() && (!is_whole || j == i); ++j) {
+      if (!is_whole && !same(names[j])) continue;
+      if (!is_whole) interfaces.push_back(names[j].interface);
       taps.push_back(static_cast<uint8_t>(j));
     }
     if (Status status = open(names[i].path, std::move(interfaces), std::move(taps)); !status.ok()) return status;

@@ -42,10 +42,10 @@ TEST(MarkedSourceTest, MarksDecideTheTap) {
   EXPECT_EQ(marks.bind(0x7fffff), 2);
   EXPECT_EQ(marks.bind(5), 4);
   EXPECT_EQ(marks.bind(0x7fffff), 2);
-  Frame other = to(10);
-  other[2] = 0x92;
-  MarkedSource source(std::make_unique<Frames>(std::vector{to(0xfffffe), to(0xffffff), to(10), to(11), to(12), other}),
-                      &marks);
+  Frame other_frame = to(10);
+  other_frame[2] = 0x92;
+  MarkedSource source(
+      std::make_unique<Frames>(std::vector{to(0xfffffe), to(0xffffff), to(10), to(11), to(12), other_frame}), &marks);
   std::array<RawPacket, kBurstPackets> packets;
   ASSERT_EQ(source.poll(packets).packets, 6u);
   std::vector<int> taps;

@@ -18,7 +18,7 @@ void ReorderBuffer::add(std::span<const CapturedPacket> packets) {
     latest_ns_ = std::max(latest_ns_, packet.time_ns);
     waiting_bytes_ += packet.captured_bytes + sizeof(Waiting);
     waiting_.push_back(std::move(waiting));
-    std::push_heap(waiting_.begin(), waiting_.end(), Later());
+    std::push_heap(waiting_.begin(), waiting_.end(), LaterFirst());
   }
 }
 
@@ -28,7 +28,7 @@ bool ReorderBuffer::is_ready() const {
 }
 
 std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::pop() {
-  std::pop_heap(waiting_.begin(), waiting_.end(), Later());
+  std::pop_heap(waiting_.begin(), waiting_.end(), LaterFirst());
   std::unique_ptr<Waiting> earliest = std::move(waiting_.back());
   waiting_.pop_back();
   waiting_bytes_ -= earliest->packet.captured_bytes + sizeof(Waiting);

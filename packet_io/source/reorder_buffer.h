@@ -35,7 +35,7 @@ class ReorderBuffer {
     uint64_t number;  // in the file: packets of one time keep their order
     std::vector<uint8_t> bytes;
   };
-  struct Later {
+  struct LaterFirst {
     bool operator()(const std::unique_ptr<Waiting>& a, const std::unique_ptr<Waiting>& b) const {
       return a->packet.time_ns != b->packet.time_ns ? a->packet.time_ns > b->packet.time_ns : a->number > b->number;
     }

@@ -91,9 +91,9 @@ inline void pcapng_packet(ByteWriter& out, uint32_t interface_id, uint64_t ticks
   pcapng_block(out, 6, body);
 }
 
-inline Bytes zstd(const Bytes& plain) {
-  Bytes out(ZSTD_compressBound(plain.size()));
-  out.resize(ZSTD_compress(out.data(), out.size(), plain.data(), plain.size(), 3));
+inline Bytes zstd(const Bytes& plain_bytes) {
+  Bytes out(ZSTD_compressBound(plain_bytes.size()));
+  out.resize(ZSTD_compress(out.data(), out.size(), plain_bytes.data(), plain_bytes.size(), 3));
   return out;
 }
 

@@ -50,11 +50,11 @@ TEST(Argument, AMultipleOfTheStepIsRequired) {
 
 TEST(Argument, TheIntervalIsFixedOrAnArgument) {
   const Schema fixed = {.name = "fixed", .interval_ns = 5'000'000, .arguments = {kDelay}};
-  const Schema chosen = {
+  const Schema chosen_schema = {
       .name = "c", .interval_ns = 1'000'000, .interval_argument = "every", .arguments = {kDelay, kEvery}};
   EXPECT_EQ(interval_ns_of(fixed, std::vector<std::string>{"2000"}), 5'000'000);
-  EXPECT_EQ(interval_ns_of(chosen, {}), 1'000'000);
-  EXPECT_EQ(interval_ns_of(chosen, std::vector<std::string>{"2000", "250000"}), 250'000);
+  EXPECT_EQ(interval_ns_of(chosen_schema, {}), 1'000'000);
+  EXPECT_EQ(interval_ns_of(chosen_schema, std::vector<std::string>{"2000", "250000"}), 250'000);
 }
 
 TEST(Argument, DefaultsAreOrdered) {

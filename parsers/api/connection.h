@@ -74,8 +74,8 @@ struct alignas(64) Connection {
   }
   // True if the start of the side's stream was seen: its SYN or, for the client, the answer to it.
   bool start_known(Side side) const {
-    const bool answered = side == client_side && client_known_by == ClientKnownBy::kHandshake && incarnation != 0;
-    return (syn_seen >> side & 1) != 0 || answered;
+    const bool was_answered = side == client_side && client_known_by == ClientKnownBy::kHandshake && incarnation != 0;
+    return (syn_seen >> side & 1) != 0 || was_answered;
   }
   bool is_tcp() const { return protocol == protocol::kTcp; }
   bool ended() const { return tcp_state >= TcpState::kClosed; }

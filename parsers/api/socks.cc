@@ -16,8 +16,8 @@ uint16_t port_at(std::string_view bytes, size_t i) {
 
 // 5, count, count methods.
 size_t greeting(std::string_view bytes) {
-  const bool whole = bytes.size() > 2 && at(bytes, 0) == kVersion5 && bytes.size() == 2u + at(bytes, 1);
-  return whole ? bytes.size() : 0;
+  const bool is_whole = bytes.size() > 2 && at(bytes, 0) == kVersion5 && bytes.size() == 2u + at(bytes, 1);
+  return is_whole ? bytes.size() : 0;
 }
 
 // 4, command, port, address, user, 0; then, if the address is 0.0.0.x, a name, 0.
@@ -26,10 +26,10 @@ size_t request_4(std::string_view bytes, Message* message) {
   if (bytes.size() <= kUserAt || at(bytes, 0) != kVersion4 || at(bytes, 1) == 0 || at(bytes, 1) >= kLastCommand)
     return 0;
   const std::string_view address = bytes.substr(4, 4);
-  const bool named = address.substr(0, 3) == std::string_view("\0\0\0", 3) && address[3] != 0;
+  const bool is_named = address.substr(0, 3) == std::string_view("\0\0\0", 3) && address[3] != 0;
   size_t end = bytes.find('\0', kUserAt);
   *message = {Message::Kind::kRequest, kVersion4, at(bytes, 1), address, false, port_at(bytes, 2)};
-  if (named && end != std::string_view::npos) {
+  if (is_named && end != std::string_view::npos) {
     const size_t name = end + 1;
     end = bytes.find('\0', name);
     message->host = bytes.substr(name, end - name);
@@ -46,11 +46,11 @@ size_t request_5(std::string_view bytes, Message::Kind kind, uint8_t last_code, 
     return 0;
   const uint8_t type = at(bytes, 3);
   if (type != kIpV4 && type != kName && type != kIpV6) return 0;
-  const bool named = type == kName;
-  const size_t begin = kAddressAt + named;
-  const size_t size = named ? at(bytes, kAddressAt) : type == kIpV4 ? 4 : 16;
+  const bool is_named = type == kName;
+  const size_t begin = kAddressAt + is_named;
+  const size_t size = is_named ? at(bytes, kAddressAt) : type == kIpV4 ? 4 : 16;
   if (bytes.size() < begin + size + 2) return 0;
-  *message = {kind, kVersion5, at(bytes, 1), bytes.substr(begin, size), named, port_at(bytes, begin + size)};
+  *message = {kind, kVersion5, at(bytes, 1), bytes.substr(begin, size), is_named, port_at(bytes, begin + size)};
   return begin + size + 2;
 }
 

@@ -34,15 +34,15 @@ inline bool is_plain(uint64_t word) {
 // Returns whether shown(text) differs from the text. Reads eight bytes at a time, since it runs on every string of
 // every tuple.
 inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
-  const char* at = text.data();
+  const char* bytes = text.data();
   size_t left = text.size();
-  for (; left >= 8; left -= 8, at += 8) {
+  for (; left >= 8; left -= 8, bytes += 8) {
     uint64_t word;
-    std::memcpy(&word, at, 8);
+    std::memcpy(&word, bytes, 8);
     if (!text_detail::is_plain(word)) return text_detail::must_encode(text, line_breaks);
   }
   uint64_t word = 0x2020202020202020;
-  if (left > 0) std::memcpy(&word, at, left);
+  if (left > 0) std::memcpy(&word, bytes, left);
   return !text_detail::is_plain(word) && text_detail::must_encode(text, line_breaks);
 }
 

@@ -121,8 +121,8 @@ nlohmann::json golden() {
 TEST(ReadableText, ShowsGoldenCases) {
   const nlohmann::json cases = golden()["cases"];
   ASSERT_GT(cases.size(), 10u);
-  for (const auto& each : cases) {
-    const auto text = each["text"].get<std::string>(), shown = each["shown"].get<std::string>();
+  for (const auto& test_case : cases) {
+    const auto text = test_case["text"].get<std::string>(), shown = test_case["shown"].get<std::string>();
     EXPECT_EQ(readable_text(text), shown);
     EXPECT_EQ(readable_text(shown), shown);
   }

@@ -99,10 +99,10 @@ Bytes with_addresses(Bytes frame, uint8_t destination, uint8_t source) {
 }
 
 TEST(Decode, EthernetAddressesAreThoseOfTheInnermostHeader) {
-  const Bytes plain = with_addresses(ethernet(0x0800, kIpV4), 1, 2);
-  EXPECT_EQ(to_text(decoded(plain).packet.ethernet()), "1<2");
+  const Bytes plain_bytes = with_addresses(ethernet(0x0800, kIpV4), 1, 2);
+  EXPECT_EQ(to_text(decoded(plain_bytes).packet.ethernet()), "1<2");
   EXPECT_EQ(to_text(decoded(with_addresses(ethernet(0x86dd, kIpV6, {7, 5}), 3, 4)).packet.ethernet()), "3<4");
-  const Bytes vxlan = concat({8, 0, 0, 0, 0, 0, 9, 0}, plain);
+  const Bytes vxlan = concat({8, 0, 0, 0, 0, 0, 9, 0}, plain_bytes);
   const Bytes outer = ethernet(
       0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol::kUdp,
                     testing::udp_datagram(1, 4789, {reinterpret_cast<const char*>(vxlan.data()), vxlan.size()})));
@@ -187,19 +187,19 @@ TEST(Decode, ASnaplenShortensOnlyTheReadableBytes) {
 
 TEST(Decode, ALengthBeyondTheFrameIsWrong) {
   for (const bool options : {false, true}) {
-    Bytes whole = kIpV4;
+    Bytes whole_bytes = kIpV4;
     if (options) {
-      whole[0] = 0x46;
-      whole.insert(whole.begin() + 20, 4, 1);
-      whole[3] = static_cast<uint8_t>(whole.size());
+      whole_bytes[0] = 0x46;
+      whole_bytes.insert(whole_bytes.begin() + 20, 4, 1);
+      whole_bytes[3] = static_cast<uint8_t>(whole_bytes.size());
     }
-    whole = with_checksum(whole);
+    whole_bytes = with_checksum(whole_bytes);
     for (const std::vector<uint16_t>& vlans : {std::vector<uint16_t>{}, {7}, {7, 5}}) {
-      expect_hello(decoded(ethernet(0x0800, whole, vlans)));
+      expect_hello(decoded(ethernet(0x0800, whole_bytes, vlans)));
       for (const size_t length_byte : {2, 3}) {
-        Bytes changed = whole;
-        changed[length_byte] ^= 0x80;
-        EXPECT_EQ(decoded(ethernet(0x0800, changed, vlans)).outcome, DecodeOutcome::kMalformed);
+        Bytes changed_bytes = whole_bytes;
+        changed_bytes[length_byte] ^= 0x80;
+        EXPECT_EQ(decoded(ethernet(0x0800, changed_bytes, vlans)).outcome, DecodeOutcome::kMalformed);
       }
     }
   }
@@ -207,9 +207,9 @@ TEST(Decode, ALengthBeyondTheFrameIsWrong) {
 
 // A datagram that a mirror or a driver cut has a correct header, including its length.
 TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
-  Bytes cut = ethernet(0x0800, with_checksum(kIpV4));
-  cut.resize(cut.size() - 3);
-  const Decoded result = decoded(cut);
+  Bytes cut_bytes = ethernet(0x0800, with_checksum(kIpV4));
+  cut_bytes.resize(cut_bytes.size() - 3);
+  const Decoded result = decoded(cut_bytes);
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "he");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
@@ -217,12 +217,12 @@ TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
 
 // IPv6 headers have no checksum: the frame determines the end.
 TEST(Decode, AnIpV6LengthBeyondTheFrameEndsWithIt) {
-  Bytes changed = ethernet(0x86dd, kIpV6);
-  changed[18] = 0xf0;
-  expect_hello(decoded(changed));
-  const auto wire_bytes = static_cast<uint32_t>(changed.size());
-  changed.resize(changed.size() - 2);
-  const Decoded result = decoded(Frame{changed, 0, wire_bytes}.raw());
+  Bytes changed_bytes = ethernet(0x86dd, kIpV6);
+  changed_bytes[18] = 0xf0;
+  expect_hello(decoded(changed_bytes));
+  const auto wire_bytes = static_cast<uint32_t>(changed_bytes.size());
+  changed_bytes.resize(changed_bytes.size() - 2);
+  const Decoded result = decoded(Frame{changed_bytes, 0, wire_bytes}.raw());
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "hel");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
@@ -238,11 +238,11 @@ TEST(Decode, WithASnaplenTheWireLengthCounts) {
 
 // Every prefix of a frame is either too short to decode or decodes to the same endpoints.
 TEST(Decode, EveryPrefixIsTruncatedOrTheSame) {
-  for (const Bytes& whole : {ethernet(0x0800, kIpV4, {1, 2}), ethernet(0x86dd, kIpV6)}) {
-    const size_t headers = whole.size() - 5;
-    for (size_t length = 0; length < whole.size(); ++length) {
-      const Bytes prefix(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length));
-      const Decoded result = decoded(Frame{prefix, 0, static_cast<uint32_t>(whole.size())}.raw());
+  for (const Bytes& whole_bytes : {ethernet(0x0800, kIpV4, {1, 2}), ethernet(0x86dd, kIpV6)}) {
+    const size_t headers = whole_bytes.size() - 5;
+    for (size_t length = 0; length < whole_bytes.size(); ++length) {
+      const Bytes prefix(whole_bytes.begin(), whole_bytes.begin() + static_cast<ptrdiff_t>(length));
+      const Decoded result = decoded(Frame{prefix, 0, static_cast<uint32_t>(whole_bytes.size())}.raw());
       EXPECT_EQ(result.outcome, length < headers ? DecodeOutcome::kTruncated : DecodeOutcome::kOk) << length;
     }
   }
@@ -277,11 +277,11 @@ TEST(Decode, FragmentsThatBelongToNoDatagram) {
   Bytes empty = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, {});
   empty[7] = 1;
   EXPECT_EQ(decoded(ethernet(0x0800, empty)).outcome, DecodeOutcome::kMalformed);
-  Bytes cut = ethernet(0x0800, kIpV4);
-  cut[21] = 1;
-  const auto wire_bytes = static_cast<uint32_t>(cut.size());
-  cut.pop_back();
-  EXPECT_EQ(decoded(Frame{cut, 0, wire_bytes}.raw()).outcome, DecodeOutcome::kTruncated);
+  Bytes cut_bytes = ethernet(0x0800, kIpV4);
+  cut_bytes[21] = 1;
+  const auto wire_bytes = static_cast<uint32_t>(cut_bytes.size());
+  cut_bytes.pop_back();
+  EXPECT_EQ(decoded(Frame{cut_bytes, 0, wire_bytes}.raw()).outcome, DecodeOutcome::kTruncated);
 }
 
 TEST(Decode, IpV6ExtensionHeaders) {
@@ -292,8 +292,8 @@ TEST(Decode, IpV6ExtensionHeaders) {
   chain = concat(chain, {44, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3});  // AH of 16 bytes, next fragment
   chain = concat(chain, {6, 0, 0, 0, 0, 0, 0, 9});                           // the only fragment, next TCP
   expect_hello(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 0, concat(chain, kSegment)))));
-  const Bytes later = {6, 0, 0, 8, 0, 0, 0, 9};
-  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 44, concat(later, kSegment)))).outcome,
+  const Bytes fragment_header = {6, 0, 0, 8, 0, 0, 0, 9};
+  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 44, concat(fragment_header, kSegment)))).outcome,
             DecodeOutcome::kFragment);
   Bytes first = {6, 0, 0, 1, 0, 0, 0, 9};
   first.resize(24);
@@ -365,8 +365,8 @@ TEST(Decode, SctpHasPorts) {
 }
 
 TEST(Decode, ContradictionsAreMalformed) {
-  const auto changed = [](Bytes bytes, size_t at, uint8_t value) {
-    bytes.at(at) = value;
+  const auto changed = [](Bytes bytes, size_t offset, uint8_t value) {
+    bytes.at(offset) = value;
     return decoded(ethernet(0x0800, bytes)).outcome;
   };
   EXPECT_EQ(changed(kIpV4, 0, 0x44), DecodeOutcome::kMalformed);        // header of 16 bytes

@@ -28,7 +28,7 @@ class Decoder {
  private:
   using Step = DecodeOutcome (Decoder::*)();
   // The evidence for a tunnel: a UDP port may also be a client's random choice.
-  enum class Because : uint8_t { kProtocol, kPort };
+  enum class Evidence : uint8_t { kProtocol, kPort };
 
   static constexpr int kMaxDepth = 8;
   static constexpr int kMaxVlanTags = 8;
@@ -66,7 +66,7 @@ class Decoder {
   DecodeOutcome ip_v4();
   DecodeOutcome ip_v6();
   DecodeOutcome extension_headers();
-  DecodeOutcome fragment(uint32_t offset, bool more);
+  DecodeOutcome fragment(uint32_t offset, bool has_more);
   DecodeOutcome transport();
   DecodeOutcome tcp();
   DecodeOutcome udp();
@@ -78,7 +78,7 @@ class Decoder {
   DecodeOutcome payload(uint32_t offset, uint64_t payload_end);
 
   // tunnel.cc
-  DecodeOutcome through(Because because, uint32_t header_bytes, Step inside);
+  DecodeOutcome through(Evidence because, uint32_t header_bytes, Step inside);
   DecodeOutcome udp_tunnel();
   DecodeOutcome gre();
   DecodeOutcome pptp(const uint8_t* header);

@@ -23,8 +23,8 @@ using testing::tcp_segment;
 const FlowHasher kHasher(HashKey{1, 2});
 constexpr int64_t kMs = 1'000'000;
 
-Bytes with(Bytes bytes, size_t at, uint8_t value) {
-  bytes.at(at) = value;
+Bytes with(Bytes bytes, size_t offset, uint8_t value) {
+  bytes.at(offset) = value;
   return bytes;
 }
 
@@ -142,13 +142,13 @@ TEST_F(DuplicateFilterTest, AgreesWithAModelThatRemembersAllPackets) {
 }
 
 TEST_F(DuplicateFilterTest, DifferentPacketsAreNeverConfused) {
-  uint32_t missed = 0;
+  uint32_t missed_packets = 0;
   for (uint32_t i = 0; i < 200'000; ++i) {
     const Bytes ip = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, tcp_segment({.seq = i}));
     ASSERT_FALSE(v4_is_copy(with(ip, 5, 1), i)) << i;
-    missed += v4_is_copy(with(ip, 5, 1), i) ? 0 : 1;
+    missed_packets += v4_is_copy(with(ip, 5, 1), i) ? 0 : 1;
   }
-  EXPECT_EQ(missed, 0u);
+  EXPECT_EQ(missed_packets, 0u);
 }
 
 }  // namespace

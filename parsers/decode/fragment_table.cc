@@ -19,26 +19,26 @@ struct Extent {
 Extent extent_of(const Packet& fragment) {
   const uint8_t* ip = fragment.data + fragment.ip_offset;
   uint32_t begin;
-  bool more;
+  bool has_more;
   if (fragment.ip_version == 4) {
     const uint16_t field = big_endian_16(ip + 6);
     begin = (field & 0x1fffu) * 8;
-    more = (field & 0x2000) != 0;
+    has_more = (field & 0x2000) != 0;
   } else {
     const uint16_t field = big_endian_16(fragment.data + fragment.transport_offset - 6);
     begin = field & 0xfff8u;
-    more = (field & 1) != 0;
+    has_more = (field & 1) != 0;
   }
-  return {begin, begin + fragment.payload_bytes, more};
+  return {begin, begin + fragment.payload_bytes, has_more};
 }
 
 // The field of an IPv6 header of `bytes` bytes, extensions included, that names the next header.
 uint32_t last_next_header(const uint8_t* ip, uint32_t bytes) {
   uint32_t field = 6;
-  for (uint32_t at = 40; at < bytes;) {
-    const uint32_t length = extension_bytes(ip[field], ip + at);
-    field = at;
-    at += length;
+  for (uint32_t offset = 40; offset < bytes;) {
+    const uint32_t length = extension_bytes(ip[field], ip + offset);
+    field = offset;
+    offset += length;
   }
   return field;
 }
@@ -83,9 +83,9 @@ bool FragmentTable::add(const Packet& fragment, Datagram* datagram) {
     return false;
   }
   if (!more) place.end = end;
-  const bool whole =
+  const bool is_whole =
       place.header_bytes != 0 && place.pieces == 1 && place.piece[0].begin == 0 && place.piece[0].end == place.end;
-  return whole && finish(index, fragment.time_ns, datagram);
+  return is_whole && finish(index, fragment.time_ns, datagram);
 }
 
 FragmentTable::Key FragmentTable::key_of(const Packet& fragment) {
@@ -121,7 +121,7 @@ uint32_t FragmentTable::find(const Key& key, uint32_t bucket) const {
 }
 
 uint32_t FragmentTable::open(const Key& key, uint32_t bucket, const Packet& fragment) {
-  if (free_.empty() && oldest_ != kNone) give_up(oldest_);
+  if (free_.empty() && oldest_ != kNone) discard(oldest_);
   if (free_.empty()) return kNone;
   const uint32_t index = free_.back();
   free_.pop_back();
@@ -155,7 +155,7 @@ void FragmentTable::close(uint32_t index) {
   *link = place.bucket_next;
 }
 
-void FragmentTable::give_up(uint32_t index) {
+void FragmentTable::discard(uint32_t index) {
   spoil(&places_[index]);
   close(index);
   free_.push_back(index);
@@ -176,11 +176,11 @@ void FragmentTable::lose(const Packet& fragment) {
 }
 
 void FragmentTable::expire(int64_t now_ns) {
-  while (oldest_ != kNone && now_ns - places_[oldest_].first_ns >= options_.timeout_ns) give_up(oldest_);
+  while (oldest_ != kNone && now_ns - places_[oldest_].first_ns >= options_.timeout_ns) discard(oldest_);
 }
 
 void FragmentTable::clear() {
-  while (oldest_ != kNone) give_up(oldest_);
+  while (oldest_ != kNone) discard(oldest_);
 }
 
 void FragmentTable::recycle() {
@@ -189,10 +189,10 @@ void FragmentTable::recycle() {
 }
 
 // All fragments must agree on the end of the data.
-bool FragmentTable::fits(const Place& place, uint32_t begin, uint32_t end, bool more) const {
+bool FragmentTable::fits(const Place& place, uint32_t begin, uint32_t end, bool has_more) const {
   const uint32_t seen_end = place.pieces == 0 ? 0 : place.piece[place.pieces - 1].end;
-  if (place.end != kNone) return more ? end <= place.end : end == place.end;
-  return more ? begin < end : seen_end <= end;
+  if (place.end != kNone) return has_more ? end <= place.end : end == place.end;
+  return has_more ? begin < end : seen_end <= end;
 }
 
 // Returns false if the piece has an overlap that IPv6 forbids, or the data are in too many pieces.
@@ -204,9 +204,9 @@ bool FragmentTable::copy(uint32_t index, uint32_t begin, uint32_t end, const uin
     const Piece piece = place.piece[i];
     if (piece.end <= next) continue;
     if (piece.begin >= end) break;
-    const bool repeated =
+    const bool is_repeated =
         piece.begin <= begin && end <= piece.end && std::memcmp(data + begin, bytes, end - begin) == 0;
-    if (place.key.ip_version == 6 && !repeated) return false;
+    if (place.key.ip_version == 6 && !is_repeated) return false;
     if (piece.begin > next) std::memcpy(data + next, bytes + (next - begin), piece.begin - next);
     next = piece.end;
   }

@@ -87,12 +87,12 @@ class FragmentTable {
   uint32_t find(const Key& key, uint32_t bucket) const;
   uint32_t open(const Key& key, uint32_t bucket, const Packet& fragment);
   void close(uint32_t index);  // ends holding; the slot is in no list afterwards
-  void give_up(uint32_t index);
+  void discard(uint32_t index);
   void spoil(Place* place);
   void lose(const Packet& fragment);
   uint8_t* data_of(uint32_t index) { return memory_.get() + static_cast<size_t>(index) * kPlaceBytes + kHeaderRoom; }
 
-  bool fits(const Place& place, uint32_t begin, uint32_t end, bool more) const;
+  bool fits(const Place& place, uint32_t begin, uint32_t end, bool has_more) const;
   bool copy(uint32_t index, uint32_t begin, uint32_t end, const uint8_t* bytes);
   bool cover(Place* place, uint32_t begin, uint32_t end);
   bool copy_header(uint32_t index, const Packet& fragment);

@@ -119,9 +119,9 @@ TEST_F(FragmentTableTest, TheFlowIsThatOfAWholeDatagram) {
   add(fragments[0]);
   add(fragments[1]);
   ASSERT_TRUE(add(fragments[2]));
-  const Frame whole{ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, datagram), {9, 5})};
+  const Frame whole_frame{ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, datagram), {9, 5})};
   Packet expected;
-  ASSERT_EQ(decode(whole.raw(), kHasher, &expected), DecodeOutcome::kOk);
+  ASSERT_EQ(decode(whole_frame.raw(), kHasher, &expected), DecodeOutcome::kOk);
   EXPECT_EQ(packet_.flow_hash, expected.flow_hash);
   EXPECT_EQ(packet_.vlan_key(), expected.vlan_key());
 }
@@ -208,9 +208,9 @@ TEST_F(FragmentTableTest, CompletedDatagramsKeepTheirSlotsUntilRecycled) {
 
 TEST_F(FragmentTableTest, TheLargestDatagramAndTooManyFragments) {
   const Bytes datagram = udp_of(65535 - 20 - 8);
-  bool whole = false;
-  for (const Fragment& f : cut(datagram, 1480, false)) whole = add(f);
-  ASSERT_TRUE(whole);
+  bool is_whole = false;
+  for (const Fragment& f : cut(datagram, 1480, false)) is_whole = add(f);
+  ASSERT_TRUE(is_whole);
   EXPECT_EQ(packet_.payload_bytes, 65535u - 28);
   for (uint32_t i = 0; i < 65; ++i) EXPECT_FALSE(add(Fragment{9, 8 + 16 * i, Bytes(8), true}));
   EXPECT_EQ(table_.losses().frames, 65u);
@@ -219,9 +219,9 @@ TEST_F(FragmentTableTest, TheLargestDatagramAndTooManyFragments) {
 // RFC 8200 section 4.5: the fragment header does not count in the length of the datagram.
 TEST_F(FragmentTableTest, TheGreatestDatagramOfIpV6) {
   const Bytes datagram = udp_of(65535 - 8);
-  bool whole = false;
-  for (const Fragment& f : cut(datagram, 1440, true)) whole = add(f);
-  ASSERT_TRUE(whole);
+  bool is_whole = false;
+  for (const Fragment& f : cut(datagram, 1440, true)) is_whole = add(f);
+  ASSERT_TRUE(is_whole);
   ASSERT_EQ(outcome_, DecodeOutcome::kOk);
   EXPECT_EQ(packet_.payload_bytes, 65535u - 8);
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
@@ -235,14 +235,14 @@ TEST_F(FragmentTableTest, ALongerDatagramOfIpV6IsMalformed) {
 // Options that every hop reads come before the fragment header.
 TEST_F(FragmentTableTest, HeadersBeforeTheFragmentHeaderStay) {
   const Bytes datagram = udp_of(30);
-  bool whole = false;
+  bool is_whole = false;
   for (const Fragment& f : cut(datagram, 16, true)) {
     const Bytes ip = ip_of(f);
     Bytes payload = {protocol::kFragment, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     payload.insert(payload.end(), ip.begin() + 40, ip.end());
-    whole = add(Frame{ethernet(0x86dd, ip_v6("fd00::1", "fd00::2", 0, payload))});
+    is_whole = add(Frame{ethernet(0x86dd, ip_v6("fd00::1", "fd00::2", 0, payload))});
   }
-  ASSERT_TRUE(whole);
+  ASSERT_TRUE(is_whole);
   ASSERT_EQ(outcome_, DecodeOutcome::kOk);
   EXPECT_EQ(packet_.protocol, protocol::kUdp);
   EXPECT_EQ(packet_.transport_offset, 40u + 16);
@@ -261,18 +261,18 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
     const Bytes udp = testing::udp_datagram(1, 4789, {reinterpret_cast<const char*>(vxlan.data()), vxlan.size()});
     for (const Fragment& f : cut(udp, 56, true, 100 + static_cast<uint32_t>(i))) outer.push_back(f);
   }
-  bool whole = false;
+  bool is_whole = false;
   for (const Fragment& f : outer) {
     if (!add(f) || outcome_ != DecodeOutcome::kFragment) continue;
     Datagram second;
     ++frames_;  // the completed one is added once more
-    whole = table_.add(packet_, &second);
-    if (whole) {
+    is_whole = table_.add(packet_, &second);
+    if (is_whole) {
       merged_ += second.frames;
       EXPECT_EQ(decode(second, kHasher, &packet_), DecodeOutcome::kOk);
     }
   }
-  ASSERT_TRUE(whole);
+  ASSERT_TRUE(is_whole);
   EXPECT_EQ(packet_.network_id, 0x1234u);
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
@@ -289,12 +289,12 @@ struct Model {
     for (uint32_t i = 0; i < bytes.size(); ++i) seen_end = bytes[i] >= 0 ? i + 1 : seen_end;
     if (end != 0 && (f.more ? fragment_end > end : fragment_end != end)) spoiled = true;
     if (end == 0 && !f.more && seen_end > fragment_end) spoiled = true;
-    bool any = false, same = true;
+    bool has_any = false, same = true;
     for (uint32_t i = f.begin; i < fragment_end; ++i) {
-      any |= bytes[i] >= 0;
+      has_any |= bytes[i] >= 0;
       same &= bytes[i] == f.data[i - f.begin];
     }
-    if (f.v6 && any && !same) spoiled = true;
+    if (f.v6 && has_any && !same) spoiled = true;
     if (spoiled) return false;
     for (uint32_t i = f.begin; i < fragment_end; ++i) bytes[i] = bytes[i] < 0 ? f.data[i - f.begin] : bytes[i];
     if (!f.more) end = fragment_end;

@@ -15,7 +15,7 @@ bool is_skipped_extension(uint8_t header) {
 // RFC 791: the sum of all 16-bit words, the checksum's included, is all ones.
 bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
   uint32_t sum = 0;
-  for (uint32_t at = 0; at < header_bytes; at += 2) sum += big_endian_16(ip + at);
+  for (uint32_t offset = 0; offset < header_bytes; offset += 2) sum += big_endian_16(ip + offset);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
   return sum == 0xffff;
 }
@@ -100,13 +100,13 @@ DecodeOutcome Decoder::extension_headers() {
 }
 
 // Checks the preconditions of FragmentTable: all data of the fragment were captured, and may be part of a datagram.
-DecodeOutcome Decoder::fragment(uint32_t offset, bool more) {
+DecodeOutcome Decoder::fragment(uint32_t offset, bool has_more) {
   if (position_ >= ip_end_) return DecodeOutcome::kMalformed;
   const uint64_t bytes = ip_end_ - position_;
   const uint64_t headers = position_ - packet_->ip_offset;
   // In IPv6, the length counts neither the IP header nor the fragment header.
   const uint64_t max = 65535 + (packet_->ip_version == 6 ? 48 : 0);
-  if ((more && bytes % 8 != 0) || headers + offset + bytes > max) {
+  if ((has_more && bytes % 8 != 0) || headers + offset + bytes > max) {
     return DecodeOutcome::kMalformed;
   }
   if (end_ < ip_end_) return DecodeOutcome::kTruncated;
@@ -125,15 +125,15 @@ DecodeOutcome Decoder::transport() {
     case protocol::kSctp:
       return sctp();
     case protocol::kIpV4:
-      return through(Because::kProtocol, 0, &Decoder::ip_v4);
+      return through(Evidence::kProtocol, 0, &Decoder::ip_v4);
     case protocol::kIpV6:
-      return through(Because::kProtocol, 0, &Decoder::ip_v6);
+      return through(Evidence::kProtocol, 0, &Decoder::ip_v6);
     case protocol::kGre:
-      return through(Because::kProtocol, 0, &Decoder::gre);
+      return through(Evidence::kProtocol, 0, &Decoder::gre);
     case protocol::kEtherIp:
-      return through(Because::kProtocol, 0, &Decoder::ether_ip);
+      return through(Evidence::kProtocol, 0, &Decoder::ether_ip);
     case protocol::kMpls:
-      return through(Because::kProtocol, 0, &Decoder::mpls);
+      return through(Evidence::kProtocol, 0, &Decoder::mpls);
     default:
       return payload(position_, ip_end_);
   }

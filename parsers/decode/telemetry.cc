@@ -34,9 +34,9 @@ uint64_t big_endian_64(const uint8_t* bytes) {
 }
 
 // Nanoseconds between two times that a switch reported, all ones if it lacks either; 0 if the times are reversed.
-uint32_t between(uint64_t from, uint64_t to) {
-  if (from == UINT64_MAX || to == UINT64_MAX) return Hop::kNoLatency;
-  return to > from ? static_cast<uint32_t>(std::min<uint64_t>(to - from, UINT32_MAX)) : 0;
+uint32_t between(uint64_t begin, uint64_t end) {
+  if (begin == UINT64_MAX || end == UINT64_MAX) return Hop::kNoLatency;
+  return end > begin ? static_cast<uint32_t>(std::min<uint64_t>(end - begin, UINT32_MAX)) : 0;
 }
 
 // REQUIRES words_of(instructions) readable words.

@@ -37,18 +37,18 @@ bool may_carry_packet(const Packet& packet) {
 
 // Continues inside the tunnel. If the content is not IP, the packet keeps its outer headers: a flow of GRE or UDP. So
 // does malformed content, if only a port suggested a tunnel.
-DecodeOutcome Decoder::through(Because because, uint32_t header_bytes, Step inside) {
+DecodeOutcome Decoder::through(Evidence because, uint32_t header_bytes, Step inside) {
   payload(position_ + header_bytes, ip_end_);
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
-  const Packet outside = *packet_;
+  const Packet outer = *packet_;
   packet_->src_port = packet_->dst_port = 0;
   position_ += header_bytes;
   end_ = static_cast<uint32_t>(std::min<uint64_t>(end_, ip_end_));
   const DecodeOutcome outcome = (this->*inside)();
-  const bool cut = raw_.captured_bytes < raw_.wire_bytes;
-  const bool nonsense = outcome == DecodeOutcome::kMalformed || (outcome == DecodeOutcome::kTruncated && !cut);
-  if (outcome != DecodeOutcome::kNotIp && !(nonsense && because == Because::kPort)) return outcome;
-  *packet_ = outside;
+  const bool is_cut = raw_.captured_bytes < raw_.wire_bytes;
+  const bool nonsense = outcome == DecodeOutcome::kMalformed || (outcome == DecodeOutcome::kTruncated && !is_cut);
+  if (outcome != DecodeOutcome::kNotIp && !(nonsense && because == Evidence::kPort)) return outcome;
+  *packet_ = outer;
   return DecodeOutcome::kOk;
 }
 
@@ -57,23 +57,23 @@ DecodeOutcome Decoder::udp_tunnel() {
   switch (packet_->dst_port) {
     case tunnel_port::kVxlan:
     case tunnel_port::kVxlanOld:
-      return through(Because::kPort, 8, &Decoder::vxlan);
+      return through(Evidence::kPort, 8, &Decoder::vxlan);
     case tunnel_port::kVxlanGpe:
-      return through(Because::kPort, 8, &Decoder::vxlan_gpe);
+      return through(Evidence::kPort, 8, &Decoder::vxlan_gpe);
     case tunnel_port::kGeneve:
-      return through(Because::kPort, 8, &Decoder::geneve);
+      return through(Evidence::kPort, 8, &Decoder::geneve);
     case tunnel_port::kGtpU:
-      return through(Because::kPort, 8, &Decoder::gtp_u);
+      return through(Evidence::kPort, 8, &Decoder::gtp_u);
     case tunnel_port::kMpls:
-      return through(Because::kPort, 8, &Decoder::mpls);
+      return through(Evidence::kPort, 8, &Decoder::mpls);
     case tunnel_port::kGre:
-      return through(Because::kPort, 8, &Decoder::gre);  // RFC 8086
+      return through(Evidence::kPort, 8, &Decoder::gre);  // RFC 8086
     default:
       break;
   }
   const bool teredo_port = packet_->src_port == tunnel_port::kTeredo || packet_->dst_port == tunnel_port::kTeredo;
   if (!teredo_port && !has_teredo_shape(packet_->payload(), packet_->payload_bytes)) return DecodeOutcome::kOk;
-  return through(Because::kPort, 8, &Decoder::teredo);
+  return through(Evidence::kPort, 8, &Decoder::teredo);
 }
 
 // RFC 2784, 2890: flags, type; then checksum, key and sequence number, each if its flag is set. Version 1 is PPTP's

@@ -45,9 +45,9 @@ const Bytes kTagged = ethernet(0x0800, kV4, {7});
 const Bytes kVxlan = {0x08, 0, 0, 0, 0, 0x12, 0x34, 0};
 constexpr uint32_t kVni = 0x1234;
 
-Bytes with_length(Bytes header, size_t at, size_t length) {
-  header.at(at) = static_cast<uint8_t>(length >> 8);
-  header.at(at + 1) = static_cast<uint8_t>(length);
+Bytes with_length(Bytes header, size_t offset, size_t length) {
+  header.at(offset) = static_cast<uint8_t>(length >> 8);
+  header.at(offset + 1) = static_cast<uint8_t>(length);
   return header;
 }
 Bytes pppoe(const Bytes& ppp) { return with_length({0x11, 0, 0, 9, 0, 0}, 4, ppp.size()) + ppp; }
@@ -186,10 +186,10 @@ TEST(Tunnel, EveryShorterInnerPacket) {
       const Bytes frame = around(Bytes(inside.begin(), inside.begin() + length));
       Packet packet;
       const DecodeOutcome outcome = outcome_of(frame, frame.size(), &packet);
-      const bool outside = outcome == DecodeOutcome::kOk && packet.src_ip == address("192.0.2.1");
+      const bool is_outer = outcome == DecodeOutcome::kOk && packet.src_ip == address("192.0.2.1");
       // A complete inner IP header gives the expected length.
       const bool inner_ip_known = length >= inside.size() - kSegment.size();
-      EXPECT_TRUE(outside || outcome == DecodeOutcome::kMalformed ||
+      EXPECT_TRUE(is_outer || outcome == DecodeOutcome::kMalformed ||
                   (inner_ip_known && outcome == DecodeOutcome::kTruncated))
           << length << " " << static_cast<int>(outcome);
     }
@@ -283,10 +283,10 @@ TEST(Tunnel, NothingBeyondTheTunnelIsRead) {
   ASSERT_EQ(decode(copy.raw(), kHasher, &packet), DecodeOutcome::kOk);
   EXPECT_EQ(packet.payload_text(), "hello");
   EXPECT_EQ(packet.payload_bytes, 45u);
-  Bytes changed = inner;
-  changed[10] ^= 1;
-  const Frame wrong{over_gre({0, 0, 0x08, 0}, changed)};
-  EXPECT_EQ(decode(wrong.raw(), kHasher, &packet), DecodeOutcome::kMalformed);
+  Bytes changed_bytes = inner;
+  changed_bytes[10] ^= 1;
+  const Frame wrong_frame{over_gre({0, 0, 0x08, 0}, changed_bytes)};
+  EXPECT_EQ(decode(wrong_frame.raw(), kHasher, &packet), DecodeOutcome::kMalformed);
 }
 
 }  // namespace

@@ -42,18 +42,18 @@ bool ViewFilter::is_recent(const Entry& entry, int64_t time_ns) const {
 
 // Returns the oldest packet that this packet may be a view of, or null.
 ViewFilter::Entry* ViewFilter::find(uint64_t digest, const Packet& packet) {
-  Entry* found = nullptr;
+  Entry* match = nullptr;
   int steps = 0;
   uint64_t number = buckets_[digest & mask_];
   for (; remembers(number) && steps < kLongestWalk; ++steps) {
     Entry& entry = at(number);
     const bool shown_here = (entry.taps >> packet.tap & 1) != 0;
-    if (entry.digest == digest && !shown_here && is_recent(entry, packet.time_ns)) found = &entry;
+    if (entry.digest == digest && !shown_here && is_recent(entry, packet.time_ns)) match = &entry;
     number = entry.previous;
   }
-  if (found == nullptr && steps == kLongestWalk && remembers(number) && is_recent(at(number), packet.time_ns))
+  if (match == nullptr && steps == kLongestWalk && remembers(number) && is_recent(at(number), packet.time_ns))
     ++forgotten_early_;
-  return found;
+  return match;
 }
 
 void ViewFilter::remember(uint64_t digest, const Packet& packet) {

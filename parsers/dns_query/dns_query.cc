@@ -62,7 +62,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
   StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
                         Emitter& out) override {
     return with_exchange(connection, out, [&](Exchange& exchange, Exchange::Sink& sink) {
-      if (!has_port(connection, kDnsPort)) exchange.be_strict();
+      if (!has_port(connection, kDnsPort)) exchange.set_strict();
       return exchange.data(side, bytes, segment, sink);
     });
   }
@@ -80,11 +80,11 @@ class DnsQuery final : public TransactionParser<Exchange> {
 
   void datagram(const Packet& packet, Emitter& out) {
     Connection& flow = *packet.connection;
-    const bool known = has_port(packet, kDnsPort) || has_exchange(flow);
-    if (!known && !is_likely_query(packet)) return;
+    const bool is_known = has_port(packet, kDnsPort) || has_exchange(flow);
+    if (!is_known && !is_likely_query(packet)) return;
     Message message;
     if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
-    if (!known && !dns::is_plain_question(packet.payload(), message)) return;
+    if (!is_known && !dns::is_plain_question(packet.payload(), message)) return;
     // An unreadable name is reported only on the port of DNS.
     if (!message.has_question_name && !has_port(packet, kDnsPort)) return;
     with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {

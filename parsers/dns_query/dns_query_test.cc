@@ -27,10 +27,10 @@ std::string number(size_t value, int bytes) {
 
 std::string name(const std::string& text) {
   std::string wire;
-  for (size_t at = 0; at < text.size();) {
-    const size_t dot = std::min(text.find('.', at), text.size());
-    wire += number(dot - at, 1) + text.substr(at, dot - at);
-    at = dot + 1;
+  for (size_t position = 0; position < text.size();) {
+    const size_t dot = std::min(text.find('.', position), text.size());
+    wire += number(dot - position, 1) + text.substr(position, dot - position);
+    position = dot + 1;
   }
   return wire + '\0';
 }
@@ -239,10 +239,10 @@ TEST(DnsQuery, InvalidNamesAreReportedOnPort53Only) {
                           "abcdef";
   EXPECT_EQ(seen({up(bad, kStart)}, kFlaw), Lines{" TYPE0 bad-name"});
   EXPECT_EQ(seen({up(bad, kStart, 40000, 8053)}, kFlaw), Lines{});
-  Frame cut = up(question(), kStart);
-  cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
-  cut.bytes.resize(cut.bytes.size() - 12);
-  EXPECT_EQ(seen({cut}, kFlaw), Lines{}) << "captured in part";
+  Frame cut_frame = up(question(), kStart);
+  cut_frame.wire_bytes = static_cast<uint32_t>(cut_frame.bytes.size());
+  cut_frame.bytes.resize(cut_frame.bytes.size() - 12);
+  EXPECT_EQ(seen({cut_frame}, kFlaw), Lines{}) << "captured in part";
 }
 
 TEST(DnsQuery, EveryOpcodeIsASeparateTransaction) {
@@ -269,17 +269,17 @@ TEST(DnsQuery, EveryMessageCutShort) {
   const std::string whole = message({.flags = kAnswer, .answers = {kAddress, kAddress}});
   for (size_t length = 0; length < whole.size(); ++length) {
     // Tests a datagram of this length, and a datagram that was captured only up to this length.
-    Frame cut = down(whole, kStart);
-    cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
-    cut.bytes.resize(cut.bytes.size() - whole.size() + length);
-    for (const Frame& frame : {down(whole.substr(0, length), kStart), cut}) {
+    Frame cut_frame = down(whole, kStart);
+    cut_frame.wire_bytes = static_cast<uint32_t>(cut_frame.bytes.size());
+    cut_frame.bytes.resize(cut_frame.bytes.size() - whole.size() + length);
+    for (const Frame& frame : {down(whole.substr(0, length), kStart), cut_frame}) {
       for (const std::string& line : seen({frame}, {"qname", "rcode"})) EXPECT_EQ(line, "www.example.test NOERROR");
     }
   }
-  Frame captured = down(whole, kStart);
-  captured.wire_bytes = static_cast<uint32_t>(captured.bytes.size());
-  captured.bytes.resize(captured.bytes.size() - 10);
-  EXPECT_EQ(seen({captured}, {"answer_count", "answers"}), Lines{"2 10.1.2.3"});
+  Frame captured_frame = down(whole, kStart);
+  captured_frame.wire_bytes = static_cast<uint32_t>(captured_frame.bytes.size());
+  captured_frame.bytes.resize(captured_frame.bytes.size() - 10);
+  EXPECT_EQ(seen({captured_frame}, {"answer_count", "answers"}), Lines{"2 10.1.2.3"});
 }
 
 TEST(DnsQuery, AFloodOfQuestionsIsBounded) {

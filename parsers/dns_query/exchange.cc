@@ -83,7 +83,7 @@ void Exchange::end(Side side, Sink& sink) {
   if (ended_ == 3) pairing_.report_all(sink);
 }
 
-bool Exchange::hopeless() const {
+bool Exchange::has_failed() const {
   return !recognised_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
 }
 
@@ -132,11 +132,11 @@ void Exchange::message(Side side, const Message& message, uint32_t bytes, const 
 void Exchange::on_request(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink) {
   const TransactionId id = {message.id, message.opcode, side, message.question_hash};
   if (first.time_ns >= next_check_ns_ && pairing_.pending() > 0) {
-    pairing_.give_up_before(first.time_ns - kTimeoutNs, sink);
+    pairing_.expire_before(first.time_ns - kIdTimeoutNs, sink);
     next_check_ns_ = first.time_ns + kCheckNs;
   }
-  if (Request* waiting = pairing_.find_request(id)) {
-    ++waiting->retries;
+  if (Request* waiting_request = pairing_.find_request(id)) {
+    ++waiting_request->retries;
     return;
   }
   Request& request = pairing_.begin_request(id, first, sink);

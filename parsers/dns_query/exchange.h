@@ -57,15 +57,15 @@ class Exchange {
   using Response = dns::Response;
   using Sink = TransactionSink<Request, Response>;
   // A client that has waited this long has switched to another server.
-  static constexpr int64_t kTimeoutNs = 30'000'000'000;
+  static constexpr int64_t kIdTimeoutNs = 30'000'000'000;
   // Three tries of five seconds, the default of resolvers (resolv.conf).
-  static constexpr int64_t kPatienceNs = 15'000'000'000;
+  static constexpr int64_t kSilenceTimeoutNs = 15'000'000'000;
   // The longest delay with which a mirror may deliver a question.
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
   // For ports other than that of DNS: a plain question must prove that it is DNS.
-  void be_strict() { strict_ = true; }
+  void set_strict() { strict_ = true; }
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
@@ -77,7 +77,7 @@ class Exchange {
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
   int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
-  bool hopeless() const;
+  bool has_failed() const;
   size_t memory_bytes() const;
   void recycle();
 

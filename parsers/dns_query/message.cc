@@ -55,15 +55,15 @@ class Hash {
 // bytes, and the pointers followed are bounded by the number of labels, so this ends after few steps. Returns false if
 // there is no valid name.
 template <size_t kMaxBytes>
-bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
-  size_t position = *at, part = *at, name_bytes = 0, labels = 0, pointers = 0;
-  const auto note = [&](Flaw found) { *flaw = std::max(*flaw, found); };
+bool read_name(Bytes message, size_t* offset, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
+  size_t position = *offset, part = *offset, name_bytes = 0, labels = 0, pointers = 0;
+  const auto note = [&](Flaw other_flaw) { *flaw = std::max(*flaw, other_flaw); };
   while (position < message.size()) {
     const uint8_t length = message[position];
     if ((length & kPointer) == kPointer) {
       if (position + 2 > message.size()) return false;
       const size_t target = big_endian_16(message.data() + position) & 0x3fff;
-      if (pointers++ == 0) *at = position + 2;
+      if (pointers++ == 0) *offset = position + 2;
       if (pointers > kMaxPointers) {
         note(Flaw::kPointerLoop);
         return false;
@@ -82,7 +82,7 @@ bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Fla
     }
     if (hash != nullptr) hash->add(length);
     if (length == 0) {
-      if (pointers == 0) *at = position;
+      if (pointers == 0) *offset = position;
       return text == nullptr || labels > 0 || text->append(".");
     }
     if (text != nullptr && labels > 0 && !text->append(".")) return false;
@@ -96,7 +96,9 @@ bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Fla
   return false;
 }
 
-bool skip_name(Bytes message, size_t* at, Flaw* flaw) { return read_name<1>(message, at, nullptr, nullptr, flaw); }
+bool skip_name(Bytes message, size_t* offset, Flaw* flaw) {
+  return read_name<1>(message, offset, nullptr, nullptr, flaw);
+}
 
 struct Record {
   uint16_t type = 0;
@@ -105,13 +107,13 @@ struct Record {
   size_t data_bytes = 0;
 };
 
-bool read_record(Bytes message, size_t* at, Record* record, Flaw* flaw) {
-  if (!skip_name(message, at, flaw) || message.size() - *at < 10) return false;
-  const uint8_t* fixed = message.data() + *at;
-  *record = {big_endian_16(fixed), big_endian_32(fixed + 4), *at + 10, big_endian_16(fixed + 8)};
-  *at += 10;
-  if (record->data_bytes > message.size() - *at) return false;
-  *at += record->data_bytes;
+bool read_record(Bytes message, size_t* offset, Record* record, Flaw* flaw) {
+  if (!skip_name(message, offset, flaw) || message.size() - *offset < 10) return false;
+  const uint8_t* fixed = message.data() + *offset;
+  *record = {big_endian_16(fixed), big_endian_32(fixed + 4), *offset + 10, big_endian_16(fixed + 8)};
+  *offset += 10;
+  if (record->data_bytes > message.size() - *offset) return false;
+  *offset += record->data_bytes;
   return true;
 }
 
@@ -126,8 +128,8 @@ bool append_numbers_and_name(Bytes message, const Record& record, size_t numbers
   for (size_t i = 0; i < numbers; ++i) {
     if (!append_number(big_endian_16(message.data() + record.data + 2 * i), text) || !text->append(" ")) return false;
   }
-  size_t at = record.data + 2 * numbers;
-  return read_name(message, &at, text, nullptr, flaw);
+  size_t offset = record.data + 2 * numbers;
+  return read_name(message, &offset, text, nullptr, flaw);
 }
 
 bool append_strings(Bytes data, AnswerText* text) {
@@ -175,42 +177,42 @@ void note_answer(Bytes bytes, const Record& record, bool first, Message* message
 }
 
 // Reads the records up to the first unreadable one.
-void read_records(Bytes bytes, size_t at, Message* message) {
+void read_records(Bytes bytes, size_t offset, Message* message) {
   const size_t records = size_t{message->answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   Record record;
   for (size_t i = 0; i < records; ++i) {
-    if (!read_record(bytes, &at, &record, &message->flaw)) return;
+    if (!read_record(bytes, &offset, &record, &message->flaw)) return;
     if (i < message->answers) note_answer(bytes, record, i == 0, message);
     if (record.type == type::kOpt && i >= message->answers) {
       message->rcode = static_cast<uint16_t>(message->rcode | record.ttl >> 24 << 4);
     }
   }
-  message->whole = at == bytes.size();
+  message->whole = offset == bytes.size();
 }
 
 // Returns false if the question is cut short. After an unreadable name the end of the question is unknown.
-bool read_question(Bytes bytes, size_t* at, Message* message) {
+bool read_question(Bytes bytes, size_t* offset, Message* message) {
   Hash hash;
-  message->has_question_name = read_name(bytes, at, &message->name, &hash, &message->flaw);
+  message->has_question_name = read_name(bytes, offset, &message->name, &hash, &message->flaw);
   message->question_hash = hash.value();
   if (!message->has_question_name) {
     if (message->flaw != Flaw::kPointerLoop) message->flaw = Flaw::kBadName;
     return true;
   }
-  if (bytes.size() - *at < 4) return false;
-  message->type = big_endian_16(bytes.data() + *at);
-  message->question_class = big_endian_16(bytes.data() + *at + 2);
-  *at += 4;
+  if (bytes.size() - *offset < 4) return false;
+  message->type = big_endian_16(bytes.data() + *offset);
+  message->question_class = big_endian_16(bytes.data() + *offset + 2);
+  *offset += 4;
   hash.add_16(message->type);
   hash.add_16(message->question_class);
   message->question_hash = hash.value();
   return true;
 }
 
-bool skip_questions(Bytes bytes, uint16_t questions, size_t* at, Flaw* flaw) {
+bool skip_questions(Bytes bytes, uint16_t questions, size_t* offset, Flaw* flaw) {
   for (uint16_t i = 0; i < questions; ++i) {
-    if (!skip_name(bytes, at, flaw) || bytes.size() - *at < 4) return false;
-    *at += 4;
+    if (!skip_name(bytes, offset, flaw) || bytes.size() - *offset < 4) return false;
+    *offset += 4;
   }
   return true;
 }
@@ -252,15 +254,15 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   message->name.clear();
   message->data.clear();
   if (!is_plausible(bytes, message_bytes, *message)) return false;
-  size_t at = kHeaderBytes;
-  if (message->questions > 0 && !read_question(bytes, &at, message)) return false;
+  size_t offset = kHeaderBytes;
+  if (message->questions > 0 && !read_question(bytes, &offset, message)) return false;
   // Bytes that were not captured do not count against the message.
   if (!message->has_question_name) return bytes.size() == message_bytes || message->flaw == Flaw::kPointerLoop;
   if (message->questions > 1 &&
-      !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &at, &message->flaw)) {
+      !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &offset, &message->flaw)) {
     return true;
   }
-  read_records(bytes, at, message);
+  read_records(bytes, offset, message);
   return true;
 }
 

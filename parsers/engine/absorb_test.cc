@@ -85,21 +85,21 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
     }
     if (!packets.empty()) engine.process(packets);
   };
-  for (size_t at = 0; at < frames.size();) {
-    if (at >= assigned.from && at < assigned.until && queries == assigned.first) {
+  for (size_t index = 0; index < frames.size();) {
+    if (index >= assigned.from && index < assigned.until && queries == assigned.first) {
       queries |= assigned.second;
       want();
-    } else if (at >= assigned.until && queries != assigned.first) {
+    } else if (index >= assigned.until && queries != assigned.first) {
       engine.end_queries(assigned.second);
       queries = assigned.first;
       want();
     }
     std::vector<RawPacket> burst;
-    for (size_t i = at; i < std::min(at + burst_packets, frames.size()); ++i) burst.push_back(frames[i].raw());
-    at += burst.size();
+    for (size_t i = index; i < std::min(index + burst_packets, frames.size()); ++i) burst.push_back(frames[i].raw());
+    index += burst.size();
     for (std::span<const RawPacket> rest = burst; !rest.empty();) {
-      const Engine::Absorbed absorbed =
-          absorb ? engine.absorb(rest, queries & kAll, queries & ~kAll, INT64_MAX) : Engine::Absorbed();
+      const Engine::AbsorbResult absorbed =
+          absorb ? engine.absorb(rest, queries & kAll, queries & ~kAll, INT64_MAX) : Engine::AbsorbResult();
       if (absorbed.scanned == 0) {
         process({rest.begin(), rest.end()});
         break;
@@ -168,13 +168,13 @@ TEST(Absorb, ChangesNoTuple) {
   for (uint32_t seed = 0; seed < 30; ++seed) {
     const std::vector<Frame> frames = traffic(seed);
     for (const size_t burst : {size_t{1}, size_t{7}, size_t{64}}) {
-      const Outcome plain = run(frames, kParsers, burst, false), absorbed = run(frames, kParsers, burst, true);
-      expect_same(plain.tuples, absorbed.tuples);
+      const Outcome plain_outcome = run(frames, kParsers, burst, false), absorbed = run(frames, kParsers, burst, true);
+      expect_same(plain_outcome.tuples, absorbed.tuples);
       ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", bursts of " << burst;
-      EXPECT_EQ(plain.packets, absorbed.packets);
-      EXPECT_EQ(plain.wanted, absorbed.wanted);
+      EXPECT_EQ(plain_outcome.packets, absorbed.packets);
+      EXPECT_EQ(plain_outcome.wanted, absorbed.wanted);
       EXPECT_GT(absorbed.absorbed, 0u);
-      EXPECT_EQ(plain.absorbed, 0u);
+      EXPECT_EQ(plain_outcome.absorbed, 0u);
     }
   }
 }
@@ -182,14 +182,14 @@ TEST(Absorb, ChangesNoTuple) {
 TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
   for (uint32_t seed = 100; seed < 130; ++seed) {
     const std::vector<Frame> frames = traffic(seed);
-    const size_t from = frames.size() / 4, until = frames.size() * 3 / 4;
+    const size_t begin = frames.size() / 4, until = frames.size() * 3 / 4;
     for (const auto& [first, second] :
          {std::pair(kAll, kOfOneServer), {kOfOneServer, kAll}, {kOfSomeClients, kOfOneServer}}) {
-      const Queries queries = {first, second, from, until};
-      const Outcome plain = run(frames, kParsers, 5, false, queries);
+      const Queries queries = {first, second, begin, until};
+      const Outcome plain_outcome = run(frames, kParsers, 5, false, queries);
       const Outcome absorbed = run(frames, kParsers, 5, true, queries);
-      expect_same(plain.tuples, absorbed.tuples);
-      EXPECT_EQ(plain.wanted, absorbed.wanted);
+      expect_same(plain_outcome.tuples, absorbed.tuples);
+      EXPECT_EQ(plain_outcome.wanted, absorbed.wanted);
       ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", " << second << " joins " << first;
       EXPECT_GT(absorbed.absorbed, 0u);
     }
@@ -201,10 +201,10 @@ TEST(Absorb, ChangesNoTupleWhenQueriesSelectConnections) {
   for (uint32_t seed = 200; seed < 230; ++seed) {
     const std::vector<Frame> frames = traffic(seed);
     for (const uint64_t queries : {kOfOneServer, kOfSomeClients | kOfOneServer, kAll | kOfSomeClients}) {
-      const Outcome plain = run(frames, kParsers, 16, false, {queries}),
+      const Outcome plain_outcome = run(frames, kParsers, 16, false, {queries}),
                     absorbed = run(frames, kParsers, 16, true, {queries});
-      expect_same(plain.tuples, absorbed.tuples);
-      EXPECT_EQ(plain.wanted, absorbed.wanted);
+      expect_same(plain_outcome.tuples, absorbed.tuples);
+      EXPECT_EQ(plain_outcome.wanted, absorbed.wanted);
       ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", queries " << queries;
       EXPECT_GT(absorbed.absorbed, 0u);
     }

@@ -147,9 +147,9 @@ class ConnectionTable {
 
 // Has no branch on the direction, which is unpredictable if both directions of many flows are mixed.
 inline bool ConnectionTable::is_same(const Connection& connection, const PlainSegment& segment, Side* side) {
-  const auto half = [&](Side of, size_t offset) {
+  const auto half = [&](Side end_side, size_t offset) {
     uint64_t word;
-    std::memcpy(&word, connection.ip[of].mapped().data() + offset, sizeof word);
+    std::memcpy(&word, connection.ip[end_side].mapped().data() + offset, sizeof word);
     return word;
   };
   uint32_t ports;
@@ -161,10 +161,10 @@ inline bool ConnectionTable::is_same(const Connection& connection, const PlainSe
   const uint32_t backward_ports = segment.dst_port | uint32_t{segment.src_port} << 16;
   const uint64_t forward = (half(0, 8) ^ source) | (half(1, 8) ^ destination) | (ports ^ forward_ports);
   const uint64_t backward = (half(0, 8) ^ destination) | (half(1, 8) ^ source) | (ports ^ backward_ports);
-  const uint64_t other = half(0, 0) | half(1, 0) | connection.vlan | connection.network_id |
-                         static_cast<uint64_t>(connection.protocol ^ protocol::kTcp);
+  const uint64_t common = half(0, 0) | half(1, 0) | connection.vlan | connection.network_id |
+                          static_cast<uint64_t>(connection.protocol ^ protocol::kTcp);
   *side = forward != 0 ? 1 : 0;
-  return ((forward != 0) & (backward != 0)) == 0 && other == 0;
+  return ((forward != 0) & (backward != 0)) == 0 && common == 0;
 }
 
 }  // namespace tapline

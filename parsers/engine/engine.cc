@@ -116,7 +116,7 @@ EngineStats Engine::Impl::stats() const {
   EngineStats stats = stats_;
   if (table_) stats.live_connections = table_->size();
   if (reassembler_) stats.reassembly_bytes = reassembler_->buffered_bytes();
-  for (const Loaded& each : loaded_) {
+  for (const LoadedParser& each : loaded_) {
     stats.tuples += each.emitter.tuples_;
     for (int reason = 0; reason < kLossReasons; ++reason) stats.losses[reason] += each.emitter.losses_[reason];
   }
@@ -125,7 +125,7 @@ EngineStats Engine::Impl::stats() const {
 
 std::span<const ParserStats> Engine::Impl::parser_stats() {
   parser_stats_.clear();
-  for (Loaded& each : loaded_) {
+  for (LoadedParser& each : loaded_) {
     each.stats.tuples = each.emitter.tuples_;
     parser_stats_.push_back(each.stats);
   }
@@ -152,7 +152,7 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
   for (int step = 0; step < kLookAheadSteps; ++step) {
     for (const Connection* connection : expected_) {
       if (!connection->is_tcp()) continue;
-      for (const Loaded* each : active_) {
+      for (const LoadedParser* each : active_) {
         if (each->stream_parser != nullptr && (connection->ignored_by & each->ignore_bit) == 0)
           each->stream_parser->look_ahead(*connection, step);
       }
@@ -162,7 +162,7 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
 
 void Engine::Impl::deliver_run() {
   if (run_.empty()) return;
-  for (Loaded* each : active_) {
+  for (LoadedParser* each : active_) {
     if (!each->needs.packets) continue;
     Timer timer(each, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
@@ -185,7 +185,7 @@ void Engine::Impl::deliver_view(Packet& packet) {
   deliver_run();
   clock_ns_ = std::max(clock_ns_, packet.time_ns);
   if (!views_) return;
-  for (Loaded* each : active_) {
+  for (LoadedParser* each : active_) {
     if (!each->needs.packets || !each->needs.all_views) continue;
     Timer timer(each, 1, timed_);
     each->parser->process({&packet, 1}, each->emitter);
@@ -207,17 +207,17 @@ void Engine::Impl::tick(int64_t time_ns) {
 // Ends the intervals that are over, each at its end and the earliest first, so that tuple times never decrease. An
 // interval that reaches beyond the end of time never ends.
 void Engine::Impl::end_intervals(int64_t time_ns) {
-  const auto is_over = [time_ns](const Loaded* each) {
+  const auto is_over = [time_ns](const LoadedParser* each) {
     return each->needs.interval_ns != 0 && each->interval_end_ns <= time_ns && each->interval_end_ns != INT64_MAX;
   };
   while (true) {
     int64_t end_ns = INT64_MAX;
-    for (const Loaded* each : active_) {
+    for (const LoadedParser* each : active_) {
       if (is_over(each)) end_ns = std::min(end_ns, each->interval_end_ns);
     }
     if (end_ns == INT64_MAX) return;
     clock_ns_ = end_ns - 1;
-    for (Loaded* each : active_) {
+    for (LoadedParser* each : active_) {
       if (!is_over(each) || each->interval_end_ns != end_ns) continue;
       each->parser->on_interval(end_ns, each->emitter);
       const int64_t interval_ns = each->needs.interval_ns;
@@ -231,7 +231,7 @@ void Engine::Impl::begin_intervals(int64_t time_ns) {
   if (second_end_ns_ <= time_ns) second_end_ns_ = interval_end(time_ns, kNsPerSecond);
   tick_ns_ = second_end_ns_;
   tick_start_ns_ = interval_start(second_end_ns_, kNsPerSecond);
-  for (Loaded* each : active_) {
+  for (LoadedParser* each : active_) {
     const int64_t interval_ns = each->needs.interval_ns;
     if (interval_ns == 0) continue;
     if (each->interval_end_ns <= time_ns) each->interval_end_ns = interval_end(time_ns, interval_ns);
@@ -325,8 +325,8 @@ Connection& Engine::Impl::start(const Packet& packet, uint64_t hash) {
 }
 
 void Engine::Impl::reassemble(Connection& connection, const Packet& packet, Side side) {
-  const bool over = connection.ended() && connection.stream == 0;
-  if (!over && wanted(connection)) reassembler_->add(packet, side);
+  const bool is_over = connection.ended() && connection.stream == 0;
+  if (!is_over && wanted(connection)) reassembler_->add(packet, side);
 }
 
 void Engine::Impl::state_changed(Connection& connection, const Packet& packet) {
@@ -382,8 +382,8 @@ void Engine::set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const
   impl_->set_triggers(parser, query, std::move(triggers), std::move(shared));
 }
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
-Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
-                                int64_t end_ns) {
+Engine::AbsorbResult Engine::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
+                                    int64_t end_ns) {
   return impl_->absorb(burst, unconditional, endpoints, end_ns);
 }
 void Engine::advance(int64_t now_ns) { impl_->advance(now_ns); }

@@ -88,7 +88,7 @@ class Engine {
   void process(std::span<Packet> burst);
 
   // The result of absorb() for the packets that it examined: the first `scanned` of the burst.
-  struct Absorbed {
+  struct AbsorbResult {
     uint32_t scanned = 0;
     uint64_t left = 0;     // bits of the scanned packets that need process(); the others are absorbed
     uint32_t packets = 0;  // number of packets absorbed
@@ -112,7 +112,7 @@ class Engine {
   // process() in order, and then, if there were any, call advance(latest_ns) before examining the rest of the burst.
   // This keeps the order of each connection's packets, and of packet times. Scans nothing if some parser needs every
   // packet.
-  Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
+  AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   // Advances packet time to at least now_ns without a packet, for idle interfaces. Never pass wall-clock time with
   // capture files.

@@ -5,9 +5,9 @@
 
 namespace tapline {
 
-Engine::Absorbed Engine::Impl::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
-                                      int64_t end_ns) {
-  Absorbed result;
+Engine::AbsorbResult Engine::Impl::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
+                                          int64_t end_ns) {
+  AbsorbResult result;
   if (!absorbs_ || (endpoints & ~connection_queries_) != 0) return result;
   burst = burst.first(std::min(burst.size(), kMaxAbsorbed));
   const size_t plain = read_plain(burst, std::min(end_ns, tick_ns_));
@@ -55,10 +55,10 @@ bool Engine::Impl::absorb_one(size_t i, const RawPacket& raw, uint64_t always, u
   Side side;
   Connection* connection = table_->find(segment, plain_hashes_[i], probable_[i], &side);
   if (connection == nullptr || connection->shown_tick != tick_number_) return false;
-  const bool followed = connection->tcp_state >= TcpState::kOpen && connection->tcp_state <= TcpState::kClosed;
-  const bool settled = followed && connection->seq_known == 3;
+  const bool is_followed = connection->tcp_state >= TcpState::kOpen && connection->tcp_state <= TcpState::kClosed;
+  const bool has_settled = is_followed && connection->seq_known == 3;
   *queries = connection->queries;
-  if (!settled || *queries == 0 || (*queries & always) != always || wanted(*connection)) return false;
+  if (!has_settled || *queries == 0 || (*queries & always) != always || wanted(*connection)) return false;
   if (!track_segment(*connection, segment.seq_end, raw.time_ns, side)) return false;
   ++connection->more_packets;
   connection->more_bytes += raw.wire_bytes;

@@ -7,7 +7,7 @@ namespace tapline {
 
 void Engine::Impl::begin_end(uint64_t queries) {
   if (ending_ == 0) ending_clock_ns_ = clock_ns_;
-  for (Loaded& each : loaded_) {
+  for (LoadedParser& each : loaded_) {
     if ((each.emitter.queries_ & queries) != 0) each.parser->on_queries_end(queries, each.emitter);
   }
   ending_ |= queries;
@@ -40,7 +40,7 @@ bool Engine::Impl::settle(Connection& connection) {
     retire_now(connection);
     settling_ = false;
   } else if (ending != 0) {
-    for (Loaded& each : loaded_) {
+    for (LoadedParser& each : loaded_) {
       if (each.follows(connection.is_tcp())) end_for(each, connection, ending);
     }
     forget(connection, ending);
@@ -50,19 +50,19 @@ bool Engine::Impl::settle(Connection& connection) {
   return others;
 }
 
-void Engine::Impl::end_for(Loaded& each, Connection& connection, uint64_t ending) {
+void Engine::Impl::end_for(LoadedParser& each, Connection& connection, uint64_t ending) {
   each.parser->on_end(connection, ending, each.emitter);
   if ((each.emitter.queries_ & ~ending_) == 0) clear_state(each, connection);
 }
 
-void Engine::Impl::clear_state(Loaded& each, Connection& connection) {
+void Engine::Impl::clear_state(LoadedParser& each, Connection& connection) {
   each.parser->on_release(connection);
   std::memset(connection.parser_state() + each.parser->state_offset_, 0, each.needs.connection_state_bytes);
   connection.ignored_by &= static_cast<uint16_t>(~each.ignore_bit);
 }
 
 void Engine::Impl::forget_streams(Connection& connection) {
-  for (Loaded& each : loaded_) {
+  for (LoadedParser& each : loaded_) {
     if (each.stream_parser != nullptr) clear_state(each, connection);
   }
 }
@@ -74,7 +74,7 @@ void Engine::Impl::retire(Connection& connection) {
 
 void Engine::Impl::retire_now(Connection& connection) {
   if (reassembler_) reassembler_->finish(connection, StreamEnd::kGivenUp, connection.last_seen_ns);
-  for (Loaded& each : loaded_) {
+  for (LoadedParser& each : loaded_) {
     if (!each.follows(connection.is_tcp())) continue;
     each.parser->on_end(connection, connection.queries, each.emitter);
     each.parser->on_release(connection);

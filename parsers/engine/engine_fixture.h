@@ -34,11 +34,11 @@ inline Conversation::Options at(int64_t start_ns, uint32_t client_isn) {
 }
 
 inline std::vector<uint32_t> incarnations(const Harness& harness, const std::string& event) {
-  std::vector<uint32_t> found;
+  std::vector<uint32_t> result;
   for (const testing::Tuple& tuple : harness.tuples()) {
-    if (tuple["event"] == event) found.push_back(tuple.header.flow_incarnation);
+    if (tuple["event"] == event) result.push_back(tuple.header.flow_incarnation);
   }
-  return found;
+  return result;
 }
 
 inline constexpr int64_t kStart = 1'000'000'000'000;

@@ -24,17 +24,17 @@ TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
 }
 
 // A hundred connections, each with a transaction before, amidst and after a flood that would fill the table ten times.
-// `answered`: the server answers each SYN of the flood.
-void expect_connections_survive_a_flood(bool answered) {
+// `was_answered`: the server answers each SYN of the flood.
+void expect_connections_survive_a_flood(bool was_answered) {
   constexpr int kConnections = 100, kTableSize = 1000;
   EngineOptions options = Harness::small();
   options.max_connections = kTableSize;
   Harness harness({"http_get"}, options);
   std::vector<Conversation> conversations;
   for (int i = 0; i < kConnections; ++i) {
-    Conversation::Options each = at(kStart, 1000);
-    each.client_port = static_cast<uint16_t>(20000 + i);
-    conversations.emplace_back(each);
+    Conversation::Options conversation_options = at(kStart, 1000);
+    conversation_options.client_port = static_cast<uint16_t>(20000 + i);
+    conversations.emplace_back(conversation_options);
   }
   std::vector<size_t> fed(kConnections, 0);
   const auto feed_all = [&](int64_t until_ns, auto&& say) {
@@ -59,7 +59,7 @@ void expect_connections_survive_a_flood(bool answered) {
     Frame syn = flood[i];
     syn.time_ns += 1'000'000'000;
     harness.feed({syn});
-    if (answered) {
+    if (was_answered) {
       harness.feed({testing::tcp_frame({.src = "10.0.0.2",
                                         .dst = "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250),
                                         .src_port = 80,

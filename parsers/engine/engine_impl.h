@@ -32,7 +32,7 @@ class Engine::Impl final : public StreamReceiver {
 
   // A packet that is not plain could belong to any connection, so it stops absorption. A packet in `left` also stops it
   // for its connection (and for connections that share a few bits of its hash).
-  Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
+  AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   void advance(int64_t now_ns);
   void set_parser_queries(uint32_t parser, uint64_t queries) {
@@ -63,7 +63,7 @@ class Engine::Impl final : public StreamReceiver {
   uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
 
  private:
-  struct Loaded {
+  struct LoadedParser {
     std::unique_ptr<Parser> parser;
     StreamParser* stream_parser;  // the same object, or null
     Needs needs;
@@ -85,7 +85,7 @@ class Engine::Impl final : public StreamReceiver {
   // cycles, are too much for every packet.
   class Timer {
    public:
-    Timer(Loaded* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
+    Timer(LoadedParser* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
       loaded->stats.packets += packets;
       if (!timed) return;
       stats_->sampled_packets += packets;
@@ -165,8 +165,8 @@ class Engine::Impl final : public StreamReceiver {
   bool settle(Connection& connection);
 
   // A parser left without queries forgets the connection: if it is requested again, it starts without state.
-  void end_for(Loaded& each, Connection& connection, uint64_t ending);
-  void clear_state(Loaded& each, Connection& connection);
+  void end_for(LoadedParser& each, Connection& connection, uint64_t ending);
+  void clear_state(LoadedParser& each, Connection& connection);
 
   // The streams ended and begin again, so stream parsers start without state.
   void forget_streams(Connection& connection);
@@ -176,7 +176,7 @@ class Engine::Impl final : public StreamReceiver {
   template <typename Call>
   bool for_each_stream_parser(Connection& connection, Call call) {
     uint16_t going_on = 0;
-    const auto notify = [&](Loaded& each) {
+    const auto notify = [&](LoadedParser& each) {
       if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) return;
       Timer timer(&each, 1, timed_);
       const bool gives_up = call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp;
@@ -184,11 +184,11 @@ class Engine::Impl final : public StreamReceiver {
     };
     if (settling_) [[unlikely]] {
       // Tuples pending at the end belong to queries that are no longer active.
-      for (Loaded& each : loaded_) {
+      for (LoadedParser& each : loaded_) {
         if (each.emitter.queries_ != 0) notify(each);
       }
     } else {
-      for (Loaded* each : active_) notify(*each);
+      for (LoadedParser* each : active_) notify(*each);
     }
     return going_on != 0;
   }
@@ -200,11 +200,11 @@ class Engine::Impl final : public StreamReceiver {
 
   EngineOptions options_;
   TupleSink* sink_;
-  std::vector<Loaded> loaded_;
+  std::vector<LoadedParser> loaded_;
   int stream_parsers_ = 0;
   uint16_t all_ignore_ = 0;
   bool may_connect_ = false;
-  std::vector<Loaded*> active_;  // parsers with queries, in order; the fields below describe them
+  std::vector<LoadedParser*> active_;  // parsers with queries, in order; the fields below describe them
   bool connections_ = false;
   bool runs_ = false;
   bool views_ = false;               // some parser wants the repeated views of a packet
@@ -220,7 +220,7 @@ class Engine::Impl final : public StreamReceiver {
   std::array<PlainSegment, kMaxAbsorbed> plain_;
   std::array<uint64_t, kMaxAbsorbed> plain_hashes_ = {};
   std::array<Connection*, kMaxAbsorbed> probable_ = {};
-  std::array<Absorbed::Share, kMaxAbsorbed> shares_ = {};
+  std::array<AbsorbResult::Share, kMaxAbsorbed> shares_ = {};
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t second_end_ns_ = INT64_MIN;

@@ -26,7 +26,7 @@ void Engine::Impl::check_interval(const Parser& parser) {
 }
 
 void Engine::Impl::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
-  Loaded& loaded = loaded_.at(parser);
+  LoadedParser& loaded = loaded_.at(parser);
   loaded.parser->set_arguments(query, arguments);
   const int64_t interval_ns = loaded.parser->needs().interval_ns;
   if (interval_ns == loaded.needs.interval_ns) return;
@@ -72,7 +72,7 @@ void Engine::Impl::choose_active() {
   all_ignore_ = 0;
   connections_ = views_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
-  for (Loaded& each : loaded_) {
+  for (LoadedParser& each : loaded_) {
     const uint64_t queries = each.emitter.queries_ & ~ending_;
     if (queries == 0) continue;
     active_.push_back(&each);
@@ -87,7 +87,7 @@ void Engine::Impl::choose_active() {
   }
   runs_ = active_.size() == 1 && all_ignore_ == 0;
   views_in_runs_ = views_ && runs_ && !connections_;
-  const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
+  const auto wants_every = [](const LoadedParser* each) { return each->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
   // A new parser has seen nothing yet, and starts in the middle of an interval.
   if (clock_ns_ != INT64_MIN) begin_intervals(clock_ns_);

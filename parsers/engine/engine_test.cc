@@ -182,9 +182,9 @@ TEST(Engine, TheConnectionWithTheLongestSilenceIsEvicted) {
   options.max_connections = 3;
   Harness harness({"tcp_conn_time"}, options);
   for (const uint32_t isn : {300u, 100u, 200u, 400u}) {
-    Conversation::Options each = at(kStart + isn * 1'000'000, isn);
-    each.client_port = static_cast<uint16_t>(40000 + isn);
-    harness.feed(Conversation(each).handshake().frames());
+    Conversation::Options conversation_options = at(kStart + isn * 1'000'000, isn);
+    conversation_options.client_port = static_cast<uint16_t>(40000 + isn);
+    harness.feed(Conversation(conversation_options).handshake().frames());
   }
   EXPECT_EQ(incarnations(harness, "timeout"), std::vector<uint32_t>{100});
 }
@@ -300,9 +300,9 @@ TEST(Engine, EndingStepByStepIsEquivalent) {
   Engine& engine = harness.engine();
   const int64_t end_ns = engine.now_ns();
   engine.begin_end(0b10);
-  Conversation::Options late = at(kStart + 1'000'000'000, 500);
-  late.client_port = 50000;
-  harness.feed(Conversation(late).handshake().frames(), 0b01);
+  Conversation::Options late_options = at(kStart + 1'000'000'000, 500);
+  late_options.client_port = 50000;
+  harness.feed(Conversation(late_options).handshake().frames(), 0b01);
   int steps = 0;
   while (!engine.continue_end(2)) ++steps;
   EXPECT_EQ(steps, 5);

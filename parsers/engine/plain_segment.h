@@ -39,9 +39,9 @@ struct PlainSegment {
   static constexpr uint32_t kIpAt = 14, kIpBytes = 20, kMinBytes = 54;
 
   template <typename Word>
-  static Word load(const uint8_t* from) {
+  static Word load(const uint8_t* bytes) {
     Word word;
-    std::memcpy(&word, from, sizeof word);
+    std::memcpy(&word, bytes, sizeof word);
     return word;
   }
 };

@@ -46,9 +46,9 @@ void Reassembler::add(const Packet& packet, Side side) {
   }
   if (connection.stream == 0) return;
   if (packet.has_tcp_flag(tcp_flag::kFin)) note_fin(stream_of(connection).half[side], packet);
-  for (const Side each : {side, other_side(side)}) {
-    if (connection.stream != 0) give_up_stale_hole(connection, each, packet.time_ns);
-    if (connection.stream != 0) end_if_complete(connection, each, packet.time_ns);
+  for (const Side current : {side, other_side(side)}) {
+    if (connection.stream != 0) discard_stale_hole(connection, current, packet.time_ns);
+    if (connection.stream != 0) end_if_complete(connection, current, packet.time_ns);
   }
   if (connection.stream != 0) note_missing(connection);
 }
@@ -65,13 +65,13 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
   }
   streams_[index] = Stream{};
   connection.stream = index;
-  for (const Side each : {Side{0}, Side{1}}) {
-    Half& half = streams_[index].half[each];
-    half.known = (connection.seq_known >> each & 1) != 0;
-    half.next_seq = connection.seq_end[each];
+  for (const Side current : {Side{0}, Side{1}}) {
+    Half& half = streams_[index].half[current];
+    half.known = (connection.seq_known >> current & 1) != 0;
+    half.next_seq = connection.seq_end[current];
     // Joined in mid-stream: data before the first byte seen are not worth waiting for.
-    const bool first = each == side && half.known && before(packet.tcp_seq, half.next_seq);
-    if (first && !connection.start_known(each)) half.next_seq = packet.tcp_seq;
+    const bool first = current == side && half.known && before(packet.tcp_seq, half.next_seq);
+    if (first && !connection.start_known(current)) half.next_seq = packet.tcp_seq;
   }
 }
 
@@ -181,11 +181,11 @@ bool Reassembler::deliver(Connection& connection, Side side, const Piece& piece)
   half.next_seq += piece.length;
   half.acked_packets = 0;
   half.hole_since_ns = 0;
-  const bool wanted = piece.bytes == nullptr
-                          ? receiver_->on_gap(connection, side, piece.length, segment, LossReason::kGap)
-                          : receiver_->on_data(connection, side, {piece.bytes, piece.length}, segment);
-  if (!wanted) release(connection);
-  return wanted;
+  const bool is_wanted = piece.bytes == nullptr
+                             ? receiver_->on_gap(connection, side, piece.length, segment, LossReason::kGap)
+                             : receiver_->on_data(connection, side, {piece.bytes, piece.length}, segment);
+  if (!is_wanted) release(connection);
+  return is_wanted;
 }
 
 bool Reassembler::deliver_head(Connection& connection, Side side) {
@@ -196,9 +196,9 @@ bool Reassembler::deliver_head(Connection& connection, Side side) {
   --half.chunks;
   const Piece piece{chunk.seq, chunk.length, chunk.missing ? nullptr : chunk.data,
                     Segment{chunk.time_ns, 0, chunk.peer_offset, chunk.peer_offset_known}};
-  const bool wanted = deliver(connection, side, piece);
+  const bool is_wanted = deliver(connection, side, piece);
   pool_.give_back(index);
-  return wanted;
+  return is_wanted;
 }
 
 void Reassembler::drain(Connection& connection, Side side) {
@@ -301,7 +301,7 @@ bool Reassembler::skip_hole(Connection& connection, Side side, LossReason reason
   return connection.stream != 0;
 }
 
-void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t time_ns) {
+void Reassembler::discard_stale_hole(Connection& connection, Side side, int64_t time_ns) {
   while (connection.stream != 0) {
     Half& half = stream_of(connection).half[side];
     const bool acked_beyond = half.acked_known && before(half.next_seq, half.acked);
@@ -311,7 +311,7 @@ void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t 
       return;
     }
     const bool acked_hole = acked_beyond && !before(half.acked, pool_.at(half.head).seq);
-    const bool patient = half.acked_packets < kPatiencePackets && time_ns - half.acked_since_ns < kPatienceNs;
+    const bool patient = half.acked_packets < kMaxHolePackets && time_ns - half.acked_since_ns < kStaleHoleNs;
     if (acked_beyond) ++half.acked_packets;
     const bool stale = time_ns - half.hole_since_ns >= kHoleTimeoutNs;
     if (!stale && (!acked_hole || patient)) return;

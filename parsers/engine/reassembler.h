@@ -34,8 +34,8 @@ class StreamReceiver {
 // Not thread-safe. State is allocated with the first payload, so connections without payload cost nothing.
 class Reassembler {
  public:
-  static constexpr uint32_t kPatiencePackets = 32;
-  static constexpr int64_t kPatienceNs = 200'000'000;
+  static constexpr uint32_t kMaxHolePackets = 32;
+  static constexpr int64_t kStaleHoleNs = 200'000'000;
   static constexpr int64_t kHoleTimeoutNs = 5'000'000'000;
 
   Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver);
@@ -92,7 +92,7 @@ class Reassembler {
   void buffer(Connection& connection, Side side, Piece piece);
   uint32_t store(Connection& connection, Side side, const Piece& piece);
   bool skip_hole(Connection& connection, Side side, LossReason reason);
-  void give_up_stale_hole(Connection& connection, Side side, int64_t time_ns);
+  void discard_stale_hole(Connection& connection, Side side, int64_t time_ns);
   void note_missing(Connection& connection);
   void end_if_complete(Connection& connection, Side side, int64_t time_ns);
   void finish_side(Connection& connection, Side side, StreamEnd end, int64_t time_ns);

@@ -86,9 +86,9 @@ Frame from_server(uint32_t offset, uint32_t ack, std::string_view payload, uint8
 Frame server_ack(uint32_t offset, int64_t time_ns = 1'000'003'000'500) {
   return from_server(0, 1001 + offset, "", tcp_flag::kAck, time_ns);
 }
-std::vector<Frame> opened(std::vector<Frame> more) {
+std::vector<Frame> opened(std::vector<Frame> more_frames) {
   std::vector<Frame> frames = Conversation().handshake().frames();
-  frames.insert(frames.end(), more.begin(), more.end());
+  frames.insert(frames.end(), more_frames.begin(), more_frames.end());
   return frames;
 }
 
@@ -209,7 +209,7 @@ TEST(Reassembler, FinThatArrivesAfterItsAcknowledgement) {
 
 TEST(Reassembler, AcknowledgedHoleIsAGap) {
   std::vector<Frame> frames = opened({client_data(0, "ab"), client_data(4, "ef")});
-  for (uint32_t i = 0; i <= Reassembler::kPatiencePackets; ++i) frames.push_back(server_ack(6));
+  for (uint32_t i = 0; i <= Reassembler::kMaxHolePackets; ++i) frames.push_back(server_ack(6));
   frames.push_back(client_data(2, "cd"));  // too late
   frames.push_back(client_data(6, "gh"));
   const Streams streams = reassemble(frames);
@@ -234,29 +234,29 @@ TEST(Reassembler, UnseenAcknowledgedDataAtTheEndIsAGap) {
 }
 
 TEST(Reassembler, ASnaplenLeavesAGap) {
-  Frame cut = client_data(0, "abcdefgh");
-  cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
-  cut.bytes.resize(cut.bytes.size() - 5);
-  EXPECT_EQ(reassemble(opened({cut, client_data(8, "ij")})).client(), "abc<5>ij.");
-  EXPECT_EQ(reassemble(opened({client_data(8, "ij"), cut})).client(), "abc<5>ij.");
+  Frame cut_frame = client_data(0, "abcdefgh");
+  cut_frame.wire_bytes = static_cast<uint32_t>(cut_frame.bytes.size());
+  cut_frame.bytes.resize(cut_frame.bytes.size() - 5);
+  EXPECT_EQ(reassemble(opened({cut_frame, client_data(8, "ij")})).client(), "abc<5>ij.");
+  EXPECT_EQ(reassemble(opened({client_data(8, "ij"), cut_frame})).client(), "abc<5>ij.");
 }
 
 TEST(Reassembler, MidStreamAndOneWay) {
   EXPECT_EQ(reassemble({client_data(500, "ab"), client_data(502, "cd")}).client(), "abcd.");
   EXPECT_EQ(reassemble({server_ack(500), client_data(500, "ab")}).client(), "ab.");
   // Without acknowledgements, a hole is skipped after kHoleTimeoutNs.
-  Frame late = client_data(4, "ef");
-  late.time_ns += Reassembler::kHoleTimeoutNs;
-  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late}).client(), "a<1>cdef.");
+  Frame late_frame = client_data(4, "ef");
+  late_frame.time_ns += Reassembler::kHoleTimeoutNs;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame}).client(), "a<1>cdef.");
   // Data that arrive at the time-out are too late; a nanosecond earlier they are not.
   Frame missing = client_data(1, "b");
-  missing.time_ns = late.time_ns;
-  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "a<1>cdef.");
+  missing.time_ns = late_frame.time_ns;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame, missing}).client(), "a<1>cdef.");
   const int64_t stale_ns = client_data(2, "cd").time_ns + Reassembler::kHoleTimeoutNs;
-  late.time_ns = stale_ns - 1;
-  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "abcdef.");
-  late.time_ns = stale_ns;
-  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "a<1>cdef.");
+  late_frame.time_ns = stale_ns - 1;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame, missing}).client(), "abcdef.");
+  late_frame.time_ns = stale_ns;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame, missing}).client(), "a<1>cdef.");
 }
 
 TEST(Reassembler, FullBuffersAbandonTheHole) {

@@ -103,8 +103,8 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   const bool moves = packet.payload_bytes > 0 || packet.has_tcp_flag(tcp_flag::kSyn) || !connection.start_known(side);
   // Earlier acknowledgements are weaker evidence than the SYN itself.
   const bool begins = packet.has_tcp_flag(tcp_flag::kSyn) && connection.stream == 0;
-  const bool known = has(connection.seq_known, side) && !begins;
-  if (!known || (moves && sequence_distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
+  const bool is_known = has(connection.seq_known, side) && !begins;
+  if (!is_known || (moves && sequence_distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
   set(&connection.seq_known, side);
   const Side peer = other_side(side);
   if (has(connection.seq_known, peer) || !packet.has_tcp_flag(tcp_flag::kAck)) return;
@@ -148,12 +148,12 @@ bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
 uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
   if (connection.ended()) return 0;
   if (!may_be_accepted(connection, packet, side)) return tcp_event::kRstIgnored;
-  const bool refused = connection.tcp_state == TcpState::kSynSent && side != connection.client_side;
+  const bool was_refused = connection.tcp_state == TcpState::kSynSent && side != connection.client_side;
   const Side peer = other_side(side);
   const bool acknowledges = packet.has_tcp_flag(tcp_flag::kAck);
   if (is_newer(connection, packet.tcp_seq, side)) connection.seq_end[side] = packet.tcp_seq;
   if (acknowledges && is_newer(connection, packet.tcp_ack, peer)) connection.seq_end[peer] = packet.tcp_ack;
-  connection.tcp_state = refused ? TcpState::kRefused : TcpState::kReset;
+  connection.tcp_state = was_refused ? TcpState::kRefused : TcpState::kReset;
   connection.going_on = 0;
   return tcp_event::kReset;
 }
@@ -178,10 +178,10 @@ uint8_t track_after_rst(Connection& connection, const Packet& packet, Side side)
   if (is_syn_ack(packet)) set(&connection.syn_seen, side);
   connection.going_on = static_cast<uint8_t>((connection.going_on | 1u << side) & 3u);
   if (connection.going_on != 3) return 0;
-  const bool refused = connection.tcp_state == TcpState::kRefused;
-  if (!refused) connection.syn_seen = 0;
+  const bool was_refused = connection.tcp_state == TcpState::kRefused;
+  if (!was_refused) connection.syn_seen = 0;
   connection.tcp_state = connection.fin_seen != 0 ? TcpState::kHalfClosed : TcpState::kOpen;
-  return static_cast<uint8_t>(tcp_event::kRstIgnored | (refused ? tcp_event::kEstablished : 0));
+  return static_cast<uint8_t>(tcp_event::kRstIgnored | (was_refused ? tcp_event::kEstablished : 0));
 }
 
 uint8_t track_fin(Connection& connection, Side side) {

@@ -25,8 +25,8 @@ class ZeroedArray {
   // Touches the first pages, up to `bytes`, so that their first use takes no time.
   void populate(size_t bytes) const {
     constexpr size_t kPage = 4096;
-    for (size_t at = 0; at < std::min(bytes, bytes_); at += kPage) {
-      volatile std::byte* byte = data() + at;
+    for (size_t offset = 0; offset < std::min(bytes, bytes_); offset += kPage) {
+      volatile std::byte* byte = data() + offset;
       *byte = *byte;
     }
   }

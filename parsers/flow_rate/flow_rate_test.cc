@@ -146,9 +146,9 @@ TEST(FlowRate, RetransmissionsAreReported) {
   for (int i = 0; i < 10; ++i) conversation.client(std::string(1000, 'x'));
   conversation.wait_ns(200 * kMs).client("y");  // the first packet of a burst ends a window
   std::vector<Frame> frames = conversation.frames();
-  Frame repeated = frames[3];
-  repeated.time_ns = frames.back().time_ns - kMs;
-  frames.insert(frames.end() - 1, repeated);
+  Frame repeated_frame = frames[3];
+  repeated_frame.time_ns = frames.back().time_ns - kMs;
+  frames.insert(frames.end() - 1, repeated_frame);
   Harness run({"flow_rate"});
   run.all(frames);
   EXPECT_EQ(run.tuples().at(0)["retransmitted_bytes"], "1000");

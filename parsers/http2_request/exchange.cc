@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr size_t kMaxBlockBytes = 64 << 10, kMaxUpgradeBytes = 8 << 10;
-constexpr int64_t kPatienceNs = 30'000'000'000;
+constexpr int64_t kHiddenTimeoutNs = 30'000'000'000;
 constexpr uint32_t kMaxRefused = 1024;
 constexpr std::string_view kAgreed = "HTTP/1.1 101";
 
@@ -28,8 +28,8 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
     return ExchangeVerdict::kNotMine;
   }
   if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), sink);
-  if (segment.time_ns >= hidden_ns_ && segment.time_ns - hidden_ns_ > kPatienceNs) {
-    pairing_.give_up_before(hidden_ns_, sink);
+  if (segment.time_ns >= hidden_ns_ && segment.time_ns - hidden_ns_ > kHiddenTimeoutNs) {
+    pairing_.expire_before(hidden_ns_, sink);
     hidden_ns_ = INT64_MAX;
   }
   return ExchangeVerdict::kFine;
@@ -47,7 +47,7 @@ void Exchange::end(Side side, Sink& sink) {
   if (halves_[0].ended && halves_[1].ended) pairing_.report_all(sink);
 }
 
-bool Exchange::hopeless() const {
+bool Exchange::has_failed() const {
   return client_ < 0 && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
 }
 
@@ -220,7 +220,7 @@ Unit Exchange::header_frame(Side side, const FrameHead& head, std::string_view b
   return Unit::taken(head.bytes());
 }
 
-void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view fragment, bool cut,
+void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view fragment, bool is_cut,
                              const Segment& first) {
   Block& block = halves_[side].block;
   if (head.type != kContinuation) {
@@ -235,13 +235,13 @@ void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view 
   block.bytes += fragment.size();
   const uint64_t end = first.offset + head.bytes();
   if (head.type != kContinuation && head.has(kEndHeaders)) {
-    block.whole = !cut;
+    block.whole = !is_cut;
     return finish_block(side, fragment, end);
   }
   // Nothing after missing bytes can be read: any reference may be to any entry.
   if (block.whole) block.text.append(fragment.substr(0, kMaxBlockBytes - std::min(kMaxBlockBytes, block.text.size())));
   if (block.whole && block.bytes > kMaxBlockBytes) sink_->on_loss(LossReason::kHeadTooLong);
-  block.whole = block.whole && !cut && block.bytes <= kMaxBlockBytes;
+  block.whole = block.whole && !is_cut && block.bytes <= kMaxBlockBytes;
   if (!head.has(kEndHeaders)) return;
   finish_block(side, block.text, end);
   if (block.text.capacity() > kKeptTextBytes) std::string().swap(block.text);
@@ -340,7 +340,7 @@ void Exchange::reset(uint32_t stream, std::string_view outcome) {
   if (request == nullptr && response == nullptr) return;
   if (request != nullptr) request->outcome = outcome;
   if (response != nullptr) response->outcome = outcome;
-  pairing_.give_up(stream, *sink_);
+  pairing_.expire(stream, *sink_);
   closed_[next_closed_++ % kClosed] = stream;
 }
 
@@ -411,18 +411,18 @@ bool Exchange::is_chain(Side side, std::string_view bytes) {
     const FrameHead head = parse_frame(bytes);
     if (!is_plausible(head)) return false;
     ++frames;
-    const bool whole = head.bytes() <= bytes.size();
+    const bool is_whole = head.bytes() <= bytes.size();
     if (head.type == kContinuation && frames == 1) return false;
-    if (head.type == kHeaders && whole && head.has(kEndHeaders)) {
+    if (head.type == kHeaders && is_whole && head.has(kEndHeaders)) {
       std::string_view fragment;
       if (!fragment_of(head, bytes.substr(FrameHead::kBytes, head.length), &fragment)) return false;
-      const BlockLook look = look_at(fragment);
+      const BlockKind look = classify(fragment);
       if (!look.well_formed || (look.asks && look.answers)) return false;
       if (client_ >= 0 && (side == client_ ? look.answers : look.asks)) return false;
       certain = certain || look.asks || look.answers;
     }
     if (head.stream != 0 && pairing_.find_request(head.stream) != nullptr) certain = true;
-    if (!whole) return certain;
+    if (!is_whole) return certain;
     bytes.remove_prefix(head.bytes());
   }
   return certain || (client_ >= 0 && frames > 0 && bytes.empty());

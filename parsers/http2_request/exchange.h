@@ -55,7 +55,7 @@ class Exchange {
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
   int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
-  bool hopeless() const;
+  bool has_failed() const;
   size_t memory_bytes() const;
   void recycle();
 
@@ -115,7 +115,7 @@ class Exchange {
   Unit frame(Side side, std::string_view bytes, const Segment& first);
   Unit data_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first);
   Unit header_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first);
-  void take_fragment(Side side, const FrameHead& head, std::string_view fragment, bool cut, const Segment& first);
+  void take_fragment(Side side, const FrameHead& head, std::string_view fragment, bool is_cut, const Segment& first);
   void finish_block(Side side, std::string_view block, uint64_t end);
   void request_headers(const Block& block, uint64_t end);
   void response_headers(const Block& block, uint64_t end, int64_t time_ns);

@@ -37,8 +37,8 @@ bool only(const FrameHead& head, uint8_t flags) { return (head.flags & ~flags) =
 }  // namespace
 
 FrameHead parse_frame(std::string_view bytes) {
-  const auto* at = reinterpret_cast<const uint8_t*>(bytes.data());
-  return {.length = big_endian_32(at) >> 8, .type = at[3], .flags = at[4], .stream = big_endian_32(at + 5)};
+  const auto* input = reinterpret_cast<const uint8_t*>(bytes.data());
+  return {.length = big_endian_32(input) >> 8, .type = input[3], .flags = input[4], .stream = big_endian_32(input + 5)};
 }
 
 bool is_plausible(const FrameHead& head) {

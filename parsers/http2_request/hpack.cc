@@ -23,24 +23,24 @@ struct Representation {
 };
 
 // Reads an integer with a prefix of this many bits (section 5.1); moves *at past it.
-std::optional<uint64_t> integer(std::string_view block, size_t* at, int prefix_bits) {
-  if (*at >= block.size()) return std::nullopt;
+std::optional<uint64_t> integer(std::string_view block, size_t* position, int prefix_bits) {
+  if (*position >= block.size()) return std::nullopt;
   const uint64_t prefix_max = (1u << prefix_bits) - 1;
-  uint64_t value = static_cast<uint8_t>(block[(*at)++]) & prefix_max;
+  uint64_t value = static_cast<uint8_t>(block[(*position)++]) & prefix_max;
   if (value < prefix_max) return value;
   for (int shift = 0; shift < 28; shift += 7) {
-    if (*at >= block.size()) return std::nullopt;
-    const auto byte = static_cast<uint8_t>(block[(*at)++]);
+    if (*position >= block.size()) return std::nullopt;
+    const auto byte = static_cast<uint8_t>(block[(*position)++]);
     value += static_cast<uint64_t>(byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return value;
   }
   return std::nullopt;
 }
 
-bool step_over_string(std::string_view block, size_t* at) {
-  const std::optional<uint64_t> length = integer(block, at, 7);
-  if (!length || *length > block.size() - *at) return false;
-  *at += *length;
+bool step_over_string(std::string_view block, size_t* position) {
+  const std::optional<uint64_t> length = integer(block, position, 7);
+  if (!length || *length > block.size() - *position) return false;
+  *position += *length;
   return true;
 }
 
@@ -48,11 +48,11 @@ bool step_over_string(std::string_view block, size_t* at) {
 std::optional<Representation> next(std::string_view block) {
   const auto first = static_cast<uint8_t>(block[0]);
   Representation result;
-  size_t at = 0;
+  size_t position = 0;
   const bool indexed = (first & 0x80) != 0;
   result.enters_table = (first & 0xc0) == 0x40;
   result.is_size = (first & 0xe0) == 0x20;
-  const std::optional<uint64_t> value = integer(block, &at,
+  const std::optional<uint64_t> value = integer(block, &position,
                                                 indexed               ? 7
                                                 : result.enters_table ? 6
                                                 : result.is_size      ? 5
@@ -60,11 +60,11 @@ std::optional<Representation> next(std::string_view block) {
   if (!value || (indexed && *value == 0)) return std::nullopt;
   if (!result.is_size) result.index = *value;
   if (!indexed && !result.is_size) {
-    if (result.index == 0 && !step_over_string(block, &at)) return std::nullopt;
-    result.value_offset = at;
-    if (!step_over_string(block, &at)) return std::nullopt;
+    if (result.index == 0 && !step_over_string(block, &position)) return std::nullopt;
+    result.value_offset = position;
+    if (!step_over_string(block, &position)) return std::nullopt;
   }
-  result.bytes = at;
+  result.bytes = position;
   return result;
 }
 
@@ -113,14 +113,14 @@ bool HeaderDecoder::decode(std::string_view block, HeaderSink& sink) {
 }
 
 bool HeaderDecoder::feed(std::string_view bytes, HeaderSink* sink) {
-  const auto* at = reinterpret_cast<const uint8_t*>(bytes.data());
+  const auto* input = reinterpret_cast<const uint8_t*>(bytes.data());
   size_t left = bytes.size();
   for (;;) {
     nghttp2_nv header;
     int flags = 0;
-    const ssize_t taken = nghttp2_hd_inflate_hd2(inflater_.get(), &header, &flags, at, left, 0);
+    const ssize_t taken = nghttp2_hd_inflate_hd2(inflater_.get(), &header, &flags, input, left, 0);
     if (taken < 0) return false;
-    at += taken;
+    input += taken;
     left -= static_cast<size_t>(taken);
     const bool emits = (flags & NGHTTP2_HD_INFLATE_EMIT) != 0;
     if (emits && sink != nullptr) {
@@ -132,8 +132,8 @@ bool HeaderDecoder::feed(std::string_view bytes, HeaderSink* sink) {
   }
 }
 
-BlockLook look_at(std::string_view block) {
-  BlockLook look;
+BlockKind classify(std::string_view block) {
+  BlockKind look;
   while (!block.empty()) {
     const std::optional<Representation> field = next(block);
     if (!field) return {};

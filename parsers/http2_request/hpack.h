@@ -47,11 +47,11 @@ class HeaderDecoder {
 };
 
 // The static references in a block, read without a table.
-struct BlockLook {
+struct BlockKind {
   bool well_formed = false;
   bool asks = false;     // a request's :method, :scheme, :path or :authority
   bool answers = false;  // a :status
 };
-BlockLook look_at(std::string_view block);
+BlockKind classify(std::string_view block);
 
 }  // namespace tapline::http2

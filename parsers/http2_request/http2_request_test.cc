@@ -81,7 +81,7 @@ std::string join(std::initializer_list<std::string> parts) {
 }
 
 // Both ends of a connection.
-struct Talk {
+struct Session {
   Encoder up, down;
 
   std::string get(uint32_t stream, const std::string& path, int flags = kEndStream, const HeaderList& more = {},
@@ -124,7 +124,7 @@ void expect_at_every_cut(const std::string& requests, const std::string& answers
 // ---- streams ----
 
 TEST(Http2Request, InterleavedStreamsAtEveryCut) {
-  Talk talk;
+  Session talk;
   const std::string requests = join({hello(), talk.get(1, "/a"), talk.get(3, "/b", 0, {}, "POST"), talk.get(5, "/c"),
                                      data(3, "body"), data(3, "", kEndStream)});
   const std::string answers =
@@ -136,7 +136,7 @@ TEST(Http2Request, InterleavedStreamsAtEveryCut) {
 }
 
 TEST(Http2Request, BytesAreBlocksAndBodiesWithoutPadding) {
-  Talk talk;
+  Session talk;
   const std::string request = talk.get(1, "/p", 0, {}, "POST"), response = talk.answer(1, "200");
   const std::string requests =
       hello() + request + data(1, '\x05' + std::string("body") + std::string(5, '\0'), kPadded | kEndStream);
@@ -146,7 +146,7 @@ TEST(Http2Request, BytesAreBlocksAndBodiesWithoutPadding) {
 }
 
 TEST(Http2Request, ContinuationPaddingAndPriority) {
-  Talk talk;
+  Session talk;
   const std::string block =
       talk.up.block({{":method", "GET"}, {":path", "/long"}, {":authority", "a"}, {"cookie", "c=1"}});
   const std::string first = '\x03' + number(0, 4) + '\x10' + block.substr(0, 4) + std::string(3, '\0');
@@ -160,7 +160,7 @@ TEST(Http2Request, ContinuationPaddingAndPriority) {
 }
 
 TEST(Http2Request, InterimResponsesTrailersAndPushes) {
-  Talk talk;
+  Session talk;
   const std::string requests = join({hello(), talk.get(1, "/a")});
   const std::string promise =
       number(2, 4) + talk.down.block({{":method", "GET"}, {":path", "/pushed"}, {":authority", "a"}});
@@ -171,7 +171,7 @@ TEST(Http2Request, InterimResponsesTrailersAndPushes) {
 }
 
 TEST(Http2Request, Grpc) {
-  Talk talk;
+  Session talk;
   const HeaderList grpc = {{"content-type", "application/grpc+proto"}, {"te", "trailers"}};
   const std::string requests =
       join({hello(), talk.get(1, "/shop.Cart/Add", 0, grpc, "POST"), data(1, "message", kEndStream),
@@ -184,7 +184,7 @@ TEST(Http2Request, Grpc) {
 }
 
 TEST(Http2Request, ResetsAndGoAway) {
-  Talk talk;
+  Session talk;
   const auto frames =
       Conversation()
           .handshake()
@@ -202,7 +202,7 @@ TEST(Http2Request, ResetsAndGoAway) {
 }
 
 TEST(Http2Request, Times) {
-  Talk talk;
+  Session talk;
   Conversation conversation;
   conversation.handshake().client(hello()).client(talk.get(1, "/a", 0)).client(data(1, "", kEndStream));
   conversation.wait_ns(50'000'000).server(join({settings(), talk.answer(1, "200")})).wait_ns(20'000'000);
@@ -211,7 +211,7 @@ TEST(Http2Request, Times) {
 }
 
 TEST(Http2Request, UpgradedFromHttp1) {
-  Talk talk;
+  Session talk;
   const std::string request =
       "GET /first HTTP/1.1\r\nHost: web.test\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
       "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n";
@@ -229,7 +229,7 @@ TEST(Http2Request, UpgradedWithoutItsBeginning) {
   const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
   const std::string refused = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
   const auto expect_both = [](const std::function<void(Conversation&)>& begin, size_t left_out, const char* what) {
-    Talk talk;
+    Session talk;
     Conversation conversation;
     conversation.handshake();
     begin(conversation);
@@ -273,7 +273,7 @@ TEST(Http2Request, LargerTablesAndSmallerOnes) {
 // ---- losses ----
 
 TEST(Http2Request, OneWayCaptures) {
-  Talk talk;
+  Session talk;
   std::vector<Frame> request, response;
   for (const Frame& frame :
        one_connection(join({hello(), talk.get(1, "/a"), talk.get(3, "/b")}),
@@ -286,7 +286,7 @@ TEST(Http2Request, OneWayCaptures) {
 
 // The earlier table is unknown: fields that refer to it stay empty, all others are reported.
 TEST(Http2Request, JoinsInMidStream) {
-  Talk talk;
+  Session talk;
   Conversation conversation;
   conversation.handshake();
   conversation.client(join({hello(), talk.get(1, "/old")}))
@@ -302,24 +302,24 @@ TEST(Http2Request, JoinsInMidStream) {
 }
 
 TEST(Http2Request, TruncatedCaptures) {
-  Talk talk;
+  Session talk;
   std::vector<Frame> frames =
       one_connection(join({hello(), talk.get(1, "/a"), talk.get(3, "/b", kEndStream, {{"x", std::string(300, 'x')}})}),
                      join({settings(), talk.answer(1, "200"), data(1, std::string(900, 'd'), kEndStream)}));
-  const Lines whole = parse(frames);
+  const Lines whole_lines = parse(frames);
   for (Frame& frame : frames) {
     if (frame.bytes.size() <= 190) continue;
     frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
     frame.bytes.resize(190);
   }
-  EXPECT_EQ(parse(frames), whole);
-  EXPECT_EQ(whole, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
+  EXPECT_EQ(parse(frames), whole_lines);
+  EXPECT_EQ(whole_lines, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
 }
 
 // Each path has a different status and body length. Whichever frames are lost, every reported header and pair must be
 // correct.
 TEST(Http2Request, NeverPairsWrongIfFramesAreLost) {
-  Talk talk;
+  Session talk;
   Conversation conversation;
   conversation.handshake().client(hello()).server(settings());
   for (uint32_t i = 0; i < 12; i += 2) {
@@ -371,7 +371,7 @@ TEST(Http2Request, IgnoresOtherProtocols) {
 }
 
 TEST(Http2Request, BlocksAreBounded) {
-  Talk talk;
+  Session talk;
   std::string requests =
       hello() + talk.get(1, "/a") + frame(http2::kHeaders, kEndStream, 3, talk.up.block({{":method", "GET"}}));
   for (int i = 0; i < 200; ++i) requests += frame(http2::kContinuation, 0, 3, std::string(1000, '\x20'));

@@ -17,10 +17,10 @@ class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}
 
-  // Position of the first one at or after `from`, or npos. REQUIRES: `from` never decreases.
-  size_t next(size_t from) {
-    for (; from >= block_ + kBlock; controls_ = controls_at(block_)) block_ += kBlock;
-    uint64_t controls = controls_ & (~uint64_t{0} << (from - block_));
+  // Position of the first one at or after `begin`, or npos. REQUIRES: `begin` never decreases.
+  size_t next(size_t begin) {
+    for (; begin >= block_ + kBlock; controls_ = controls_at(block_)) block_ += kBlock;
+    uint64_t controls = controls_ & (~uint64_t{0} << (begin - block_));
     while (controls == 0) {
       block_ += kBlock;
       if (block_ >= text_.size()) return std::string_view::npos;
@@ -50,13 +50,14 @@ class ControlScanner {
     uint64_t controls = 0;
 #ifdef __SSE2__
 #pragma GCC unroll 4
-    for (size_t at = 0; at < kBlock; at += 16) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + at));
+    for (size_t offset = 0; offset < kBlock; offset += 16) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + offset));
       const __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-      controls |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(below))) << at;
+      controls |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(below))) << offset;
     }
 #else
-    for (size_t at = 0; at < kBlock; ++at) controls |= uint64_t{static_cast<uint8_t>(block[at]) < 0x20} << at;
+    for (size_t offset = 0; offset < kBlock; ++offset)
+      controls |= uint64_t{static_cast<uint8_t>(block[offset]) < 0x20} << offset;
 #endif
     return controls;
   }

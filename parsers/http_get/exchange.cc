@@ -155,14 +155,14 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
 void Exchange::on_head_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
 void Exchange::recycle() {
-  Exchange fresh;
+  Exchange exchange;
   pairing_.recycle();
-  fresh.pairing_ = std::move(pairing_);
+  exchange.pairing_ = std::move(pairing_);
   for (const Side side : {Side{0}, Side{1}}) {
     readers_[side].recycle();
-    fresh.readers_[side] = std::move(readers_[side]);
+    exchange.readers_[side] = std::move(readers_[side]);
   }
-  *this = std::move(fresh);
+  *this = std::move(exchange);
 }
 
 }  // namespace tapline::http

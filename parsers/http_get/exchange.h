@@ -57,7 +57,7 @@ class Exchange final : private MessageHandler {
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
   int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
-  bool hopeless() const {
+  bool has_failed() const {
     return requester_ < 0 && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
   }
   size_t memory_bytes() const {
@@ -67,7 +67,7 @@ class Exchange final : private MessageHandler {
   void look_ahead() const { pairing_.touch_next_request(); }
 
  private:
-  Framing on_head(Side side, const Head& head, const Segment& first, bool cut) override;
+  Framing on_head(Side side, const Head& head, const Segment& first, bool is_cut) override;
   void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) override;
   void on_hidden(Side side, uint64_t offset) override;
   void on_head_too_long(Side side) override;

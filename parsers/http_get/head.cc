@@ -53,16 +53,16 @@ bool is_version(std::string_view word) {
   return word.size() >= 6 && equals_ignoring_case(word.substr(0, 5), "http/") && is_digit(word[5]);
 }
 
-Look look_at_status_line(std::string_view bytes) {
+StartKind look_at_status_line(std::string_view bytes) {
   // HTTP/1.1 200
   static constexpr std::string_view kShape = "HTTP/d.d ddd";
   for (size_t i = 0; i < kShape.size(); ++i) {
-    if (i == bytes.size()) return Look::kMaybe;
-    if (kShape[i] == 'd' ? !is_digit(bytes[i]) : bytes[i] != kShape[i]) return Look::kNot;
+    if (i == bytes.size()) return StartKind::kMaybe;
+    if (kShape[i] == 'd' ? !is_digit(bytes[i]) : bytes[i] != kShape[i]) return StartKind::kNot;
   }
-  if (bytes.size() == kShape.size()) return Look::kMaybe;
+  if (bytes.size() == kShape.size()) return StartKind::kMaybe;
   const char after = bytes[kShape.size()];
-  return is_blank(after) || after == '\r' || after == '\n' ? Look::kResponse : Look::kNot;
+  return is_blank(after) || after == '\r' || after == '\n' ? StartKind::kResponse : StartKind::kNot;
 }
 
 struct RequestLine {
@@ -98,20 +98,20 @@ bool is_request(const RequestLine& line) {
   return upper && line.method.size() >= 3 && line.url.starts_with('/');
 }
 
-Look look_at_request_line(std::string_view bytes) {
+StartKind look_at_request_line(std::string_view bytes) {
   size_t method_end = 0;
   while (method_end < bytes.size() && is_token_char(bytes[method_end])) ++method_end;
-  if (method_end > kMaxMethodBytes) return Look::kNot;
-  if (method_end == bytes.size()) return Look::kMaybe;
-  if (method_end == 0 || bytes[method_end] != ' ') return Look::kNot;
+  if (method_end > kMaxMethodBytes) return StartKind::kNot;
+  if (method_end == bytes.size()) return StartKind::kMaybe;
+  if (method_end == 0 || bytes[method_end] != ' ') return StartKind::kNot;
   const size_t line_end = bytes.find('\n', method_end);
   const std::string_view line = bytes.substr(0, line_end);
   // Some clients send control characters in URLs. They are accepted if everything else is HTTP.
   const bool controls = std::any_of(line.begin() + method_end, line.end(), [](char c) { return is_control(c); });
-  if (controls && !is_usual_method(line.substr(0, method_end))) return Look::kNot;
-  if (line_end == std::string_view::npos) return Look::kMaybe;
+  if (controls && !is_usual_method(line.substr(0, method_end))) return StartKind::kNot;
+  if (line_end == std::string_view::npos) return StartKind::kMaybe;
   const RequestLine parts = split_request_line(line);
-  return is_request(parts) && (!controls || parts.versioned) ? Look::kRequest : Look::kNot;
+  return is_request(parts) && (!controls || parts.versioned) ? StartKind::kRequest : StartKind::kNot;
 }
 
 std::string_view authority_of(std::string_view url) {
@@ -146,8 +146,8 @@ std::string_view unfold(std::string_view value, std::string* scratch) {
 std::optional<uint64_t> parse_length(std::string_view value) {
   uint64_t length = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
-  const bool whole = end == value.data() + value.size() || *end == ',';
-  if (error != std::errc() || !whole || length > (uint64_t{1} << 62)) return std::nullopt;
+  const bool is_whole = end == value.data() + value.size() || *end == ',';
+  if (error != std::errc() || !is_whole || length > (uint64_t{1} << 62)) return std::nullopt;
   return length;
 }
 
@@ -231,7 +231,7 @@ size_t parse_ordinary_head(std::string_view bytes, Head* head) {
   Line line;
   if (!take_line(bytes, 0, &controls, &line)) return 0;
   const std::string_view first = bytes.substr(0, line.end);
-  if (look_at_status_line(bytes) == Look::kResponse) {
+  if (look_at_status_line(bytes) == StartKind::kResponse) {
     parse_start_line(first, head);
   } else if (!take_ordinary_request_line(first, head)) {
     return 0;
@@ -247,18 +247,18 @@ size_t parse_ordinary_head(std::string_view bytes, Head* head) {
   return 0;
 }
 
-Look look_at(std::string_view bytes) {
-  if (bytes.empty()) return Look::kMaybe;
+StartKind look_at(std::string_view bytes) {
+  if (bytes.empty()) return StartKind::kMaybe;
   if (bytes[0] == 'H') {
-    const Look look = look_at_status_line(bytes);
-    if (look != Look::kNot) return look;
+    const StartKind look = look_at_status_line(bytes);
+    if (look != StartKind::kNot) return look;
   }
   return look_at_request_line(bytes);
 }
 
 bool may_resume_at(std::string_view bytes) {
-  const Look look = look_at(bytes);
-  if (look != Look::kMaybe) return look != Look::kNot;
+  const StartKind look = look_at(bytes);
+  if (look != StartKind::kMaybe) return look != StartKind::kNot;
   const auto has_common_prefix = [&](std::string_view word) {
     const size_t common = std::min(word.size(), bytes.size());
     return bytes.substr(0, common) == word.substr(0, common);
@@ -268,7 +268,7 @@ bool may_resume_at(std::string_view bytes) {
 
 bool is_simple_request(std::string_view bytes) {
   if (!bytes.starts_with("GET /") || bytes.find('\n') != bytes.size() - 1) return false;
-  return look_at(bytes) == Look::kRequest && !split_request_line(trim(bytes)).versioned;
+  return look_at(bytes) == StartKind::kRequest && !split_request_line(trim(bytes)).versioned;
 }
 
 bool is_http2_preface(std::string_view bytes) { return bytes.starts_with("PRI * HTTP/2.0"); }
@@ -278,12 +278,13 @@ bool may_continue_line(std::string_view line, std::string_view more) {
 }
 
 size_t find_head_end(std::string_view bytes, size_t* resume) {
-  for (size_t at = bytes.find('\n', *resume); at != std::string_view::npos; at = bytes.find('\n', at + 1)) {
-    const std::string_view next = bytes.substr(at + 1, 2);
-    if (next.starts_with('\n')) return at + 2;
-    if (next == "\r\n") return at + 3;
+  for (size_t position = bytes.find('\n', *resume); position != std::string_view::npos;
+       position = bytes.find('\n', position + 1)) {
+    const std::string_view next = bytes.substr(position + 1, 2);
+    if (next.starts_with('\n')) return position + 2;
+    if (next == "\r\n") return position + 3;
     if (next.empty() || next == "\r") {
-      *resume = at;
+      *resume = position;
       return std::string_view::npos;
     }
   }

@@ -9,7 +9,7 @@
 namespace tapline::http {
 
 // The classification of a message's beginning (RFC 9112 sections 3 and 4).
-enum class Look : uint8_t {
+enum class StartKind : uint8_t {
   kNot,       // no HTTP message begins like this
   kMaybe,     // too short to tell
   kRequest,   // a whole request line
@@ -18,7 +18,7 @@ enum class Look : uint8_t {
 
 // Requests need a version at the end of the line, or a usual method with a path: otherwise any text protocol's command
 // would qualify.
-Look look_at(std::string_view bytes);
+StartKind look_at(std::string_view bytes);
 
 // For resynchronising, where a false start is costly: kMaybe only if the bytes begin like a usual method or a status
 // line.

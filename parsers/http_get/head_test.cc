@@ -18,8 +18,8 @@ std::string describe(const Head& head) {
 
 // The slow path: parses like MessageReader if parse_ordinary_head() returns 0.
 size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch) {
-  const Look look = look_at(bytes);
-  if (look != Look::kRequest && look != Look::kResponse) return 0;
+  const StartKind look = look_at(bytes);
+  if (look != StartKind::kRequest && look != StartKind::kResponse) return 0;
   size_t resume = 0;
   const size_t end = find_head_end(bytes, &resume);
   if (end == std::string_view::npos) return 0;
@@ -77,9 +77,9 @@ TEST(Head, BothPathsAgree) {
     std::string bytes = seeds[random() % seeds.size()];
     bytes.insert(bytes.find(' ') + 2, random() % 140, 'u');
     for (size_t changes = random() % 4; changes > 0; --changes) {
-      const size_t at = random() % bytes.size();
+      const size_t offset = random() % bytes.size();
       const char byte = kBytes[random() % sizeof kBytes];
-      random() % 2 == 0 ? void(bytes[at] = byte) : void(bytes.insert(at, 1, byte));
+      random() % 2 == 0 ? void(bytes[offset] = byte) : void(bytes.insert(offset, 1, byte));
     }
     bytes.resize(bytes.size() - (random() % 8 == 0 ? random() % bytes.size() : 0));
     taken += expect_agreement(bytes);

@@ -400,7 +400,7 @@ TEST(HttpGet, EndingAQueryReportsItsPendingTransactionsOnly) {
   EXPECT_EQ(run.tuples()[1]["partial"], "");
 }
 
-class HasNoListener final : public http::MessageHandler {
+class NullHandler final : public http::MessageHandler {
   http::Framing on_head(Side, const http::Head&, const Segment&, bool) override { return {}; }
   void on_message_end(Side, uint64_t, int64_t, bool) override {}
   void on_hidden(Side, uint64_t) override {}
@@ -410,9 +410,9 @@ class HasNoListener final : public http::MessageHandler {
 
 // Otherwise each of a million connections could keep a buffer for a head that arrived in pieces.
 TEST(HttpGet, ReleasesTheBufferOfASegmentedHead) {
-  HasNoListener handler;
+  NullHandler handler;
   http::MessageReader reader(0);
-  const size_t fresh = reader.buffer_bytes();
+  const size_t buffer_bytes = reader.buffer_bytes();
   const std::string head = "GET /a HTTP/1.1\r\nCookie: " + std::string(1000, 'c') + "\r\n\r\n";
   const auto read = [&](std::string_view piece) {
     const Segment segment{0, reader.offset(), 0, false};
@@ -422,7 +422,7 @@ TEST(HttpGet, ReleasesTheBufferOfASegmentedHead) {
   EXPECT_GT(reader.buffer_bytes(), 800u);
   EXPECT_EQ(read(std::string_view(head).substr(900)), http::MessageReader::Verdict::kFine);
   EXPECT_TRUE(reader.recognised());
-  EXPECT_EQ(reader.buffer_bytes(), fresh);
+  EXPECT_EQ(reader.buffer_bytes(), buffer_bytes);
 }
 
 }  // namespace

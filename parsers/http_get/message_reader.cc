@@ -89,12 +89,12 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
     head_done(ordinary, false, handler);
     return true;
   }
-  const Look look = look_at(text);
-  if (look == Look::kNot || is_http2_preface(text)) return reject(handler);
-  const size_t end = look == Look::kMaybe ? std::string_view::npos : find_head_end(text, &resume_);
+  const StartKind look = look_at(text);
+  if (look == StartKind::kNot || is_http2_preface(text)) return reject(handler);
+  const size_t end = look == StartKind::kMaybe ? std::string_view::npos : find_head_end(text, &resume_);
   if (end == std::string_view::npos || end > kMaxHeadBytes) {
     resume_ = 0;
-    known_ = Look::kMaybe;
+    known_ = StartKind::kMaybe;
     mode_ = Mode::kHead;
     return true;
   }
@@ -125,9 +125,9 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   const size_t before = head_.size();
   const size_t taken = std::min(text.size(), kMaxHeadBytes + 4 - before);
   head_.append(text.substr(0, taken));
-  const Look look = rescan(before);
-  if (look == Look::kNot || is_http2_preface(head_)) return reject(handler);
-  const size_t end = look == Look::kMaybe ? std::string_view::npos : find_head_end(head_, &resume_);
+  const StartKind look = rescan(before);
+  if (look == StartKind::kNot || is_http2_preface(head_)) return reject(handler);
+  const size_t end = look == StartKind::kMaybe ? std::string_view::npos : find_head_end(head_, &resume_);
   if (end == std::string_view::npos) {
     consume(text, taken);
     if (head_.size() <= kMaxHeadBytes) return true;
@@ -143,23 +143,23 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
 
 // As look_at() of the head so far, of which `before` bytes were already examined: each byte of a long line is examined
 // once.
-Look MessageReader::rescan(size_t before) {
+StartKind MessageReader::rescan(size_t before) {
   constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
-  if (known_ != Look::kMaybe) return known_;
+  if (known_ != StartKind::kMaybe) return known_;
   const std::string_view more = std::string_view(head_).substr(before);
   if (before >= kBegun && more.find('\n') == std::string_view::npos) {
-    return may_continue_line(head_, more) ? Look::kMaybe : Look::kNot;
+    return may_continue_line(head_, more) ? StartKind::kMaybe : StartKind::kNot;
   }
   return known_ = look_at(head_);
 }
 
-void MessageReader::head_done(const Head& head, bool cut, MessageHandler& handler) {
+void MessageReader::head_done(const Head& head, bool is_cut, MessageHandler& handler) {
   recognised_ = true;
   last_byte_ns_ = segment_.time_ns;
-  const Framing framing = handler.on_head(side_, head, first_, cut);
+  const Framing framing = handler.on_head(side_, head, first_, is_cut);
   drop_head();
   if (mode_ == Mode::kOpaque) return;
-  if (cut) return message_done(false, handler);
+  if (is_cut) return message_done(false, handler);
   body_uncertain_ = framing.uncertain;
   remaining_ = framing.length;
   switch (framing.kind) {
@@ -253,9 +253,9 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
 
 // A gap that begins here extends beyond the body: its length still gives its end, if there was a body at all.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
-  const bool known = !std::exchange(body_uncertain_, false);
+  const bool is_known = !std::exchange(body_uncertain_, false);
   mode_ = Mode::kSeek;
-  handler.on_message_end(side_, known ? gap_begin + remaining_ : gap_begin, last_byte_ns_, known);
+  handler.on_message_end(side_, is_known ? gap_begin + remaining_ : gap_begin, last_byte_ns_, is_known);
   handler.on_hidden(side_, offset_);
 }
 
@@ -273,7 +273,7 @@ void MessageReader::seek(std::string_view& text) {
   first_ = segment_;
   first_.offset = offset_;
   resume_ = 0;
-  known_ = Look::kMaybe;
+  known_ = StartKind::kMaybe;
   resumed_ = true;
   mode_ = Mode::kHead;
 }
@@ -294,8 +294,9 @@ void MessageReader::gap(uint64_t bytes, const Segment& segment, MessageHandler& 
     return message_done(true, handler);
   }
   if (mode_ == Mode::kLength) return end_in_gap(segment.offset, handler);
-  const Look look = mode_ == Mode::kHead && same_packet ? look_at(head_) : Look::kNot;
-  if (look == Look::kRequest || look == Look::kResponse) return head_done(parse_head(head_, &scratch_), true, handler);
+  const StartKind look = mode_ == Mode::kHead && same_packet ? look_at(head_) : StartKind::kNot;
+  if (look == StartKind::kRequest || look == StartKind::kResponse)
+    return head_done(parse_head(head_, &scratch_), true, handler);
   lose_step(handler);
 }
 

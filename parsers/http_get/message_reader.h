@@ -21,8 +21,8 @@ struct Framing {
 class MessageHandler {
  public:
   virtual ~MessageHandler() = default;
-  // `first` is the segment of the head's first byte, with its offset. `cut`: the end of the head was not captured.
-  virtual Framing on_head(Side side, const Head& head, const Segment& first, bool cut) = 0;
+  // `first` is the segment of the head's first byte, with its offset. `is_cut`: the end of the head was not captured.
+  virtual Framing on_head(Side side, const Head& head, const Segment& first, bool is_cut) = 0;
   // The message's last byte lies before end_offset. Not exact if bytes were lost.
   virtual void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) = 0;
   // Unseen messages may precede this offset.
@@ -97,10 +97,10 @@ class MessageReader {
   bool start(std::string_view& text, MessageHandler& handler);
   bool collect(std::string_view& text, MessageHandler& handler);
   bool reject(MessageHandler& handler);
-  Look rescan(size_t before);
+  StartKind rescan(size_t before);
   void finish_simple_request(MessageHandler& handler);
   void seek(std::string_view& text);
-  void head_done(const Head& head, bool cut, MessageHandler& handler);
+  void head_done(const Head& head, bool is_cut, MessageHandler& handler);
   void skip_body(std::string_view& text, MessageHandler& handler);
   void chunk_size(std::string_view& text, MessageHandler& handler);
   void chunk_end(std::string_view& text, MessageHandler& handler);
@@ -118,13 +118,13 @@ class MessageReader {
 
   Side side_;
   Mode mode_ = Mode::kStart;
-  bool recognised_ = false;      // at least one message was seen
-  bool resumed_ = false;         // the head being collected was found by seeking
-  bool body_uncertain_ = false;  // see Framing::uncertain; true until the body's first byte
-  Look known_ = Look::kMaybe;    // recognition of the head being collected
-  bool in_extension_ = false;    // after the digits of a chunk's size
-  uint8_t digits_ = 0;           // digits of the chunk's size so far
-  bool line_empty_ = true;       // true if the trailer's current line is empty
+  bool recognised_ = false;              // at least one message was seen
+  bool resumed_ = false;                 // the head being collected was found by seeking
+  bool body_uncertain_ = false;          // see Framing::uncertain; true until the body's first byte
+  StartKind known_ = StartKind::kMaybe;  // recognition of the head being collected
+  bool in_extension_ = false;            // after the digits of a chunk's size
+  uint8_t digits_ = 0;                   // digits of the chunk's size so far
+  bool line_empty_ = true;               // true if the trailer's current line is empty
   uint64_t remaining_ = 0;
   uint64_t offset_ = 0;  // position of the next byte
   uint64_t seek_bytes_ = 0;

@@ -175,10 +175,10 @@ TEST(HttpGet, ARepeatedSegmentHasNoEffect) {
     const Lines expected = parse(frames);
     ASSERT_EQ(expected.size(), 3u);
     for (size_t repeated = 0; repeated < frames.size(); ++repeated) {
-      for (size_t later = repeated; later < std::min(frames.size(), repeated + 6); ++later) {
-        std::vector<Frame> more = frames;
-        more.insert(more.begin() + static_cast<ptrdiff_t>(later + 1), frames[repeated]);
-        EXPECT_EQ(parse(more), expected) << repeated << " again after " << later << ", cut at " << cut;
+      for (size_t position = repeated; position < std::min(frames.size(), repeated + 6); ++position) {
+        std::vector<Frame> more_frames = frames;
+        more_frames.insert(more_frames.begin() + static_cast<ptrdiff_t>(position + 1), frames[repeated]);
+        EXPECT_EQ(parse(more_frames), expected) << repeated << " again after " << position << ", cut at " << cut;
       }
     }
   }
@@ -260,10 +260,11 @@ TEST(HttpGet, SlightlyLateFramesHaveNoEffect) {
                     whole("GET h /3 200", kGet, kOk)};
   for (size_t late = 3; late < frames.size(); ++late) {
     for (size_t places = 1; places <= 3 && late + places < frames.size(); ++places) {
-      std::vector<Frame> moved = frames;
-      std::rotate(moved.begin() + static_cast<ptrdiff_t>(late), moved.begin() + static_cast<ptrdiff_t>(late) + 1,
-                  moved.begin() + static_cast<ptrdiff_t>(late + places) + 1);
-      EXPECT_EQ(parse(moved), expected) << late << " late by " << places;
+      std::vector<Frame> moved_frames = frames;
+      std::rotate(moved_frames.begin() + static_cast<ptrdiff_t>(late),
+                  moved_frames.begin() + static_cast<ptrdiff_t>(late) + 1,
+                  moved_frames.begin() + static_cast<ptrdiff_t>(late + places) + 1);
+      EXPECT_EQ(parse(moved_frames), expected) << late << " late by " << places;
     }
   }
 }

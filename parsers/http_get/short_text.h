@@ -27,8 +27,8 @@ class ShortText {
   void assign(std::string_view first, std::string_view second, std::string_view third) {
     clear();
     const size_t bytes = first.size() + second.size() + third.size();
-    char* at = bytes <= kInside ? inside_ : allocate(bytes);
-    for (const std::string_view part : {first, second, third}) at = std::copy(part.begin(), part.end(), at);
+    char* cursor = bytes <= kInside ? inside_ : allocate(bytes);
+    for (const std::string_view part : {first, second, third}) cursor = std::copy(part.begin(), part.end(), cursor);
     bytes_ = static_cast<uint32_t>(bytes);
   }
   void clear() {

@@ -36,14 +36,14 @@ class Echoes {
   using Sink = TransactionSink<Request, Response>;
   // Longer than any program waits.
   static constexpr int64_t kTimeoutNs = 10'000'000'000;
-  static constexpr int64_t kPatienceNs = kTimeoutNs;
+  static constexpr int64_t kSilenceTimeoutNs = kTimeoutNs;
 
   // `asker` sends the requests: it is the sender of a request and the receiver of a reply.
   void message(Side side, const IpAddress& asker, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink) {
     const Segment segment = {.time_ns = time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
     if (message.kind == Kind::kEchoRequest) {
       const EchoId id = {message.id, message.sequence, side};
-      if (pairing_.pending() > 0) pairing_.give_up_before(time_ns - kTimeoutNs, sink);
+      if (pairing_.pending() > 0) pairing_.expire_before(time_ns - kTimeoutNs, sink);
       fill(pairing_.begin_request(id, segment, sink), message, bytes, asker);
       pairing_.end_request(id, 0, sink);
     } else {
@@ -61,7 +61,7 @@ class Echoes {
 
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
   int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
-  bool hopeless() const { return false; }
+  bool has_failed() const { return false; }
   size_t memory_bytes() const { return pairing_.memory_bytes(); }
   void recycle() { pairing_.recycle(); }
 

@@ -93,8 +93,8 @@ TEST(Icmp, ErrorsNameTheOffendingFlow) {
   const testing::Bytes tcp = testing::ip_v6(kA6, kB6, protocol::kTcp, testing::tcp_segment({.dst_port = 443}));
   EXPECT_EQ(seen({testing::icmp_frame(kB6, kA6, icmp(2, 0, 1280, quoted(tcp, 60)), kStart)}, fields),
             Lines{"2001:db8::2>2001:db8::1 too-big  0 1280 tcp [2001:db8::1]:40000 [2001:db8::2]:443"});
-  const testing::Bytes other = testing::ip_v4(kA, kB, 132, {});
-  EXPECT_EQ(seen({testing::icmp_frame(kB, kA, icmp(3, 99, 0, quoted(other, 20)), kStart)}, fields),
+  const testing::Bytes other_frame = testing::ip_v4(kA, kB, 132, {});
+  EXPECT_EQ(seen({testing::icmp_frame(kB, kA, icmp(3, 99, 0, quoted(other_frame, 20)), kStart)}, fields),
             Lines{"10.0.0.2>10.0.0.1 unreachable  99 - 132 10.0.0.1 10.0.0.2"});
 }
 

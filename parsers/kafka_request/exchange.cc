@@ -13,16 +13,16 @@ std::string_view message_of(std::string_view bytes, uint64_t message) {
   return bytes.substr(0, std::min<uint64_t>({message, bytes.size(), kLookedAtBytes}));
 }
 
-void fill(Request& request, const RequestHead& head, const Findings& found) {
+void fill(Request& request, const RequestHead& head, const Findings& findings) {
   request.api = head.api;
   request.key = head.key;
   request.version = head.version;
   request.correlation_id = head.correlation_id;
   request.bytes = head.bytes;
-  request.topics = found.topics;
+  request.topics = findings.topics;
   request.client_id_bytes = static_cast<uint32_t>(head.client_id.size());
-  request.topic_is_id = found.topic_is_id;
-  request.never_answered = head.key == kProduceKey && found.acks_known && found.acks == 0;
+  request.topic_is_id = findings.topic_is_id;
+  request.never_answered = head.key == kProduceKey && findings.acks_known && findings.acks == 0;
 }
 
 // Skips the bytes of a message that is not examined, and its remaining bytes.
@@ -47,11 +47,11 @@ bool is_topic(std::string_view name) {
 bool is_certain(const RequestHead& head, std::string_view bytes) {
   if (head.version > head.api->latest) return false;
   const std::string_view message = message_of(bytes, head.bytes);
-  const Findings found = findings_of(head, message);
-  if (head.client_id.empty() && found.topic.empty()) return false;
-  if (!found.topic_is_id && !is_topic(found.topic)) return false;
-  if (head.key == kProduceKey && (found.topic.empty() || found.acks < -1 || found.acks > 1)) return false;
-  return found.whole || message.size() < head.bytes;
+  const Findings findings = findings_of(head, message);
+  if (head.client_id.empty() && findings.topic.empty()) return false;
+  if (!findings.topic_is_id && !is_topic(findings.topic)) return false;
+  if (head.key == kProduceKey && (findings.topic.empty() || findings.acks < -1 || findings.acks > 1)) return false;
+  return findings.whole || message.size() < head.bytes;
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ class Exchange::Filter final : public Sink {
   void on_transaction(const Request* request, const Response* response) override {
     if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
   }
-  void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
+  void on_silence(const Request& request, const Response& response) override { sink_.on_silence(request, response); }
   void on_client(Side side) override { sink_.on_client(side); }
   void on_loss(LossReason reason) override {
     if (exchange_.confirmed_) sink_.on_loss(reason);
@@ -109,7 +109,7 @@ void Exchange::visit_pending(Sink& sink) const {
   pairing_.visit_pending(filter);
 }
 
-bool Exchange::hopeless() const {
+bool Exchange::has_failed() const {
   return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
 }
 
@@ -159,27 +159,27 @@ Unit Exchange::request(Side side, std::string_view bytes, const Segment& first) 
 }
 
 void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes, const Segment& first) {
-  const Findings found = findings_of(head, message_of(bytes, head.bytes));
+  const Findings findings = findings_of(head, message_of(bytes, head.bytes));
   if (client_ < 0) {
     client_ = side;
     sink_->on_client(side);
   }
-  confirmed_ = confirmed_ || !head.client_id.empty() || !found.topic.empty();
+  confirmed_ = confirmed_ || !head.client_id.empty() || !findings.topic.empty();
   if (head.key == kSaslHandshakeKey && head.version == 0) raw_tokens_ = true;
   note_id(head.correlation_id);
   open_[side] = {true, head.correlation_id};
   alone_.never_answered = false;
-  const bool alone = distrust_ > 0 || (head.key == kProduceKey && found.acks_known && found.acks == 0);
-  Request& request = alone ? alone_ : pairing_.begin_request(head.correlation_id, first, *sink_);
-  fill(request, head, found);
-  if (!alone) {
+  const bool is_alone = distrust_ > 0 || (head.key == kProduceKey && findings.acks_known && findings.acks == 0);
+  Request& request = is_alone ? alone_ : pairing_.begin_request(head.correlation_id, first, *sink_);
+  fill(request, head, findings);
+  if (!is_alone) {
     pairing_.keep_text(request, head.client_id);
-    pairing_.keep_text(request, found.topic);
+    pairing_.keep_text(request, findings.topic);
     if (Response* early = pairing_.find_response(head.correlation_id)) read_error(request, early->early, *early);
     return;
   }
   request.first_ns = first.time_ns;
-  request.text.assign(head.client_id).append(found.topic);
+  request.text.assign(head.client_id).append(findings.topic);
   open_[side].is_open = false;
   sink_->on_transaction(&request, nullptr);
 }
@@ -228,9 +228,9 @@ void Exchange::read_error(const Request& request, std::string_view bytes, Respon
   if (request.version > api.latest || api.response.empty()) return;
   const bool flexible = api.is_flexible(request.version);
   const std::string_view body = response_body(message_of(bytes, response.bytes), request.key, flexible);
-  const Findings found = follow(api.response, body, request.version, flexible);
-  response.error_known = found.error_known;
-  response.error = found.error;
+  const Findings findings = follow(api.response, body, request.version, flexible);
+  response.error_known = findings.error_known;
+  response.error = findings.error;
 }
 
 // Skips the rest of the message after the seen bytes.

@@ -59,7 +59,7 @@ class Exchange {
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     return confirmed_ ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
   }
-  bool hopeless() const;
+  bool has_failed() const;
   size_t memory_bytes() const;
   void recycle();
 

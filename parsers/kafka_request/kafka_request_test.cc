@@ -288,9 +288,9 @@ TEST(KafkaRequest, MatchesTheLogOfTheClients) {
   size_t requests = 0, sizes = 0, unanswered = 0;
   for (const std::string& line : testing::read_lines(folder + "kafka_small.jsonl")) {
     const nlohmann::json row = nlohmann::json::parse(line);
-    const auto found = seen.find(name_of(row));
-    ASSERT_NE(found, seen.end()) << line;
-    const testing::Tuple& tuple = *found->second;
+    const auto it = seen.find(name_of(row));
+    ASSERT_NE(it, seen.end()) << line;
+    const testing::Tuple& tuple = *it->second;
     EXPECT_EQ(tuple["partial"], "") << line;
     // Other requests without an answer in the log were answered after the client had closed.
     const bool never = !row["answered"].get<bool>() && row["api"] == "Produce";
@@ -304,7 +304,7 @@ TEST(KafkaRequest, MatchesTheLogOfTheClients) {
       // The client includes the time that a request waits to be sent, and may read its clock a while after sending.
       EXPECT_LE(std::stod(tuple["response_time_ns"]), row["rtt_ms"].get<double>() * 1e6 + 10e6) << line;
     }
-    seen.erase(found);
+    seen.erase(it);
   }
   EXPECT_TRUE(seen.empty());
   EXPECT_EQ(requests, 172u);

@@ -59,7 +59,7 @@ class LinkLoad final : public Parser {
 
   void on_interval(int64_t end_ns, Emitter& out) override {
     report(end_ns, ~0ull, out);
-    for (Sum& each : sums_) each.sum.next();
+    for (Sum& sum : sums_) sum.sum.next();
     for (Tap& tap : taps_) {
       tap.own.earlier_delay = tap.mirror.delay(rates::Progress());
       tap.mirror.next_interval();
@@ -150,12 +150,12 @@ class LinkLoad final : public Parser {
     if (with_flows) [[unlikely]]
       link_flows_->add(packet, sum - 1, sample, progress);
     if (!rates::acknowledges(packet)) return;
-    const Side other = other_side(side);
-    if (followed->trackers[other].started()) {
-      acknowledge(packet, other, followed, &tap.mirror);
+    const Side opposite = other_side(side);
+    if (followed->trackers[opposite].started()) {
+      acknowledge(packet, opposite, followed, &tap.mirror);
     } else if (!ports.marked) {
       // A marked copy's other direction leaves by another port, if it crosses the switch at all.
-      acknowledge_unseen(packet, other, followed);
+      acknowledge_unseen(packet, opposite, followed);
     }
   }
 
@@ -238,12 +238,12 @@ class LinkLoad final : public Parser {
   // Returns the state of each tap's mirror port in the interval; the caller adds the interval's length.
   const std::vector<MirrorInterval>& intervals() {
     intervals_.assign(taps_.size(), MirrorInterval());
-    for (size_t at = 0; at < taps_.size(); ++at) {
-      const Tap& tap = taps_.of(static_cast<uint8_t>(at));
-      intervals_[at].complete = tap.mirror.complete();
-      intervals_[at].longest_delay_ns = tap.mirror.longest_busy_ns();
+    for (size_t i = 0; i < taps_.size(); ++i) {
+      const Tap& tap = taps_.of(static_cast<uint8_t>(i));
+      intervals_[i].complete = tap.mirror.complete();
+      intervals_[i].longest_delay_ns = tap.mirror.longest_busy_ns();
     }
-    for (const Sum& each : sums_) intervals_[places_[each.place].tap].share.add(each.sum.covered());
+    for (const Sum& sum : sums_) intervals_[places_[sum.place].tap].share.add(sum.sum.covered());
     return intervals_;
   }
 
@@ -251,7 +251,7 @@ class LinkLoad final : public Parser {
   // the queries that have seen a packet of it: switches may copy no packets of it for later ones.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
-    for (const Sum& each : sums_) all |= each.queries;
+    for (const Sum& sum : sums_) all |= sum.queries;
     const std::vector<MirrorInterval>& mirrors = intervals();
     for (const Place& place : places_) {
       uint64_t own = 0;
@@ -269,10 +269,10 @@ class LinkLoad final : public Parser {
       uint64_t alike = taps_.arguments().with_equal_values(queries) & begins_.with_one_begin(queries, begin_ns);
       LinkSum total;
       for (uint32_t i = place.first_sum; i != 0; i = sums_[i - 1].next) {
-        const Sum& each = sums_[i - 1];
-        const bool counts = (each.queries & first) != 0;
-        alike &= counts ? each.queries : ~each.queries;
-        if (counts) total += each.sum;
+        const Sum& sum = sums_[i - 1];
+        const bool counts = (sum.queries & first) != 0;
+        alike &= counts ? sum.queries : ~sum.queries;
+        if (counts) total += sum.sum;
       }
       mirror.interval_ns = now_ns - begins_.begin_of(queries, begin_ns);
       if (mirror.interval_ns > 0) emit(place, alike, total, mirror, out);

@@ -133,9 +133,9 @@ TEST(LinkLoad, EachTapIsMeasuredSeparately) {
   const MirrorRun narrow = run_mirror(flows, slow_mirror(), 7);
   MirrorSpec wide = slow_mirror();
   wide.queue_bytes *= 3;
-  const MirrorRun other = run_mirror(flows, wide, 7);
+  const MirrorRun other_run = run_mirror(flows, wide, 7);
   Harness run = harness(kTwoTaps);
-  run.all(merged(frames_of(narrow, flows), at_tap(frames_of(other, flows), 1)));
+  run.all(merged(frames_of(narrow, flows), at_tap(frames_of(other_run, flows), 1)));
   std::map<std::string, int> tuples;
   for (const Tuple& tuple : run.tuples()) {
     const int64_t second = (tuple.header.time_ns - kModelStartNs) / kSecond;
@@ -172,12 +172,12 @@ TEST(LinkLoad, AcknowledgementsRevealDropsOfThePort) {
 TEST(LinkLoad, QueriesOfTheSamePacketsShareATuple) {
   const Frames first = Conversation().handshake().client("x").frames();
   const Frames second = Conversation({.client_port = 50000}).handshake().frames();
-  Frames later = {first.back()};
-  later[0].time_ns += kSecond;
+  Frames late_frames = {first.back()};
+  late_frames[0].time_ns += kSecond;
   Harness run({"link_load"});
   run.feed(first, 0b011);
   run.feed(second, 0b111);
-  run.feed(later, 0b011);
+  run.feed(late_frames, 0b011);
   std::map<uint64_t, std::string> samples;
   for (const Tuple& tuple : run.tuples()) samples[tuple.header.queries] = tuple["samples"];
   EXPECT_EQ(samples, (std::map<uint64_t, std::string>{{0b011, "7"}, {0b100, "3"}}));
@@ -234,10 +234,10 @@ TEST(LinkLoad, IntervalsFrom100MicrosecondsUp) {
     uint64_t samples = 0;
     for (const Tuple& tuple : run.tuples()) {
       samples += std::stoull(tuple["samples"]);
-      const bool cut = &tuple == &run.tuples().back() || &tuple == &run.tuples().front();
+      const bool is_cut = &tuple == &run.tuples().back() || &tuple == &run.tuples().front();
       const int64_t observed_ns = std::stoll(tuple["interval_ns"]);
-      EXPECT_TRUE(cut ? observed_ns <= every_ns : observed_ns == every_ns) << observed_ns;
-      EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, cut ? 800e6 : 8e6) << every_ns;
+      EXPECT_TRUE(is_cut ? observed_ns <= every_ns : observed_ns == every_ns) << observed_ns;
+      EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, is_cut ? 800e6 : 8e6) << every_ns;
       EXPECT_TRUE(holds(tuple, 800e6)) << every_ns << " " << tuple["bits_per_second"] << " " << tuple["interval_ns"];
       EXPECT_EQ(tuple["mirror_state"], "complete");
     }
@@ -348,13 +348,13 @@ TEST(LinkLoad, EachMarkedPortHasItsLoad) {
 // A port of which a query has seen no copy may not be copied for it.
 TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
   const Frames earlier = marked(Conversation().handshake().frames(), 1, 2);
-  Frames later = marked(Conversation({.client_port = 50000}).handshake().frames(), 3, 3);
-  for (Frame& frame : later) frame.time_ns += kSecond;
+  Frames late_frames = marked(Conversation({.client_port = 50000}).handshake().frames(), 3, 3);
+  for (Frame& frame : late_frames) frame.time_ns += kSecond;
   Harness run = harness(kTwoTaps);
   run.feed(earlier, 0b01);
   run.engine().end_queries(0b01);
   const size_t before = run.tuples().size();
-  run.feed(later, 0b10);
+  run.feed(late_frames, 0b10);
   run.engine().end();
   ASSERT_EQ(run.tuples().size(), before + 1);
   EXPECT_EQ(run.tuples().back()["port"], "3");

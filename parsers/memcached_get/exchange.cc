@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxFound = 32 << 10;
 constexpr size_t kDatagramHead = 8;
-constexpr int64_t kDatagramPatienceNs = 10'000'000'000;
+constexpr int64_t kDatagramTimeoutNs = 10'000'000'000;
 constexpr uint8_t kStatOpcode = 0x10;
 constexpr uint64_t kLineEnd = 2;
 
@@ -105,9 +105,9 @@ bool Request::contradicts(const Response& response) const {
   const bool carries_flags = response.answer == Answer::kMetaValue || response.answer == Answer::kMetaDone;
   if (opaque != response.opaque && (carries_flags || response.opaque != 0)) return true;
   if (response.key_hash == 0 || response.key_hash == key_hash) return false;
-  bool named = false;
-  for_each_key(text, [&](std::string_view key) { named = named || hash_of(key) == response.key_hash; });
-  return !named;
+  bool is_named = false;
+  for_each_key(text, [&](std::string_view key) { is_named = is_named || hash_of(key) == response.key_hash; });
+  return !is_named;
 }
 
 // The response is after a gap, and is the end of a get's answer, or a value of another key than its first. It counts
@@ -158,12 +158,12 @@ Request& Exchange::open_request(const Segment& first, bool never_answered) {
   return unanswered_;
 }
 
-void Exchange::close_request(Request& request, uint64_t end, bool whole) {
+void Exchange::close_request(Request& request, uint64_t end, bool is_whole) {
   if (&request == &unanswered_) {
     sink_->on_transaction(&request, nullptr);
     pairing_.forget_reading();
   } else {
-    pairing_.end_request(end, whole);
+    pairing_.end_request(end, is_whole);
   }
 }
 
@@ -244,9 +244,9 @@ bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;
   if (line.kind != Answer::kValue) return line.kind == Answer::kEnd;
-  bool named = false;
-  for_each_key(request->text, [&](std::string_view key) { named = named || key == line.key; });
-  return named;
+  bool is_named = false;
+  for_each_key(request->text, [&](std::string_view key) { is_named = is_named || key == line.key; });
+  return is_named;
 }
 
 // Ends a torn answer that did not continue.
@@ -325,8 +325,9 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
 size_t Exchange::resume_within(Side side, std::string_view bytes) const {
   constexpr std::string_view kHead = "\r\nVALUE ", kNext = "\r\nVALUE ", kLast = "\r\nEND\r\n";
   if (!torn_ || side == client_) return std::string_view::npos;
-  for (size_t at = bytes.find(kHead); at != std::string_view::npos; at = bytes.find(kHead, at + 1)) {
-    const size_t begin = at + kLineEnd;
+  for (size_t position = bytes.find(kHead); position != std::string_view::npos;
+       position = bytes.find(kHead, position + 1)) {
+    const size_t begin = position + kLineEnd;
     const std::string_view line = bytes.substr(begin, bytes.find('\n', begin) + 1 - begin);
     const TextAnswer parsed = parse_answer(line);
     if (!line.ends_with('\n') || !continues(parsed, readers_[side].segment())) continue;
@@ -381,7 +382,7 @@ void Exchange::datagram(Side side, std::string_view payload, int64_t time_ns, Si
   Filter filter(*this, sink);
   sink_ = &filter;
   middle_[0] = middle_[1] = false;
-  datagrams_.give_up_before(time_ns - kDatagramPatienceNs, filter);
+  datagrams_.expire_before(time_ns - kDatagramTimeoutNs, filter);
   const DatagramHead head = head_of(payload);
   const std::string_view message = payload.substr(kDatagramHead);
   const bool answers = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kAnswerMagic;

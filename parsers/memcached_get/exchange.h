@@ -34,7 +34,7 @@ struct Request : RequestHalf {
 };
 
 // A key for which an answer has a value; or, with a hash of 0, a gap in the answer.
-struct Found {
+struct FoundValue {
   uint32_t key_hash;
   uint32_t value_bytes;
 };
@@ -46,12 +46,12 @@ struct Response : ResponseHalf {
   bool after_gap = false;  // it may lack its beginning
   uint8_t opcode = 0;
   uint16_t status = 0;
-  uint32_t opaque = 0;            // as in Request
-  uint32_t key_hash = 0;          // hash of the first key that it names, 0 = none
-  uint32_t first_bytes = 0;       // length of that key's value
-  uint64_t value_bytes = 0;       // length of all values
-  std::string key = {};           // its first key, if no request is known
-  std::vector<Found> found = {};  // values after the first
+  uint32_t opaque = 0;                 // as in Request
+  uint32_t key_hash = 0;               // hash of the first key that it names, 0 = none
+  uint32_t first_bytes = 0;            // length of that key's value
+  uint64_t value_bytes = 0;            // length of all values
+  std::string key = {};                // its first key, if no request is known
+  std::vector<FoundValue> found = {};  // values after the first
   // The part of a datagram's answer that is still to come.
   uint16_t next_datagram = 0;
   uint64_t skip = 0;
@@ -97,7 +97,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
     OrderedExchange::recognise(asking, speaking, certain, true);
   }
   Request& open_request(const Segment& first, bool never_answered);
-  void close_request(Request& request, uint64_t end, bool whole);
+  void close_request(Request& request, uint64_t end, bool is_whole);
   void begin_answer(const Segment& first, const Response& response);
   void add_found(Response& response, std::string_view key, uint64_t value_bytes);
   void end_answer(uint64_t end, int64_t time_ns, bool complete = true);

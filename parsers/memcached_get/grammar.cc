@@ -126,14 +126,14 @@ std::string_view without_end(std::string_view line) {
 
 Words split(std::string_view line, size_t max_tokens = kMaxTokens) {
   Words words;
-  size_t at = 0;
+  size_t position = 0;
   while (words.count < max_tokens) {
-    at = line.find_first_not_of(' ', at);
-    if (at == std::string_view::npos) break;
-    if (words.count == 1 || words.count == 2) words.rest[words.count - 1] = line.substr(at);
-    const size_t end = std::min(line.find(' ', at), line.size());
-    words.word[words.count++] = line.substr(at, end - at);
-    at = end;
+    position = line.find_first_not_of(' ', position);
+    if (position == std::string_view::npos) break;
+    if (words.count == 1 || words.count == 2) words.rest[words.count - 1] = line.substr(position);
+    const size_t end = std::min(line.find(' ', position), line.size());
+    words.word[words.count++] = line.substr(position, end - position);
+    position = end;
   }
   return words;
 }
@@ -165,9 +165,9 @@ bool are_keys(std::string_view keys) {
 }
 
 const Command* command_named(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kCommands), std::end(kCommands),
-                                   [&](const Command& command) { return command.name == name; });
-  return found != std::end(kCommands) ? found : nullptr;
+  const auto* it = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                [&](const Command& command) { return command.name == name; });
+  return it != std::end(kCommands) ? it : nullptr;
 }
 
 bool parse_keys(const Words& words, TextRequest* request) {
@@ -282,26 +282,26 @@ TextAnswer parse_answer(std::string_view line) {
   line = without_end(line);
   const Words words = split(line);
   if (words.count == 0) return answer;
-  const auto* found = std::find_if(std::begin(kAnswers), std::end(kAnswers),
-                                   [&](const AnswerWord& each) { return each.word == words.word[0]; });
-  if (found == std::end(kAnswers)) {
+  const auto* it = std::find_if(std::begin(kAnswers), std::end(kAnswers),
+                                [&](const AnswerWord& known_word) { return known_word.word == words.word[0]; });
+  if (it == std::end(kAnswers)) {
     if (words.count == 1 && is_number(words.word[0])) answer.kind = Answer::kNumber;
     return answer;
   }
-  answer.kind = found->answer;
+  answer.kind = it->answer;
   if (answer.kind == Answer::kValue) return parse_value(words, &answer) ? answer : TextAnswer();
   const bool meta = answer.kind >= Answer::kMetaValue && answer.kind <= Answer::kMetaExists;
   if (meta) return parse_meta_answer(line, words, &answer) ? answer : TextAnswer();
-  const bool alone = answer.kind <= Answer::kTouched || answer.kind == Answer::kMetaNoOp;
-  return alone && words.count > 1 ? TextAnswer() : answer;
+  const bool is_alone = answer.kind <= Answer::kTouched || answer.kind == Answer::kMetaNoOp;
+  return is_alone && words.count > 1 ? TextAnswer() : answer;
 }
 
 bool may_become_answer(std::string_view bytes) {
   const size_t end = bytes.find_first_of(" \r\n");
   const std::string_view word = bytes.substr(0, end);
   if (!word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; })) return true;
-  return std::any_of(std::begin(kAnswers), std::end(kAnswers), [&](const AnswerWord& each) {
-    return end == std::string_view::npos ? each.word.starts_with(word) : each.word == word;
+  return std::any_of(std::begin(kAnswers), std::end(kAnswers), [&](const AnswerWord& known_word) {
+    return end == std::string_view::npos ? known_word.word.starts_with(word) : known_word.word == word;
   });
 }
 

@@ -7,12 +7,12 @@ namespace {
 
 using memcached::Answer;
 using memcached::Exchange;
-using memcached::Found;
+using memcached::FoundValue;
 using memcached::Group;
 using memcached::Request;
 using memcached::Response;
 
-enum class Says : uint8_t { kHit, kMiss, kNothing };
+enum class LookupResult : uint8_t { kHit, kMiss, kNothing };
 
 // Finds the outcome of each key of a request in the answer, in the request's order. Values come in that order, so a key
 // that is passed over was missed, unless there is a gap. If values come in another order (through a proxy), each key is
@@ -20,7 +20,7 @@ enum class Says : uint8_t { kHit, kMiss, kNothing };
 class Finder {
  public:
   Finder(const Request& request, const Response& response) : response_(response), torn_(response.cut) {
-    for (const Found& found : response.found) torn_ |= found.key_hash == 0;
+    for (const FoundValue& found : response.found) torn_ |= found.key_hash == 0;
     memcached::for_each_key(request.text, [&](std::string_view key) {
       skip_gaps();
       if (next_ < size() && at(next_).key_hash == memcached::hash_of(key)) ++next_;
@@ -31,27 +31,27 @@ class Finder {
     gap_ = false;
   }
 
-  Says find(std::string_view key, uint32_t* value_bytes) {
+  LookupResult find(std::string_view key, uint32_t* value_bytes) {
     const uint32_t hash = memcached::hash_of(key);
     if (ordered_) skip_gaps();
     for (size_t i = 0; i < (ordered_ ? std::min<size_t>(1, size() - next_) : std::min(kMaxTries, size())); ++i) {
-      const Found& found = at((next_ + i) % size());
+      const FoundValue& found = at((next_ + i) % size());
       if (found.key_hash != hash) continue;
       next_ = ordered_ ? next_ + 1 : (next_ + i + 1) % size();
       gap_ = false;
       *value_bytes = found.value_bytes;
-      return Says::kHit;
+      return LookupResult::kHit;
     }
     const bool hidden = ordered_ ? gap_ || (response_.cut && next_ == size()) : torn_;
-    return hidden ? Says::kNothing : Says::kMiss;
+    return hidden ? LookupResult::kNothing : LookupResult::kMiss;
   }
 
  private:
   static constexpr size_t kMaxTries = 256;
 
   size_t size() const { return response_.key_hash == 0 ? 0 : response_.found.size() + 1; }
-  Found at(size_t index) const {
-    return index == 0 ? Found{response_.key_hash, response_.first_bytes} : response_.found[index - 1];
+  FoundValue at(size_t index) const {
+    return index == 0 ? FoundValue{response_.key_hash, response_.first_bytes} : response_.found[index - 1];
   }
   void skip_gaps() {
     for (; next_ < size() && at(next_).key_hash == 0; ++next_) gap_ = true;
@@ -83,7 +83,7 @@ class MemcachedGet final : public TransactionParser<Exchange> {
  protected:
   void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                         Emitter& out) override;
-  void emit_silent(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) override;
+  void emit_silent(const TupleHeader& header, const Request& request, const Response& response, Emitter& out) override;
 
  private:
   // A tuple's values, in the order of the schema.
@@ -135,9 +135,9 @@ void MemcachedGet::emit_transaction(const TupleHeader& header, const Request* re
     row.has_request = false;
     row.key = response->key;
     row.hit = response->answer == Answer::kValue;
-    const bool read = row.hit && !response->binary;
-    row.status = read ? status_of(Group::kRead, *response) : memcached::status_of(Group::kOther, response->answer);
-    if (read) row.value_bytes = u64_if(!response->cut, response->value_bytes);
+    const bool was_read = row.hit && !response->binary;
+    row.status = was_read ? status_of(Group::kRead, *response) : memcached::status_of(Group::kOther, response->answer);
+    if (was_read) row.value_bytes = u64_if(!response->cut, response->value_bytes);
     return emit(header, row, out);
   }
   const Group group = request->command->group;
@@ -173,12 +173,12 @@ void MemcachedGet::emit_keys(const TupleHeader& header, const Request& request, 
     Row row = all;
     row.key = key;
     uint32_t value_bytes = 0;
-    const Says says = finder.find(key, &value_bytes);
-    row.hit = says == Says::kHit;
+    const LookupResult says = finder.find(key, &value_bytes);
+    row.hit = says == LookupResult::kHit;
     row.value_bytes = Value::u64(value_bytes);
-    if (says == Says::kHit) {
+    if (says == LookupResult::kHit) {
       row.status = "hit";
-    } else if (says == Says::kNothing) {
+    } else if (says == LookupResult::kNothing) {
       row.answered = false;
       row.seen = Seen::kRequest;
       row.value_bytes = Value::absent(FieldType::kU64);
@@ -190,13 +190,14 @@ void MemcachedGet::emit_keys(const TupleHeader& header, const Request& request, 
   });
 }
 
-void MemcachedGet::emit_silent(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) {
+void MemcachedGet::emit_silent(const TupleHeader& header, const Request& request, const Response& response,
+                               Emitter& out) {
   Row row;
   row.command = request.command->name;
   row.key = request.text;
   row.status = memcached::status_of_silence(request.command->group);
   row.value_bytes = Value::u64(request.value_bytes);
-  row.first_byte_ns = row.response_time_ns = time_to_first_byte(&request, &later);
+  row.first_byte_ns = row.response_time_ns = time_to_first_byte(&request, &response);
   emit(header, row, out);
 }
 

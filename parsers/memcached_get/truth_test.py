@@ -21,7 +21,7 @@ OPCODES = ["get", "set", "add", "replace", "delete", "incr", "decr", "quit", "fl
 READS = {"get", "gets", "getkq"}
 
 
-def logged(op, missed):
+def logged(op, misses):
     """Returns the commands of one entry of the log: (command, key). `missed`: an incr of this key was missed, so the client
     sets it."""
     name, keys = op["op"], op["keys"]
@@ -30,7 +30,7 @@ def logged(op, missed):
     if name == "setq+noop":
         return [("setq", keys[0]), ("noop", "")]
     if name == "incr_or_set":
-        return [("set" if missed else "incr", keys[0])]
+        return [("set" if misses else "incr", keys[0])]
     return [(name.removesuffix("_noreply"), key) for key in (keys or [""])]
 
 
@@ -53,13 +53,13 @@ def compare_log(folder, monitor, faults):
     # by request time.
     for tuples in ours.values():
         tuples.sort(key=lambda t: t["time_ns"] - t["response_time_ns"])
-    missed, position, gets, slower = {}, collections.Counter(), 0, 0
+    misses, position, gets, slower = {}, collections.Counter(), 0, 0
     ops = oracle.json_lines(folder / "generated" / "memcached_mix.client_ops.jsonl")
     for op in ops:
         port = op.get("port", "udp")
-        expected = logged(op, missed.pop(port, None) == op["keys"])
+        expected = logged(op, misses.pop(port, None) == op["keys"])
         if op["op"] == "incr" and op["proto"] == "text":
-            missed[port] = op["keys"]
+            misses[port] = op["keys"]
         begin = position[port]
         position[port] += len(expected)
         seen = ours[port][begin:position[port]]

@@ -177,7 +177,7 @@ bool is_tls_request(const Packet& packet) {
 
 bool looks_like_command(Bytes bytes, bool* strong) {
   *strong = false;
-  bool any = false;
+  bool has_any = false;
   while (bytes.size() >= 5) {
     const size_t length = Cursor(bytes).number(3);
     const uint8_t command = bytes[4];
@@ -186,11 +186,11 @@ bool looks_like_command(Bytes bytes, bool* strong) {
     const bool readable = std::all_of(text.begin(), text.end(), is_text_byte);
     if (has_text(command) && !readable && command != code::kQuery && command != code::kFieldList) return false;
     *strong |= has_text(command) && readable && text.size() >= 4;
-    any = true;
+    has_any = true;
     if (length + 4 > bytes.size()) return has_text(command) && bytes.size() >= kMinSegmentBytes;
     bytes = bytes.subspan(4 + length);
   }
-  return any && bytes.empty();
+  return has_any && bytes.empty();
 }
 
 }  // namespace tapline::mysql

@@ -36,11 +36,11 @@ Pair = collections.namedtuple("Pair", "client kind statement request response pr
 def frames_of(capture, limit):
     """Returns the readable TCP over IPv4 frames of a classic capture."""
     data = subprocess.run(["zstd", "-dc", "--long=27", str(capture)], capture_output=True, check=True).stdout
-    at, number, frames = 24, 0, []
-    while at + 16 <= len(data) and number < limit:
-        seconds, micros, captured, _ = struct.unpack_from("<IIII", data, at)
-        frame = data[at + 16:at + 16 + captured]
-        at, number = at + 16 + captured, number + 1
+    position, number, frames = 24, 0, []
+    while position + 16 <= len(data) and number < limit:
+        seconds, micros, captured, _ = struct.unpack_from("<IIII", data, position)
+        frame = data[position + 16:position + 16 + captured]
+        position, number = position + 16 + captured, number + 1
         ip = frame[14:]
         tcp = ip[(ip[0] & 15) * 4:struct.unpack_from(">H", ip, 2)[0]]
         source, destination, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", tcp)
@@ -54,13 +54,13 @@ def frames_of(capture, limit):
 
 def packets(stream):
     """Yields (offset, sequence number, payload) of each MySQL packet in a whole stream."""
-    at = 0
-    while at + 4 <= len(stream):
-        length = int.from_bytes(stream[at:at + 3], "little")
-        if at + 4 + length > len(stream):
+    offset = 0
+    while offset + 4 <= len(stream):
+        length = int.from_bytes(stream[offset:offset + 3], "little")
+        if offset + 4 + length > len(stream):
             return
-        yield at, stream[at + 3], stream[at + 4:at + 4 + length]
-        at += 4 + length
+        yield offset, stream[offset + 3], stream[offset + 4:offset + 4 + length]
+        offset += 4 + length
 
 
 def pairs_of(frames):
@@ -70,27 +70,27 @@ def pairs_of(frames):
     for frame in frames:
         offset = frame.seq - base[frame.to_server] if frame.to_server in base else -1
         if frame.to_server and frame.payload and offset == len(stream):
-            first_frame.update({at: frame for at in range(offset, offset + len(frame.payload))})
+            first_frame.update({position: frame for position in range(offset, offset + len(frame.payload))})
             stream += frame.payload
     statements, pairs = {}, []
-    commands = [(at, payload) for at, sequence, payload in packets(stream) if sequence == 0]
+    commands = [(position, payload) for position, sequence, payload in packets(stream) if sequence == 0]
     answers = (f for f in frames if not f.to_server and f.payload)
     answer = next(answers, None)
-    for at, payload in commands:
-        end = base[True] + at + 4 + len(payload)
+    for position, payload in commands:
+        end = base[True] + position + 4 + len(payload)
         if payload[0] in UNANSWERED:
-            pairs.append(Pair(first_frame[at].client, KINDS[payload[0]], b"", first_frame[at], None, ()))
+            pairs.append(Pair(first_frame[position].client, KINDS[payload[0]], b"", first_frame[position], None, ()))
             continue
         while answer is not None and answer.ack < end:
             answer = next(answers, None)
-        text, by = b"", ()
+        text, parameters = b"", ()
         if payload[0] in TEXT_COMMANDS or payload[0] == 2:
             text = payload[1:1 + KEPT_TEXT_BYTES]
         elif payload[0] == 23:
-            text, by = statements.get(struct.unpack_from("<I", payload, 1)[0], (b"", ()))
+            text, parameters = statements.get(struct.unpack_from("<I", payload, 1)[0], (b"", ()))
         if payload[0] == 22 and answer is not None:
-            statements[struct.unpack_from("<I", answer.payload, 5)[0]] = (text, (first_frame[at], answer))
-        pairs.append(Pair(first_frame[at].client, KINDS.get(payload[0], "?"), text, first_frame[at], answer, by))
+            statements[struct.unpack_from("<I", answer.payload, 5)[0]] = (text, (first_frame[position], answer))
+        pairs.append(Pair(first_frame[position].client, KINDS.get(payload[0], "?"), text, first_frame[position], answer, parameters))
     return pairs
 
 
@@ -98,7 +98,7 @@ def truth_of(frames):
     connections = collections.defaultdict(list)
     for frame in frames:
         connections[frame.client].append(frame)
-    return [pair for each in connections.values() for pair in pairs_of(each)]
+    return [pair for connection in connections.values() for pair in pairs_of(connection)]
 
 
 def times_in(damage, notes, frames):

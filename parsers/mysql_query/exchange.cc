@@ -40,8 +40,8 @@ class Exchange::Teller final : public Exchange::Sink {
     if (command != nullptr && response != nullptr) exchange_.take_effect(*command, *response);
     if (exchange_.proven()) out_.on_transaction(command, response);
   }
-  void on_silence(const Command& command, const Response& later) override {
-    if (exchange_.proven()) out_.on_silence(command, later);
+  void on_silence(const Command& command, const Response& response) override {
+    if (exchange_.proven()) out_.on_silence(command, response);
   }
   void on_client(Side side) override { out_.on_client(side); }
   void on_loss(LossReason reason) override {
@@ -117,7 +117,7 @@ void Exchange::visit_pending(Sink& sink) const {
   if (proven()) pairing_.visit_pending(sink);
 }
 
-bool Exchange::hopeless() const { return !proven() && sides_[0].seek_bytes + sides_[1].seek_bytes > kMaxSeekBytes; }
+bool Exchange::has_failed() const { return !proven() && sides_[0].seek_bytes + sides_[1].seek_bytes > kMaxSeekBytes; }
 
 size_t Exchange::memory_bytes() const {
   return pairing_.memory_bytes() + statements_.memory_bytes() + latest_text_.capacity() + text_.capacity() +
@@ -125,14 +125,14 @@ size_t Exchange::memory_bytes() const {
 }
 
 void Exchange::recycle() {
-  Exchange fresh;
-  fresh.pairing_ = std::move(pairing_);
-  fresh.pairing_.recycle();
+  Exchange exchange;
+  exchange.pairing_ = std::move(pairing_);
+  exchange.pairing_.recycle();
   trim(latest_text_);
   trim(text_);
-  fresh.latest_text_ = std::move(latest_text_);
-  fresh.text_ = std::move(text_);
-  *this = std::move(fresh);
+  exchange.latest_text_ = std::move(latest_text_);
+  exchange.text_ = std::move(text_);
+  *this = std::move(exchange);
 }
 
 // The parser did not see earlier data, as it was loaded while the connection was open.

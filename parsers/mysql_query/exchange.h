@@ -38,7 +38,7 @@ class Exchange {
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     return proven() ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
   }
-  bool hopeless() const;
+  bool has_failed() const;
   size_t memory_bytes() const;
   void recycle();
 
@@ -52,7 +52,7 @@ class Exchange {
   static constexpr uint8_t kProof = 3;
 
   struct Stream {
-    explicit Stream(PacketReader::KeptBytes kept) : reader(kept) {}
+    explicit Stream(PacketReader::KeptBytes kept_bytes) : reader(kept_bytes) {}
     PacketReader reader;
     Mode mode = Mode::kFirst;
     uint64_t offset = 0;  // position of the next byte

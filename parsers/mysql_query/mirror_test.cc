@@ -60,15 +60,15 @@ TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
   for (size_t lost = 3 + 3; lost < 3 + dialogue.size(); ++lost) {
     std::vector<Frame> left = frames;
     left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
-    Lines whole;
+    Lines whole_lines;
     for (const std::string& line : parse(left)) {
-      if (!line.ends_with("request") && !line.ends_with("response")) whole.push_back(line);
+      if (!line.ends_with("request") && !line.ends_with("response")) whole_lines.push_back(line);
     }
-    Lines others = expected;
-    others.erase(others.begin() + 1 + static_cast<ptrdiff_t>((lost - 6) / 2));
+    Lines other_lines = expected;
+    other_lines.erase(other_lines.begin() + 1 + static_cast<ptrdiff_t>((lost - 6) / 2));
     // Without the prepared statement's response, its id is the next one.
-    if (lost == 6) others[2] = "execute - ok 0 2 1 ";
-    EXPECT_EQ(whole, others) << lost;
+    if (lost == 6) other_lines[2] = "execute - ok 0 2 1 ";
+    EXPECT_EQ(whole_lines, other_lines) << lost;
   }
 }
 
@@ -78,19 +78,20 @@ TEST(MysqlQuery, LateAndRepeatedSegmentsHaveNoEffect) {
     Lines expected = parse(frames);
     ASSERT_EQ(expected.size(), 7u);
     std::sort(expected.begin(), expected.end());
-    for (size_t from = 3; from < frames.size(); ++from) {
-      for (size_t places = 1; places <= 3 && from + places < frames.size(); ++places) {
-        std::vector<Frame> moved = frames;
-        std::rotate(moved.begin() + static_cast<ptrdiff_t>(from), moved.begin() + static_cast<ptrdiff_t>(from) + 1,
-                    moved.begin() + static_cast<ptrdiff_t>(from + places) + 1);
-        Lines late = parse(moved);
-        std::sort(late.begin(), late.end());
-        EXPECT_EQ(late, expected) << from << " late by " << places << ", cut at " << cut;
-        std::vector<Frame> more = frames;
-        more.insert(more.begin() + static_cast<ptrdiff_t>(from + places), frames[from]);
-        Lines doubled = parse(more);
+    for (size_t original = 3; original < frames.size(); ++original) {
+      for (size_t places = 1; places <= 3 && original + places < frames.size(); ++places) {
+        std::vector<Frame> moved_frames = frames;
+        std::rotate(moved_frames.begin() + static_cast<ptrdiff_t>(original),
+                    moved_frames.begin() + static_cast<ptrdiff_t>(original) + 1,
+                    moved_frames.begin() + static_cast<ptrdiff_t>(original + places) + 1);
+        Lines late_lines = parse(moved_frames);
+        std::sort(late_lines.begin(), late_lines.end());
+        EXPECT_EQ(late_lines, expected) << original << " late by " << places << ", cut at " << cut;
+        std::vector<Frame> more_frames = frames;
+        more_frames.insert(more_frames.begin() + static_cast<ptrdiff_t>(original + places), frames[original]);
+        Lines doubled = parse(more_frames);
         std::sort(doubled.begin(), doubled.end());
-        EXPECT_EQ(doubled, expected) << from << " again after " << places << ", cut at " << cut;
+        EXPECT_EQ(doubled, expected) << original << " again after " << places << ", cut at " << cut;
       }
     }
   }
@@ -170,9 +171,9 @@ TEST(MysqlQuery, SnaplenCutsPackets) {
 TEST(MysqlQuery, AWrongLengthAffectsFewTransactions) {
   const Dialogue dialogue = self_identifying();
   for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
-    Dialogue changed = dialogue;
-    changed[wrong].bytes[2] = '\x7f';
-    const Lines lines = parse(changed);
+    Dialogue changed_dialogue = dialogue;
+    changed_dialogue[wrong].bytes[2] = '\x7f';
+    const Lines lines = parse(changed_dialogue);
     EXPECT_EQ(std::count(lines.begin(), lines.end(), "query SELECT 4 rows ok 0 4 1 "), 1) << wrong;
   }
 }

@@ -173,12 +173,12 @@ TEST(MysqlQuery, AnErrorBeforeTheRequestIsComplete) {
 
 TEST(MysqlQuery, ConnectionPhase) {
   // The server requests another authentication method, and the client answers.
-  const std::string other = packet(2, std::string("\xfe"
-                                                  "caching_sha2_password\0scramble",
-                                                  31));
+  const std::string switch_request = packet(2, std::string("\xfe"
+                                                           "caching_sha2_password\0scramble",
+                                                           31));
   expect_at_every_cut({{false, greeting()},
                        {true, login(kClientCapabilities)},
-                       {false, other},
+                       {false, switch_request},
                        {true, packet(3, "SECRET")},
                        {false, packet(4, "\x01\x04")},
                        {true, packet(5, "SECRET")},
@@ -255,8 +255,8 @@ TEST(MysqlQuery, PasswordsAreNotReported) {
 }
 
 TEST(HideSecrets, HidesQuotedStrings) {
-  const auto hidden = [](std::string text, bool cut = false) {
-    sql::hide_secrets(text, "'\"", cut);
+  const auto hidden = [](std::string text, bool is_cut = false) {
+    sql::hide_secrets(text, "'\"", is_cut);
     return text;
   };
   EXPECT_EQ(hidden("SELECT 'a', \"b\""), "SELECT 'a', \"b\"");

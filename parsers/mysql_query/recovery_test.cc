@@ -82,9 +82,9 @@ TEST(MysqlQuery, LoginPacketsInAnyOrder) {
   const std::vector<Frame> frames = conversation.close().frames();
   std::vector<size_t> order = {3, 4, 5, 6, 7};
   do {
-    std::vector<Frame> moved = frames;
-    for (size_t i = 0; i < order.size(); ++i) moved[3 + i] = frames[order[i]];
-    const Score score = score_of(moved);
+    std::vector<Frame> moved_frames = frames;
+    for (size_t i = 0; i < order.size(); ++i) moved_frames[3 + i] = frames[order[i]];
+    const Score score = score_of(moved_frames);
     EXPECT_EQ(score.wrong, 0u);
     EXPECT_EQ(score.right.size(), 5u) << order[0] << order[1] << order[2] << order[3] << order[4];
   } while (std::next_permutation(order.begin(), order.end()));
@@ -99,10 +99,10 @@ TEST(MysqlQuery, PairsAgainAfterAnyStart) {
     send_queries(conversation, 40, kClean + 20);
     const std::vector<Frame> frames = conversation.close().frames();
     const auto middle = frames.begin() + static_cast<ptrdiff_t>(damaged);
-    std::vector<Frame> captured =
+    std::vector<Frame> captured_frames =
         disordered({frames.begin(), middle}, {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
-    captured.insert(captured.end(), middle, frames.end());
-    const Score score = score_of(captured);
+    captured_frames.insert(captured_frames.end(), middle, frames.end());
+    const Score score = score_of(captured_frames);
     EXPECT_EQ(score.wrong, 0u) << seed;
     for (int number = 40 + kClean; number < 40 + kClean + 20; ++number) {
       EXPECT_TRUE(score.right.contains(number)) << number << ", seed " << seed;

@@ -10,14 +10,14 @@ const StatementTable::Statement* StatementTable::find(uint32_t id) const {
   return place.used && place.id == id ? &place : nullptr;
 }
 
-void StatementTable::put(uint32_t id, std::string_view text, bool cut) {
+void StatementTable::put(uint32_t id, std::string_view text, bool is_cut) {
   if (places_.empty()) grow();
   while (place_of(id).used && place_of(id).id != id && places_.size() < kMaxPlaces) grow();
   Statement& place = place_of(id);
   text_bytes_ += text.size() - place.text.size();
   place.id = id;
   place.used = true;
-  place.cut = cut;
+  place.cut = is_cut;
   place.text.assign(text);
 }
 
@@ -36,8 +36,8 @@ void StatementTable::clear() {
 // With enough slots, different ids share none, and ids that had separate slots keep separate ones.
 void StatementTable::grow() {
   std::vector<Statement> wider(places_.empty() ? 4 : places_.size() * 2);
-  for (Statement& each : places_) {
-    if (each.used) wider[each.id & (wider.size() - 1)] = std::move(each);
+  for (Statement& statement : places_) {
+    if (statement.used) wider[statement.id & (wider.size() - 1)] = std::move(statement);
   }
   places_.swap(wider);
 }

@@ -23,7 +23,7 @@ class StatementTable {
 
   // Null if there is none: the statement was prepared before the capture began, or was evicted.
   const Statement* find(uint32_t id) const;
-  void put(uint32_t id, std::string_view text, bool cut);
+  void put(uint32_t id, std::string_view text, bool is_cut);
   void forget(uint32_t id);
   void clear();
 

@@ -74,7 +74,7 @@ def compare_with_log(folder, tuples):
 
 
 def log_total(counter, command):
-    return sum(times for (each, _), times in counter.items() if each == command)
+    return sum(times for (logged, _), times in counter.items() if logged == command)
 
 
 # The clients' log
@@ -128,11 +128,11 @@ def compare_times(records, tuples):
         if record["kind"] == "mysql_resp" and command is not None and "ts_first" not in command:
             theirs[command["src"], COMMANDS.get(command["command"]), round(float(record["time_since_request"]) * 1e6)] += 1
     ours = collections.Counter((f"{t['src_ip']}:{t['src_port']}", t["kind"], t["first_byte_ns"] // 1000) for t in tuples)
-    other = theirs - ours
-    print(f"mysql_mix: {sum(theirs.values())} times of tshark, {sum(other.values())} different")
-    for key in list(other)[:5]:
+    tshark_only = theirs - ours
+    print(f"mysql_mix: {sum(theirs.values())} times of tshark, {sum(tshark_only.values())} different")
+    for key in list(tshark_only)[:5]:
         print(f"    {key}")
-    return sum(other.values()), sum(theirs.values())
+    return sum(tshark_only.values()), sum(theirs.values())
 
 
 def tshark_commands(records):
@@ -155,23 +155,23 @@ def truth_of(folder, capture):
 
 
 def compare_with_tshark(folder, monitor):
-    found, total = [], 0
+    rows, total = [], 0
     captures = sorted(f"mysql/{path.name}" for path in (folder / "mysql").iterdir()) + ["generated/three_tier.pcap.zst"]
     for capture in captures:
         theirs = tshark_commands(truth_of(folder, capture))
         ours = our_commands(oracle.tuples(monitor, "mysql_query", folder / capture))
-        found += differences.rows_of(capture, theirs.elements(), ours.elements())
+        rows += differences.rows_of(capture, theirs.elements(), ours.elements())
         total += sum(theirs.values())
-    print(f"{len(captures)} captures, {total} commands that tshark sees, {len(found)} differences")
-    return found
+    print(f"{len(captures)} captures, {total} commands that tshark sees, {len(rows)} differences")
+    return rows
 
 
 def main():
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
     generated = folder / "generated"
     tuples = oracle.tuples(monitor, "mysql_query", generated / "mysql_mix.pcap.zst")
-    found = compare_with_log(generated, tuples) + compare_with_tshark(folder, monitor)
-    faults = differences.faults_of(found, differences.known(TABLE, 6))
+    compared = compare_with_log(generated, tuples) + compare_with_tshark(folder, monitor)
+    faults = differences.faults_of(compared, differences.known(TABLE, 6))
     faults += compare_with_clients(generated, tuples)
     otherwise, times = compare_times(truth_of(folder, "generated/mysql_mix.pcap.zst"), tuples)
     faults += otherwise > times / 1000 or times < 70_000

@@ -44,8 +44,8 @@ struct TcpNumbers {
 inline bool read_plain(const RawPacket& raw, Sample* sample, TcpNumbers* numbers) {
   constexpr uint32_t kIpAt = 14, kIpBytes = 20, kTcpBytes = 20;
   if (raw.link != LinkType::kEthernet || raw.captured_bytes < kIpAt + kIpBytes + kTcpBytes) return false;
-  const auto load = [](const uint8_t* from, auto word) {
-    std::memcpy(&word, from, sizeof word);
+  const auto load = [](const uint8_t* source, auto word) {
+    std::memcpy(&word, source, sizeof word);
     return word;
   };
   const uint8_t* ip = raw.data + kIpAt;

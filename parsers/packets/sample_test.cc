@@ -43,16 +43,16 @@ TEST(SampleTest, TruncatedAndModifiedPacketsAgreeWithTheDecoder) {
   expect_plain_as_decoded(frame.raw(), &plain);
   ASSERT_EQ(plain, 1u);
   for (uint32_t bytes = 0; bytes < frame.bytes.size(); ++bytes) {
-    RawPacket cut = frame.raw();
-    cut.captured_bytes = bytes;
-    expect_plain_as_decoded(cut, &plain);
+    RawPacket cut_packet = frame.raw();
+    cut_packet.captured_bytes = bytes;
+    expect_plain_as_decoded(cut_packet, &plain);
   }
   EXPECT_EQ(plain, 1u);
-  for (size_t at = 0; at < frame.bytes.size(); ++at) {
+  for (size_t i = 0; i < frame.bytes.size(); ++i) {
     for (int value = 0; value < 256; ++value) {
-      Frame changed = frame;
-      changed.bytes[at] = static_cast<uint8_t>(value);
-      expect_plain_as_decoded(changed.raw(), &plain);
+      Frame changed_frame = frame;
+      changed_frame.bytes[i] = static_cast<uint8_t>(value);
+      expect_plain_as_decoded(changed_frame.raw(), &plain);
     }
   }
   EXPECT_GT(plain, 5000u);

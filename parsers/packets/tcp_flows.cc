@@ -71,17 +71,17 @@ void TcpFlows::observe(std::span<const Sample> samples, std::span<const TcpNumbe
     __builtin_prefetch(places(keys_[i].hash), 1);
   }
   for (size_t i = 0; i < samples.size(); ++i) {
-    const Places& of = *places(keys_[i].hash);
+    const Places& slots = *places(keys_[i].hash);
     for (uint32_t way = 0; way < kWays; ++way) {
-      if (of.tags[way] != tag_of(keys_[i].hash)) continue;
+      if (slots.tags[way] != tag_of(keys_[i].hash)) continue;
       const auto* entry = reinterpret_cast<const std::byte*>(flow(keys_[i].hash, way));
       for (size_t line = 0; line < sizeof(Flow); line += 64) __builtin_prefetch(entry + line, 1);
     }
   }
   for (size_t i = 0; i < samples.size(); ++i) {
-    const size_t at = batch->size++;
-    batch->samples[at] = samples[i];
-    batch->facts[at] = TcpFacts{};
+    const size_t index = batch->size++;
+    batch->samples[index] = samples[i];
+    batch->facts[index] = TcpFacts{};
     if (samples[i].protocol == protocol::kTcp) observe_one(keys_[i], samples[i], numbers[i], batch);
   }
 }
@@ -109,49 +109,50 @@ TcpFlows::Key TcpFlows::key_of(const Sample& sample) const {
 }
 
 TcpFlows::Flow* TcpFlows::find(const Key& key, int64_t time_ns) const {
-  Places& of = *places(key.hash);
+  Places& slots = *places(key.hash);
   for (uint32_t way = 0; way < kWays; ++way) {
-    if (of.tags[way] != tag_of(key.hash)) continue;
-    Flow* found = flow(key.hash, way);
-    if (!is_same(found->key, key.words)) continue;
-    of.last_seen_ms[way] = milliseconds(time_ns);
-    return found;
+    if (slots.tags[way] != tag_of(key.hash)) continue;
+    Flow* candidate = flow(key.hash, way);
+    if (!is_same(candidate->key, key.words)) continue;
+    slots.last_seen_ms[way] = milliseconds(time_ns);
+    return candidate;
   }
   return nullptr;
 }
 
 TcpFlows::Flow* TcpFlows::add(const Key& key, int64_t time_ns) {
-  Places& of = *places(key.hash);
+  Places& slots = *places(key.hash);
   const uint32_t now_ms = milliseconds(time_ns);
   uint32_t chosen = 0;
   int64_t longest_ms = -1;
   for (uint32_t way = 0; way < kWays; ++way) {
-    const int64_t silent_ms = of.tags[way] == 0 ? INT64_MAX : elapsed_ms(of.last_seen_ms[way], now_ms, UINT32_MAX);
+    const int64_t silent_ms =
+        slots.tags[way] == 0 ? INT64_MAX : elapsed_ms(slots.last_seen_ms[way], now_ms, UINT32_MAX);
     if (silent_ms <= longest_ms) continue;
     longest_ms = silent_ms;
     chosen = way;
   }
-  ++(of.tags[chosen] == 0 ? flows_ : evicted_flows_);
-  of.tags[chosen] = tag_of(key.hash);
-  of.last_seen_ms[chosen] = now_ms;
-  Flow* added = flow(key.hash, chosen);
-  *added = Flow{};
-  std::memcpy(added->key, key.words, sizeof key.words);
-  if (options_.window_ns > 0) added->window = time_ns / options_.window_ns;
-  return added;
+  ++(slots.tags[chosen] == 0 ? flows_ : evicted_flows_);
+  slots.tags[chosen] = tag_of(key.hash);
+  slots.last_seen_ms[chosen] = now_ms;
+  Flow* added_flow = flow(key.hash, chosen);
+  *added_flow = Flow{};
+  std::memcpy(added_flow->key, key.words, sizeof key.words);
+  if (options_.window_ns > 0) added_flow->window = time_ns / options_.window_ns;
+  return added_flow;
 }
 
 void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumbers& numbers, SampleBatch* batch) {
-  Flow* found = find(key, sample.time_ns);
-  if (found == nullptr) {
+  Flow* flow = find(key, sample.time_ns);
+  if (flow == nullptr) {
     if (sample.payload_bytes == 0) return;
-    found = add(key, sample.time_ns);
+    flow = add(key, sample.time_ns);
   }
   TcpFacts* own = &batch->facts[batch->size - 1];
-  TcpFacts other;
-  SideState& sender = found->sides[key.side];
-  SideState& receiver = found->sides[1 - key.side];
-  if (options_.window_ns > 0) begin_window(found, key.side, sample.time_ns / options_.window_ns, own, &other);
+  TcpFacts peer_facts;
+  SideState& sender = flow->sides[key.side];
+  SideState& receiver = flow->sides[1 - key.side];
+  if (options_.window_ns > 0) begin_window(flow, key.side, sample.time_ns / options_.window_ns, own, &peer_facts);
   const bool syn = (sample.tcp_flags & tcp_flag::kSyn) != 0;
   const uint32_t seq = numbers.seq + (syn ? 1 : 0);
   if (syn) {
@@ -159,22 +160,22 @@ void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumber
     sender.restart_at = seq;
   }
   if (sample.payload_bytes > 0) send(&sender, seq, sample, own);
-  if ((sample.tcp_flags & tcp_flag::kAck) != 0) acknowledge(&receiver, numbers.ack, sample.time_ns, own, &other);
-  if (other.in_flight_bytes == 0 && other.unacked_bytes == 0) return;
+  if ((sample.tcp_flags & tcp_flag::kAck) != 0) acknowledge(&receiver, numbers.ack, sample.time_ns, own, &peer_facts);
+  if (peer_facts.in_flight_bytes == 0 && peer_facts.unacked_bytes == 0) return;
   batch->samples[batch->size] = correction_for_peer(sample);
-  batch->facts[batch->size++] = other;
+  batch->facts[batch->size++] = peer_facts;
 }
 
 // Nothing has happened since the last packet, so the bytes in flight now were in flight at the end of the last window.
-void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* other) const {
+void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* peer_facts) const {
   if (window <= flow->window) return;
   flow->window = window;
-  for (int each = 0; each < 2; ++each) {
-    SideState& state = flow->sides[each];
+  for (int direction = 0; direction < 2; ++direction) {
+    SideState& state = flow->sides[direction];
     state.window_mark = state.seq_end;
     if (!state.seq_known || !state.ack_known) continue;
     const int32_t in_flight = std::max(0, sequence_distance(state.acked, state.seq_end));
-    TcpFacts* facts = each == side ? own : other;
+    TcpFacts* facts = direction == side ? own : peer_facts;
     facts->in_flight_bytes += static_cast<uint32_t>(in_flight);
     facts->unacked_bytes += in_flight;
   }
@@ -227,15 +228,15 @@ void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_
   uint32_t repeated = end - begin;
   for (Hole& hole : side->holes) {
     if (hole.begin == hole.end) continue;
-    const uint32_t from = sequence_distance(hole.begin, begin) > 0 ? begin : hole.begin;
-    const uint32_t to = sequence_distance(end, hole.end) > 0 ? end : hole.end;
-    const int32_t filled = sequence_distance(from, to);
+    const uint32_t first = sequence_distance(hole.begin, begin) > 0 ? begin : hole.begin;
+    const uint32_t last = sequence_distance(end, hole.end) > 0 ? end : hole.end;
+    const int32_t filled = sequence_distance(first, last);
     if (filled <= 0) continue;
     if (time_ns - hole.since_ns <= options_.reorder_ns) {
       facts->out_of_order_bytes += static_cast<uint32_t>(filled);
       repeated -= static_cast<uint32_t>(filled);
     }
-    const Hole before = {hole.begin, from, hole.since_ns}, after = {to, hole.end, hole.since_ns};
+    const Hole before = {hole.begin, first, hole.since_ns}, after = {last, hole.end, hole.since_ns};
     hole = before.begin != before.end ? before : after;
     if (before.begin != before.end && after.begin != after.end) add_hole(side, after.begin, after.end, after.since_ns);
   }
@@ -243,19 +244,19 @@ void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_
 }
 
 void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns) {
-  Hole* chosen = &side->holes[0];
+  Hole* chosen_hole = &side->holes[0];
   for (Hole& hole : side->holes) {
     if (hole.begin == hole.end) {
-      chosen = &hole;
+      chosen_hole = &hole;
       break;
     }
-    if (hole.since_ns < chosen->since_ns) chosen = &hole;
+    if (hole.since_ns < chosen_hole->since_ns) chosen_hole = &hole;
   }
-  if (chosen->begin != chosen->end) ++forgotten_holes_;
-  *chosen = {begin, end, time_ns};
+  if (chosen_hole->begin != chosen_hole->end) ++forgotten_holes_;
+  *chosen_hole = {begin, end, time_ns};
 }
 
-void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* other) {
+void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* peer_facts) {
   if (!sent->seq_known) return;
   // A FIN takes a number, too. Beyond it, data were acknowledged that were not captured.
   if (std::abs(int64_t{sequence_distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
@@ -270,7 +271,7 @@ void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFa
   }
   if (sequence_distance(sent->acked, ack) <= 0) return;
   const uint32_t counted = sequence_distance(ack, sent->window_mark) < 0 ? sent->window_mark : ack;
-  other->unacked_bytes -= std::max(0, sequence_distance(sent->acked, counted));
+  peer_facts->unacked_bytes -= std::max(0, sequence_distance(sent->acked, counted));
   sent->acked = ack;
 }
 

@@ -102,13 +102,13 @@ class TcpFlows {
   Flow* find(const Key& key, int64_t time_ns) const;
   Flow* add(const Key& key, int64_t time_ns);
   void observe_one(const Key& key, const Sample& sample, const TcpNumbers& numbers, SampleBatch* batch);
-  void begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* other) const;
+  void begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* peer_facts) const;
   static bool is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample);
   void send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts);
   void start(SideState* side, uint32_t seq) const;
   void fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts);
   void add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns);
-  static void acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* other);
+  static void acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* peer_facts);
 
   TcpFlowOptions options_;
   uint64_t set_mask_;

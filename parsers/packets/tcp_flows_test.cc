@@ -213,14 +213,14 @@ TEST(TcpFlowsTest, UnackedIsDataInFlightMinusAcknowledgedData) {
 
 using Direction = std::tuple<std::string, std::string, uint16_t, uint16_t>;
 
-uint64_t number_after(const std::string& line, const std::string& name, size_t from) {
-  const size_t at = line.find("\"" + name + "\": ", from);
-  return at == std::string::npos ? 0 : std::stoull(line.substr(at + name.size() + 4));
+uint64_t number_after(const std::string& line, const std::string& name, size_t start) {
+  const size_t position = line.find("\"" + name + "\": ", start);
+  return position == std::string::npos ? 0 : std::stoull(line.substr(position + name.size() + 4));
 }
 
 std::string text_after(const std::string& line, const std::string& name) {
-  const size_t at = line.find("\"" + name + "\": \"") + name.size() + 5;
-  return line.substr(at, line.find('"', at) - at);
+  const size_t position = line.find("\"" + name + "\": \"") + name.size() + 5;
+  return line.substr(position, line.find('"', position) - position);
 }
 
 // Both hosts drop 2 % of the segments after the tap, so each retransmission repeats bytes that were captured: payload
@@ -249,9 +249,9 @@ TEST(TcpFlowsTest, RetransmittedBytesOfACaptureWithLosses) {
       const auto client_port = static_cast<uint16_t>(number_after(line, "cport", 0));
       const auto server_port = static_cast<uint16_t>(number_after(line, "sport", 0));
       for (const bool from_client : {true, false}) {
-        const size_t at = line.find(from_client ? "\"c2s\"" : "\"s2c\"");
+        const size_t position = line.find(from_client ? "\"c2s\"" : "\"s2c\"");
         const uint64_t expected =
-            number_after(line, "payload_bytes", at) - number_after(line, "unique_payload_bytes", at);
+            number_after(line, "payload_bytes", position) - number_after(line, "unique_payload_bytes", position);
         const Direction direction = from_client ? Direction{client, server, client_port, server_port}
                                                 : Direction{server, client, server_port, client_port};
         EXPECT_EQ(retransmitted[direction], expected) << name << " " << client_port << " " << from_client;

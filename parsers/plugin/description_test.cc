@@ -131,9 +131,9 @@ TEST(Description, ErrorsAreNamed) {
       {[](Described& d) { d.parser.create = nullptr; }, "create"},
       {[](Described& d) { d.parser.process = nullptr; }, "process"},
   };
-  for (const auto& each : cases) {
-    EXPECT_NE(fault_of(each.break_it).find(each.fault), std::string::npos)
-        << each.fault << ": " << fault_of(each.break_it);
+  for (const auto& test_case : cases) {
+    EXPECT_NE(fault_of(test_case.break_it).find(test_case.fault), std::string::npos)
+        << test_case.fault << ": " << fault_of(test_case.break_it);
   }
   std::string error;
   EXPECT_FALSE(describe(nullptr, &error).has_value());

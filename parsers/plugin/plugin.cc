@@ -59,9 +59,10 @@ bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
   for (uint32_t i = 0; i < plugin->parser_count; ++i) {
     auto described = describe(plugin->parsers[i], error);
     if (!described) return false;
-    const bool is_duplicate = std::any_of(parsers_.begin(), parsers_.end(), [&](const ParserDescription& other) {
-      return other.schema.name == described->schema.name;
-    });
+    const bool is_duplicate =
+        std::any_of(parsers_.begin(), parsers_.end(), [&](const ParserDescription& known_description) {
+          return known_description.schema.name == described->schema.name;
+        });
     if (is_duplicate) {
       *error = "two of its parsers are named " + described->schema.name;
       return false;

@@ -97,8 +97,8 @@ void consume(Ring* ring) {
   while (true) {
     const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
     const uint64_t head = ring->head.load(std::memory_order_acquire);
-    for (uint64_t at = tail; at < head; ++at) {
-      const tapline_packet* packet = &ring->places[at % Ring::kPlaces];
+    for (uint64_t index = tail; index < head; ++index) {
+      const tapline_packet* packet = &ring->places[index % Ring::kPlaces];
       process(nullptr, &packet, 1, nullptr);
     }
     ring->tail.store(head, std::memory_order_release);

@@ -273,20 +273,20 @@ tapline_segment show(const Segment& segment) {
 }
 
 // Allows this thread to use `out` for the duration of a call.
-class OutOfCall {
+class CallEmitter {
  public:
-  OutOfCall(tapline_out* out, Emitter* emitter, uint64_t queries) : out_(out), outer_(current_out) {
+  CallEmitter(tapline_out* out, Emitter* emitter, uint64_t queries) : out_(out), outer_(current_out) {
     out->emitter = emitter;
     out->queries = queries;
     current_out = out;
   }
-  ~OutOfCall() {
+  ~CallEmitter() {
     out_->emitter = nullptr;
     out_->packet_count = 0;
     current_out = outer_;
   }
-  OutOfCall(const OutOfCall&) = delete;
-  OutOfCall& operator=(const OutOfCall&) = delete;
+  CallEmitter(const CallEmitter&) = delete;
+  CallEmitter& operator=(const CallEmitter&) = delete;
 
  private:
   tapline_out* out_;
@@ -312,7 +312,7 @@ class PluginParser : public Base {
   Needs needs() const override { return needs_; }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
-    OutOfCall within(&out_, &out, ~0ull);
+    CallEmitter within(&out_, &out, ~0ull);
     while (!burst.empty()) {
       const auto some = burst.first(std::min(burst.size(), kMaxPackets));
       show_packets(some);
@@ -322,13 +322,13 @@ class PluginParser : public Base {
   }
 
   void on_interval(int64_t end_ns, Emitter& out) override {
-    OutOfCall within(&out_, &out, ~0ull);
+    CallEmitter within(&out_, &out, ~0ull);
     call([&] { calls_.on_interval(self_, end_ns, &out_); });
   }
 
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
     if (!needs_.connections || calls_.on_end == nullptr) return;
-    OutOfCall within(&out_, &out, queries);
+    CallEmitter within(&out_, &out, queries);
     tapline_connection* view = show_connection(connection);
     call([&] { calls_.on_end(self_, view, &out_); });
   }
@@ -384,7 +384,7 @@ class PluginStreamParser final : public PluginParser<StreamParser> {
 
   StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
                         Emitter& out) override {
-    OutOfCall within(&out_, &out, ~0ull);
+    CallEmitter within(&out_, &out, ~0ull);
     const tapline_segment shown = show(segment);
     tapline_connection* view = show_connection(connection);
     return verdict(call([&] { return calls_.on_data(self_, view, side, bytes.data(), bytes.size(), &shown, &out_); }));
@@ -392,14 +392,14 @@ class PluginStreamParser final : public PluginParser<StreamParser> {
 
   StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                        Emitter& out) override {
-    OutOfCall within(&out_, &out, ~0ull);
+    CallEmitter within(&out_, &out, ~0ull);
     const tapline_segment shown = show(segment);
     tapline_connection* view = show_connection(connection);
     return verdict(call([&] { return calls_.on_gap(self_, view, side, bytes, &shown, &out_); }));
   }
 
   void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) override {
-    OutOfCall within(&out_, &out, ~0ull);
+    CallEmitter within(&out_, &out, ~0ull);
     tapline_connection* view = show_connection(connection);
     call([&] { calls_.on_stream_end(self_, view, side, static_cast<uint32_t>(end), time_ns, &out_); });
   }

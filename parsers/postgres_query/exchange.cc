@@ -114,7 +114,7 @@ void Exchange::visit_pending(Sink& sink) const {
   if (proven()) pairing_.visit_pending(sink);
 }
 
-bool Exchange::hopeless() const {
+bool Exchange::has_failed() const {
   return !proven() && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
 }
 
@@ -124,12 +124,12 @@ size_t Exchange::memory_bytes() const {
 }
 
 void Exchange::recycle() {
-  Exchange fresh;
-  fresh.pairing_ = std::move(pairing_);
-  fresh.pairing_.recycle();
+  Exchange exchange;
+  exchange.pairing_ = std::move(pairing_);
+  exchange.pairing_.recycle();
   trim(text_);
-  fresh.text_ = std::move(text_);
-  *this = std::move(fresh);
+  exchange.text_ = std::move(text_);
+  *this = std::move(exchange);
 }
 
 void Exchange::set_client(Side side) { client_ = side; }

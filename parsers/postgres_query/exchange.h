@@ -76,7 +76,7 @@ class Exchange {
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     return proven() ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
   }
-  bool hopeless() const;
+  bool has_failed() const;
   size_t memory_bytes() const;
   void recycle();
 
@@ -107,12 +107,12 @@ class Exchange {
   Unit client_unit(Side side, std::string_view bytes, const Segment& first);
   Unit startup_unit(Side side, std::string_view bytes, const Segment& first);
   void connect(Startup startup, uint64_t total, const Segment& first);
-  void client_message(const Head& head, std::string_view payload, const Segment& first, bool cut);
+  void client_message(const Head& head, std::string_view payload, const Segment& first, bool is_cut);
   Request& open(Kind kind, const Segment& first);
   Request* open_in_batch();
-  void name(Request& request, std::string_view text, bool cut);
-  void query(std::string_view text, const Segment& first, bool cut);
-  void parse(std::string_view payload, const Segment& first, bool cut);
+  void name(Request& request, std::string_view text, bool is_cut);
+  void query(std::string_view text, const Segment& first, bool is_cut);
+  void parse(std::string_view payload, const Segment& first, bool is_cut);
   void bind(std::string_view payload, const Segment& first);
   void execute(std::string_view payload, const Segment& first);
   void close(std::string_view payload);

@@ -46,13 +46,13 @@ void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   pairing_.end_request(first.offset + total);
 }
 
-void Exchange::client_message(const Head& head, std::string_view payload, const Segment& first, bool cut) {
+void Exchange::client_message(const Head& head, std::string_view payload, const Segment& first, bool is_cut) {
   switch (head.type) {
     case 'Q':
-      query(payload, first, cut);
+      query(payload, first, is_cut);
       break;
     case 'P':
-      parse(payload, first, cut);
+      parse(payload, first, is_cut);
       break;
     case 'B':
       bind(payload, first);
@@ -97,27 +97,27 @@ Request* Exchange::open_in_batch() {
   return request != nullptr && request->is_extended() && request->batch == batch_ ? request : nullptr;
 }
 
-void Exchange::name(Request& request, std::string_view text, bool cut) {
-  request.cut = cut;
+void Exchange::name(Request& request, std::string_view text, bool is_cut) {
+  request.cut = is_cut;
   pairing_.keep_text(request, text);
 }
 
-void Exchange::query(std::string_view text, const Segment& first, bool cut) {
-  const bool whole = !cut && text.ends_with('\0');
+void Exchange::query(std::string_view text, const Segment& first, bool is_cut) {
+  const bool is_whole = !is_cut && text.ends_with('\0');
   text_.assign(take_name(&text));
-  sql::hide_secrets(text_, quotes_in(text_), !whole);
-  name(open(Kind::kQuery, first), text_, !whole);
+  sql::hide_secrets(text_, quotes_in(text_), !is_whole);
+  name(open(Kind::kQuery, first), text_, !is_whole);
 }
 
-void Exchange::parse(std::string_view payload, const Segment& first, bool cut) {
+void Exchange::parse(std::string_view payload, const Segment& first, bool is_cut) {
   latest_parsed_ = take_name(&payload);
-  const bool whole = !cut && payload.find('\0') != std::string_view::npos;
+  const bool is_whole = !is_cut && payload.find('\0') != std::string_view::npos;
   text_.assign(take_name(&payload).substr(0, kMaxStatementBytes));
-  sql::hide_secrets(text_, quotes_in(text_), !whole);
-  statements_.put(latest_parsed_, text_, !whole);
+  sql::hide_secrets(text_, quotes_in(text_), !is_whole);
+  statements_.put(latest_parsed_, text_, !is_whole);
   Request& request = open(Kind::kPrepare, first);
   request.parses = true;
-  name(request, text_, !whole);
+  name(request, text_, !is_whole);
 }
 
 void Exchange::bind(std::string_view payload, const Segment& first) {

@@ -82,8 +82,8 @@ Response& Exchange::answer(char type, const Segment& first) {
   if (Response* response = pairing_.response()) return *response;
   Response response;
   response.first_type = response_type_ = type;
-  const bool joined = std::exchange(middle_[other_side(static_cast<Side>(client_))], false);
-  response.after_gap = joined || pairing_.responses_are_hidden();
+  const bool is_joined = std::exchange(middle_[other_side(static_cast<Side>(client_))], false);
+  response.after_gap = is_joined || pairing_.responses_are_hidden();
   pairing_.begin_response(first, response, *sink_);
   acked_ = first.peer_offset;
   acked_known_ = first.peer_offset_known;
@@ -159,9 +159,10 @@ void Exchange::note_failure(const Request& request, const Response& response) {
   failed_ = response;
   failed_batch_ = request.batch;
   failed_known_ = failed_batch_ == batch_;
-  pairing_.visit_requests([&](Request& later) {
-    const bool same = later.batch == failed_batch_ && later.is_extended() && !later.after_hidden;
-    later.skipped |= same;
+  pairing_.visit_requests([&](Request& queued_request) {
+    const bool same =
+        queued_request.batch == failed_batch_ && queued_request.is_extended() && !queued_request.after_hidden;
+    queued_request.skipped |= same;
     failed_known_ &= same;
     return same;
   });

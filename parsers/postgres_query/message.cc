@@ -99,8 +99,8 @@ bool looks_like_requests(std::string_view bytes, bool* strong) {
   const int messages = count_messages(bytes, true);
   const std::string_view text = bytes.substr(kHeadBytes, std::min<uint64_t>(head.total, bytes.size()) - kHeadBytes);
   if (head.type == 'Q') {
-    const bool whole = head.total == bytes.size() && text.ends_with('\0');
-    *strong = whole && text.size() > 4 && is_readable(text.substr(0, text.size() - 1));
+    const bool is_whole = head.total == bytes.size() && text.ends_with('\0');
+    *strong = is_whole && text.size() > 4 && is_readable(text.substr(0, text.size() - 1));
     return *strong || (head.total > bytes.size() && bytes.size() > 500 && is_readable(text));
   }
   *strong = messages >= 2;
@@ -148,8 +148,9 @@ std::string_view sqlstate(std::string_view error_fields) {
 }
 
 std::string_view quotes_in(std::string_view statement) {
-  for (size_t at = statement.find('$'); at != std::string_view::npos; at = statement.find('$', at + 1)) {
-    const char next = at + 1 < statement.size() ? statement[at + 1] : '0';
+  for (size_t position = statement.find('$'); position != std::string_view::npos;
+       position = statement.find('$', position + 1)) {
+    const char next = position + 1 < statement.size() ? statement[position + 1] : '0';
     if (next < '0' || next > '9') return "'$";
   }
   return "'";

@@ -20,22 +20,22 @@ class NamedTexts {
 
   // Null if there is none.
   const Text* find(std::string_view name) const {
-    const auto found = texts_.find(name);
-    return found == texts_.end() ? nullptr : &found->second;
+    const auto it = texts_.find(name);
+    return it == texts_.end() ? nullptr : &it->second;
   }
 
-  void put(std::string_view name, std::string_view text, bool cut) {
+  void put(std::string_view name, std::string_view text, bool is_cut) {
     forget(name);
     if (texts_.size() == kMaxTexts) forget(texts_.begin()->first);
     bytes_ += name.size() + text.size() + kPlaceBytes;
-    texts_.emplace(std::string(name), Text{std::string(text), cut});
+    texts_.emplace(std::string(name), Text{std::string(text), is_cut});
   }
 
   void forget(std::string_view name) {
-    const auto found = texts_.find(name);
-    if (found == texts_.end()) return;
-    bytes_ -= found->first.size() + found->second.text.size() + kPlaceBytes;
-    texts_.erase(found);
+    const auto it = texts_.find(name);
+    if (it == texts_.end()) return;
+    bytes_ -= it->first.size() + it->second.text.size() + kPlaceBytes;
+    texts_.erase(it);
   }
 
   size_t memory_bytes() const { return bytes_; }

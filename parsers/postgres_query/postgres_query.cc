@@ -87,7 +87,7 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
     static const Response kNoResponse;
     const Response& answer = response != nullptr ? *response : kNoResponse;
     const bool has_request = request != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
-    const bool cut =
+    const bool is_cut =
         (has_request && request->cut) || answer.cut || (has_request && answered && request->lacks_beginning(answer));
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
@@ -104,7 +104,7 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
               u64_if(whole, answer.affected_rows), u64_if(whole, answer.results),
               time_to_first_byte(request, begins_late ? nullptr : response), since(answer.first_row_ns),
               since(answer.last_row_ns), time_to_last_byte(request, response), bytes_of(request), bytes_of(response),
-              Value::boolean(cut), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
+              Value::boolean(is_cut), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
   }
 };
 

@@ -266,13 +266,13 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
   for (size_t lost = 3 + 6; lost < 3 + dialogue.size(); ++lost) {
     std::vector<Frame> left = frames;
     left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
-    Lines whole;
+    Lines whole_lines;
     for (const std::string& line : parsed(left)) {
-      if (!line.ends_with("request") && !line.ends_with("response")) whole.push_back(line);
+      if (!line.ends_with("request") && !line.ends_with("response")) whole_lines.push_back(line);
     }
-    Lines others = expected;
-    others.erase(others.begin() + 2 + static_cast<ptrdiff_t>((lost - 9) / 2));
-    EXPECT_EQ(whole, others) << lost;
+    Lines other_lines = expected;
+    other_lines.erase(other_lines.begin() + 2 + static_cast<ptrdiff_t>((lost - 9) / 2));
+    EXPECT_EQ(whole_lines, other_lines) << lost;
   }
 }
 
@@ -309,11 +309,11 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsBatch) {
   size_t line = 1 + 7;
   for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
     const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];
-    Lines others = expected;
-    const auto first = others.begin() + static_cast<ptrdiff_t>(line);
-    others.erase(first, first + static_cast<ptrdiff_t>(lines));
-    EXPECT_EQ(pairs_without(frames, lost), others) << "request " << lost;
-    EXPECT_EQ(pairs_without(frames, lost + 1), others) << "response " << lost;
+    Lines other_lines = expected;
+    const auto first = other_lines.begin() + static_cast<ptrdiff_t>(line);
+    other_lines.erase(first, first + static_cast<ptrdiff_t>(lines));
+    EXPECT_EQ(pairs_without(frames, lost), other_lines) << "request " << lost;
+    EXPECT_EQ(pairs_without(frames, lost + 1), other_lines) << "response " << lost;
     line += lines;
   }
 }
@@ -346,19 +346,20 @@ TEST(PostgresQuery, ALoginWithoutItsFirstAnswerHasNoTimeToFirstByte) {
 void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   Lines expected = parsed(frames);
   std::sort(expected.begin(), expected.end());
-  for (size_t from = 3; from < frames.size(); ++from) {
-    for (size_t places = 1; places <= 3 && from + places < frames.size(); ++places) {
-      std::vector<Frame> moved = frames;
-      std::rotate(moved.begin() + static_cast<ptrdiff_t>(from), moved.begin() + static_cast<ptrdiff_t>(from) + 1,
-                  moved.begin() + static_cast<ptrdiff_t>(from + places) + 1);
-      Lines late = parsed(moved);
-      std::sort(late.begin(), late.end());
-      EXPECT_EQ(late, expected) << from << " late by " << places;
-      std::vector<Frame> more = frames;
-      more.insert(more.begin() + static_cast<ptrdiff_t>(from + places), frames[from]);
-      Lines repeated = parsed(more);
-      std::sort(repeated.begin(), repeated.end());
-      EXPECT_EQ(repeated, expected) << from << " again after " << places;
+  for (size_t original = 3; original < frames.size(); ++original) {
+    for (size_t places = 1; places <= 3 && original + places < frames.size(); ++places) {
+      std::vector<Frame> moved_frames = frames;
+      std::rotate(moved_frames.begin() + static_cast<ptrdiff_t>(original),
+                  moved_frames.begin() + static_cast<ptrdiff_t>(original) + 1,
+                  moved_frames.begin() + static_cast<ptrdiff_t>(original + places) + 1);
+      Lines late_lines = parsed(moved_frames);
+      std::sort(late_lines.begin(), late_lines.end());
+      EXPECT_EQ(late_lines, expected) << original << " late by " << places;
+      std::vector<Frame> more_frames = frames;
+      more_frames.insert(more_frames.begin() + static_cast<ptrdiff_t>(original + places), frames[original]);
+      Lines repeated_lines = parsed(more_frames);
+      std::sort(repeated_lines.begin(), repeated_lines.end());
+      EXPECT_EQ(repeated_lines, expected) << original << " again after " << places;
     }
   }
 }
@@ -391,8 +392,8 @@ TEST(PostgresQuery, JoinsInMidStream) {
 }
 
 TEST(PostgresQuery, OneWayCaptures) {
-  const Dialogue refused = {{true, kTlsRequest}, {false, "N"}};
-  const std::vector<Frame> frames = spoken(refused + self_identifying()).close().frames();
+  const Dialogue refused_dialogue = {{true, kTlsRequest}, {false, "N"}};
+  const std::vector<Frame> frames = spoken(refused_dialogue + self_identifying()).close().frames();
   std::vector<Frame> request, answered;
   for (const Frame& frame : frames) (frame.bytes[14 + 15] == 1 ? request : answered).push_back(frame);
   EXPECT_EQ(parsed(request, {"kind", "statement", "partial"}),
@@ -407,9 +408,9 @@ TEST(PostgresQuery, OneWayCaptures) {
 TEST(PostgresQuery, AWrongLengthAffectsFewTransactions) {
   const Dialogue dialogue = self_identifying();
   for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
-    Dialogue changed = dialogue;
-    changed[wrong].bytes[2] = '\x7f';
-    const Lines lines = parsed(changed);
+    Dialogue changed_dialogue = dialogue;
+    changed_dialogue[wrong].bytes[2] = '\x7f';
+    const Lines lines = parsed(changed_dialogue);
     EXPECT_EQ(std::count(lines.begin(), lines.end(), "query SELECT 5 rows ok  5 0 "), 1) << wrong;
   }
 }

@@ -61,11 +61,11 @@ def compare_with_log(monitor):
 
 def records(capture):
     data = subprocess.run(["zstd", "-dc", str(capture)], capture_output=True, check=True).stdout
-    at, result = 24, []
-    while at < len(data):
-        captured = struct.unpack_from("<I", data, at + 8)[0]
-        result.append(data[at:at + 16 + captured])
-        at += 16 + captured
+    offset, result = 24, []
+    while offset < len(data):
+        captured = struct.unpack_from("<I", data, offset + 8)[0]
+        result.append(data[offset:offset + 16 + captured])
+        offset += 16 + captured
     return data[:24], result
 
 
@@ -123,9 +123,9 @@ def judge(ours, whole, numbers):
             right = next((t for t in left if is_same(t, true)), None)
             if right is not None:
                 left.remove(right)
-            of = alone if asked[heads[0]] == 1 else piped
-            of[0] += 1
-            of[1] += right is not None
+            group = alone if asked[heads[0]] == 1 else piped
+            group[0] += 1
+            group[1] += right is not None
     for heads, pairs in ours.items():
         left = list(whole.get(heads, []))
         for t in pairs:
@@ -163,7 +163,7 @@ def compare_degraded(monitor):
 
 
 def compare_with_tshark(folder, monitor):
-    found, total = [], 0
+    rows, total = [], 0
     captures = sorted((folder / "postgres").iterdir())
     for capture in captures:
         truth = oracle.json_lines(folder / "truth" / "postgres" / (capture.name + ".jsonl"))
@@ -171,9 +171,9 @@ def compare_with_tshark(folder, monitor):
         ours = [(t["statement"],) for t in oracle.tuples(monitor, "postgres_query", capture)
                 if t["kind"] in ("query", "prepare", "execute") and t["statement"]]
         total += len(theirs)
-        found += differences.rows_of("postgres/" + capture.name, theirs, ours)
-    print(f"{len(captures)} captures, {total} statements that tshark sees, {len(found)} differences")
-    return found
+        rows += differences.rows_of("postgres/" + capture.name, theirs, ours)
+    print(f"{len(captures)} captures, {total} statements that tshark sees, {len(rows)} differences")
+    return rows
 
 
 def main():
@@ -182,8 +182,8 @@ def main():
     if faults:
         return 1
     folder = oracle.captures_or_skip()
-    found = compare_with_tshark(folder, monitor)
-    faults = differences.faults_of(found, differences.known(TABLE, 5))
+    rows = compare_with_tshark(folder, monitor)
+    faults = differences.faults_of(rows, differences.known(TABLE, 5))
     faults += oracle.noisy_captures(folder, monitor, "postgres_query", lambda name: name.startswith("postgres/") or name in WITH_POSTGRES)
     return 1 if faults else 0
 

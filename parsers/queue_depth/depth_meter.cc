@@ -3,15 +3,15 @@
 namespace tapline {
 
 void DepthMeter::pass(const queues::Passage& passage) {
-  const queues::Finding found = contents_.add(passage);
+  const queues::Finding finding = contents_.add(passage);
   ++interval_.packets;
   interval_.bytes += passage.bytes;
-  interval_.error_bytes = std::max(interval_.error_bytes, found.error_bytes);
-  interval_.cut |= found.cut;
+  interval_.error_bytes = std::max(interval_.error_bytes, finding.error_bytes);
+  interval_.cut |= finding.cut;
   if (!passage.arrival_known) return;
   ++interval_.measured;
-  interval_.queue_bytes += found.queue_bytes;
-  if (interval_.measured == 1 || found.queue_bytes > interval_.fullest.queue_bytes) interval_.fullest = found;
+  interval_.queue_bytes += finding.queue_bytes;
+  if (interval_.measured == 1 || finding.queue_bytes > interval_.fullest.queue_bytes) interval_.fullest = finding;
   interval_.min_delay_ns = std::min(interval_.min_delay_ns, passage.delay_ns());
   interval_.longest_delay_ns = std::max(interval_.longest_delay_ns, passage.delay_ns());
   interval_.delays_ns += passage.delay_ns();

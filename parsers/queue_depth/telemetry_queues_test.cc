@@ -162,26 +162,26 @@ Counted count(const std::vector<Frame>& frames) {
 }
 
 TEST(TelemetryQueues, EveryHopThatIsNotUsedIsCountedByReason) {
-  const Hop good = hop(7, 3, kStart, kStart + 1000);
+  const Hop good_hop = hop(7, 3, kStart, kStart + 1000);
   for (const uint16_t instructions : {0x7400, 0xb400, 0xd400, 0xf000})
-    EXPECT_EQ(count({packet({good, good}, 1, instructions)}).hops.incomplete, 2u) << instructions;
+    EXPECT_EQ(count({packet({good_hop, good_hop}, 1, instructions)}).hops.incomplete, 2u) << instructions;
   // Without bit 3, the port has one queue; without egress time, the latency follows the ingress time.
   for (const uint16_t instructions : {0xe400, 0xf800, 0xcc00})
-    EXPECT_EQ(count({packet({good}, 1, instructions)}).hops.usable, 1u) << instructions;
-  std::vector<Hop> lacking(4, good);
+    EXPECT_EQ(count({packet({good_hop}, 1, instructions)}).hops.usable, 1u) << instructions;
+  std::vector<Hop> lacking(4, good_hop);
   lacking[0].switch_id = UINT32_MAX;
   lacking[1].egress_port = Hop::kNoPort;
   lacking[2].latency_ns = Hop::kNoLatency;
   EXPECT_EQ(count({packet(lacking, 1)}).hops.incomplete, 3u);
-  std::vector<Hop> untimely(6, good);
+  std::vector<Hop> untimely(6, good_hop);
   untimely[0].time_ns = 1;
   untimely[1].time_ns = INT64_MAX;
   untimely[2].time_ns = UINT64_MAX - 1;
   untimely[3].time_ns = static_cast<uint64_t>(kStart - 11 * kNsPerSecond);
   untimely[4].time_ns = static_cast<uint64_t>(kStart + 2 * kNsPerSecond);
   EXPECT_EQ(count({packet(untimely, 1)}).hops.untimely, 5u);
-  EXPECT_EQ(count({packet(std::vector<Hop>(11, good), 1)}).hops.beyond, 3u);
-  Frame contradictory = packet({good}, 1);
+  EXPECT_EQ(count({packet(std::vector<Hop>(11, good_hop), 1)}).hops.beyond, 3u);
+  Frame contradictory = packet({good_hop}, 1);
   contradictory.bytes[18] = 0x30;  // version 3
   EXPECT_EQ(count({contradictory}).hops.contradictory, 1u);
 }
@@ -198,10 +198,10 @@ TEST(TelemetryQueues, QueuesWithoutRoomAreCountedUntilOthersAreIdle) {
 // The address sanitizer detects reads beyond a frame.
 TEST(TelemetryQueues, AnyByteOfTheTelemetryMayBeWrong) {
   const std::vector<Frame> good = two_switches(4);
-  for (size_t at = 12; at < 80; ++at) {
+  for (size_t offset = 12; offset < 80; ++offset) {
     for (int value = 0; value < 256; value += 5) {
       std::vector<Frame> frames = good;
-      frames[1].bytes[at] = static_cast<uint8_t>(value);
+      frames[1].bytes[offset] = static_cast<uint8_t>(value);
       count(frames);
     }
   }

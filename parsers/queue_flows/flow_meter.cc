@@ -30,12 +30,12 @@ void FlowMeter::emit(const std::string& queue, uint64_t queries, const queues::F
   TupleHeader header = first.header;
   header.time_ns = out.now_ns();
   header.queries = queries;
-  out.emit(header,
-           {Value::string(queue), Value::boolean(first.from_client), Value::u64(static_cast<uint64_t>(flow.wait.delay_ns)),
-            Value::u64(found.own_bytes), Value::u64(found.own_packets), Value::u64(found.queue_bytes),
-            Value::u64(found.flows), Value::f64(found.share()), Value::u64(flow.packets), Value::u64(flow.bytes),
-            Value::u64(flow.waited_ns), Value::u64(flow.blamed_ns), Value::u64(flow.lost),
-            flow.cut ? Value::absent(FieldType::kU64) : Value::u64(flow.error_bytes)});
+  out.emit(header, {Value::string(queue), Value::boolean(first.from_client),
+                    Value::u64(static_cast<uint64_t>(flow.wait.delay_ns)), Value::u64(found.own_bytes),
+                    Value::u64(found.own_packets), Value::u64(found.queue_bytes), Value::u64(found.flows),
+                    Value::f64(found.share()), Value::u64(flow.packets), Value::u64(flow.bytes),
+                    Value::u64(flow.waited_ns), Value::u64(flow.blamed_ns), Value::u64(flow.lost),
+                    flow.cut ? Value::absent(FieldType::kU64) : Value::u64(flow.error_bytes)});
 }
 
 }  // namespace tapline

@@ -291,9 +291,9 @@ TEST_P(RealTraffic, TuplesEqualTheDefinition) {
   std::multimap<std::string, size_t> expected = answers_of(tapped.crossings);
   size_t packets = 0, certain = 0;
   for (const Tuple& tuple : tuples_of(harness)) {
-    const auto found = expected.find(tuple["delay_ns"] + " " + tuple["queued_bytes"] + " " + tuple["queue_bytes"]);
-    ASSERT_NE(found, expected.end()) << tuple.endpoints() << " " << tuple["delay_ns"];
-    expected.erase(found);
+    const auto it = expected.find(tuple["delay_ns"] + " " + tuple["queued_bytes"] + " " + tuple["queue_bytes"]);
+    ASSERT_NE(it, expected.end()) << tuple.endpoints() << " " << tuple["delay_ns"];
+    expected.erase(it);
     packets += std::stoul(tuple["packets"]);
     certain += tuple["error_bytes"] == "0";
   }

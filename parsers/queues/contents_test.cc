@@ -35,14 +35,14 @@ Truth evaluate(const std::vector<Passage>& passages, size_t i, int64_t from_ns) 
   return truth;
 }
 
-void expect_equal(const Finding& found, const Truth& truth) {
-  ASSERT_EQ(found.queue_bytes, truth.bytes);
-  ASSERT_EQ(found.queue_packets, truth.packets);
-  ASSERT_EQ(found.own_bytes, truth.own_bytes);
-  ASSERT_EQ(found.own_packets, truth.own_packets);
-  ASSERT_EQ(found.flows, truth.of_flow.size());
-  ASSERT_EQ(found.error_bytes, 0u);
-  ASSERT_FALSE(found.cut);
+void expect_equal(const Finding& finding, const Truth& truth) {
+  ASSERT_EQ(finding.queue_bytes, truth.bytes);
+  ASSERT_EQ(finding.queue_packets, truth.packets);
+  ASSERT_EQ(finding.own_bytes, truth.own_bytes);
+  ASSERT_EQ(finding.own_packets, truth.own_packets);
+  ASSERT_EQ(finding.flows, truth.of_flow.size());
+  ASSERT_EQ(finding.error_bytes, 0u);
+  ASSERT_FALSE(finding.cut);
 }
 
 TrafficOptions random_queue(uint32_t seed) {
@@ -60,8 +60,8 @@ const uint64_t kQueues = testing::count_of("TAPLINE_RANDOM_QUEUES", 10'000);
 struct Flagged {
   double alpha;
   uint64_t hits = 0, false_alarms = 0, misses = 0;
-  void count(const Finding& found, const Truth& truth) {
-    const bool flagged = found.queue_bytes > 0 && found.share() >= alpha;
+  void count(const Finding& finding, const Truth& truth) {
+    const bool flagged = finding.queue_bytes > 0 && finding.share() >= alpha;
     const bool contributes =
         truth.bytes > 0 && static_cast<double>(truth.own_bytes) >= alpha * static_cast<double>(truth.bytes);
     hits += flagged && contributes;
@@ -77,10 +77,10 @@ TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
     const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
     QueueContents contents({.max_flows = 64}, nullptr);
     for (size_t i = 0; i < passages.size(); ++i) {
-      const Finding found = contents.add(passages[i]);
+      const Finding finding = contents.add(passages[i]);
       const Truth truth = evaluate(passages, i, passages[i].arrival_ns);
-      expect_equal(found, truth);
-      for (Flagged& flagged : all) flagged.count(found, truth);
+      expect_equal(finding, truth);
+      for (Flagged& flagged : all) flagged.count(finding, truth);
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", packet " << i;
     }
   }
@@ -141,8 +141,8 @@ void expect_waits(const std::vector<Passage>& passages) {
   std::map<uint64_t, uint32_t> flows;
   std::map<uint64_t, uint64_t> waited_ns;
   for (const Passage& passage : passages) {
-    const Finding found = contents.add(passage);
-    if (flows.emplace(passage.flow_key, found.flow).second) contents.hold(found.flow);
+    const Finding finding = contents.add(passage);
+    if (flows.emplace(passage.flow_key, finding.flow).second) contents.hold(finding.flow);
     waited_ns[passage.flow_key] += static_cast<uint64_t>(passage.delay_ns());
   }
   uint64_t unknown_ns = 0, all_waited_ns = 0, all_blamed_ns = 0;
@@ -202,8 +202,8 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
   std::vector<TruePeriod> periods;
   size_t begin = 0;
   for (size_t i = 0; i < passages.size(); ++i) {
-    const Truth found = evaluate(passages, i, passages[i].arrival_ns);
-    if (found.packets == 0 || periods.empty()) {
+    const Truth match = evaluate(passages, i, passages[i].arrival_ns);
+    if (match.packets == 0 || periods.empty()) {
       begin = i;
       periods.emplace_back();
       periods.back().burst.begin_ns = passages[i].arrival_ns;
@@ -211,7 +211,7 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
     Burst& burst = periods.back().burst;
     burst.end_ns = passages[i].departure_ns;
     burst.max_delay_ns = std::max(burst.max_delay_ns, passages[i].delay_ns());
-    burst.peak_bytes = std::max(burst.peak_bytes, found.bytes + passages[i].bytes);
+    burst.peak_bytes = std::max(burst.peak_bytes, match.bytes + passages[i].bytes);
     ++burst.packets;
     BusyPeriod::Waits& waits = periods.back().waits[passages[i].flow_key];
     waits.max_ns = std::max(waits.max_ns, passages[i].delay_ns());
@@ -219,7 +219,7 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
     waits.victims += passages[i].delay_ns() >= victim_delay_ns;
     if (passages[i].delay_ns() < victim_delay_ns) continue;
     ++burst.victims;
-    for (const auto& [key, bytes] : found.of_flow) periods.back().culprits[key].direct += bytes;
+    for (const auto& [key, bytes] : match.of_flow) periods.back().culprits[key].direct += bytes;
     for (size_t j = begin; j < i && passages[j].departure_ns < passages[i].arrival_ns; ++j)
       periods.back().culprits[passages[j].flow_key].indirect += passages[j].bytes;
     for (const auto& [key, bytes] : levels_at(passages, begin, i)) periods.back().culprits[key].original += bytes;
@@ -254,8 +254,8 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
         ASSERT_EQ(culprit.waits.victims, waits.victims) << seed;
         ASSERT_EQ(culprit.waits.max_ns, waits.max_ns) << seed;
         ASSERT_EQ(culprit.waits.sum_ns, waits.sum_ns) << seed;
-        const auto found = periods[i].culprits.find(culprit.flow_key);
-        const BusyPeriod::Culprit expected = found == periods[i].culprits.end() ? BusyPeriod::Culprit{} : found->second;
+        const auto it = periods[i].culprits.find(culprit.flow_key);
+        const BusyPeriod::Culprit expected = it == periods[i].culprits.end() ? BusyPeriod::Culprit{} : it->second;
         ASSERT_EQ(culprit.bytes.direct, expected.direct) << seed;
         ASSERT_EQ(culprit.bytes.indirect, expected.indirect) << seed;
         ASSERT_EQ(culprit.bytes.original, expected.original) << seed;
@@ -276,12 +276,12 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
   // Every packet waited since the beginning, and has a separate flow.
   for (uint64_t i = 0; i < 100'000; ++i) {
     const auto time_ns = static_cast<int64_t>(i);
-    const Finding found = contents.add(Passage::certain(i * 0x9e3779b97f4a7c15, 0, 1 + time_ns, 100));
+    const Finding finding = contents.add(Passage::certain(i * 0x9e3779b97f4a7c15, 0, 1 + time_ns, 100));
     EXPECT_LE(contents.packets_kept(), 1024u);
     EXPECT_LE(contents.flows().size(), 16u);
-    EXPECT_LE(found.queue_packets, i);
-    EXPECT_EQ(found.cut, found.queue_packets < i);
-    cut += found.cut;
+    EXPECT_LE(finding.queue_packets, i);
+    EXPECT_EQ(finding.cut, finding.queue_packets < i);
+    cut += finding.cut;
   }
   EXPECT_GT(cut, 0u);
   EXPECT_GT(contents.flows().without_room(), 0u);
@@ -335,16 +335,16 @@ TEST(QueueContents, ErrorsOfUncertainArrivalsAreBounded) {
     matcher.finish();
     ASSERT_EQ(chain.findings.size(), passages.size());
     for (size_t i = 0; i < passages.size(); ++i) {
-      const Finding& found = chain.findings[i];
-      if (!found.arrival_known) continue;
+      const Finding& finding = chain.findings[i];
+      if (!finding.arrival_known) continue;
       const Truth truth = evaluate(passages, i, passages[i].arrival_ns);
       const uint64_t error =
-          found.queue_bytes > truth.bytes ? found.queue_bytes - truth.bytes : truth.bytes - found.queue_bytes;
-      EXPECT_LE(error, found.error_bytes);
-      const uint64_t own =
-          found.own_bytes > truth.own_bytes ? found.own_bytes - truth.own_bytes : truth.own_bytes - found.own_bytes;
-      EXPECT_LE(own, found.error_bytes);
-      uncertain += found.error_bytes > 0;
+          finding.queue_bytes > truth.bytes ? finding.queue_bytes - truth.bytes : truth.bytes - finding.queue_bytes;
+      EXPECT_LE(error, finding.error_bytes);
+      const uint64_t own = finding.own_bytes > truth.own_bytes ? finding.own_bytes - truth.own_bytes
+                                                               : truth.own_bytes - finding.own_bytes;
+      EXPECT_LE(own, finding.error_bytes);
+      uncertain += finding.error_bytes > 0;
       different += error > 0;
     }
   }

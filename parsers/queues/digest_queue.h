@@ -28,9 +28,9 @@ class DigestQueue {
   uint64_t size() const { return size_; }
 
   bool contains(uint64_t digest) const {
-    uint32_t at = buckets_[digest & mask_].oldest;
-    while (at != kNone && slots_[at].digest != digest) at = slots_[at].next;
-    return at != kNone;
+    uint32_t entry = buckets_[digest & mask_].oldest;
+    while (entry != kNone && slots_[entry].digest != digest) entry = slots_[entry].next;
+    return entry != kNone;
   }
 
   // REQUIRES: !full().
@@ -44,7 +44,7 @@ class DigestQueue {
   }
 
   // Removes the oldest packet with this digest. Returns false if there is none. *more is set if another one remains.
-  bool take(uint64_t digest, Item* item, bool* more) {
+  bool take(uint64_t digest, Item* item, bool* has_more) {
     Bucket& bucket = bucket_of(digest);
     uint32_t before = kNone, at = bucket.oldest;
     while (at != kNone && slots_[at].digest != digest) {
@@ -56,7 +56,7 @@ class DigestQueue {
     uint32_t next = slots_[at].next;
     unlink(bucket, before, at);
     while (next != kNone && slots_[next].digest != digest) next = slots_[next].next;
-    *more = next != kNone;
+    *has_more = next != kNone;
     return true;
   }
 

@@ -37,23 +37,23 @@ class FlowIntervals {
 
   // Returns true if the interval keeps the passage's tag until close().
   bool add(const Passage& passage) {
-    const Finding found = contents_.add(passage);
-    if (found.flow == FlowTable::kOthers) {
+    const Finding finding = contents_.add(passage);
+    if (finding.flow == FlowTable::kOthers) {
       ++without_room_;
       return false;
     }
-    uint32_t& place = contents_.flow(found.flow).interval_place;
+    uint32_t& place = contents_.flow(finding.flow).interval_place;
     const bool is_first = place == 0;
-    if (is_first) place = begin_flow(found.flow, passage);
+    if (is_first) place = begin_flow(finding.flow, passage);
     Flow& flow = active_[place - 1];
     ++flow.packets;
     flow.bytes += passage.bytes;
-    flow.error_bytes = std::max(flow.error_bytes, found.error_bytes);
-    flow.cut |= found.cut;
+    flow.error_bytes = std::max(flow.error_bytes, finding.error_bytes);
+    flow.cut |= finding.cut;
     // Which packet waited longest is hard to predict, and copying costs less than a wrong prediction.
     const bool longest = passage.arrival_known && passage.delay_ns() >= flow.wait.delay_ns;
     Wait* const targets[] = {&ignored_, &flow.wait};
-    *targets[longest] = {found, passage.delay_ns()};
+    *targets[longest] = {finding, passage.delay_ns()};
     return is_first;
   }
 

@@ -36,10 +36,10 @@ class FlowTable {
 
   // Adds a reference to the flow, which it may create. `key` is a keyed hash: its low bits select the entry.
   uint32_t hold(uint64_t key) {
-    const uint32_t found = find(key);
-    if (found == kOthers) return create(key);
-    ++flows_[found].references;
-    return found;
+    const uint32_t index = find(key);
+    if (index == kOthers) return create(key);
+    ++flows_[index].references;
+    return index;
   }
 
   // REQUIRES: the flow has a reference.

@@ -54,11 +54,11 @@ class HopQueues {
     uint64_t usable = 0;
     for (uint32_t i = 0; i < read; ++i) {
       const Hop& hop = telemetry.path[i];
-      QueueHop found;
-      if (!times_of(telemetry, hop, packet.time_ns, &found)) continue;
-      if (!find(hop, packet.time_ns, &found.queue, reuse)) continue;
+      QueueHop queue_hop;
+      if (!times_of(telemetry, hop, packet.time_ns, &queue_hop)) continue;
+      if (!find(hop, packet.time_ns, &queue_hop.queue, reuse)) continue;
       ++usable;
-      use(found);
+      use(queue_hop);
     }
     statistics_.usable += usable;
     return telemetry.hops - usable;
@@ -76,7 +76,7 @@ class HopQueues {
     std::string name;
   };
 
-  bool times_of(const Telemetry& telemetry, const Hop& hop, int64_t captured_ns, QueueHop* found) {
+  bool times_of(const Telemetry& telemetry, const Hop& hop, int64_t captured_ns, QueueHop* queue_hop) {
     const bool complete = telemetry.has_switch_id && telemetry.has_latency && telemetry.has_time &&
                           hop.switch_id != UINT32_MAX && hop.egress_port != Hop::kNoPort &&
                           hop.latency_ns != Hop::kNoLatency && hop.time_ns != UINT64_MAX;
@@ -89,9 +89,9 @@ class HopQueues {
       return false;
     }
     const auto time_ns = static_cast<int64_t>(hop.time_ns);
-    found->arrival_ns = telemetry.has_departure_time ? time_ns - hop.latency_ns : time_ns;
-    found->departure_ns = found->arrival_ns + hop.latency_ns;
-    const int64_t age_ns = captured_ns - found->departure_ns;
+    queue_hop->arrival_ns = telemetry.has_departure_time ? time_ns - hop.latency_ns : time_ns;
+    queue_hop->departure_ns = queue_hop->arrival_ns + hop.latency_ns;
+    const int64_t age_ns = captured_ns - queue_hop->departure_ns;
     if (age_ns >= -kMaxAheadNs && age_ns <= kMaxAgeNs) return true;
     ++statistics_.untimely;
     return false;

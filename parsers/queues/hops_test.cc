@@ -152,10 +152,10 @@ TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
     sequencer.finish();
     for (uint32_t i = 0; i < hops.size(); ++i) {
       uint64_t packets = 0;
-      for (const Reported& other : hops) {
+      for (const Reported& other_hop : hops) {
         const bool before =
-            std::pair(other.departure_ns, other.digest) < std::pair(hops[i].departure_ns, hops[i].digest);
-        packets += other.departure_ns >= hops[i].arrival_ns && before;
+            std::pair(other_hop.departure_ns, other_hop.digest) < std::pair(hops[i].departure_ns, hops[i].digest);
+        packets += other_hop.departure_ns >= hops[i].arrival_ns && before;
       }
       ASSERT_EQ(sink.found[i].queue_packets, packets);
       ASSERT_EQ(sink.found[i].queue_bytes, packets * 1000);
@@ -173,15 +173,15 @@ class Measured final : public MatchSink {
   };
 
   void pass(const Passage& passage) override {
-    const Finding found = contents_.add(passage);
+    const Finding finding = contents_.add(passage);
     const Packet& packet = packets[passage.tag];
-    below_depth += found.queue_packets < packet.depth;
-    above_depth += found.queue_packets > packet.depth;
+    below_depth += finding.queue_packets < packet.depth;
+    above_depth += finding.queue_packets > packet.depth;
     if (packet.delay_ns < 500'000) return;
     ++long_waits;
     longest_ns = std::max(longest_ns, packet.delay_ns);
     const double sent_bytes = static_cast<double>(packet.delay_ns) * kBytesPerNs;
-    within_a_packet += std::abs(static_cast<double>(found.queue_bytes) - sent_bytes) <= 1514;
+    within_a_packet += std::abs(static_cast<double>(finding.queue_bytes) - sent_bytes) <= 1514;
   }
   void never_left(const View&) override {}
 

@@ -86,22 +86,22 @@ void QueueContents::make_room() {
 [[gnu::always_inline]] inline Finding QueueContents::finding(const Passage& passage, uint32_t flow,
                                                              int64_t from_ns) const {
   const QueueFlow& own = flows_[flow];
-  Finding found;
-  found.flow = flow;
-  found.queue_bytes = window_.bytes(log_);
-  found.queue_packets = window_.packets();
-  found.own_bytes = own.window_bytes;
-  found.own_packets = own.window_packets;
-  found.flows = window_.flows();
-  found.arrival_known = passage.arrival_known;
-  found.cut = from_ns <= cut_until_ns_;
+  Finding finding;
+  finding.flow = flow;
+  finding.queue_bytes = window_.bytes(log_);
+  finding.queue_packets = window_.packets();
+  finding.own_bytes = own.window_bytes;
+  finding.own_packets = own.window_packets;
+  finding.flows = window_.flows();
+  finding.arrival_known = passage.arrival_known;
+  finding.cut = from_ns <= cut_until_ns_;
   if (passage.earliest_ns < passage.latest_ns)
-    found.error_bytes = log_.bytes_between(passage.earliest_ns, std::min(passage.latest_ns, passage.departure_ns));
-  return found;
+    finding.error_bytes = log_.bytes_between(passage.earliest_ns, std::min(passage.latest_ns, passage.departure_ns));
+  return finding;
 }
 
-void QueueContents::follow_period(const Passage& passage, const Finding& found) {
-  if (found.queue_packets == 0 && found.arrival_known) {
+void QueueContents::follow_period(const Passage& passage, const Finding& finding) {
+  if (finding.queue_packets == 0 && finding.arrival_known) {
     close_period();
     period_.restart(log_[log_.end() - 1].bytes_before);
     burst_.begin_ns = passage.arrival_ns;
@@ -109,11 +109,11 @@ void QueueContents::follow_period(const Passage& passage, const Finding& found) 
   burst_.end_ns = passage.departure_ns;
   ++burst_.packets;
   burst_.bytes += passage.bytes;
-  if (found.arrival_known) {
+  if (finding.arrival_known) {
     const int64_t delay_ns = passage.delay_ns();
     burst_.max_delay_ns = std::max(burst_.max_delay_ns, delay_ns);
-    burst_.peak_bytes = std::max(burst_.peak_bytes, found.queue_bytes + passage.bytes);
-    period_.arrive(found.flow, passage.bytes, found.queue_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
+    burst_.peak_bytes = std::max(burst_.peak_bytes, finding.queue_bytes + passage.bytes);
+    period_.arrive(finding.flow, passage.bytes, finding.queue_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
   }
   hold_period_flows();
 }

@@ -117,7 +117,7 @@ class QueueContents {
   void entered(QueueFlow& flow, uint64_t number);
   void left(QueueFlow& flow, uint64_t number);
   Finding finding(const Passage& passage, uint32_t flow, int64_t from_ns) const;
-  void follow_period(const Passage& passage, const Finding& found);
+  void follow_period(const Passage& passage, const Finding& finding);
   void close_period();
   void hold_period_flows();
   void trim(int64_t from_ns);

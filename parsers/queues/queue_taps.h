@@ -30,8 +30,8 @@ class QueueTaps {
     for (size_t arrivals = 0; arrivals < taps.size(); ++arrivals) {
       const TapNames& tap = taps[arrivals];
       if (tap.side != "arrivals") continue;
-      const auto departures = std::find_if(taps.begin(), taps.end(), [&](const TapNames& other) {
-        return other.side == "departures" && other.switch_name == tap.switch_name && other.port == tap.port;
+      const auto departures = std::find_if(taps.begin(), taps.end(), [&](const TapNames& existing) {
+        return existing.side == "departures" && existing.switch_name == tap.switch_name && existing.port == tap.port;
       });
       if (departures == taps.end()) continue;
       const auto queue = static_cast<uint32_t>(names_.size());

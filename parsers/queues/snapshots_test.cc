@@ -23,8 +23,8 @@ using Windows = std::map<int64_t, std::map<uint64_t, uint64_t>>;
 uint64_t exact(const Windows& windows, uint64_t key, int64_t first, int64_t last) {
   uint64_t sum = 0;
   for (auto window = windows.lower_bound(first); window != windows.end() && window->first <= last; ++window) {
-    const auto found = window->second.find(key);
-    if (found != window->second.end()) sum += found->second;
+    const auto it = window->second.find(key);
+    if (it != window->second.end()) sum += it->second;
   }
   return sum;
 }
@@ -147,7 +147,7 @@ Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, 
   QueueContents contents({}, nullptr);
   Score score;
   for (const Passage& passage : passages) {
-    const Finding found = contents.add(passage);
+    const Finding finding = contents.add(passage);
     const auto estimate = [&] {
       return snapshots.estimate(passage.flow_key, passage.arrival_ns, passage.departure_ns, reading);
     };
@@ -155,12 +155,12 @@ Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, 
     snapshots.add(passage.flow_key, passage.departure_ns, passage.bytes);
     if (reading == Reading::kWithCurrent) estimated = estimate();
     if (passage.delay_ns() < longest_ns / 8) continue;
-    const bool truth = found.share() >= alpha;
-    const bool flagged = estimated >= alpha * static_cast<double>(found.queue_bytes);
+    const bool truth = finding.share() >= alpha;
+    const bool flagged = estimated >= alpha * static_cast<double>(finding.queue_bytes);
     score.hits += truth && flagged;
     score.false_alarms += !truth && flagged;
     score.misses += truth && !flagged;
-    score.error_bytes += std::abs(estimated - static_cast<double>(found.own_bytes));
+    score.error_bytes += std::abs(estimated - static_cast<double>(finding.own_bytes));
     ++score.queries;
   }
   return score;

@@ -20,11 +20,11 @@ void TapMatcher::arrive(const View& view) {
   now_ns_ = std::max(now_ns_, view.time_ns);
   release_old();
   uint64_t number = 0;
-  bool more = false;
-  if (!waiting_.empty() && waiting_.take(view.digest, &number, &more)) {
-    match(number, view.time_ns, more);
+  bool has_more = false;
+  if (!waiting_.empty() && waiting_.take(view.digest, &number, &has_more)) {
+    match(number, view.time_ns, has_more);
   } else {
-    give_up_arrivals();
+    expire_arrivals();
     if (arrivals_.full()) {
       ++statistics_.evicted;
       arrivals_.pop_front();
@@ -48,11 +48,11 @@ void TapMatcher::depart(const View& view) {
 void TapMatcher::advance(int64_t now_ns) {
   now_ns_ = std::max(now_ns_, now_ns);
   release_old();
-  give_up_arrivals();
+  expire_arrivals();
   settle(false);
   // Whatever was stamped late has left by now.
   if (options_.fifo && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns)
-    leave_behind(options_.reordering_ns);
+    discard_older(options_.reordering_ns);
 }
 
 // Departures take their arrivals before these expire, even after a time without packets. The departures' clock
@@ -64,7 +64,7 @@ void TapMatcher::release_old() {
 void TapMatcher::finish() {
   release(INT64_MAX);
   settle(true);
-  if (options_.fifo) leave_behind(options_.reordering_ns);
+  if (options_.fifo) discard_older(options_.reordering_ns);
 }
 
 void TapMatcher::release(int64_t until_ns) {
@@ -81,24 +81,24 @@ void TapMatcher::follow(const View& view) {
   const uint64_t number = end_unsettled_++;
   unsettled(number) = {view};
   Arrival arrival;
-  bool more = false;
-  if (arrivals_.take(view.digest, &arrival, &more)) {
-    match(number, arrival.time_ns, more || arrival.repeated);
+  bool has_more = false;
+  if (arrivals_.take(view.digest, &arrival, &has_more)) {
+    match(number, arrival.time_ns, has_more || arrival.repeated);
   } else {
     waiting_.push(view.digest, number);
   }
   settle(false);
 }
 
-void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool repeated) {
-  Unsettled& departure = unsettled(number);
+void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool is_repeated) {
+  PendingSide& departure = unsettled(number);
   const bool in_order = !options_.fifo || arrival_ns >= anchor_ns_ - options_.reordering_ns;
-  const bool certain = departure.view.identified && !repeated && in_order;
+  const bool certain = departure.view.identified && !is_repeated && in_order;
   departure.arrival_ns = arrival_ns;
   departure.state = certain ? State::kCertain : State::kUncertain;
   ++statistics_.matched;
   statistics_.ambiguous += !certain;
-  statistics_.repeated += repeated;
+  statistics_.repeated += is_repeated;
   if (!certain) return;
   // As stamped: after a pause, a shaper may send some packets faster than its speed, and these are moved too far.
   offset_.observe(arrival_ns, departure.view.time_ns + departure.view.moved_ns);
@@ -112,7 +112,7 @@ void TapMatcher::settle(bool all) {
   }
 }
 
-bool TapMatcher::may_settle(const Unsettled& departure, bool all) {
+bool TapMatcher::may_settle(const PendingSide& departure, bool all) {
   if (all || departure.state == State::kCertain || now_ns_ - departure.view.time_ns >= options_.settle_ns) return true;
   // The packets that follow in order show when an uncertain packet arrived, but not that a missing arrival is lost: it
   // may be late.
@@ -126,7 +126,7 @@ std::optional<int64_t> TapMatcher::next_certain_arrival() {
   return unsettled(next_certain_).arrival_ns;
 }
 
-void TapMatcher::emit(const Unsettled& departure) {
+void TapMatcher::emit(const PendingSide& departure) {
   Passage passage;
   passage.flow_key = departure.view.flow_key;
   passage.departure_ns = departure.view.time_ns;
@@ -151,26 +151,26 @@ void TapMatcher::emit(const Unsettled& departure) {
     if (!passage.arrival_known) {
       ++statistics_.never_came;
       uint64_t number = 0;
-      bool more = false;
-      waiting_.take(departure.view.digest, &number, &more);
+      bool has_more = false;
+      waiting_.take(departure.view.digest, &number, &has_more);
     }
   }
   sink_->pass(passage);
-  if (options_.fifo) leave_behind(std::max(options_.reordering_ns, options_.settle_ns));
+  if (options_.fifo) discard_older(std::max(options_.reordering_ns, options_.settle_ns));
 }
 
 // In a FIFO queue, packets that arrived before one that has left have left, too, or never will. `late_ns` is the time
 // by which that one may have been stamped too late.
-void TapMatcher::leave_behind(int64_t late_ns) {
-  while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) give_up_first();
+void TapMatcher::discard_older(int64_t late_ns) {
+  while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) discard_first();
 }
 
-void TapMatcher::give_up_arrivals() {
+void TapMatcher::expire_arrivals() {
   const int64_t longest_ns = options_.max_delay_ns + options_.settle_ns + std::max<int64_t>(offset_ns(), 0);
-  while (!arrivals_.empty() && now_ns_ - arrivals_.front().time_ns > longest_ns) give_up_first();
+  while (!arrivals_.empty() && now_ns_ - arrivals_.front().time_ns > longest_ns) discard_first();
 }
 
-void TapMatcher::give_up_first() {
+void TapMatcher::discard_first() {
   const Arrival& arrival = arrivals_.front();
   ++statistics_.never_left;
   statistics_.never_left_bytes += arrival.bytes;

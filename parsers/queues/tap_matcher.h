@@ -108,25 +108,25 @@ class TapMatcher {
     uint32_t bytes;
     bool repeated;
   };
-  struct Unsettled {
+  struct PendingSide {
     View view;
     int64_t arrival_ns = 0;
     State state = State::kWaiting;
   };
 
   View& fresh(uint64_t number) { return fresh_[number & mask_]; }
-  Unsettled& unsettled(uint64_t number) { return unsettled_[number & mask_]; }
+  PendingSide& unsettled(uint64_t number) { return unsettled_[number & mask_]; }
   void release(int64_t until_ns);
   void release_old();
   void follow(const View& view);
-  void match(uint64_t number, int64_t arrival_ns, bool repeated);
+  void match(uint64_t number, int64_t arrival_ns, bool is_repeated);
   void settle(bool all);
-  bool may_settle(const Unsettled& departure, bool all);
+  bool may_settle(const PendingSide& departure, bool all);
   std::optional<int64_t> next_certain_arrival();
-  void emit(const Unsettled& departure);
-  void give_up_arrivals();
-  void leave_behind(int64_t late_ns);
-  void give_up_first();
+  void emit(const PendingSide& departure);
+  void expire_arrivals();
+  void discard_older(int64_t late_ns);
+  void discard_first();
 
   MatchOptions options_;
   MatchSink* sink_;
@@ -135,7 +135,7 @@ class TapMatcher {
   uint64_t mask_;                  // of both rings
   std::vector<View> fresh_;        // a ring of departures, by time
   uint64_t first_fresh_ = 0, end_fresh_ = 0;
-  std::vector<Unsettled> unsettled_;  // a ring, in order of departure
+  std::vector<PendingSide> unsettled_;  // a ring, in order of departure
   uint64_t first_unsettled_ = 0, end_unsettled_ = 0;
   uint64_t next_certain_ = 0;  // no departure between the first and this one is certain
   TapOffset offset_;

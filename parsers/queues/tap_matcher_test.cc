@@ -290,11 +290,11 @@ TEST(TapMatcher, FloodsAreBounded) {
   constexpr uint64_t kMaxPackets = 1024;
   for (const bool equal : {false, true}) {
     for (const int64_t gap_ns : {int64_t{1}, int64_t{1'000'000}}) {
-      CountedOutcomes counted;
+      CountedOutcomes counted_outcomes;
       MatchOptions options = known_offset();
       options.max_packets = kMaxPackets;
       options.max_unsettled = 256;
-      TapMatcher matcher(options, &counted);
+      TapMatcher matcher(options, &counted_outcomes);
       const uint64_t memory_bytes = matcher.memory_bytes();
       uint64_t max = 0, resident_before = 0;
       for (uint64_t i = 0; i < flood; ++i) {
@@ -305,22 +305,22 @@ TEST(TapMatcher, FloodsAreBounded) {
       }
       EXPECT_LE(resident_bytes(), resident_before + (1 << 20));
       EXPECT_LE(max, kMaxPackets);
-      EXPECT_EQ(matcher.statistics().evicted + counted.left_behind, flood - matcher.in_queue());
-      EXPECT_EQ(gap_ns == 1 ? counted.left_behind : matcher.statistics().evicted, 0u);
+      EXPECT_EQ(matcher.statistics().evicted + counted_outcomes.left_behind, flood - matcher.in_queue());
+      EXPECT_EQ(gap_ns == 1 ? counted_outcomes.left_behind : matcher.statistics().evicted, 0u);
       EXPECT_EQ(matcher.memory_bytes(), memory_bytes);
     }
   }
-  CountedOutcomes counted;
+  CountedOutcomes counted_outcomes;
   MatchOptions options = known_offset();
   options.max_unsettled = 256;
-  TapMatcher matcher(options, &counted);
+  TapMatcher matcher(options, &counted_outcomes);
   const uint64_t memory_bytes = matcher.memory_bytes();
   for (uint64_t i = 0; i < flood; ++i)
     matcher.depart({.digest = flood_digest(i), .time_ns = static_cast<int64_t>(i), .bytes = 60});
   matcher.finish();
   EXPECT_EQ(matcher.statistics().never_came, flood);
   EXPECT_EQ(matcher.memory_bytes(), memory_bytes);
-  EXPECT_EQ(counted.passed, flood);
+  EXPECT_EQ(counted_outcomes.passed, flood);
 }
 
 TEST(TapMatcher, ExpiresAnArrivalAfterTheLongestDelay) {

@@ -24,9 +24,9 @@ using tapline::testing::kTestKey;
 constexpr size_t kIpV4Identification = 18, kIpV4Fragment = 20, kIpV4Ttl = 22, kIpV6HopLimit = 21;
 constexpr int64_t kStart = 1'000'000'000'000;
 
-void set_16(Frame* frame, size_t at, uint16_t value) {
-  frame->bytes[at] = static_cast<uint8_t>(value >> 8);
-  frame->bytes[at + 1] = static_cast<uint8_t>(value);
+void set_16(Frame* frame, size_t offset, uint16_t value) {
+  frame->bytes[offset] = static_cast<uint8_t>(value >> 8);
+  frame->bytes[offset + 1] = static_cast<uint8_t>(value);
 }
 
 bool is_v6(const Frame& frame) { return frame.bytes[14] >> 4 == 6; }

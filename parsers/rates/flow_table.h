@@ -75,11 +75,11 @@ class FlowTable {
     const size_t bucket = bucket_of(key);
     const uint32_t way = place_in(bucket);
     uint64_t& place = keys_[bucket].of[way];
-    const size_t at = bucket * kWays + way;
-    if (place != 0) evict_(entries_[at]);
+    const size_t index = bucket * kWays + way;
+    if (place != 0) evict_(entries_[index]);
     place = key_of(key);
     uses_[bucket].of[way] = {0, interval_};
-    return *new (&entries_[at]) Entry();
+    return *new (&entries_[index]) Entry();
   }
 
   // Frees the entry of a flow that is over.

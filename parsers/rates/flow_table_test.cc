@@ -31,10 +31,10 @@ class Flows {
   // Returns false if the flow had no entry.
   bool sample(uint64_t key) {
     Entry* entry = table.find(key);
-    const bool found = entry != nullptr;
-    if (!found) entry = &table.take(key);
+    const bool is_known = entry != nullptr;
+    if (!is_known) entry = &table.take(key);
     ++entry->samples;
-    return found;
+    return is_known;
   }
 
   uint64_t evictions = 0, evicted_samples = 0;

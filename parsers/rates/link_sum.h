@@ -114,15 +114,15 @@ class LinkSum {
   LinkLoad load(const MirrorInterval& mirror, const Bounded& interval_ns, uint64_t link_bits_per_second) const {
     const double infinite = std::numeric_limits<double>::infinity();
     const Bounded others = scaled_bytes(others_, mirror);
-    const bool any = packets() > 0;
+    const bool has_any = packets() > 0;
     LinkLoad load;
-    load.seen = any ? Seen::kMeasured : mirror.complete ? Seen::kIdle : Seen::kUnseen;
+    load.seen = has_any ? Seen::kMeasured : mirror.complete ? Seen::kIdle : Seen::kUnseen;
     if (load.seen == Seen::kIdle) return load;
     Bounded bytes = mirror.complete ? captured_bytes() : covered_bytes();
     bytes.value += others.value;
     bytes.low += others.low;
     bytes.high += others.high;
-    if (any) {
+    if (has_any) {
       // A packet that crosses an end of the interval counts where its last bit is.
       bytes.low = std::max(0.0, bytes.low - MirrorQueue::kFullFrameBytes);
       bytes.high += MirrorQueue::kFullFrameBytes;

@@ -125,10 +125,11 @@ class Collector {
 
   double true_bytes(size_t link, int64_t from_ns, int64_t to_ns) {
     double bytes = 0;
-    size_t& at = next_[link];
+    size_t& position = next_[link];
     const auto& arrivals = arrivals_[link];
-    while (at < arrivals.size() && arrivals[at]->arrival_ns < from_ns) ++at;
-    for (; at < arrivals.size() && arrivals[at]->arrival_ns < to_ns; ++at) bytes += arrivals[at]->wire_bytes;
+    while (position < arrivals.size() && arrivals[position]->arrival_ns < from_ns) ++position;
+    for (; position < arrivals.size() && arrivals[position]->arrival_ns < to_ns; ++position)
+      bytes += arrivals[position]->wire_bytes;
     return bytes;
   }
 

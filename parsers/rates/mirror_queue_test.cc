@@ -73,9 +73,9 @@ TEST(MirrorQueue, AHoleIsAMirrorDropUnlessItIsFilled) {
   port.send(10, 10 * kFrameNs);
   port.hole(port.now_ns - 100);
   EXPECT_FALSE(port.queue.complete());
-  Progress late;
-  late.step = Step::kReordered;
-  port.queue.observe(late);
+  Progress late_progress;
+  late_progress.step = Step::kReordered;
+  port.queue.observe(late_progress);
   EXPECT_TRUE(port.queue.complete());
 }
 

@@ -83,10 +83,10 @@ TEST(SequenceTracker, RetransmissionsAreNotProgress) {
   Tracked flow;
   for (uint32_t i = 0; i < 50; ++i) flow.add(1000 + i * kPayload);
   const uint64_t before = flow.coverage().sequence_bytes;
-  const Progress repeated = flow.add(1000 + 20 * kPayload);
-  EXPECT_EQ(repeated.step, Step::kRepeated);
-  EXPECT_EQ(repeated.repeated_bytes, kPayload);
-  EXPECT_EQ(repeated.new_bytes, 0u);
+  const Progress repeated_progress = flow.add(1000 + 20 * kPayload);
+  EXPECT_EQ(repeated_progress.step, Step::kRepeated);
+  EXPECT_EQ(repeated_progress.repeated_bytes, kPayload);
+  EXPECT_EQ(repeated_progress.new_bytes, 0u);
   EXPECT_EQ(flow.coverage().sequence_bytes, before);
   EXPECT_EQ(flow.coverage().repeated_bytes, kPayload);
   EXPECT_EQ(flow.add(1000 + 50 * kPayload).step, Step::kNext);
@@ -238,9 +238,9 @@ TEST(SequenceTracker, AgreesWithAModelOfAllSegments) {
     std::set<uint32_t> seen;
     uint32_t next = 0;
     for (int i = 0; i < 2000; ++i) {
-      const bool repeated = next > 0 && random() % 4 == 0;
+      const bool is_repeated = next > 0 && random() % 4 == 0;
       const uint32_t segment =
-          repeated ? next - 1 - random() % std::min(next, 20u) : next + random() % 6 / 4 * (random() % 5);
+          is_repeated ? next - 1 - random() % std::min(next, 20u) : next + random() % 6 / 4 * (random() % 5);
       const Progress progress = flow.add(start + segment * kPayload, kPayload, 100 * kUs);
       const bool is_new = seen.insert(segment).second;
       if (segment >= next) {

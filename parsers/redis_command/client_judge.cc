@@ -42,8 +42,8 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
 // The other side had received everything before when it sent its latest segment, and this side has spoken since. If
 // only one direction is seen: it has received data since its latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
-  const Seen& other = seen_[other_side(side)];
-  if (other.any) return other.acked_known && other.acked == segment.offset;
+  const Seen& opposite = seen_[other_side(side)];
+  if (opposite.any) return opposite.acked_known && opposite.acked == segment.offset;
   const Seen& own = seen_[side];
   return own.acked_known && segment.peer_offset_known && own.acked < segment.peer_offset;
 }
@@ -52,11 +52,11 @@ bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
 int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weight) {
   using Kind = Beginning::Kind;
   Beginning beginning = beginning_of(bytes);
-  const bool known = beginning.kind == Kind::kCommand;
+  const bool is_known = beginning.kind == Kind::kCommand;
   const std::string& last_command = seen_[other_side(side)].command;
   const bool answers = beginning.type == 0 || may_answer(beginning.type, last_command);
-  seen_[side].may_be_client |= known || beginning.kind == Kind::kArray;
-  if (begins) seen_[side].command = known ? std::move(beginning.command) : std::string();
+  seen_[side].may_be_client |= is_known || beginning.kind == Kind::kArray;
+  if (begins) seen_[side].command = is_known ? std::move(beginning.command) : std::string();
   switch (beginning.kind) {
     case Kind::kOther:
       return 0;

@@ -267,9 +267,9 @@ static_assert(std::is_sorted(std::begin(kKnown), std::end(kKnown),
                              [](const Known& a, const Known& b) { return a.name < b.name; }));
 
 const Known* find(std::string_view name) {
-  const auto* found = std::lower_bound(std::begin(kKnown), std::end(kKnown), name,
-                                       [](const Known& known, std::string_view wanted) { return known.name < wanted; });
-  return found != std::end(kKnown) && found->name == name ? found : nullptr;
+  const auto* it = std::lower_bound(std::begin(kKnown), std::end(kKnown), name,
+                                    [](const Known& known, std::string_view wanted) { return known.name < wanted; });
+  return it != std::end(kKnown) && it->name == name ? it : nullptr;
 }
 
 // Commands of modules that are part of Redis 8, or were part of Redis Stack.

@@ -17,8 +17,8 @@ constexpr size_t kMaxResumedLineBytes = 512;
 Response response_of(std::string_view line, int64_t count) {
   Response response;
   response.type = line.front();
-  const bool counted = is_bulk(response.type) || is_collection(response.type);
-  response.null = response.type == '_' || (counted && count < 0);
+  const bool was_counted = is_bulk(response.type) || is_collection(response.type);
+  response.null = response.type == '_' || (was_counted && count < 0);
   if (response.type != '+' && response.type != '-') return response;
   const std::string_view word = first_word(line.substr(1));
   response.word_bytes = static_cast<uint8_t>(std::min(word.size(), Response::kMaxWordBytes));
@@ -51,9 +51,9 @@ ExchangeVerdict Exchange::read(Side side, std::span<const uint8_t> bytes, const 
                                Sink& sink) {
   segment_ = segment;
   if (side == client_ && segment.peer_offset_known) {
-    const bool more = boundary_ > 0 && boundaries_[(boundary_ - 1) % boundaries_.size()] != segment.peer_offset;
-    if (more || boundary_ == 0) boundaries_[boundary_++ % boundaries_.size()] = segment.peer_offset;
-    new_turn_ = begins || more;
+    const bool has_more = boundary_ > 0 && boundaries_[(boundary_ - 1) % boundaries_.size()] != segment.peer_offset;
+    if (has_more || boundary_ == 0) boundaries_[boundary_++ % boundaries_.size()] = segment.peer_offset;
+    new_turn_ = begins || has_more;
   }
   return OrderedExchange::data(side, bytes, segment, sink);
 }
@@ -92,16 +92,16 @@ void Exchange::restart() {
 
 void Exchange::recycle() {
   OrderedExchange::recycle();
-  Exchange fresh;
-  static_cast<OrderedExchange&>(fresh) = std::move(static_cast<OrderedExchange&>(*this));
+  Exchange exchange;
+  static_cast<OrderedExchange&>(exchange) = std::move(static_cast<OrderedExchange&>(*this));
   request_.trim();
-  fresh.request_ = std::move(request_);
-  *this = std::move(fresh);
+  exchange.request_ = std::move(request_);
+  *this = std::move(exchange);
 }
 
 // A command whose name is incomplete does not count yet.
 uint64_t Exchange::settled_offset() const {
-  const bool unnamed = asking_ == Asking::kName || asking_ == Asking::kSubcommand;
+  const bool unnamed = asking_ == RequestState::kName || asking_ == RequestState::kSubcommand;
   return unnamed ? request_first_.offset : OrderedExchange::settled_offset();
 }
 
@@ -116,17 +116,17 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
 
 Unit Exchange::request_unit(Side side, std::string_view bytes, const Segment& first) {
   const size_t line_bytes = readers_[side].line_end(bytes);
-  const bool starts = asking_ == Asking::kStart;
+  const bool starts = asking_ == RequestState::kStart;
   const char type = bytes.front();
-  const bool counted = type == (starts ? '*' : '$');
-  if (!counted && !starts) return Unit::none();
+  const bool was_counted = type == (starts ? '*' : '$');
+  if (!was_counted && !starts) return Unit::none();
   if (line_bytes == std::string_view::npos) {
-    if (counted) return bytes.size() < kMaxWordBytes ? Unit::more() : Unit::none();
+    if (was_counted) return bytes.size() < kMaxWordBytes ? Unit::more() : Unit::none();
     const bool may = confirmed_ || bytes == "\r" || is_name(bytes.substr(0, bytes.find_first_of(" \r\n")));
     return may ? Unit::more() : Unit::none();
   }
   const std::string_view line = bytes.substr(0, line_bytes);
-  if (!counted) return inline_command(side, line, first);
+  if (!was_counted) return inline_command(side, line, first);
   int64_t count;
   if (!parse_count(line, &count)) return Unit::none();
   if (!starts) {
@@ -138,7 +138,7 @@ Unit Exchange::request_unit(Side side, std::string_view bytes, const Segment& fi
   elements_ = static_cast<uint64_t>(count);
   arguments_ = static_cast<uint32_t>(count) - 1;
   request_first_ = first;
-  asking_ = Asking::kName;
+  asking_ = RequestState::kName;
   begun_ = false;
   return Unit::taken(line_bytes);
 }
@@ -175,10 +175,10 @@ Unit Exchange::inline_command(Side side, std::string_view line, const Segment& f
 // One bulk string of a command.
 Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin) {
   const uint64_t whole = line_bytes + length + kLineEndBytes;
-  const bool named = asking_ == Asking::kName || asking_ == Asking::kSubcommand;
-  const bool reply = asking_ == Asking::kArgument && name_ == "CLIENT REPLY" && !begun_;
+  const bool named = asking_ == RequestState::kName || asking_ == RequestState::kSubcommand;
+  const bool reply = asking_ == RequestState::kArgument && name_ == "CLIENT REPLY" && !begun_;
   if (named && (length == 0 || length > kMaxNameBytes)) return Unit::none();
-  const bool is_key = asking_ == Asking::kArgument && begun_ && wants_key_;
+  const bool is_key = asking_ == RequestState::kArgument && begun_ && wants_key_;
   const uint64_t wanted = named || reply ? whole
                           : is_key       ? std::min<uint64_t>(whole, line_bytes + kMaxKeyBytes)
                                          : line_bytes;
@@ -188,11 +188,11 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   --elements_;
   if (named) {
     if (!is_name(text)) return Unit::none();
-    if (asking_ == Asking::kName) name_.clear();
-    if (asking_ == Asking::kSubcommand) name_ += ' ';
+    if (asking_ == RequestState::kName) name_.clear();
+    if (asking_ == RequestState::kSubcommand) name_ += ' ';
     append_upper(&name_, text);
-    const bool more = asking_ == Asking::kName && has_subcommands(name_) && elements_ > 0;
-    asking_ = more ? Asking::kSubcommand : Asking::kArgument;
+    const bool more = asking_ == RequestState::kName && has_subcommands(name_) && elements_ > 0;
+    asking_ = more ? RequestState::kSubcommand : RequestState::kArgument;
     if (!more && !(name_ == "CLIENT REPLY" && elements_ > 0)) begin_request(true);
   } else if (reply) {
     begin_reply_mode(text);
@@ -244,7 +244,7 @@ void Exchange::begin_reply_mode(std::string_view word) {
 
 // The command was read completely.
 void Exchange::element_read(uint64_t end) {
-  asking_ = Asking::kStart;
+  asking_ = RequestState::kStart;
   if (!begun_) return;
   begun_ = false;
   if (answered_) return pairing_.end_request(end);
@@ -254,7 +254,7 @@ void Exchange::element_read(uint64_t end) {
 }
 
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
-  if (answering_ == Answering::kFirstElement) return first_element(side, bytes, first);
+  if (answering_ == ResponseState::kFirstElement) return first_element(side, bytes, first);
   if (!is_type(bytes.front())) return Unit::none();
   // A server never sends first, though its answers may be captured first.
   const bool unasked = first.peer_offset_known && first.peer_offset == 0;
@@ -266,7 +266,7 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
   if (!is_value_line(line, &count)) return Unit::none();
   const char type = line.front();
   const bool collection = is_collection(type);
-  if (answering_ == Answering::kStart) {
+  if (answering_ == ResponseState::kStart) {
     const bool certain = type == '$' || type == '*';
     recognise(other_side(side), side, certain, certain);
     value_first_ = first;
@@ -274,9 +274,9 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
     values_ = 1;
     const bool may_push =
         type == '>' || (type == '*' && count >= 2 && count <= 4 && (subscribed_ || pairing_.next_request() == nullptr));
-    answering_ = may_push ? Answering::kFirstElement : Answering::kResponse;
-    if (type == '|') answering_ = Answering::kPush;  // attributes, before the value that they describe
-    if (answering_ == Answering::kResponse) begin_response();
+    answering_ = may_push ? ResponseState::kFirstElement : ResponseState::kResponse;
+    if (type == '|') answering_ = ResponseState::kPush;  // attributes, before the value that they describe
+    if (answering_ == ResponseState::kResponse) begin_response();
   }
   --values_;
   if (collection && count > 0) values_ += static_cast<uint64_t>(count) * (type == '%' || type == '|' ? 2 : 1);
@@ -292,14 +292,15 @@ Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& f
   int64_t length = -1;
   const bool bulk = bytes.front() == '$' && parse_count(bytes.substr(0, line_bytes), &length);
   if (!bulk || length < 0 || length > static_cast<int64_t>(kMaxWordBytes)) {
-    answering_ = response_.type == '>' ? Answering::kPush : Answering::kResponse;
-    if (answering_ == Answering::kResponse) begin_response();
+    answering_ = response_.type == '>' ? ResponseState::kPush : ResponseState::kResponse;
+    if (answering_ == ResponseState::kResponse) begin_response();
     return response_unit(side, bytes, first);
   }
   const uint64_t whole = line_bytes + static_cast<uint64_t>(length) + kLineEndBytes;
   if (bytes.size() < whole) return Unit::more(whole);
-  answering_ = answers(bytes.substr(line_bytes, static_cast<size_t>(length))) ? Answering::kResponse : Answering::kPush;
-  if (answering_ == Answering::kResponse) begin_response();
+  answering_ =
+      answers(bytes.substr(line_bytes, static_cast<size_t>(length))) ? ResponseState::kResponse : ResponseState::kPush;
+  if (answering_ == ResponseState::kResponse) begin_response();
   if (--values_ == 0) value_read(side, first.offset + whole);
   return Unit::taken(whole);
 }
@@ -326,7 +327,7 @@ void Exchange::begin_response() {
 }
 
 void Exchange::value_read(Side side, uint64_t end) {
-  if (std::exchange(answering_, Answering::kStart) == Answering::kResponse) {
+  if (std::exchange(answering_, ResponseState::kStart) == ResponseState::kResponse) {
     pairing_.end_response(end, readers_[side].time_ns(), *sink_);
   }
   if (over_) readers_[side].become_opaque();
@@ -350,8 +351,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   int64_t count = 0;
   if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxResumedLineBytes).find('\n') + 1), &count)) return false;
   // The client's bytes may come later than their answers.
-  const bool late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
-  return !confirmed_ || late || boundary_ == 0 || is_boundary(segment_.offset);
+  const bool is_late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
+  return !confirmed_ || is_late || boundary_ == 0 || is_boundary(segment_.offset);
 }
 
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
@@ -361,7 +362,7 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
     if (begun_ && answered_) pairing_.end_request(offset, false);
     pairing_.forget_reading();
     pairing_.hide_requests();
-    asking_ = Asking::kStart;
+    asking_ = RequestState::kStart;
     begun_ = false;
     return;
   }
@@ -369,7 +370,7 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
     response->cut = true;
     pairing_.end_response(offset, readers_[side].time_ns(), *sink_, false);
   }
-  answering_ = Answering::kStart;
+  answering_ = ResponseState::kStart;
   pairing_.hide_responses();
 }
 

@@ -57,7 +57,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   void suggest_client(Side side, bool by_query) { judge_.suggest(side, by_query); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
-  bool hopeless() const { return OrderedExchange::hopeless() || (client_ < 0 && judged_bytes_ > kMaxSeekBytes); }
+  bool has_failed() const { return OrderedExchange::has_failed() || (client_ < 0 && judged_bytes_ > kMaxSeekBytes); }
   size_t memory_bytes() const { return OrderedExchange::memory_bytes() + pieces_.memory_bytes(); }
   void recycle();
 
@@ -70,9 +70,9 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
 
  private:
   // The next element of a command.
-  enum class Asking : uint8_t { kStart, kName, kSubcommand, kArgument };
+  enum class RequestState : uint8_t { kStart, kName, kSubcommand, kArgument };
   // The kind of value being read.
-  enum class Answering : uint8_t { kStart, kFirstElement, kResponse, kPush };
+  enum class ResponseState : uint8_t { kStart, kFirstElement, kResponse, kPush };
 
   ExchangeVerdict read(Side side, std::span<const uint8_t> bytes, const Segment& segment, bool begins, Sink& sink);
   ExchangeVerdict judge(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
@@ -100,7 +100,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
   bool subscribed_ = false;
   uint32_t confirmations_ = 0;  // confirmations still to come for a SUBSCRIBE of several channels
-  Asking asking_ = Asking::kStart;
+  RequestState asking_ = RequestState::kStart;
   bool begun_ = false;     // the pairing has the command's request
   bool answered_ = false;  // and it will be answered
   bool wants_key_ = false;
@@ -109,7 +109,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   Segment request_first_ = {};
   Request request_;   // until it is begun or discarded
   std::string name_;  // name of the command being read, with its subcommand
-  Answering answering_ = Answering::kStart;
+  ResponseState answering_ = ResponseState::kStart;
   uint64_t values_ = 0;  // values of the answer still to come
   Segment value_first_ = {};
   Response response_;     // until it is begun

@@ -132,17 +132,17 @@ TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
 TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
   std::string value;
   for (int i = 100; i < 160; ++i) value += array({"SET", "stored:" + std::to_string(i), "value"});
-  const size_t each = array({"SET", "stored:100", "value"}).size();
+  const size_t command_bytes = array({"SET", "stored:100", "value"}).size();
   for (const bool low_client : {false, true}) {
     Conversation conversation({.client_port = static_cast<uint16_t>(low_client ? 4000 : 40000), .server_port = 6379});
     conversation.handshake();
     for (int number = 0; number < 3; ++number) {
       const std::string set = array({"SET", key(number), value});
       const size_t head = set.find(value);
-      conversation.client(set.substr(0, head)).client_cut(set.substr(head), each).server("+OK\r\n");
+      conversation.client(set.substr(0, head)).client_cut(set.substr(head), command_bytes).server("+OK\r\n");
       const std::string got = bulk(value);
       conversation.client(array({"GET", key(number)})).server(got.substr(0, got.find(value)));
-      conversation.server_cut(got.substr(got.find(value)), each);
+      conversation.server_cut(got.substr(got.find(value)), command_bytes);
     }
     for (int number = 3; number < 9; ++number) conversation.client(array({"GET", key(number)})).server(bulk("x"));
     const std::vector<Frame> frames = conversation.client_ack().frames();
@@ -222,10 +222,11 @@ TEST(RedisCommand, PairsAgainAfterAnyStart) {
     const auto damaged = static_cast<ptrdiff_t>(conversation.frames().size());
     send_gets(conversation, kDamaged, kClean + kMore);
     const std::vector<Frame> frames = conversation.client_ack().close().frames();
-    std::vector<Frame> captured = disordered({frames.begin(), frames.begin() + damaged},
-                                             {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
-    captured.insert(captured.end(), frames.begin() + damaged, frames.end());
-    const Score score = score_of(captured);
+    std::vector<Frame> captured_frames =
+        disordered({frames.begin(), frames.begin() + damaged},
+                   {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
+    captured_frames.insert(captured_frames.end(), frames.begin() + damaged, frames.end());
+    const Score score = score_of(captured_frames);
     EXPECT_EQ(score.wrong, 0u) << seed;
     for (int number = kDamaged + kClean; number < kDamaged + kClean + kMore; ++number) {
       EXPECT_TRUE(score.right.contains(key(number))) << number << ", seed " << seed;

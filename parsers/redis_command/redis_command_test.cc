@@ -232,10 +232,10 @@ TEST(RedisCommand, AnswersCapturedBeforeTheirCommands) {
   const std::vector<Frame> frames = conversation.client_ack().close().frames();
   for (size_t late = 3; late < 11; ++late) {
     for (size_t places = 1; places <= 3; ++places) {
-      std::vector<Frame> moved = frames;
-      const auto from = moved.begin() + static_cast<ptrdiff_t>(late);
-      std::rotate(from, from + 1, from + 1 + static_cast<ptrdiff_t>(places));
-      EXPECT_EQ(parse(moved), Lines(4, "LPUSH l ok  ")) << late << " late by " << places;
+      std::vector<Frame> moved_frames = frames;
+      const auto late_frame = moved_frames.begin() + static_cast<ptrdiff_t>(late);
+      std::rotate(late_frame, late_frame + 1, late_frame + 1 + static_cast<ptrdiff_t>(places));
+      EXPECT_EQ(parse(moved_frames), Lines(4, "LPUSH l ok  ")) << late << " late by " << places;
     }
   }
 }

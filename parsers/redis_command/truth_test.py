@@ -34,63 +34,63 @@ class Cut(Exception):
     """The stream ends within a value."""
 
 
-def line_at(stream, at):
-    end = stream.find(b"\n", at)
+def line_at(stream, offset):
+    end = stream.find(b"\n", offset)
     if end < 0:
         raise Cut
-    return bytes(stream[at:end]).removesuffix(b"\r"), end + 1
+    return bytes(stream[offset:end]).removesuffix(b"\r"), end + 1
 
 
-def value_at(stream, at):
+def value_at(stream, offset):
     """Returns (value, its end); the value is bytes, a list, or (type, text) of a line."""
-    line, at = line_at(stream, at)
+    line, offset = line_at(stream, offset)
     kind, rest = line[:1], line[1:]
     if kind in b"$=!":
         length = int(rest)
         if length < 0:
-            return None, at
-        if at + length + 2 > len(stream):
+            return None, offset
+        if offset + length + 2 > len(stream):
             raise Cut
-        text = bytes(stream[at:at + length])
-        return ((kind, text) if kind == b"!" else text), at + length + 2
+        text = bytes(stream[offset:offset + length])
+        return ((kind, text) if kind == b"!" else text), offset + length + 2
     if kind in b"*~>%|":
         count = int(rest)
         if count < 0:
-            return None, at
+            return None, offset
         values = []
         for _ in range(count * (2 if kind in b"%|" else 1)):
-            value, at = value_at(stream, at)
+            value, offset = value_at(stream, offset)
             values.append(value)
-        return ((kind, values) if kind in b">|" else values), at
+        return ((kind, values) if kind in b">|" else values), offset
     if kind == b"_":
-        return None, at
-    return (kind, rest), at
+        return None, offset
+    return (kind, rest), offset
 
 
 def commands_of(stream):
-    at = 0
+    offset = 0
     try:
-        while at < len(stream):
-            if stream[at:at + 1] == b"*":
-                words, end = value_at(stream, at)
+        while offset < len(stream):
+            if stream[offset:offset + 1] == b"*":
+                words, end = value_at(stream, offset)
                 if words:
-                    yield Command(at, end, words, False)
+                    yield Command(offset, end, words, False)
             else:
-                line, end = line_at(stream, at)
+                line, end = line_at(stream, offset)
                 if line.split():
-                    yield Command(at, end, line.split(), True)
-            at = end
+                    yield Command(offset, end, line.split(), True)
+            offset = end
     except Cut:
         return
 
 
 def answers_of(stream):
-    at = 0
+    offset = 0
     try:
-        while at < len(stream):
-            value, end = value_at(stream, at)
-            yield Answer(at, end, value)
-            at = end
+        while offset < len(stream):
+            value, end = value_at(stream, offset)
+            yield Answer(offset, end, value)
+            offset = end
     except Cut:
         return
 
@@ -195,26 +195,26 @@ def check_tshark(name, connections, records, faults):
     return words
 
 
-def compare(name, capture, records, monitor, found, faults):
+def compare(name, capture, records, monitor, rows, faults):
     connections = streams.connections(capture, PORTS)
-    truth = [each for requests, answered in connections.values() for each in expected(requests, answered)]
-    found += differences.rows_of(name, truth, reported(oracle.tuples(monitor, "redis_command", capture)))
+    truth = [pair for requests, answered in connections.values() for pair in expected(requests, answered)]
+    rows += differences.rows_of(name, truth, reported(oracle.tuples(monitor, "redis_command", capture)))
     return len(truth), check_tshark(name, connections, records, faults)
 
 
 def main():
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    found, faults, commands, words = [], [], 0, 0
+    rows, faults, commands, words = [], [], 0, 0
     compared = list(oracle.captures_with_truth(folder, ["redis"]))
     mix = folder / "generated" / "redis_mix.pcap.zst"
     compared.append(("generated/redis_mix.pcap.zst", mix, oracle.json_lines(folder / "truth" / "generated" / "redis_mix.pcap.jsonl")))
     for name, capture, records in compared:
-        more = compare(name, capture, records, monitor, found, faults)
+        more = compare(name, capture, records, monitor, rows, faults)
         commands, words = commands + more[0], words + more[1]
-    faults += differences.unexplained(found, differences.known(TABLE, 13))
+    faults += differences.unexplained(rows, differences.known(TABLE, 13))
     for fault in faults[:100]:
         print(fault)
-    print(f"{len(compared)} captures, {commands} commands, {words} of their words also tshark's; {len(found)} differences")
+    print(f"{len(compared)} captures, {commands} commands, {words} of their words also tshark's; {len(rows)} differences")
     return 1 if faults or commands < 30_000 else 0
 
 

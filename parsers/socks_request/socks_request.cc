@@ -27,7 +27,7 @@ class SocksRequest final : public StreamParser {
     const bool from_client = step == socks::Step::kStart || side == connection.client_side;
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     socks::Message message;
-    if (socks::take_message(text, from_client, &step, &message) == 0) return give_up(connection, Seen::kRequest, out);
+    if (socks::take_message(text, from_client, &step, &message) == 0) return abandon(connection, Seen::kRequest, out);
     if (!knows(connection) && handshakes_.size() == kMaxHandshakes) {
       out.lose(LossReason::kParserMemoryFull, 1, connection.queries);
       return StreamVerdict::kGiveUp;
@@ -43,11 +43,11 @@ class SocksRequest final : public StreamParser {
   }
 
   StreamVerdict on_gap(Connection& connection, Side, uint64_t, const Segment&, Emitter& out) override {
-    return give_up(connection, Seen::kRequest, out);
+    return abandon(connection, Seen::kRequest, out);
   }
   void on_stream_end(Connection& connection, Side, StreamEnd end, int64_t, Emitter& out) override {
-    const bool silent = end != StreamEnd::kGivenUp && connection.heard == 3 && connection.missing == 0;
-    give_up(connection, silent ? Seen::kUnanswered : Seen::kRequest, out);
+    const bool is_silent = end != StreamEnd::kGivenUp && connection.heard == 3 && connection.missing == 0;
+    abandon(connection, is_silent ? Seen::kUnanswered : Seen::kRequest, out);
   }
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
     if (knows(connection)) emit(connection, queries, "", 0, Seen::kRequest, out);
@@ -83,7 +83,7 @@ class SocksRequest final : public StreamParser {
         message.host_is_name ? message.host : inet_ntop(family, message.host.data(), address, sizeof address);
   }
 
-  StreamVerdict give_up(Connection& connection, Seen seen, Emitter& out) {
+  StreamVerdict abandon(Connection& connection, Seen seen, Emitter& out) {
     if (knows(connection)) emit(connection, connection.queries, "", 0, seen, out);
     return finish(connection);
   }

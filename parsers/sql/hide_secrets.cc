@@ -22,17 +22,17 @@ bool begins_with_secret_word(std::string_view text) {
 }  // namespace
 
 bool may_hold_secret(std::string_view statement) {
-  for (size_t at = 0; at < statement.size(); ++at) {
-    const char c = static_cast<char>(statement[at] | 0x20);
-    if ((c == 'p' || c == 'i') && begins_with_secret_word(statement.substr(at))) return true;
+  for (size_t position = 0; position < statement.size(); ++position) {
+    const char c = static_cast<char>(statement[position] | 0x20);
+    if ((c == 'p' || c == 'i') && begins_with_secret_word(statement.substr(position))) return true;
   }
   return false;
 }
 
-void hide_secrets(std::string& statement, std::string_view quotes, bool cut) {
+void hide_secrets(std::string& statement, std::string_view quotes, bool is_cut) {
   const size_t first = statement.find_first_of(quotes);
   if (first == std::string::npos || !may_hold_secret(statement)) return;
-  const size_t end = cut ? statement.size() : statement.find_last_of(quotes) + 1;
+  const size_t end = is_cut ? statement.size() : statement.find_last_of(quotes) + 1;
   statement.replace(first, end - first, "'***'");
 }
 

@@ -13,6 +13,6 @@ bool may_hold_secret(std::string_view statement);
 // its end, if it was truncated. Which quotes open and which close depends on the server's mode (backslashes, nested
 // dollar quotes), and a wrong guess would show the password, so nothing between them is kept. `quotes` are the
 // characters that may begin a string.
-void hide_secrets(std::string& statement, std::string_view quotes, bool cut);
+void hide_secrets(std::string& statement, std::string_view quotes, bool is_cut);
 
 }  // namespace tapline::sql

@@ -55,7 +55,7 @@ class TcpConnTime final : public Parser {
     for (size_t i = waiting_.size(); i-- > 0;) {
       Connection& connection = *waiting_[i];
       State& state = state_of<State>(connection);
-      if (end_ns - state.rst_ns < kPatienceNs) continue;
+      if (end_ns - state.rst_ns < kRstTimeoutNs) continue;
       emit_rst(connection, state.queries, out);
       let_go(state);
     }
@@ -75,7 +75,7 @@ class TcpConnTime final : public Parser {
 
  private:
   // The time that both sides may be silent after a RST that both ignore.
-  static constexpr int64_t kPatienceNs = kNsPerSecond;
+  static constexpr int64_t kRstTimeoutNs = kNsPerSecond;
 
   struct State {
     int64_t rst_ns;
@@ -109,8 +109,8 @@ class TcpConnTime final : public Parser {
   }
 
   void emit_rst(const Connection& connection, uint64_t queries, Emitter& out) {
-    const bool refused = connection.tcp_state == TcpState::kRefused;
-    emit(connection, queries, "rst", refused ? "refused" : "reset", state_of<State>(connection).rst_ns, out);
+    const bool was_refused = connection.tcp_state == TcpState::kRefused;
+    emit(connection, queries, "rst", was_refused ? "refused" : "reset", state_of<State>(connection).rst_ns, out);
   }
 
   // This packet is the RST, or the one that shows that an earlier RST was ignored.

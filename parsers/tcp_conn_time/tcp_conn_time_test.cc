@@ -102,8 +102,8 @@ TEST(TcpConnTime, ARefusalContradictedOnlyByTheServerIsTheEnd) {
   conversation.client("", tcp_flag::kSyn);
   conversation.frames().push_back(from_server(0, 1001, kRstAck, conversation));
   conversation.server("", kSynAck).client("", tcp_flag::kRst);
-  const std::string later = std::to_string(Conversation::kStepNs);
-  EXPECT_EQ(events(conversation.frames()), (Lines{"syn  0", "rst refused " + later}));
+  const std::string delay = std::to_string(Conversation::kStepNs);
+  EXPECT_EQ(events(conversation.frames()), (Lines{"syn  0", "rst refused " + delay}));
 }
 
 TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNotAnEnd) {
@@ -123,8 +123,8 @@ TEST(TcpConnTime, OneContinuingSideDoesNotUndoAReset) {
   conversation.handshake().client("x").server("y");
   conversation.frames().push_back(from_server(5002, 1002, kRstAck, conversation));
   conversation.client("z").client("w").client("", tcp_flag::kRst);
-  const std::string later = std::to_string(2 * Conversation::kStepNs);
-  EXPECT_EQ(events(conversation.frames()).back(), "rst reset " + later);
+  const std::string delay = std::to_string(2 * Conversation::kStepNs);
+  EXPECT_EQ(events(conversation.frames()).back(), "rst reset " + delay);
 }
 
 TEST(TcpConnTime, ARstIsReportedAfterASecond) {
@@ -152,16 +152,17 @@ TEST(TcpConnTime, ARstOfAnUnknownConnectionIsReported) {
 TEST(TcpConnTime, SynAcksWithDifferentNumbersAreReported) {
   const Lines expected = {"syn  0", "syn-ack-conflict  0", "established  0", "fin closed 0"};
   EXPECT_EQ(after_forged_answer(900'000, 1001, kSynAck), expected);
-  Conversation late;
-  late.handshake();
-  late.frames().push_back(from_server(900'000'000, 1001, kSynAck, late));
-  late.close();
-  EXPECT_EQ(events(late.frames()), (Lines{"syn  0", "established  0", "syn-ack-conflict  0", "fin closed 0"}));
-  Conversation repeated;
-  repeated.handshake().server("y").client_ack();
-  repeated.frames().push_back(from_server(5000, 1001, kSynAck, repeated));
-  repeated.close();
-  EXPECT_EQ(events(repeated.frames()), (Lines{"syn  0", "established  0", "fin closed 0"}));
+  Conversation late_conversation;
+  late_conversation.handshake();
+  late_conversation.frames().push_back(from_server(900'000'000, 1001, kSynAck, late_conversation));
+  late_conversation.close();
+  EXPECT_EQ(events(late_conversation.frames()),
+            (Lines{"syn  0", "established  0", "syn-ack-conflict  0", "fin closed 0"}));
+  Conversation repeated_conversation;
+  repeated_conversation.handshake().server("y").client_ack();
+  repeated_conversation.frames().push_back(from_server(5000, 1001, kSynAck, repeated_conversation));
+  repeated_conversation.close();
+  EXPECT_EQ(events(repeated_conversation.frames()), (Lines{"syn  0", "established  0", "fin closed 0"}));
 }
 
 TEST(TcpConnTime, UnansweredSynsAreOneConnection) {
@@ -180,9 +181,9 @@ TEST(TcpConnTime, ReportsPendingHandshakesAtTheEndOfTheCapture) {
   Conversation::Options options;
   options.client_port = 41000;
   options.start_ns = half.now_ns() + 500'000'000;
-  const std::vector<Frame> later = Conversation(options).handshake().frames();
+  const std::vector<Frame> late_frames = Conversation(options).handshake().frames();
   std::vector<Frame> frames = half.frames();
-  frames.insert(frames.end(), later.begin(), later.end());
+  frames.insert(frames.end(), late_frames.begin(), late_frames.end());
   const Lines lines = events(frames);
   ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[4], "timeout half-closed " + std::to_string(frames.back().time_ns - frames[3].time_ns));

@@ -49,12 +49,12 @@ def main():
 
     logged = [entry for entry in log if entry["cport"]]
     for entry in logged:
-        found = [e for e in seen.get((entry["cport"], entry["sport"]), []) if "syn" in e]
+        handshakes = [e for e in seen.get((entry["cport"], entry["sport"]), []) if "syn" in e]
         # Ports are reused: selects the incarnation that began nearest to the log's start.
-        if not found:
+        if not handshakes:
             errors.append(f"not found: {entry}")
             continue
-        events = min(found, key=lambda e: abs(e["syn"]["time_ns"] - entry["start"] * 1e9))
+        events = min(handshakes, key=lambda e: abs(e["syn"]["time_ns"] - entry["start"] * 1e9))
         outcome = end_of(events)["outcome"]
         outcomes[outcome] += 1
         expected = OUTCOMES.get(entry["kind"], {"closed", "reset"})

@@ -28,9 +28,9 @@ std::string contents(const std::string& path) {
   return bytes;
 }
 
-uint32_t number_at(const std::string& bytes, size_t at) {
+uint32_t number_at(const std::string& bytes, size_t offset) {
   uint32_t value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
@@ -43,17 +43,17 @@ std::vector<Frame> read_capture(const std::string& path) {
   if ((magic != kMicroseconds && magic != kNanoseconds) || number_at(bytes, 20) != 1)
     fail(path, "is not a little-endian pcap file of Ethernet frames");
   std::vector<Frame> frames;
-  for (size_t at = kFileHeaderBytes; at + kRecordHeaderBytes <= bytes.size();) {
-    const uint32_t captured = number_at(bytes, at + 8);
-    const size_t begin = at + kRecordHeaderBytes;
+  for (size_t offset = kFileHeaderBytes; offset + kRecordHeaderBytes <= bytes.size();) {
+    const uint32_t captured = number_at(bytes, offset + 8);
+    const size_t begin = offset + kRecordHeaderBytes;
     if (captured > bytes.size() - begin) break;
     Frame& frame = frames.emplace_back();
-    frame.time_ns =
-        number_at(bytes, at) * 1'000'000'000ll + number_at(bytes, at + 4) * (magic == kMicroseconds ? 1000ll : 1ll);
-    frame.wire_bytes = number_at(bytes, at + 12);
+    frame.time_ns = number_at(bytes, offset) * 1'000'000'000ll +
+                    number_at(bytes, offset + 4) * (magic == kMicroseconds ? 1000ll : 1ll);
+    frame.wire_bytes = number_at(bytes, offset + 12);
     frame.bytes.assign(bytes.begin() + static_cast<ptrdiff_t>(begin),
                        bytes.begin() + static_cast<ptrdiff_t>(begin + captured));
-    at = begin + captured;
+    offset = begin + captured;
   }
   return frames;
 }

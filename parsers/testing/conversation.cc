@@ -41,12 +41,12 @@ Conversation& Conversation::server(std::string_view payload, uint8_t flags) {
 }
 
 Conversation& Conversation::client_cut(std::string_view payload, size_t bytes) {
-  for (size_t at = 0; at < payload.size(); at += bytes) client(payload.substr(at, bytes));
+  for (size_t offset = 0; offset < payload.size(); offset += bytes) client(payload.substr(offset, bytes));
   return *this;
 }
 
 Conversation& Conversation::server_cut(std::string_view payload, size_t bytes) {
-  for (size_t at = 0; at < payload.size(); at += bytes) server(payload.substr(at, bytes));
+  for (size_t offset = 0; offset < payload.size(); offset += bytes) server(payload.substr(offset, bytes));
   return *this;
 }
 

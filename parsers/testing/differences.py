@@ -40,11 +40,11 @@ def markdown(difference):
     return "| `" + difference[0] + "` | " + " | ".join(difference[1:]) + " | |"
 
 
-def unexplained(found, rows):
+def unexplained(differing, rows):
     """Returns error lines: differences without a row, rows that do not differ that often, rows without a reason. Each cell of a
     row may be a pattern (*); its times are the sum over all that match."""
     wrong, left = [], {row: int(row[-1]) for row in rows}
-    for difference in found:
+    for difference in differing:
         row = next((r for r in rows if difference[:-1] == r[:-1]), None)
         row = row or next((r for r in rows if all(map(fnmatch.fnmatchcase, difference[:-1], r[:-1]))), None)
         if row is None:
@@ -56,16 +56,16 @@ def unexplained(found, rows):
     return wrong
 
 
-def faults_of(found, rows):
+def faults_of(differing, rows):
     """Prints what unexplained() finds, and returns its number. With --print, prints the differences as rows of the table
     and ends the program."""
     if "--print" in sys.argv:
-        print("\n".join(map(markdown, found)))
+        print("\n".join(map(markdown, differing)))
         sys.exit(0)
-    wrong = unexplained(found, rows)
+    wrong = unexplained(differing, rows)
     for line in wrong:
         print(line)
-    print(f"{len(found)} differences, {len(rows)} rows in the table")
+    print(f"{len(differing)} differences, {len(rows)} rows in the table")
     return len(wrong)
 
 
@@ -75,17 +75,17 @@ def compare(parser, table, expected, seen, captures=oracle.captures_to_compare, 
     `expected` returns the items of a truth's records, `seen` those of tuples; `table` are the rows of known().
     `captures` chooses them (folder, parser, table); `check` returns the error lines of another comparison."""
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    found, wrong, compared, items = [], [], 0, 0
+    differing, wrong, compared, items = [], [], 0, 0
     for name, capture, records in captures(folder, parser, table):
         tuples = oracle.tuples_if_readable(monitor, parser, capture)
         if tuples is None:
             continue
         truth = list(expected(records))
-        found += rows_of(name, truth, seen(tuples))
+        differing += rows_of(name, truth, seen(tuples))
         wrong += check(name, capture, tuples)
         compared += 1
         items += len(truth)
     for line in wrong:
         print(line)
     print(f"{parser}: {compared} captures, {items} items of the truth")
-    return 1 if faults_of(found, table) or wrong or items == 0 else 0
+    return 1 if faults_of(differing, table) or wrong or items == 0 else 0

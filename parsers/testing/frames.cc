@@ -84,7 +84,8 @@ Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, co
 Bytes with_checksum(Bytes ip) {
   ip[10] = ip[11] = 0;
   uint32_t sum = 0;
-  for (size_t at = 0; at < (ip[0] & 0x0fu) * 4; at += 2) sum += static_cast<uint32_t>(ip[at]) << 8 | ip[at + 1];
+  for (size_t offset = 0; offset < (ip[0] & 0x0fu) * 4; offset += 2)
+    sum += static_cast<uint32_t>(ip[offset]) << 8 | ip[offset + 1];
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
   ip[10] = static_cast<uint8_t>(~sum >> 8);
   ip[11] = static_cast<uint8_t>(~sum);

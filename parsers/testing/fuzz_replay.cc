@@ -28,24 +28,24 @@ void run(const Input& input) {
 
 Input mutated(Input input, std::mt19937& random) {
   for (uint32_t edits = 1 + random() % 6; edits > 0; --edits) {
-    const size_t at = input.empty() ? 0 : random() % input.size();
+    const size_t position = input.empty() ? 0 : random() % input.size();
     switch (random() % 5) {
       case 0:
-        if (!input.empty()) input[at] ^= static_cast<uint8_t>(1u << random() % 8);
+        if (!input.empty()) input[position] ^= static_cast<uint8_t>(1u << random() % 8);
         break;
       case 1:
-        if (!input.empty()) input[at] = static_cast<uint8_t>(random());
+        if (!input.empty()) input[position] = static_cast<uint8_t>(random());
         break;
       case 2:
-        input.insert(input.begin() + static_cast<ptrdiff_t>(at), static_cast<uint8_t>(random()));
+        input.insert(input.begin() + static_cast<ptrdiff_t>(position), static_cast<uint8_t>(random()));
         break;
       case 3:
-        if (!input.empty()) input.erase(input.begin() + static_cast<ptrdiff_t>(at));
+        if (!input.empty()) input.erase(input.begin() + static_cast<ptrdiff_t>(position));
         break;
       default: {
-        const Input piece(input.begin() + static_cast<ptrdiff_t>(at),
-                          input.begin() + static_cast<ptrdiff_t>(std::min(input.size(), at + random() % 64)));
-        input.insert(input.begin() + static_cast<ptrdiff_t>(at), piece.begin(), piece.end());
+        const Input piece(input.begin() + static_cast<ptrdiff_t>(position),
+                          input.begin() + static_cast<ptrdiff_t>(std::min(input.size(), position + random() % 64)));
+        input.insert(input.begin() + static_cast<ptrdiff_t>(position), piece.begin(), piece.end());
       }
     }
   }
@@ -81,19 +81,19 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
 int main(int argc, char** argv) {
   std::mt19937 random(20160101);
   size_t varied = 0, plain = 0;
-  bool found = false;
+  bool is_known = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--found") == 0) {
-      found = true;
+      is_known = true;
       continue;
     }
     for (const auto& path : files_of(argv[i])) {
-      found ? run(read(path)) : run_with_variants(read(path), random);
-      ++(found ? plain : varied);
+      is_known ? run(read(path)) : run_with_variants(read(path), random);
+      ++(is_known ? plain : varied);
     }
   }
   std::printf("%zu corpus files replayed, %d mutations of each, and %zu unchanged\n", varied, kMutationsPerFile, plain);
-  if (varied == 0 || (found && plain == 0)) {
+  if (varied == 0 || (is_known && plain == 0)) {
     std::fprintf(stderr, "no corpus files found\n");
     return 1;
   }

@@ -116,8 +116,8 @@ Harness& Harness::all(const std::vector<Frame>& frames) {
 }
 
 uint64_t Harness::lost(LossReason reason) const {
-  const auto found = collector_.losses.find(reason);
-  return found == collector_.losses.end() ? 0 : found->second;
+  const auto it = collector_.losses.find(reason);
+  return it == collector_.losses.end() ? 0 : it->second;
 }
 
 }  // namespace tapline::testing

@@ -67,8 +67,8 @@ class Traffic {
  private:
   static constexpr uint32_t kEthernet = 14, kHeaders = 54, kCaptured = 64, kFraming = 20;
 
-  static void put(uint8_t* at, uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) at[i] = static_cast<uint8_t>(value >> 8 * (bytes - 1 - i));
+  static void put(uint8_t* target, uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) target[i] = static_cast<uint8_t>(value >> 8 * (bytes - 1 - i));
   }
 
   uint32_t flows_, wire_bytes_, at_ = 0;
@@ -183,8 +183,8 @@ int run_all(const std::string& row, std::vector<uint32_t> flows, std::vector<uin
 }  // namespace tapline
 
 int main(int argc, char** argv) {
-  const auto numbers = [&](int at, std::vector<uint32_t> all) {
-    return argc > at ? std::vector<uint32_t>{static_cast<uint32_t>(std::stoul(argv[at]))} : all;
+  const auto numbers = [&](int column, std::vector<uint32_t> all) {
+    return argc > column ? std::vector<uint32_t>{static_cast<uint32_t>(std::stoul(argv[column]))} : all;
   };
   return tapline::run_all(argc > 1 ? argv[1] : "", numbers(2, {1'000, 32'000, 1'000'000}), numbers(3, {64, 1500}));
 }

@@ -24,13 +24,13 @@ def counts(monitor, capture):
     """Returns tuples by parser; None for a file that the monitor refuses."""
     command = [str(monitor), "--parser", ",".join(oracle.PROTOCOLS), "--pcap", str(capture), "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        found = collections.Counter(line.split(b'"', 4)[3].decode() for line in run.stdout)
+        by_parser = collections.Counter(line.split(b'"', 4)[3].decode() for line in run.stdout)
         errors = run.stderr.read().decode(errors="replace")
     if run.returncode == 1 and "error: " in errors:
         return None
     if run.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} exited with {run.returncode}: {errors}")
-    return found
+    return by_parser
 
 
 def captures_and_silent(folder):
@@ -46,7 +46,7 @@ def summary(silent, loud):
 
 def main():
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    silent, loud, found, captures = collections.Counter(), collections.Counter(), [], 0
+    silent, loud, faults, captures = collections.Counter(), collections.Counter(), [], 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [(name, parsers, pool.submit(counts, monitor, capture)) for name, capture, parsers in captures_and_silent(folder)]
         for name, parsers, run in runs:
@@ -56,15 +56,15 @@ def main():
             for parser in parsers:
                 (loud if run.result()[parser] else silent)[parser] += 1
                 if run.result()[parser]:
-                    found.append((name, parser, str(run.result()[parser])))
+                    faults.append((name, parser, str(run.result()[parser])))
     if "--print" in sys.argv:
         print("\n".join(summary(silent, loud)))
     text = TABLE.read_text(encoding="utf-8") if TABLE.exists() else ""
     wrong = [f"not in the document: {line}" for line in summary(silent, loud)[2:] if line not in text]
-    wrong += differences.unexplained(found, differences.known(TABLE, 4) if text else {})
+    wrong += differences.unexplained(faults, differences.known(TABLE, 4) if text else {})
     for line in wrong:
         print(line)
-    print(f"{captures} captures, {sum(silent.values())} times silent, {len(found)} times not")
+    print(f"{captures} captures, {sum(silent.values())} times silent, {len(faults)} times not")
     return 1 if wrong or captures == 0 else 0
 
 

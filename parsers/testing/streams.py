@@ -30,46 +30,46 @@ def packets(data):
         return
     order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
     unit_ns = 1 if data[:4] in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d") else 1000
-    link, at = struct.unpack_from(order + "I", data, 20)[0] & 0xffff, 24
-    while at + 16 <= len(data):
-        seconds, fraction, captured, _ = struct.unpack_from(order + "IIII", data, at)
-        yield seconds * 10**9 + fraction * unit_ns, link, data[at + 16:at + 16 + captured]
-        at += 16 + captured
+    link, offset = struct.unpack_from(order + "I", data, 20)[0] & 0xffff, 24
+    while offset + 16 <= len(data):
+        seconds, fraction, captured, _ = struct.unpack_from(order + "IIII", data, offset)
+        yield seconds * 10**9 + fraction * unit_ns, link, data[offset + 16:offset + 16 + captured]
+        offset += 16 + captured
 
 
 def packets_ng(data):
     order = "<" if data[8:12] == b"\x4d\x3c\x2b\x1a" else ">"
-    at, interfaces = 0, []
-    while at + 12 <= len(data):
-        kind, length = struct.unpack_from(order + "II", data, at)
+    offset, interfaces = 0, []
+    while offset + 12 <= len(data):
+        kind, length = struct.unpack_from(order + "II", data, offset)
         if kind == 1:
-            interfaces.append((struct.unpack_from(order + "H", data, at + 8)[0], unit_of(data[at + 16:at + length - 4], order)))
+            interfaces.append((struct.unpack_from(order + "H", data, offset + 8)[0], unit_of(data[offset + 16:offset + length - 4], order)))
         elif kind == 6:
-            number, high, low, captured = struct.unpack_from(order + "IIII", data, at + 8)
+            number, high, low, captured = struct.unpack_from(order + "IIII", data, offset + 8)
             link, per_second = interfaces[number]
-            yield (high << 32 | low) * 10**9 // per_second, link, data[at + 28:at + 28 + captured]
-        at += length
+            yield (high << 32 | low) * 10**9 // per_second, link, data[offset + 28:offset + 28 + captured]
+        offset += length
 
 
 def unit_of(options, order):
     """Returns the number of time units in a second (option if_tsresol)."""
-    at = 0
-    while at + 4 <= len(options):
-        code, length = struct.unpack_from(order + "HH", options, at)
+    offset = 0
+    while offset + 4 <= len(options):
+        code, length = struct.unpack_from(order + "HH", options, offset)
         if code == 9:
-            resolution = options[at + 4]
+            resolution = options[offset + 4]
             return 2**(resolution & 127) if resolution & 128 else 10**resolution
-        at += 4 + (length + 3) // 4 * 4
+        offset += 4 + (length + 3) // 4 * 4
     return 10**6
 
 
 def network_of(link, frame):
     """Returns the IP datagram in a frame, or nothing."""
     if link == ETHERNET:
-        at = 12
-        while frame[at:at + 2] == b"\x81\x00":
-            at += 4
-        return frame[at + 2:] if frame[at:at + 2] in (b"\x08\x00", b"\x86\xdd") else b""
+        offset = 12
+        while frame[offset:offset + 2] == b"\x81\x00":
+            offset += 4
+        return frame[offset + 2:] if frame[offset:offset + 2] in (b"\x08\x00", b"\x86\xdd") else b""
     return frame[{NULL: 4, LOOP: 4, RAW: 0, SLL: 16}[link]:]
 
 
@@ -137,9 +137,9 @@ def connections(capture, server_ports):
         ends = (segment.source, segment.destination) if asks else (segment.destination, segment.source)
         if ends[1][1] not in server_ports:
             continue
-        fresh = segment.flags & SYN and asks and ends in current and current[ends][0].data
-        if ends not in current or fresh:
-            repeated_bytes[ends] += fresh
+        is_new = segment.flags & SYN and asks and ends in current and current[ends][0].data
+        if ends not in current or is_new:
+            repeated_bytes[ends] += is_new
             current[ends] = (Stream(), Stream())
             result[(*ends, repeated_bytes[ends])] = current[ends]
         current[ends][0 if asks else 1].add(segment)

@@ -5,8 +5,8 @@
 namespace tapline::testing {
 namespace {
 
-void put(Bytes* to, uint64_t value, int bytes) {
-  while (bytes-- > 0) to->push_back(static_cast<uint8_t>(value >> (8 * bytes)));
+void put(Bytes* frame, uint64_t value, int bytes) {
+  while (bytes-- > 0) frame->push_back(static_cast<uint8_t>(value >> (8 * bytes)));
 }
 
 Bytes metadata(const Hop& hop, uint16_t instructions) {

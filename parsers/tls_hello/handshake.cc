@@ -12,7 +12,7 @@ constexpr uint8_t kFatal = 2;
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kMinFinishedBytes = 4 + 32 + 1 + 8;
 // If one side has sent this many bytes since the other one's were due, those count as not captured.
-constexpr uint64_t kPatienceBytes = 64 << 10;
+constexpr uint64_t kMaxHandshakeBytes = 64 << 10;
 
 }  // namespace
 
@@ -47,9 +47,9 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
 // True if this side, whose hello was seen, had received more of the other's stream than was captured: the other's hello
 // is then late.
 bool Handshake::is_hello_late(Side side) const {
-  const bool seen = side == client_ ? client_seen_ : server_seen_;
+  const bool is_seen = side == client_ ? client_seen_ : server_seen_;
   const bool other_seen = side == client_ ? server_seen_ : client_seen_;
-  return seen && !other_seen && acknowledged_[side] > reached_[other_side(side)];
+  return is_seen && !other_seen && acknowledged_[side] > reached_[other_side(side)];
 }
 
 void Handshake::end(Side side) {
@@ -63,7 +63,7 @@ void Handshake::settle_if_lost() {
   if (refused_ && !is_hello_late(0) && !is_hello_late(1)) return settle(Outcome::kAlert);
   const bool server_matters = !server_seen_ || !is_13_;
   if (client.lost() || (server.lost() && server_matters)) return settle(Outcome::kGap);
-  if (std::max(client.bytes(), server.bytes()) > kPatienceBytes && (!client_seen_ || !server_seen_)) {
+  if (std::max(client.bytes(), server.bytes()) > kMaxHandshakeBytes && (!client_seen_ || !server_seen_)) {
     settle(Outcome::kGap);
   }
 }
@@ -145,8 +145,8 @@ bool Handshake::is_protected_from_now(Side /*side*/) { return !is_13_; }
 
 void Handshake::on_hello_too_long(Side /*side*/) { hello_too_long_ = true; }
 
-std::optional<int64_t> Handshake::since_client_hello(bool known, int64_t moment_ns) const {
-  if (!known || moment_ns < client_hello_ns_) return std::nullopt;
+std::optional<int64_t> Handshake::since_client_hello(bool is_known, int64_t moment_ns) const {
+  if (!is_known || moment_ns < client_hello_ns_) return std::nullopt;
   return moment_ns - client_hello_ns_;
 }
 std::optional<int64_t> Handshake::answer_ns() const {

@@ -73,7 +73,7 @@ class Handshake final : private RecordHandler {
   bool is_protected_from_now(Side side) override;
   bool on_client_hello(Side side, Bytes body, const Segment& first);
   bool on_server_hello(Side side, Bytes body, const Segment& first);
-  std::optional<int64_t> since_client_hello(bool known, int64_t moment_ns) const;
+  std::optional<int64_t> since_client_hello(bool is_known, int64_t moment_ns) const;
   bool is_answer(Side side, const Segment& segment) const;
   bool is_hello_late(Side side) const;
   void note(Side side, uint64_t bytes, const Segment& segment);

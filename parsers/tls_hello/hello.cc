@@ -23,9 +23,9 @@ class Cursor {
       bytes_ = {};
       return {};
     }
-    const Bytes taken = bytes_.first(bytes);
+    const Bytes taken_bytes = bytes_.first(bytes);
     bytes_ = bytes_.subspan(bytes);
-    return taken;
+    return taken_bytes;
   }
   uint16_t number() {
     const Bytes bytes = take(2);

@@ -86,9 +86,9 @@ void Ja4::add_protocol(const ClientHello& hello) {
     return;
   }
   const uint8_t first = hello.protocols[1], last = hello.protocols[bytes];
-  const bool plain = is_alphanumeric(first) && is_alphanumeric(last);
-  fingerprint_.push_back(plain ? static_cast<char>(first) : kHex[first >> 4]);
-  fingerprint_.push_back(plain ? static_cast<char>(last) : kHex[last & 0xf]);
+  const bool is_plain = is_alphanumeric(first) && is_alphanumeric(last);
+  fingerprint_.push_back(is_plain ? static_cast<char>(first) : kHex[first >> 4]);
+  fingerprint_.push_back(is_plain ? static_cast<char>(last) : kHex[last & 0xf]);
 }
 
 void Ja4::list(std::vector<uint16_t>* numbers) {

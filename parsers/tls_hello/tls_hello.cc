@@ -16,7 +16,7 @@ using tls::Outcome;
 constexpr uint32_t kMaxSeekBytes = 64 << 10;
 constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
 // A client that waits longer for a ServerHello is reported as unanswered.
-constexpr int64_t kPatienceNs = 60'000'000'000;
+constexpr int64_t kHandshakeTimeoutNs = 60'000'000'000;
 // Finished handshakes are kept for reuse, which reduces allocations.
 constexpr size_t kMaxIdle = 4096;
 
@@ -46,7 +46,7 @@ class TlsHello final : public StreamParser {
       release(state);
       return seek(state, bytes.size());
     }
-    return go_on(connection, handshake, out);
+    return resume(connection, handshake, out);
   }
 
   StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
@@ -59,7 +59,7 @@ class TlsHello final : public StreamParser {
       release(state);
       return StreamVerdict::kContinue;
     }
-    return go_on(connection, handshake, out);
+    return resume(connection, handshake, out);
   }
 
   void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t /*time_ns*/, Emitter& out) override {
@@ -67,7 +67,7 @@ class TlsHello final : public StreamParser {
     if (state.slot == 0 || end == StreamEnd::kGivenUp) return;
     Handshake& handshake = *handshakes_[state.slot - 1];
     handshake.end(side);
-    if (go_on(connection, handshake, out) == StreamVerdict::kGiveUp) state.seek_bytes = kMaxSeekBytes;
+    if (resume(connection, handshake, out) == StreamVerdict::kGiveUp) state.seek_bytes = kMaxSeekBytes;
   }
 
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
@@ -92,7 +92,7 @@ class TlsHello final : public StreamParser {
     return StreamVerdict::kContinue;
   }
 
-  StreamVerdict go_on(Connection& connection, Handshake& handshake, Emitter& out) {
+  StreamVerdict resume(Connection& connection, Handshake& handshake, Emitter& out) {
     if (handshake.hello_too_long()) out.lose(LossReason::kHeadTooLong, 1, connection.queries);
     if (handshake.outcome() == Outcome::kNone && !handshake.hello_too_long()) return StreamVerdict::kContinue;
     emit_handshake(connection, handshake, connection.queries, out);
@@ -137,10 +137,11 @@ class TlsHello final : public StreamParser {
 Seen TlsHello::seen_of(const Connection& connection, const Handshake& handshake, int64_t now_ns) {
   if (!handshake.client_seen()) return Seen::kResponse;
   if (handshake.server_seen()) return Seen::kBoth;
-  const bool waited = handshake.outcome() == Outcome::kNone && now_ns - handshake.client_hello_ns() >= kPatienceNs;
-  const bool over = handshake.last_outcome() == Outcome::kClosed || waited;
-  const bool lost = connection.heard != 3 || connection.missing != 0 || handshake.lacks_answer();
-  return over && !lost ? Seen::kUnanswered : Seen::kRequest;
+  const bool waited =
+      handshake.outcome() == Outcome::kNone && now_ns - handshake.client_hello_ns() >= kHandshakeTimeoutNs;
+  const bool is_over = handshake.last_outcome() == Outcome::kClosed || waited;
+  const bool is_lost = connection.heard != 3 || connection.missing != 0 || handshake.lacks_answer();
+  return is_over && !is_lost ? Seen::kUnanswered : Seen::kRequest;
 }
 
 void TlsHello::emit_handshake(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out) {

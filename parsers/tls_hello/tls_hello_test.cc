@@ -231,9 +231,10 @@ TEST(TlsHello, EarlyDataDoesNotEndIt) {
 }
 
 TEST(TlsHello, Alerts) {
-  Conversation refused;
-  refused.handshake().client(Offer().record()).server(record(21, "\x02\x28"));
-  EXPECT_EQ(seen(refused.frames(), {"sni", "outcome", "alert", "partial"}), Lines{"a.test alert 40 request"});
+  Conversation refused_conversation;
+  refused_conversation.handshake().client(Offer().record()).server(record(21, "\x02\x28"));
+  EXPECT_EQ(seen(refused_conversation.frames(), {"sni", "outcome", "alert", "partial"}),
+            Lines{"a.test alert 40 request"});
   Conversation warned;
   warned.handshake()
       .client(Offer().record())
@@ -243,18 +244,18 @@ TEST(TlsHello, Alerts) {
 }
 
 TEST(TlsHello, IncompleteHandshakes) {
-  Conversation closed;
-  closed.handshake().client(Offer().record()).server(server_hello(0x0304)).close();
-  EXPECT_EQ(seen(closed.frames()), Lines{"a.test 1.3 closed "});
+  Conversation closed_conversation;
+  closed_conversation.handshake().client(Offer().record()).server(server_hello(0x0304)).close();
+  EXPECT_EQ(seen(closed_conversation.frames()), Lines{"a.test 1.3 closed "});
   Conversation reset;
   reset.handshake().client(Offer().record()).server("", tcp_flag::kRst | tcp_flag::kAck);
   EXPECT_EQ(seen(reset.frames()), Lines{"a.test 1.3 closed request"});
-  Conversation open;
-  open.handshake().client(Offer().record());
-  EXPECT_EQ(seen(open.frames()), Lines{"a.test 1.3 open request"});
-  Conversation plain;
-  plain.handshake().client(Offer().record()).server("HTTP/1.1 400 Bad Request\r\n\r\n").close();
-  EXPECT_EQ(seen(plain.frames()), Lines{"a.test 1.3 plain request"});
+  Conversation open_conversation;
+  open_conversation.handshake().client(Offer().record());
+  EXPECT_EQ(seen(open_conversation.frames()), Lines{"a.test 1.3 open request"});
+  Conversation plain_conversation;
+  plain_conversation.handshake().client(Offer().record()).server("HTTP/1.1 400 Bad Request\r\n\r\n").close();
+  EXPECT_EQ(seen(plain_conversation.frames()), Lines{"a.test 1.3 plain request"});
 }
 
 std::vector<Frame> of_side(const std::vector<Frame>& frames, bool client) {
@@ -314,10 +315,10 @@ TEST(TlsHello, EachSegmentLate) {
     const Lines exact = seen(frames, fields);
     for (size_t late = 3; late < frames.size(); ++late) {
       for (size_t places = 1; places <= 3 && late + places < frames.size(); ++places) {
-        std::vector<Frame> moved = frames;
-        const auto at = moved.begin() + static_cast<ptrdiff_t>(late);
-        std::rotate(at, at + 1, at + 1 + static_cast<ptrdiff_t>(places));
-        EXPECT_EQ(seen(moved, fields), exact) << late << " by " << places << " of " << frames.size();
+        std::vector<Frame> moved_frames = frames;
+        const auto late_frame = moved_frames.begin() + static_cast<ptrdiff_t>(late);
+        std::rotate(late_frame, late_frame + 1, late_frame + 1 + static_cast<ptrdiff_t>(places));
+        EXPECT_EQ(seen(moved_frames, fields), exact) << late << " by " << places << " of " << frames.size();
       }
     }
   }
@@ -372,8 +373,8 @@ TEST(TlsHello, AHelloThatIsTooLongIsCounted) {
   const std::string hello =
       message(1, Offer{.ciphers = Codes(16'400, 0x002f), .more = extension(21, std::string(3000, 0))}.body());
   conversation.handshake();
-  for (size_t at = 0; at < hello.size(); at += 16'000)
-    conversation.client_cut(record(22, hello.substr(at, 16'000)), 1400);
+  for (size_t offset = 0; offset < hello.size(); offset += 16'000)
+    conversation.client_cut(record(22, hello.substr(offset, 16'000)), 1400);
   Harness harness({"tls_hello"});
   harness.all(conversation.frames());
   EXPECT_EQ(harness.tuples().size(), 0u);

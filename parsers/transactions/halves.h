@@ -90,8 +90,8 @@ class TransactionSink {
   virtual ~TransactionSink() = default;
   // One of the two may be null: it was not seen, or does not exist.
   virtual void on_transaction(const Request* request, const Response* response) = 0;
-  // The server did not answer the request: `later` answers one that was sent after it.
-  virtual void on_silence(const Request& request, const Response& later) = 0;
+  // The server did not answer the request: `response` answers one that was sent after it.
+  virtual void on_silence(const Request& request, const Response& response) = 0;
   // The payload identifies the client.
   virtual void on_client(Side side) = 0;
   virtual void on_loss(LossReason reason) = 0;

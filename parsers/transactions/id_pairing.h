@@ -74,9 +74,9 @@ class IdPairing {
   // Begins a response with the first byte of `first`. The protocol's fields keep the values of an earlier response.
   Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
-    const bool old =
+    const bool is_old =
         place != nullptr && place->requested && first.peer_offset_known && first.peer_offset <= place->request.begin;
-    if (place != nullptr && (place->answering || old)) {
+    if (place != nullptr && (place->answering || is_old)) {
       report(*place, sink);
       place = nullptr;
     }
@@ -123,11 +123,11 @@ class IdPairing {
   }
 
   // The client no longer waits for this answer: its stream was reset, or it timed out.
-  void give_up(const Id& id, Sink& sink) {
+  void expire(const Id& id, Sink& sink) {
     if (Place* place = find(id)) report(*place, sink);
   }
-  // As give_up() for all transactions that began before this time.
-  void give_up_before(int64_t time_ns, Sink& sink) {
+  // As expire() for all transactions that began before this time.
+  void expire_before(int64_t time_ns, Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open && began_ns(places_[i]) < time_ns) report(places_[i], sink, false);
     }
@@ -174,10 +174,10 @@ class IdPairing {
 
   // Resets it, keeping the memory of a few short requests.
   void recycle() {
-    IdPairing fresh;
-    fresh.places_ = std::move(places_);
-    fresh.places_.recycle(kKeptPlaces, [](Place& place) { place.request.trim(); });
-    *this = std::move(fresh);
+    IdPairing reset;
+    reset.places_ = std::move(places_);
+    reset.places_.recycle(kKeptPlaces, [](Place& place) { place.request.trim(); });
+    *this = std::move(reset);
   }
 
  private:

@@ -30,29 +30,29 @@ class Sink final : public TransactionSink<Request, Answer> {
 };
 
 // Every message is 10 bytes long. `acked`: bytes of the requests that the server had received.
-class Talk {
+class Session {
  public:
-  Talk& request(uint32_t id, const std::string& name) {
+  Session& request(uint32_t id, const std::string& name) {
     pairing.begin_request(id, {++now_ns, request_bytes, 0, true}, sink).name = name;
     request_bytes += 10;
     pairing.end_request(id, request_bytes, sink);
     pairing.requests_settled(request_bytes, sink);
     return *this;
   }
-  Talk& answer(uint32_t id, const std::string& name, uint64_t acked) {
+  Session& answer(uint32_t id, const std::string& name, uint64_t acked) {
     begin(id, name, acked);
     return end(id);
   }
-  Talk& begin(uint32_t id, const std::string& name, uint64_t acked) {
+  Session& begin(uint32_t id, const std::string& name, uint64_t acked) {
     pairing.begin_response(id, {++now_ns, answered, acked, true}, sink).name = name;
     answered += 10;
     return *this;
   }
-  Talk& end(uint32_t id) {
+  Session& end(uint32_t id) {
     pairing.end_response(id, answered, ++now_ns, sink);
     return *this;
   }
-  Talk& lose_requests(uint64_t bytes) {
+  Session& lose_requests(uint64_t bytes) {
     request_bytes += bytes;
     pairing.requests_settled(request_bytes, sink);
     return *this;
@@ -70,20 +70,20 @@ class Talk {
 };
 
 TEST(IdPairing, PairsInAnyOrder) {
-  EXPECT_EQ(Talk().request(1, "a").request(2, "b").answer(2, "B", 20).answer(1, "A", 20).reports(),
+  EXPECT_EQ(Session().request(1, "a").request(2, "b").answer(2, "B", 20).answer(1, "A", 20).reports(),
             (Reports{"b:B", "a:A"}));
-  EXPECT_EQ(Talk().request(1, "a").request(2, "b").begin(1, "A", 20).begin(2, "B", 20).end(2).end(1).reports(),
+  EXPECT_EQ(Session().request(1, "a").request(2, "b").begin(1, "A", 20).begin(2, "B", 20).end(2).end(1).reports(),
             (Reports{"b:B", "a:A"}));
 }
 
 TEST(IdPairing, ReportsOneSidedTransactions) {
-  EXPECT_EQ(Talk().request(1, "a").reports(), Reports{"a:-"});
-  EXPECT_EQ(Talk().request(1, "a").begin(1, "A", 10).reports(), Reports{"a:A"});
-  EXPECT_EQ(Talk().answer(5, "E", 0).reports(), Reports{"-:E"});
+  EXPECT_EQ(Session().request(1, "a").reports(), Reports{"a:-"});
+  EXPECT_EQ(Session().request(1, "a").begin(1, "A", 10).reports(), Reports{"a:A"});
+  EXPECT_EQ(Session().answer(5, "E", 0).reports(), Reports{"-:E"});
 }
 
 TEST(IdPairing, AResponseWaitsForItsLateRequest) {
-  Talk talk;
+  Session talk;
   talk.answer(1, "A", 10);
   EXPECT_EQ(talk.sink.reports, Reports{});
   talk.request(1, "a");
@@ -91,19 +91,19 @@ TEST(IdPairing, AResponseWaitsForItsLateRequest) {
 }
 
 TEST(IdPairing, ReportsAResponseWithoutItsRequest) {
-  EXPECT_EQ(Talk().answer(1, "A", 10).lose_requests(10).request(1, "b").answer(1, "B", 20).reports(),
+  EXPECT_EQ(Session().answer(1, "A", 10).lose_requests(10).request(1, "b").answer(1, "B", 20).reports(),
             (Reports{"-:A", "b:B"}));
 }
 
 TEST(IdPairing, AReusedNumberIsAnotherTransaction) {
-  EXPECT_EQ(Talk().request(1, "a").request(1, "b").answer(1, "B", 20).reports(), (Reports{"a:-", "b:B"}));
+  EXPECT_EQ(Session().request(1, "a").request(1, "b").answer(1, "B", 20).reports(), (Reports{"a:-", "b:B"}));
   // This answer was sent before the server had received the request.
-  EXPECT_EQ(Talk().request(2, "x").answer(2, "X", 10).request(1, "b").answer(1, "A", 10).reports(),
+  EXPECT_EQ(Session().request(2, "x").answer(2, "X", 10).request(1, "b").answer(1, "A", 10).reports(),
             (Reports{"x:X", "b:-", "-:A"}));
 }
 
 TEST(IdPairing, LongTransactionsSurviveShortOnes) {
-  Talk talk;
+  Session talk;
   talk.request(1000, "long");
   for (uint32_t id = 0; id < 100; ++id) talk.request(id, "s").answer(id, "S", talk.request_bytes);
   EXPECT_EQ(talk.sink.losses, 0u);
@@ -112,7 +112,7 @@ TEST(IdPairing, LongTransactionsSurviveShortOnes) {
 }
 
 TEST(IdPairing, TooManyPendingAreReportedOldestFirst) {
-  Talk talk;
+  Session talk;
   for (uint32_t id = 0; id < 10; ++id) talk.request(id, std::to_string(id));
   EXPECT_EQ(talk.sink.losses, 2u);
   EXPECT_EQ(talk.sink.reports, (Reports{"0:-", "1:-"}));
@@ -120,17 +120,17 @@ TEST(IdPairing, TooManyPendingAreReportedOldestFirst) {
 }
 
 TEST(IdPairing, EvictsOldTransactions) {
-  Talk talk;
+  Session talk;
   talk.request(1, "a").request(2, "b").request(3, "c");
-  talk.pairing.give_up(2, talk.sink);
+  talk.pairing.expire(2, talk.sink);
   EXPECT_EQ(talk.sink.reports, Reports{"b:-"});
-  talk.pairing.give_up_before(3, talk.sink);
+  talk.pairing.expire_before(3, talk.sink);
   EXPECT_EQ(talk.sink.reports, (Reports{"b:-", "a:-"}));
   EXPECT_EQ(talk.reports(), (Reports{"b:-", "a:-", "c:-"}));
 }
 
 TEST(IdPairing, TextsCountAsMemory) {
-  Talk talk;
+  Session talk;
   const size_t before = talk.pairing.memory_bytes();
   talk.request(1, "a");
   talk.pairing.keep_text(*talk.pairing.find_request(1), std::string(1000, 'x'));

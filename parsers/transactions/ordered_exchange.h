@@ -67,7 +67,7 @@ class OrderedExchange {
     return confirmed_ ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
   }
 
-  bool hopeless() const { return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes; }
+  bool has_failed() const { return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes; }
 
   size_t memory_bytes() const {
     return pairing_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
@@ -98,7 +98,7 @@ class OrderedExchange {
     void on_transaction(const Request* request, const Response* response) override {
       if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
     }
-    void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
+    void on_silence(const Request& request, const Response& response) override { sink_.on_silence(request, response); }
     void on_client(Side side) override { sink_.on_client(side); }
     void on_loss(LossReason reason) override { sink_.on_loss(reason); }
 

@@ -11,7 +11,7 @@ namespace tapline {
 // Removes requests until the one that this response certainly answers is the first. If there is none, reports all
 // requests that the server had received without responses.
 template <typename Request, typename Response, size_t kMaxPending>
-auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, Circumstances now,
+auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, ResponseContext now,
                                                                    Sink& sink) -> Taken {
   // The response was sent before any of these requests.
   responses_hidden_ = true;
@@ -50,18 +50,18 @@ size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t
 // response answers, counting back from the next batch. All responses that the client had received when it sent that
 // batch answer earlier requests.
 template <typename Request, typename Response, size_t kMaxPending>
-auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& response, Circumstances now) const
+auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& response, ResponseContext now) const
     -> Counted {
-  const auto later = [&] { return Counted{.later = !now.closing}; };
-  if (!now.whole || requests_.back().peer_offset <= response.begin) return later();
+  const auto counted_later = [&] { return Counted{.later = !now.closing}; };
+  if (!now.whole || requests_.back().peer_offset <= response.begin) return counted_later();
   size_t next = 0;
   while (requests_[next].peer_offset <= response.begin) ++next;
   const Request& batch = requests_[next];
   size_t responses = 0;
   while (responses < waiting_.size() && waiting_[responses].end <= batch.peer_offset) ++responses;
-  const bool followed = responses < waiting_.size();
+  const bool is_followed = responses < waiting_.size();
   const bool at_end = responses > 0 && waiting_[responses - 1].quiet_until == batch.peer_offset;
-  if (!at_end && !followed) return later();
+  if (!at_end && !is_followed) return counted_later();
   // Bytes of no response may lie between the last one and the batch's first.
   const bool all_here =
       at_end || (responses > 0 && !waiting_[responses].after_hidden && waiting_[responses].begin >= batch.peer_offset);
@@ -76,8 +76,8 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
     if (request.may_be_silent()) return {};
     if (request.after_hidden && back < responses) return {.unseen = true};
     // A gap may have removed data that is needed to decide.
-    const bool whole = back < responses;
-    if (!fits(request, waiting_[responses - back])) return {.unseen = !whole && responses > 1};
+    const bool is_whole = back < responses;
+    if (!fits(request, waiting_[responses - back])) return {.unseen = !is_whole && responses > 1};
   }
   return {.chosen = next - responses};
 }
@@ -87,15 +87,15 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t last, const Response& response) const {
   if (overlapping_) return kNone;
-  size_t found = kNone;
+  size_t index = kNone;
   for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == requests_[last].peer_offset;) {
     const bool fits = !requests_[i].contradicts(response);
-    if (fits && found != kNone) return kNone;
-    if (fits) found = i;
+    if (fits && index != kNone) return kNone;
+    if (fits) index = i;
     if (begins_batch(requests_[i])) break;
     if (requests_[i].after_hidden) return kNone;
   }
-  return found;
+  return index;
 }
 
 // The first request of the batch up to `last`, if the response begins where the client had received everything when

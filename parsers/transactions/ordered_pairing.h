@@ -139,9 +139,9 @@ class OrderedPairing {
   }
   // Emits the oldest requests as answered by silence while `silent` is true of them.
   template <typename Predicate>
-  void pass_silent_while(Predicate silent, const Response& later, Sink& sink) {
+  void pass_silent_while(Predicate silent, const Response& response, Sink& sink) {
     while (!requests_.empty() && silent(requests_.front())) {
-      sink.on_silence(requests_.front(), later);
+      sink.on_silence(requests_.front(), response);
       pop_request();
     }
   }
@@ -228,16 +228,16 @@ class OrderedPairing {
 
   // Resets it, keeping the memory of a few short requests.
   void recycle() {
-    OrderedPairing fresh;
-    fresh.requests_ = std::move(requests_);
-    fresh.requests_.recycle(kKeptPlaces, [](Request& request) { request.trim(); });
-    fresh.waiting_ = std::move(waiting_);
-    fresh.waiting_.recycle(kKeptPlaces, [](Response&) {});
-    fresh.current_request_ = std::move(current_request_);
-    fresh.current_request_.trim();
-    fresh.settled_ = std::move(settled_);
-    fresh.settled_.trim();
-    *this = std::move(fresh);
+    OrderedPairing reset;
+    reset.requests_ = std::move(requests_);
+    reset.requests_.recycle(kKeptPlaces, [](Request& request) { request.trim(); });
+    reset.waiting_ = std::move(waiting_);
+    reset.waiting_.recycle(kKeptPlaces, [](Response&) {});
+    reset.current_request_ = std::move(current_request_);
+    reset.current_request_.trim();
+    reset.settled_ = std::move(settled_);
+    reset.settled_.trim();
+    *this = std::move(reset);
   }
 
  private:
@@ -253,7 +253,7 @@ class OrderedPairing {
     kNothing,  // no request is known to be the one answered
     kLater,    // later data may decide
   };
-  struct Circumstances {
+  struct ResponseContext {
     bool closing = false;  // no more data will come
     bool whole = false;    // the response is the first of waiting_
   };
@@ -324,17 +324,17 @@ class OrderedPairing {
   }
 
   // While nothing is hidden, the order decides, and the contents of both must not contradict it.
-  Taken take_request(Response& response, Request* taken, Circumstances now, Sink& sink) {
+  Taken take_request(Response& response, Request* taken, ResponseContext now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
     while (!requests_.empty() && requests_.front().begin < abandoned_until_)
       [[unlikely]] report_first_requests(1, sink);
-    const bool later = may_come(response) && !now.closing;
-    if (requests_.empty() || !received(requests_.front(), response)) return later ? Taken::kLater : Taken::kNothing;
+    const bool is_late = may_come(response) && !now.closing;
+    if (requests_.empty() || !received(requests_.front(), response)) return is_late ? Taken::kLater : Taken::kNothing;
     const bool ordered = !hidden_before(response) && awaited(requests_.front(), response) && !passed_over(response) &&
                          pass_silent(response, sink);
     if (!ordered) [[unlikely]] {
-      const Taken found = later ? Taken::kLater : resynchronise(response, now, sink);
-      if (found != Taken::kRequest) return found;
+      const Taken result = is_late ? Taken::kLater : resynchronise(response, now, sink);
+      if (result != Taken::kRequest) return result;
     }
     note_previous(response);
     hidden_requests_ -= requests_.front().after_hidden;
@@ -374,7 +374,7 @@ class OrderedPairing {
     return true;
   }
 
-  Taken resynchronise(const Response& response, Circumstances now, Sink& sink);
+  Taken resynchronise(const Response& response, ResponseContext now, Sink& sink);
 
   size_t after_all_answered(size_t last, const Response& response) const;
 
@@ -390,7 +390,7 @@ class OrderedPairing {
     bool unseen = false;  // the request is certainly not among the pending ones
   };
 
-  Counted count_back(const Response& response, Circumstances now) const;
+  Counted count_back(const Response& response, ResponseContext now) const;
 
   bool ends_there(const Request& request, const Response& response) const {
     if (request.complete) return request.end == response.acked;

@@ -47,9 +47,9 @@ class Sink final : public TransactionSink<Request, Answer> {
 };
 
 // One connection's messages: every message is 10 bytes long and one microsecond after the last.
-class Talk {
+class Session {
  public:
-  Talk& request(uint32_t index, uint32_t tag = 0, bool quiet = false) {
+  Session& request(uint32_t index, uint32_t tag = 0, bool quiet = false) {
     Request& request = pairing.begin_request(segment(request_bytes_, answered_), sink);
     request.index = index;
     request.tag = tag;
@@ -59,7 +59,7 @@ class Talk {
     pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
-  Talk& answer(uint32_t index, uint32_t tag = 0) {
+  Session& answer(uint32_t index, uint32_t tag = 0) {
     Answer answer;
     answer.index = index;
     answer.tag = tag;
@@ -69,14 +69,14 @@ class Talk {
     pairing.end_response(answered_, first.time_ns, sink);
     return *this;
   }
-  Talk& lose_request() {
+  Session& lose_request() {
     request_bytes_ += 10;
     pairing.hide_requests();
     pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
   // Requests that arrive only after the server's answers; the pairing waits for the previous one.
-  Talk& late_request(uint32_t index, std::vector<std::function<void()>>* late) {
+  Session& late_request(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(request_bytes_, answered_);
     late->push_back([this, index, first] {
       Request& request = pairing.begin_request(first, sink);
@@ -89,18 +89,18 @@ class Talk {
     request_bytes_ += 10;
     return *this;
   }
-  Talk& lose_answer() {
+  Session& lose_answer() {
     answered_ += 10;
     pairing.hide_responses();
     return *this;
   }
   // The answer arrives, but the stream's reader does not recognise it.
-  Talk& miss_answer() {
+  Session& miss_answer() {
     answered_ += 10;
     return *this;
   }
   // Sequential exchanges, starting with 0.
-  Talk& wait_for(uint32_t exchanges) {
+  Session& wait_for(uint32_t exchanges) {
     for (uint32_t i = 0; i < exchanges; ++i) request(i).answer(i);
     return *this;
   }
@@ -123,22 +123,22 @@ class Talk {
 using Reports = std::vector<std::string>;
 
 TEST(OrderedPairing, PairsInOrder) {
-  EXPECT_EQ(Talk().request(1).answer(1).request(2).request(3).answer(2).answer(3).reports(),
+  EXPECT_EQ(Session().request(1).answer(1).request(2).request(3).answer(2).answer(3).reports(),
             (Reports{"1:1", "2:2", "3:3"}));
-  EXPECT_EQ(Talk().request(1).reports(), Reports{"1:-"});
-  EXPECT_EQ(Talk().answer(1).reports(), Reports{"-:1"});
+  EXPECT_EQ(Session().request(1).reports(), Reports{"1:-"});
+  EXPECT_EQ(Session().answer(1).reports(), Reports{"-:1"});
 }
 
 TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
-  EXPECT_EQ(Talk().request(1).lose_answer().request(2).answer(2).reports(), (Reports{"1:-", "2:2"}));
-  EXPECT_EQ(Talk().request(1).answer(1).lose_request().answer(2).request(3).answer(3).reports(),
+  EXPECT_EQ(Session().request(1).lose_answer().request(2).answer(2).reports(), (Reports{"1:-", "2:2"}));
+  EXPECT_EQ(Session().request(1).answer(1).lose_request().answer(2).request(3).answer(3).reports(),
             (Reports{"1:1", "-:2", "3:3"}));
 }
 
 // The hole among the answers lies after the first waiting one rather than before it.
 TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
-  Talk talk;
+  Session talk;
   talk.request(1).answer(1);
   for (const uint32_t index : {2, 3, 4, 5, 6, 7}) {
     talk.late_request(index, &late);
@@ -153,7 +153,7 @@ TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
 }
 
 TEST(OrderedPairing, APipelineIsResynchronizedByTheNextBatch) {
-  EXPECT_EQ(Talk()
+  EXPECT_EQ(Session()
                 .request(1)
                 .request(2)
                 .request(3)
@@ -169,26 +169,26 @@ TEST(OrderedPairing, APipelineIsResynchronizedByTheNextBatch) {
 }
 
 TEST(OrderedPairing, OneSidedEvidenceResolvesAPipeline) {
-  EXPECT_EQ(Talk().request(1, 7).request(2, 8).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
+  EXPECT_EQ(Session().request(1, 7).request(2, 8).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
             (Reports{"1:1", "2:-", "3:3"}));
   // Two requests fit.
-  EXPECT_EQ(Talk().request(1, 7).request(2, 9).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
+  EXPECT_EQ(Session().request(1, 7).request(2, 9).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
             (Reports{"1:1", "2:-", "3:-", "-:3"}));
 }
 
 TEST(OrderedPairing, DoesNotPairContradictoryMessages) {
-  EXPECT_EQ(Talk().request(1, 7).answer(2, 8).request(3, 9).answer(3, 9).reports(), (Reports{"1:-", "-:2", "3:3"}));
+  EXPECT_EQ(Session().request(1, 7).answer(2, 8).request(3, 9).answer(3, 9).reports(), (Reports{"1:-", "-:2", "3:3"}));
 }
 
 TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
-  EXPECT_EQ(Talk().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
+  EXPECT_EQ(Session().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
             (Reports{"1:silent", "2:2", "3:3"}));
   // The gap may have removed an answer.
-  EXPECT_EQ(Talk().request(1, 7, true).request(2, 9).lose_answer().answer(2, 9).reports(), (Reports{"1:-", "2:2"}));
+  EXPECT_EQ(Session().request(1, 7, true).request(2, 9).lose_answer().answer(2, 9).reports(), (Reports{"1:-", "2:2"}));
 }
 
 TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNextBatch) {
-  Talk talk;
+  Session talk;
   talk.wait_for(4)
       .request(4)
       .request(5)
@@ -202,18 +202,18 @@ TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNextBatch) {
       .answer(8);
   EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
   // If a client was not seen to wait, the next requests prove nothing.
-  EXPECT_EQ(Talk().request(0).request(1).answer(0).lose_answer().request(2).request(3).answer(2).reports(),
+  EXPECT_EQ(Session().request(0).request(1).answer(0).lose_answer().request(2).request(3).answer(2).reports(),
             (Reports{"0:0", "1:-", "2:-", "3:-", "-:2"}));
 }
 
 TEST(OrderedPairing, AnUnrecognizedAnswerShiftsNoPairs) {
-  Talk talk;
+  Session talk;
   talk.wait_for(4).request(4).miss_answer().request(5).answer(5).request(6).answer(6);
   EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:-", "5:5", "6:6"}));
 }
 
 TEST(OrderedPairing, TooManyPendingAreReportedOldestFirst) {
-  Talk talk;
+  Session talk;
   for (uint32_t i = 0; i < 130; ++i) talk.request(i);
   EXPECT_EQ(talk.sink.losses, 2u);
   EXPECT_EQ(talk.sink.reports, (Reports{"0:-", "1:-"}));

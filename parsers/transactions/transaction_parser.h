@@ -49,10 +49,14 @@ Value bytes_of(const Half* half) {
   return Value::u64(half->end - half->begin);
 }
 
-inline Value u64_if(bool known, uint64_t value) { return known ? Value::u64(value) : Value::absent(FieldType::kU64); }
-inline Value bool_if(bool known, bool value) { return known ? Value::boolean(value) : Value::absent(FieldType::kBool); }
-inline Value text_if(bool known, std::string_view text) {
-  return known ? Value::string(text) : Value::absent(FieldType::kString);
+inline Value u64_if(bool is_known, uint64_t value) {
+  return is_known ? Value::u64(value) : Value::absent(FieldType::kU64);
+}
+inline Value bool_if(bool is_known, bool value) {
+  return is_known ? Value::boolean(value) : Value::absent(FieldType::kBool);
+}
+inline Value text_if(bool is_known, std::string_view text) {
+  return is_known ? Value::string(text) : Value::absent(FieldType::kString);
 }
 
 enum class ExchangeVerdict : uint8_t {
@@ -79,7 +83,7 @@ enum class ExchangeVerdict : uint8_t {
 //     void end(Side, TransactionSink<Request, Response>&);
 //     void visit_pending(TransactionSink<Request, Response>&) const;  // changes nothing
 //     int64_t report_overdue(int64_t before_ns, TransactionSink<Request, Response>&);  // as OrderedPairing's
-//     static constexpr int64_t kPatienceNs;  // optional: a request that waits longer is reported as unanswered
+//     static constexpr int64_t kSilenceTimeoutNs;  // optional: a request that waits longer is reported as unanswered
 //     bool hopeless() const;           // too many bytes were read without a sign of the protocol
 //     size_t memory_bytes() const;     // beyond the object itself
 //     static constexpr size_t kMaxMemoryBytes;  // optional: bound for all exchanges together
@@ -96,8 +100,8 @@ class TransactionParser : public StreamParser {
     return size_t{256} << 20;
   }();
   static constexpr size_t kMaxIdleExchanges = 4096;
-  static constexpr int64_t kPatienceNs = [] {
-    if constexpr (requires { Exchange::kPatienceNs; }) return Exchange::kPatienceNs;
+  static constexpr int64_t kSilenceTimeoutNs = [] {
+    if constexpr (requires { Exchange::kSilenceTimeoutNs; }) return Exchange::kSilenceTimeoutNs;
     return int64_t{60'000'000'000};
   }();
 
@@ -189,7 +193,7 @@ class TransactionParser : public StreamParser {
       const uint32_t slot = first_due_;
       Place& place = places_[slot - 1];
       unlink(slot);
-      const int64_t before_ns = now_ns - kPatienceNs;
+      const int64_t before_ns = now_ns - kSilenceTimeoutNs;
       // While data arrive, a long request may just have ended, or a long answer have begun.
       if (place.data_ns >= before_ns) {
         rescan(slot, now_ns);
@@ -208,12 +212,12 @@ class TransactionParser : public StreamParser {
     Writer writer(*this, connection, connection.queries, out);
     const ExchangeVerdict verdict = use(exchange, writer);
     memory_bytes_ += exchange.memory_bytes() - before;
-    if (verdict != ExchangeVerdict::kFine || exchange.hopeless()) return give_up(connection);
+    if (verdict != ExchangeVerdict::kFine || exchange.has_failed()) return expire(connection);
     rescan(this->template state_of<State>(connection).slot, out.now_ns());
     if (memory_bytes_ <= kMaxMemoryBytes) return StreamVerdict::kContinue;
     out.lose(LossReason::kParserMemoryFull, 1, connection.queries);
     exchange.visit_pending(writer);
-    return give_up(connection);
+    return expire(connection);
   }
 
  private:
@@ -234,7 +238,7 @@ class TransactionParser : public StreamParser {
   };
   // The interval of checks for waiting requests, and so the longest time after its patience when the parser may report
   // one. At this rate, checks cost next to nothing for any number of requests on a connection.
-  static constexpr int64_t kLookEveryNs = kPatienceNs / 4;
+  static constexpr int64_t kLookEveryNs = kSilenceTimeoutNs / 4;
 
   // Turns transactions into tuples of a connection for some of its queries.
   class Writer final : public TransactionSink<Request, Response> {
@@ -243,12 +247,12 @@ class TransactionParser : public StreamParser {
         : parser_(parser), connection_(connection), queries_(queries), out_(out) {}
 
     void on_transaction(const Request* request, const Response* response) override {
-      const bool reported = request != nullptr && request->reported;
-      if (reported && response == nullptr) return;
-      parser_.emit_transaction(header(), request, response, reported ? Seen::kLate : seen(request, response), out_);
+      const bool was_reported = request != nullptr && request->reported;
+      if (was_reported && response == nullptr) return;
+      parser_.emit_transaction(header(), request, response, was_reported ? Seen::kLate : seen(request, response), out_);
     }
-    void on_silence(const Request& request, const Response& later) override {
-      parser_.emit_silent(header(), request, later, out_);
+    void on_silence(const Request& request, const Response& response) override {
+      parser_.emit_silent(header(), request, response, out_);
     }
     void on_client(Side side) override { claim_client(connection_, side); }
     void on_loss(LossReason reason) override { out_.lose(reason, 1, queries_); }
@@ -276,7 +280,7 @@ class TransactionParser : public StreamParser {
   // captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];
-    const bool over = place.closed || now_ns - request.first_ns >= kPatienceNs;
+    const bool over = place.closed || now_ns - request.first_ns >= kSilenceTimeoutNs;
     if (!over || !request.complete || request.may_be_silent() || place.lost_ns >= request.first_ns) return false;
     return !connection.is_tcp() || (connection.heard == 3 && connection.missing == 0);
   }
@@ -334,7 +338,7 @@ class TransactionParser : public StreamParser {
     return kAnswersBearNumbers && side != connection.client_side && connection.start_known(connection.client_side);
   }
 
-  StreamVerdict give_up(Connection& connection) {
+  StreamVerdict expire(Connection& connection) {
     on_release(connection);
     return StreamVerdict::kGiveUp;
   }

@@ -44,7 +44,7 @@ class EchoExchange {
   }
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
   int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
-  bool hopeless() const { return readers_[0].seek_bytes() + readers_[1].seek_bytes() > 1000 && client_ < 0; }
+  bool has_failed() const { return readers_[0].seek_bytes() + readers_[1].seek_bytes() > 1000 && client_ < 0; }
   size_t memory_bytes() const {
     return pairing_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
   }
@@ -182,20 +182,20 @@ TEST(TransactionParser, WaitingIsBounded) {
   run.feed(conversation.frames());
   const int64_t asked_ns = conversation.frames().back().time_ns;
   constexpr int64_t kSecondNs = 1'000'000'000;
-  for (int64_t passed_ns = 0; passed_ns < 3 * Echo::kPatienceNs; passed_ns += kSecondNs) {
+  for (int64_t passed_ns = 0; passed_ns < 3 * Echo::kSilenceTimeoutNs; passed_ns += kSecondNs) {
     run.engine().advance(asked_ns + passed_ns);
-    if (passed_ns < Echo::kPatienceNs) {
+    if (passed_ns < Echo::kSilenceTimeoutNs) {
       ASSERT_TRUE(run.tuples().empty());
     }
   }
   EXPECT_EQ(run.lines(kFields), LinesOf{"a - request true"});
   const size_t before = conversation.frames().size();
-  conversation.wait_ns(4 * Echo::kPatienceNs).server("!1\n").client("?b\n").server("!2\n").close();
+  conversation.wait_ns(4 * Echo::kSilenceTimeoutNs).server("!1\n").client("?b\n").server("!2\n").close();
   run.feed({conversation.frames().begin() + static_cast<ptrdiff_t>(before), conversation.frames().end()});
   run.engine().end();
   ASSERT_EQ(run.tuples().size(), 3u);
   EXPECT_EQ(run.lines({"text", "partial", "unanswered"})[1], "a response false");
-  EXPECT_GE(std::stoll(run.tuples()[1]["response_time_ns"]), 4 * Echo::kPatienceNs);
+  EXPECT_GE(std::stoll(run.tuples()[1]["response_time_ns"]), 4 * Echo::kSilenceTimeoutNs);
   EXPECT_EQ(run.lines(kFields)[2], "b 1000000  false");
 }
 

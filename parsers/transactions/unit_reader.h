@@ -143,9 +143,9 @@ class UnitReader {
   // The end of the first line of `bytes`, after its LF, or npos; searches each byte of a unit once. REQUIRES: called
   // in on_unit with its bytes.
   size_t line_end(std::string_view bytes) {
-    const size_t found = bytes.find('\n', std::min(searched_, bytes.size()));
-    searched_ = found == std::string_view::npos ? bytes.size() : found;
-    return found == std::string_view::npos ? found : found + 1;
+    const size_t position = bytes.find('\n', std::min(searched_, bytes.size()));
+    searched_ = position == std::string_view::npos ? bytes.size() : position;
+    return position == std::string_view::npos ? position : position + 1;
   }
 
  private:

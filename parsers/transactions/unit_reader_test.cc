@@ -41,7 +41,9 @@ class Lines {
     return Unit::taken(bytes.size(), 2 + static_cast<size_t>(bytes[1] - '0') - bytes.size());
   }
   bool may_resume(Side /*side*/, std::string_view bytes) { return bytes[0] == '>'; }
-  void on_hidden(Side /*side*/, uint64_t at) { events.push_back("hidden at " + std::to_string(at)); }
+  void on_hidden(Side /*side*/, uint64_t hidden_offset) {
+    events.push_back("hidden at " + std::to_string(hidden_offset));
+  }
   void on_too_long(Side /*side*/) { events.push_back("too long"); }
 
   UnitReader::Verdict read(std::string_view text) {
@@ -75,17 +77,17 @@ const Events kEvents = {"a at 0",   "longer line at 2", "+5 at 14", "skipped to 
                         "+2 at 28", "skipped to 33",    "=0 at 33", "b at 35"};
 
 TEST(UnitReader, EveryCutGivesTheSameUnits) {
-  Lines whole;
-  whole.read(kText);
-  EXPECT_EQ(whole.events, kEvents);
+  Lines whole_lines;
+  whole_lines.read(kText);
+  EXPECT_EQ(whole_lines.events, kEvents);
   for (size_t first = 1; first < kText.size(); ++first) {
     for (size_t second = first; second < kText.size(); ++second) {
-      Lines cut;
-      cut.read(kText.substr(0, first));
-      if (second > first) cut.read(kText.substr(first, second - first));
-      cut.read(kText.substr(second));
-      EXPECT_EQ(cut.events, kEvents) << "cut at " << first << " and " << second;
-      EXPECT_EQ(cut.reader.settled_offset(), kText.size());
+      Lines cut_lines;
+      cut_lines.read(kText.substr(0, first));
+      if (second > first) cut_lines.read(kText.substr(first, second - first));
+      cut_lines.read(kText.substr(second));
+      EXPECT_EQ(cut_lines.events, kEvents) << "cut at " << first << " and " << second;
+      EXPECT_EQ(cut_lines.reader.settled_offset(), kText.size());
     }
   }
   Lines bytes;
@@ -103,11 +105,11 @@ TEST(UnitReader, RescansOnlyWhenItCanHelp) {
 
 TEST(UnitReader, AnotherProtocol) {
   EXPECT_EQ(Lines().read("!"), UnitReader::Verdict::kNotMine);
-  Lines later;
-  later.read("a\n!b\n");
-  later.read("c\n");
-  EXPECT_EQ(later.read(">d\n"), UnitReader::Verdict::kFine);
-  EXPECT_EQ(later.events, (Events{"a at 0", "hidden at 2", ">d at 7"}));
+  Lines late_lines;
+  late_lines.read("a\n!b\n");
+  late_lines.read("c\n");
+  EXPECT_EQ(late_lines.read(">d\n"), UnitReader::Verdict::kFine);
+  EXPECT_EQ(late_lines.events, (Events{"a at 0", "hidden at 2", ">d at 7"}));
 }
 
 TEST(UnitReader, GapsInSkippedBytesAreSkipped) {
@@ -131,10 +133,10 @@ TEST(UnitReader, OtherGapsLoseSynchronization) {
 }
 
 TEST(UnitReader, ATruncatedUnitIsPassedOn) {
-  Lines known;
-  known.read("=8abc");
-  known.gap(5, 0).read("a\n");
-  EXPECT_EQ(known.events, (Events{"cut =8abc in packet", "skipped to 10", "a at 10"}));
+  Lines known_lines;
+  known_lines.read("=8abc");
+  known_lines.gap(5, 0).read("a\n");
+  EXPECT_EQ(known_lines.events, (Events{"cut =8abc in packet", "skipped to 10", "a at 10"}));
   Lines unknown;
   unknown.read("abc");
   unknown.gap(5).read(">a\n");

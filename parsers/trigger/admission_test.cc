@@ -43,13 +43,13 @@ TEST(AdmissionTest, SharesAddUp) {
 TEST(AdmissionTest, ChargesMoreForTriggersThatLeaveTheCache) {
   const CostModel model = {.match = 5, .match_root = 1, .count_group = 20, .miss_group = 50, .cached_groups = 1000};
   const auto program = program_of(100, 10 * kMs, GroupBy::flow());
-  const auto at = [&](double sets, double groups) {
+  const auto cost_at = [&](double sets, double groups) {
     return expected_cost(*program, {.packets_per_second = 1e7, .match_sets = sets, .groups = groups}, model);
   };
-  EXPECT_DOUBLE_EQ(at(0, 1000).match, 0.05);
-  EXPECT_DOUBLE_EQ(at(400, 1000).match, 0.25);
-  EXPECT_DOUBLE_EQ(at(0, 1000).groups, 0.2);
-  EXPECT_DOUBLE_EQ(at(0, 4000).groups, 0.2 + 0.75 * 0.5);
+  EXPECT_DOUBLE_EQ(cost_at(0, 1000).match, 0.05);
+  EXPECT_DOUBLE_EQ(cost_at(400, 1000).match, 0.25);
+  EXPECT_DOUBLE_EQ(cost_at(0, 1000).groups, 0.2);
+  EXPECT_DOUBLE_EQ(cost_at(0, 4000).groups, 0.2 + 0.75 * 0.5);
 }
 
 TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {

@@ -11,26 +11,26 @@ bool is_cooling(int64_t began_ns, int64_t end_ns, int64_t cooldown_ns) {
 
 bool AlertStates::was_in_force(const Key& key, int64_t end_ns) const {
   if (states_.empty()) return false;
-  const auto found = states_.find(key);
-  return found != states_.end() && found->second.in_force && found->second.met_until_ns == end_ns;
+  const auto it = states_.find(key);
+  return it != states_.end() && it->second.in_force && it->second.met_until_ns == end_ns;
 }
 
 bool AlertStates::has_met(const Key& key, int64_t end_ns) const {
   if (states_.empty()) return false;
-  const auto found = states_.find(key);
-  return found != states_.end() && found->second.met_until_ns == end_ns;
+  const auto it = states_.find(key);
+  return it != states_.end() && it->second.met_until_ns == end_ns;
 }
 
 bool AlertStates::meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns) {
-  auto found = states_.find(key);
-  if (found == states_.end()) {
+  auto it = states_.find(key);
+  if (it == states_.end()) {
     if (states_.size() == capacity_) {
       ++untracked_;
       return trigger.after <= 1;
     }
-    found = states_.emplace(key, State{}).first;
+    it = states_.emplace(key, State{}).first;
   }
-  State& state = found->second;
+  State& state = it->second;
   if (state.met_until_ns != last_end_ns) {
     state.in_a_row = 0;
     state.in_force = false;

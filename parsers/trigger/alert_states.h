@@ -56,8 +56,8 @@ class AlertStates {
     for (; !states_.empty(); --*work) {
       if (*work == 0) return false;
       auto state = states_.extract(states_.begin());
-      AlertStates* to = place(&state.key());
-      if (to != nullptr) to->take(std::move(state));
+      AlertStates* target = place(&state.key());
+      if (target != nullptr) target->take(std::move(state));
     }
     next_ = states_.end();
     return true;

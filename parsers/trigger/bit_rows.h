@@ -19,8 +19,8 @@ class BitRows {
   void set(size_t row, size_t bit) { words(row)[bit / 64] |= uint64_t{1} << bit % 64; }
   void clear(size_t row, size_t bit) { words(row)[bit / 64] &= ~(uint64_t{1} << bit % 64); }
   // ORs the other row into this one.
-  void add(size_t row, size_t other) {
-    for (size_t word = 0; word < words_; ++word) words(row)[word] |= words(other)[word];
+  void add(size_t row, size_t source) {
+    for (size_t word = 0; word < words_; ++word) words(row)[word] |= words(source)[word];
   }
   void seal() {
     if (words_ == 0) return;

@@ -157,13 +157,13 @@ TEST(MatchSetsTest, CellsAreTheMatchSet) {
 
 TEST(ProgramTest, RejectsUnboundedConditions) {
   std::string error;
-  const Trigger good = with_conditions({Filter{}})[0];
-  EXPECT_EQ(Program::make(std::vector<Trigger>(Program::kMaxTriggers + 1, good), &error), nullptr);
+  const Trigger good_trigger = with_conditions({Filter{}})[0];
+  EXPECT_EQ(Program::make(std::vector<Trigger>(Program::kMaxTriggers + 1, good_trigger), &error), nullptr);
   EXPECT_EQ(error, "A program has at most 16384 triggers.");
   EXPECT_NE(Program::make({}, &error), nullptr);
 
   const auto refused = [&](auto change) {
-    Trigger trigger = good;
+    Trigger trigger = good_trigger;
     change(&trigger);
     EXPECT_EQ(Program::make({trigger}, &error), nullptr);
     return error;
@@ -178,7 +178,7 @@ TEST(ProgramTest, RejectsUnboundedConditions) {
             "Trigger 0: the span of a burst must be a multiple of 8 ns within the window.");
   EXPECT_EQ(refused([](Trigger* trigger) { trigger->when = value_of(Measure::kBytes); }),
             "Trigger 0: The condition must be a comparison, or comparisons joined by `and` and `or`.");
-  std::vector<Trigger> windows(Program::kMaxChannels + 1, good);
+  std::vector<Trigger> windows(Program::kMaxChannels + 1, good_trigger);
   for (size_t i = 0; i < windows.size(); ++i) windows[i].every_ns = static_cast<int64_t>(i + 1) * 1'000'000;
   EXPECT_EQ(Program::make(windows, &error), nullptr);
   EXPECT_EQ(error, "Trigger 0: a program has at most 16 combinations of group, window and span of bursts.");

@@ -58,8 +58,8 @@ bool apply_types(Op op, std::vector<Type>* stack) {
     stack->push_back(Type::kNumber);
     return stack->size() <= Condition::kMaxDepth;
   }
-  const Type wanted = is_logic(op) ? Type::kTruth : Type::kNumber;
-  if (stack->size() < 2 || stack->back() != wanted || stack->end()[-2] != wanted) return false;
+  const Type wanted_type = is_logic(op) ? Type::kTruth : Type::kNumber;
+  if (stack->size() < 2 || stack->back() != wanted_type || stack->end()[-2] != wanted_type) return false;
   stack->pop_back();
   stack->back() = is_arithmetic(op) ? Type::kNumber : Type::kTruth;
   return true;
@@ -125,7 +125,7 @@ Verdict Condition::test(const Counts& counts, Interval* value) const {
   // One stack stores numbers and truth values: a truth value is in `low`.
   Interval stack[kMaxDepth];
   size_t depth = 0;
-  bool compared = false;
+  bool is_compared = false;
   for (const Instruction& instruction : expression_) {
     if (instruction.op == Op::kMeasure) {
       stack[depth++] = counts.of(instruction.measure);
@@ -143,8 +143,8 @@ Verdict Condition::test(const Counts& counts, Interval* value) const {
       a = presence == Presence::kAbsent ? Interval::absent() : calculate(instruction.op, a, b);
       a.presence = std::min(a.presence, presence);
     } else if (is_comparison(instruction.op)) {
-      if (!compared) *value = a;
-      compared = true;
+      if (!is_compared) *value = a;
+      is_compared = true;
       // Comparisons with an absent value are false; with one that may be absent, never certainly true.
       a.low = std::min(static_cast<double>(compare(instruction.op, a, b)), static_cast<double>(presence));
     } else {

@@ -25,16 +25,16 @@ Verdict test(const Expression& expression, const Counts& counts) {
 }
 
 TEST(ConditionTest, BoundsDecideWhatIsCertain) {
-  const Expression more = above(value_of(Measure::kBytes), number(100));
-  EXPECT_EQ(test(more, counts_of(Measure::kBytes, 101, 200)), Verdict::kTrue);
-  EXPECT_EQ(test(more, counts_of(Measure::kBytes, 100, 200)), Verdict::kPossible);
-  EXPECT_EQ(test(more, counts_of(Measure::kBytes, 0, 100)), Verdict::kFalse);
+  const Expression expression = above(value_of(Measure::kBytes), number(100));
+  EXPECT_EQ(test(expression, counts_of(Measure::kBytes, 101, 200)), Verdict::kTrue);
+  EXPECT_EQ(test(expression, counts_of(Measure::kBytes, 100, 200)), Verdict::kPossible);
+  EXPECT_EQ(test(expression, counts_of(Measure::kBytes, 0, 100)), Verdict::kFalse);
   const Expression less = below(value_of(Measure::kBytes), number(100));
   EXPECT_EQ(test(less, counts_of(Measure::kBytes, 0, 99)), Verdict::kTrue);
   EXPECT_EQ(test(less, counts_of(Measure::kBytes, 0, 100)), Verdict::kPossible);
   EXPECT_EQ(test(less, counts_of(Measure::kBytes, 100, 100)), Verdict::kFalse);
-  EXPECT_EQ(test(apply(Op::kAnd, more, less), counts_of(Measure::kBytes, 0, 200)), Verdict::kPossible);
-  EXPECT_EQ(test(apply(Op::kOr, more, less), counts_of(Measure::kBytes, 101, 200)), Verdict::kTrue);
+  EXPECT_EQ(test(apply(Op::kAnd, expression, less), counts_of(Measure::kBytes, 0, 200)), Verdict::kPossible);
+  EXPECT_EQ(test(apply(Op::kOr, expression, less), counts_of(Measure::kBytes, 101, 200)), Verdict::kTrue);
 }
 
 TEST(ConditionTest, AbsentValuesCompareFalse) {

@@ -17,8 +17,8 @@ std::string text_of(const IpAddress& ip) {
 
 std::string text_of(const IpAddress& ip, int v4_bits, int v6_bits) {
   const int bits = ip.is_v4() ? v4_bits : v6_bits;
-  const bool whole = bits == (ip.is_v4() ? 32 : 128);
-  return whole ? text_of(ip) : text_of(ip) + "/" + std::to_string(bits);
+  const bool is_whole = bits == (ip.is_v4() ? 32 : 128);
+  return is_whole ? text_of(ip) : text_of(ip) + "/" + std::to_string(bits);
 }
 
 void append(std::string_view name, const std::string& value, std::string* text) {
@@ -28,12 +28,14 @@ void append(std::string_view name, const std::string& value, std::string* text) 
 
 }  // namespace
 
-std::string text_of(const GroupBy& by, const GroupKey& group) {
+std::string text_of(const GroupBy& group_by, const GroupKey& group) {
   std::string text;
-  if (by.src_v4_bits > 0) append("src_ip", text_of(group.src_ip(), by.src_v4_bits, by.src_v6_bits), &text);
-  if (by.src_port) append("src_port", std::to_string(group.src_port()), &text);
-  if (by.dst_v4_bits > 0) append("dst_ip", text_of(group.dst_ip(), by.dst_v4_bits, by.dst_v6_bits), &text);
-  if (by.dst_port) append("dst_port", std::to_string(group.dst_port()), &text);
+  if (group_by.src_v4_bits > 0)
+    append("src_ip", text_of(group.src_ip(), group_by.src_v4_bits, group_by.src_v6_bits), &text);
+  if (group_by.src_port) append("src_port", std::to_string(group.src_port()), &text);
+  if (group_by.dst_v4_bits > 0)
+    append("dst_ip", text_of(group.dst_ip(), group_by.dst_v4_bits, group_by.dst_v6_bits), &text);
+  if (group_by.dst_port) append("dst_port", std::to_string(group.dst_port()), &text);
   return text;
 }
 

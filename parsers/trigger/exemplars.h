@@ -54,15 +54,15 @@ class Exemplars {
   void wait(uint64_t packets) { next_ = packets + 1 + packets / 16; }
   // `counter` identifies the counter of the packet.
   void add(uint32_t counter, const Sample& sample) {
-    const size_t at = sampled_++ % kSampled;
-    counters_[at] = counter;
-    flows_[at] = flow_of(sample);
+    const size_t slot = sampled_++ % kSampled;
+    counters_[slot] = counter;
+    flows_[slot] = flow_of(sample);
   }
   // Calls visit(counter, flow) for the sampled packets until it returns false.
   template <typename Visit>
   void visit(Visit visit) const {
-    for (size_t at = 0; at < std::min(sampled_, kSampled); ++at) {
-      if (!visit(counters_[at], flows_[at])) return;
+    for (size_t slot = 0; slot < std::min(sampled_, kSampled); ++slot) {
+      if (!visit(counters_[slot], flows_[slot])) return;
     }
   }
 

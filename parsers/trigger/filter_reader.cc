@@ -21,7 +21,7 @@ using conditions::Node;
 // For a field without ranges, such as vlan. A longer list would be one of excluded values.
 constexpr uint64_t kMaxListed = 4096;
 
-struct Unfit {
+struct UnsupportedFilter {
   std::string reason;
 };
 
@@ -62,23 +62,24 @@ bool has_only(bool ones, std::string_view bytes, int from_bit) {
 Prefix prefix_of(const Leaf& leaf) {
   const std::string name(name_of(leaf.column));
   if (leaf.kind != Leaf::Kind::kWide || leaf.negated || leaf.wide_mask.find_first_not_of('\xff') != std::string::npos) {
-    throw Unfit{name + " must be one of a list of addresses or prefixes; excluding addresses is not supported"};
+    throw UnsupportedFilter{name +
+                            " must be one of a list of addresses or prefixes; excluding addresses is not supported"};
   }
   const bool v4 = leaf.low[0] == 4;
   const std::string_view low = std::string_view(leaf.low).substr(1, v4 ? 4 : 16);
   const std::string_view high = std::string_view(leaf.high).substr(1, v4 ? 4 : 16);
   const int bits = shared_bits(low, high);
   if (leaf.low[0] != leaf.high[0] || !has_only(false, low, bits) || !has_only(true, high, bits)) {
-    throw Unfit{"a range of " + name + " must be a prefix"};
+    throw UnsupportedFilter{"a range of " + name + " must be a prefix"};
   }
   const auto* bytes = reinterpret_cast<const uint8_t*>(low.data());
   return {v4 ? IpAddress::v4(bytes) : IpAddress::v6(bytes), static_cast<uint8_t>(v4 ? 96 + bits : bits)};
 }
 
 KeyRanges ranges_of(const Leaf& leaf) {
-  const bool whole = (leaf.mask & leaf.column.max_key()) == leaf.column.max_key();
-  if (leaf.kind != Leaf::Kind::kKeys || !whole) {
-    throw Unfit{"'" + leaf.text + "' does not compare one field with values"};
+  const bool is_whole = (leaf.mask & leaf.column.max_key()) == leaf.column.max_key();
+  if (leaf.kind != Leaf::Kind::kKeys || !is_whole) {
+    throw UnsupportedFilter{"'" + leaf.text + "' does not compare one field with values"};
   }
   return leaf.ranges;
 }
@@ -87,9 +88,9 @@ KeyRanges ranges_of(const Leaf& leaf) {
 std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Prefix>& b) {
   std::vector<Prefix> both;
   for (const Prefix& one : a) {
-    for (const Prefix& other : b) {
-      const Prefix& longer = one.bits > other.bits ? one : other;
-      if ((one.bits > other.bits ? other : one).contains(longer.address)) both.push_back(longer);
+    for (const Prefix& other_prefix : b) {
+      const Prefix& longer = one.bits > other_prefix.bits ? one : other_prefix;
+      if ((one.bits > other_prefix.bits ? other_prefix : one).contains(longer.address)) both.push_back(longer);
     }
   }
   return both;
@@ -125,7 +126,7 @@ class Reader {
       case Node::Kind::kTrue:
         return;
       case Node::Kind::kFalse:
-        throw Unfit{"it is true for no packet"};
+        throw UnsupportedFilter{"it is true for no packet"};
       case Node::Kind::kAnd:
         for (const Node& child : node.children) add(child);
         return;
@@ -135,7 +136,7 @@ class Reader {
   }
 
   const Leaf& leaf_of(const Node& node) const {
-    if (node.kind != Node::Kind::kLeaf) throw Unfit{"only values of one field may be joined by OR"};
+    if (node.kind != Node::Kind::kLeaf) throw UnsupportedFilter{"only values of one field may be joined by OR"};
     return expression_.leaves()[node.leaf];
   }
 
@@ -146,8 +147,8 @@ class Reader {
     Allowed list = {name_of(leaf_of(parts[0]).column), {}, {}};
     for (const Node& part : parts) {
       const Leaf& leaf = leaf_of(part);
-      if (name_of(leaf.column) != list.field) throw Unfit{"only values of one field may be joined by OR"};
-      if (list.field == "time_ns") throw Unfit{"a trigger has no condition on time_ns"};
+      if (name_of(leaf.column) != list.field) throw UnsupportedFilter{"only values of one field may be joined by OR"};
+      if (list.field == "time_ns") throw UnsupportedFilter{"a trigger has no condition on time_ns"};
       if (leaf.column.type == FieldType::kAddress) {
         list.prefixes.push_back(prefix_of(leaf));
       } else {
@@ -160,21 +161,22 @@ class Reader {
   }
 
   void narrow(Allowed list) {
-    for (Allowed& known : allowed_) {
-      if (known.field != list.field) continue;
-      known.prefixes = common_to(known.prefixes, list.prefixes);
-      known.ranges = conditions::intersect(known.ranges, list.ranges);
+    for (Allowed& known_allowed : allowed_) {
+      if (known_allowed.field != list.field) continue;
+      known_allowed.prefixes = common_to(known_allowed.prefixes, list.prefixes);
+      known_allowed.ranges = conditions::intersect(known_allowed.ranges, list.ranges);
       list = {};
     }
     if (!list.field.empty()) allowed_.push_back(std::move(list));
-    for (const Allowed& each : allowed_) {
-      if (each.prefixes.empty() && each.ranges.empty()) throw Unfit{"it is true for no packet"};
+    for (const Allowed& allowed_list : allowed_) {
+      if (allowed_list.prefixes.empty() && allowed_list.ranges.empty())
+        throw UnsupportedFilter{"it is true for no packet"};
     }
   }
 
   const Allowed* find(std::string_view field) const {
-    for (const Allowed& each : allowed_) {
-      if (each.field == field) return &each;
+    for (const Allowed& allowed_list : allowed_) {
+      if (allowed_list.field == field) return &allowed_list;
     }
     return nullptr;
   }
@@ -198,7 +200,7 @@ class Reader {
     const Allowed* allowed = find("protocol");
     if (allowed == nullptr) return std::nullopt;
     const KeyRange& first = allowed->ranges[0];
-    if (allowed->ranges.size() != 1 || first.low != first.high) throw Unfit{"protocol must be one value"};
+    if (allowed->ranges.size() != 1 || first.low != first.high) throw UnsupportedFilter{"protocol must be one value"};
     return static_cast<uint8_t>(first.low);
   }
 
@@ -209,11 +211,11 @@ class Reader {
     if (allowed == nullptr) return values;
     for (const KeyRange& range : conditions::intersect(allowed->ranges, {{1, UINT32_MAX}})) {
       if (range.high - range.low >= kMaxListed - values.size()) {
-        throw Unfit{"more than 4096 values of " + std::string(field)};
+        throw UnsupportedFilter{"more than 4096 values of " + std::string(field)};
       }
       for (uint64_t value = range.low; value <= range.high; ++value) values.push_back(static_cast<uint32_t>(value));
     }
-    if (values.empty()) throw Unfit{"it is true for no packet"};
+    if (values.empty()) throw UnsupportedFilter{"it is true for no packet"};
     return values;
   }
 
@@ -231,7 +233,7 @@ std::optional<Filter> read_filter(const v1::ConditionTree& tree, std::string* er
   }
   try {
     return Reader(*expression).read();
-  } catch (const Unfit& unfit) {
+  } catch (const UnsupportedFilter& unfit) {
     *error = "The monitor can't test this condition on packets: " + unfit.reason + ".";
     return std::nullopt;
   }

@@ -39,13 +39,13 @@ std::string error_of(const std::string& text) {
 }
 
 Sample sample(const std::string& src, const std::string& dst, uint16_t src_port = 0, uint16_t dst_port = 0) {
-  Sample made;
-  made.src_ip = address(src);
-  made.dst_ip = address(dst);
-  made.src_port = src_port;
-  made.dst_port = dst_port;
-  made.protocol = protocol::kTcp;
-  return made;
+  Sample made_sample;
+  made_sample.src_ip = address(src);
+  made_sample.dst_ip = address(dst);
+  made_sample.src_port = src_port;
+  made_sample.dst_port = dst_port;
+  made_sample.protocol = protocol::kTcp;
+  return made_sample;
 }
 
 TEST(FilterReader, ATreeWithoutNodesAllowsEveryPacket) {

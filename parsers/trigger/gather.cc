@@ -69,7 +69,7 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
       count_cell(ref, i);
     }
   }
-  if (spare_ != Spare::kReady) [[unlikely]]
+  if (spare_ != SpareState::kReady) [[unlikely]]
     tidy_spare_sets();
   for (Open& open : open_) {
     if (open.pending > 0) count_groups(&open);
@@ -179,9 +179,9 @@ void Gather::watch_chain(const Open& open, GroupTable::Entry* entry) const {
   const uint64_t settled_below = first.counter()[kTouched];
   if (settled_below == Window::kListed) return;
   uint64_t sum[kWords] = {};
-  for (const GroupTable::Entry* each = &first;; each = &groups.entry(each->next)) {
-    merge(sum, each->counter(), open.channel->lines);
-    if (each->next == 0) break;
+  for (const GroupTable::Entry* linked = &first;; linked = &groups.entry(linked->next)) {
+    merge(sum, linked->counter(), open.channel->lines);
+    if (linked->next == 0) break;
   }
   for (const Channel::Limit& limit : open.channel->early) {
     if (sum[limit.word] >= std::max(limit.min, settled_below)) return open.window->list(&first);
@@ -221,24 +221,24 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
 
 // All windows end, so the next ones can count in other cells. Sets that few packets still need are dropped, too.
 bool Gather::renew_sets() {
-  if (spare_ != Spare::kReady) return false;
+  if (spare_ != SpareState::kReady) return false;
   std::swap(sets_, spare_sets_);
-  spare_ = Spare::kReferred;
+  spare_ = SpareState::kReferred;
   ++renewals_;
   return true;
 }
 
 void Gather::tidy_spare_sets() {
   constexpr uint32_t kStepsPerBurst = 2;  // 8 KiB
-  if (spare_ == Spare::kReferred) {
+  if (spare_ == SpareState::kReferred) {
     for (uint32_t channel = 0; channel < open_.size(); ++channel) {
       if (rings_[channel]->released() < open_[channel].last_with_spare_sets) return;
     }
-    spare_ = Spare::kClearing;
+    spare_ = SpareState::kClearing;
     return;
   }
   uint32_t work = kStepsPerBurst;
-  if (spare_sets_->forget(&work)) spare_ = Spare::kReady;
+  if (spare_sets_->forget(&work)) spare_ = SpareState::kReady;
 }
 
 // Closes the windows without memory together, with only their losses.

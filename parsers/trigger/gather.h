@@ -106,8 +106,8 @@ class Gather {
   const GroupHasher& hasher_;
   // While one of them is in use, the other one waits until the windows that refer to it are swept, and is cleared.
   std::unique_ptr<MatchSets> sets_, spare_sets_;
-  enum class Spare : uint8_t { kReady, kReferred, kClearing };
-  Spare spare_ = Spare::kReady;
+  enum class SpareState : uint8_t { kReady, kReferred, kClearing };
+  SpareState spare_ = SpareState::kReady;
   uint64_t renewals_ = 0;
   bool watch_;
   std::vector<std::unique_ptr<WindowRing>> rings_;

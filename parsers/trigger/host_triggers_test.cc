@@ -27,9 +27,9 @@ void run_lane(HostTriggers* host, uint32_t lane, const LaneInput& input, int64_t
     while (!host->has_room(lane)) std::this_thread::yield();
   };
   host->advance(lane, start_ns);
-  for (size_t at = 0; at < input.samples.size(); ++at) {
+  for (size_t i = 0; i < input.samples.size(); ++i) {
     wait();
-    host->process(lane, {&input.samples[at], 1}, {&input.tcp[at], 1});
+    host->process(lane, {&input.samples[i], 1}, {&input.tcp[i], 1});
   }
   wait();
   host->advance(lane, until_ns);
@@ -79,34 +79,34 @@ TEST(HostTriggersTest, SumsAreTheHosts) {
     run(&host, lanes, samples.front().time_ns, until_ns);
 
     const auto expected = expected_events(triggers, samples, tcp, until_ns);
-    std::set<Occasion> reported;
+    std::set<Occasion> reported_occasions;
     for (const Event& event : recorder.events) {
       const Occasion occasion = {event.trigger, event.window_start_ns, key_of(event.group)};
       SCOPED_TRACE(to_string(occasion));
-      EXPECT_TRUE(reported.insert(occasion).second);
-      const auto found = expected.find(occasion);
-      ASSERT_NE(found, expected.end());
+      EXPECT_TRUE(reported_occasions.insert(occasion).second);
+      const auto it = expected.find(occasion);
+      ASSERT_NE(it, expected.end());
       EXPECT_EQ(event.ready_ns, event.window_end_ns) << "no lane may look at another one's open window";
-      expect_value(event, found->second);
-      expect_exemplars(event, found->second, samples);
+      expect_value(event, it->second);
+      expect_exemplars(event, it->second, samples);
     }
-    EXPECT_EQ(reported.size(), expected.size());
-    events += reported.size();
+    EXPECT_EQ(reported_occasions.size(), expected.size());
+    events += reported_occasions.size();
   }
   EXPECT_GT(events, 100u);
 }
 
 // A sweeper that is too slow loses packets, but none of them silently, and no conclusion follows from their absence.
 TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
-  Trigger some, few;
-  some.id = 1;
-  some.every_ns = few.every_ns = kMs;
-  some.when = above(value_of(Measure::kPackets), number(0));
+  Trigger trigger, few;
+  trigger.id = 1;
+  trigger.every_ns = few.every_ns = kMs;
+  trigger.when = above(value_of(Measure::kPackets), number(0));
   few.id = 2;
   few.when = below(value_of(Measure::kPackets), number(5));
   std::string error;
   Recorder recorder;
-  HostTriggers host(Program::make({some, few}, &error), 2, {.windows = 2}, {}, &recorder);
+  HostTriggers host(Program::make({trigger, few}, &error), 2, {.windows = 2}, {}, &recorder);
   uint64_t sent = 0;
   const auto send = [&](uint32_t lane, int64_t time_ns) {
     Sample sample;

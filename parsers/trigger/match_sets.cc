@@ -41,9 +41,9 @@ uint64_t hash_of(std::span<const CellRef> cells, uint64_t seed) {
 // The slot of the entry that is_same, or the empty one where it belongs.
 template <typename IsSame>
 uint32_t& slot_of(std::vector<uint32_t>* index, uint64_t hash, IsSame is_same) {
-  size_t at = hash & (index->size() - 1);
-  while ((*index)[at] != 0 && !is_same((*index)[at] - 1)) at = (at + 1) & (index->size() - 1);
-  return (*index)[at];
+  size_t slot = hash & (index->size() - 1);
+  while ((*index)[slot] != 0 && !is_same((*index)[slot] - 1)) slot = (slot + 1) & (index->size() - 1);
+  return (*index)[slot];
 }
 
 }  // namespace
@@ -78,10 +78,10 @@ void MatchSets::make_single_cells() {
   const auto& channels = program_.channels();
   cell_counts_.assign(channels.size(), 0);
   for (uint32_t channel = 0; channel < channels.size(); ++channel) {
-    const Channel& of = channels[channel];
-    for (uint32_t bit = 0; bit < of.bits(); ++bit) {
-      const Program::Word word = {uint64_t{1} << bit % 64, of.first_word + bit / 64};
-      make_cell(channel, {&word, program_.has_trigger(of.first_bit() + bit) ? 1u : 0u});
+    const Channel& selected = channels[channel];
+    for (uint32_t bit = 0; bit < selected.bits(); ++bit) {
+      const Program::Word word = {uint64_t{1} << bit % 64, selected.first_word + bit / 64};
+      make_cell(channel, {&word, program_.has_trigger(selected.first_bit() + bit) ? 1u : 0u});
     }
   }
   single_words_ = word_count_;
@@ -102,9 +102,9 @@ bool MatchSets::forget(uint32_t* work) {
   // The memory to clear, one area after the other: the cache, the index of sets, those of cells.
   const auto clear_area = [&](void* area, uint64_t bytes, uint64_t* before) {
     while (*work > 0 && forgotten_bytes_ < *before + bytes) {
-      const uint64_t at = forgotten_bytes_ - *before;
-      const uint64_t count = std::min(kStepBytes, bytes - at);
-      std::memset(static_cast<std::byte*>(area) + at, 0, count);
+      const uint64_t offset = forgotten_bytes_ - *before;
+      const uint64_t count = std::min(kStepBytes, bytes - offset);
+      std::memset(static_cast<std::byte*>(area) + offset, 0, count);
       forgotten_bytes_ += count;
       --*work;
     }
@@ -157,11 +157,11 @@ std::span<const CellRef> MatchSets::count_singly(const ClassKey& key) {
 uint16_t MatchSets::set_of_scratch(size_t words) {
   scratch_cells_.clear();
   const auto& channels = program_.channels();
-  size_t at = 0;
+  size_t index = 0;
   for (uint32_t channel = 0; channel < channels.size(); ++channel) {
-    const size_t first = at;
-    while (at < words && scratch_[at].index < channels[channel].first_word + channels[channel].words) ++at;
-    const std::span<const Program::Word> part = {scratch_.data() + first, at - first};
+    const size_t first = index;
+    while (index < words && scratch_[index].index < channels[channel].first_word + channels[channel].words) ++index;
+    const std::span<const Program::Word> part = {scratch_.data() + first, index - first};
     uint32_t cell = 0;
     if (part.empty()) continue;
     if (channels[channel].singly) {
@@ -211,16 +211,16 @@ bool MatchSets::find_cell(uint32_t channel, std::span<const Program::Word> words
   return true;
 }
 
-uint32_t MatchSets::make_cell(uint32_t channel, std::span<const Program::Word> from) {
+uint32_t MatchSets::make_cell(uint32_t channel, std::span<const Program::Word> row_words) {
   const uint32_t number = cell_counts_[channel]++;
-  Cell& made = cells(channel)[number];
-  made = Cell{};
-  made.first_word = word_count_;
-  made.word_count = static_cast<uint32_t>(from.size());
-  std::copy(from.begin(), from.end(), words() + word_count_);
-  word_count_ += made.word_count;
-  for (const Program::Word& word : from) {
-    for (const uint32_t bit : SetBits(word.bits)) limit_by(&made, word.index * 64 + bit);
+  Cell& made_cell = cells(channel)[number];
+  made_cell = Cell{};
+  made_cell.first_word = word_count_;
+  made_cell.word_count = static_cast<uint32_t>(row_words.size());
+  std::copy(row_words.begin(), row_words.end(), words() + word_count_);
+  word_count_ += made_cell.word_count;
+  for (const Program::Word& word : row_words) {
+    for (const uint32_t bit : SetBits(word.bits)) limit_by(&made_cell, word.index * 64 + bit);
   }
   return number;
 }

@@ -66,16 +66,16 @@ class Burst {
 };
 
 // Adds one counter to another. REQUIRES: both count disjoint packets.
-inline void merge(uint64_t* into, const uint64_t* from, int lines) {
+inline void merge(uint64_t* target, const uint64_t* source, int lines) {
   const int sums = std::min(lines, 2) * kLineWords;
-  for (int word = 0; word < sums; ++word) into[word] += from[word];
+  for (int word = 0; word < sums; ++word) target[word] += source[word];
   if (lines > 2) {
-    for (int word = 16; word < 24; ++word) into[word] = std::max(into[word], from[word]);
+    for (int word = 16; word < 24; ++word) target[word] = std::max(target[word], source[word]);
   }
   if (lines > 3) {
     // Bursts in different counters may or may not have been simultaneous.
-    into[word_of(Measure::kBurst)] = std::max(into[word_of(Measure::kBurst)], from[word_of(Measure::kBurst)]);
-    into[kBurstHigh] += from[kBurstHigh];
+    target[word_of(Measure::kBurst)] = std::max(target[word_of(Measure::kBurst)], source[word_of(Measure::kBurst)]);
+    target[kBurstHigh] += source[kBurstHigh];
   }
 }
 

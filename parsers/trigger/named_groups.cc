@@ -63,25 +63,25 @@ void name_number(uint32_t Sample::*field, const std::vector<uint32_t>& values, P
 
 }  // namespace
 
-std::vector<GroupKey> named_groups(const GroupBy& by, const Filter& filter) {
-  if (by == GroupBy{} || by.both_directions) return {};
+std::vector<GroupKey> named_groups(const GroupBy& group_by, const Filter& filter) {
+  if (group_by == GroupBy{} || group_by.both_directions) return {};
   Packets packets(2);
   packets[0].ip_version = 4;
   packets[1].ip_version = 6;
-  if (by.protocol && !filter.protocol) return {};
+  if (group_by.protocol && !filter.protocol) return {};
   for (Sample& packet : packets) packet.protocol = filter.protocol.value_or(0);
-  if (by.src_v4_bits + by.src_v6_bits > 0) {
-    name_address(&Sample::src_ip, filter.src, by.src_v4_bits, by.src_v6_bits, &packets);
+  if (group_by.src_v4_bits + group_by.src_v6_bits > 0) {
+    name_address(&Sample::src_ip, filter.src, group_by.src_v4_bits, group_by.src_v6_bits, &packets);
   }
-  if (by.dst_v4_bits + by.dst_v6_bits > 0) {
-    name_address(&Sample::dst_ip, filter.dst, by.dst_v4_bits, by.dst_v6_bits, &packets);
+  if (group_by.dst_v4_bits + group_by.dst_v6_bits > 0) {
+    name_address(&Sample::dst_ip, filter.dst, group_by.dst_v4_bits, group_by.dst_v6_bits, &packets);
   }
-  if (by.src_port) name_port(&Sample::src_port, filter.src_ports, &packets);
-  if (by.dst_port) name_port(&Sample::dst_port, filter.dst_ports, &packets);
-  if (by.vlan) name_number(&Sample::vlan, filter.vlans, &packets);
-  if (by.network_id) name_number(&Sample::network_id, filter.network_ids, &packets);
+  if (group_by.src_port) name_port(&Sample::src_port, filter.src_ports, &packets);
+  if (group_by.dst_port) name_port(&Sample::dst_port, filter.dst_ports, &packets);
+  if (group_by.vlan) name_number(&Sample::vlan, filter.vlans, &packets);
+  if (group_by.network_id) name_number(&Sample::network_id, filter.network_ids, &packets);
   std::vector<GroupKey> groups;
-  const GroupKeys keys(by);
+  const GroupKeys keys(group_by);
   for (const Sample& packet : packets) groups.push_back(keys.of(packet));
   std::sort(groups.begin(), groups.end());
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());

@@ -10,6 +10,6 @@ namespace tapline::trigger {
 // values or networks with prefixes at least as long as the group's. Returns none if the filter does not name all
 // groups, if there are more than kMaxNamedGroups, or if both directions of a flow are one group.
 inline constexpr size_t kMaxNamedGroups = 1024;
-std::vector<GroupKey> named_groups(const GroupBy& by, const Filter& filter);
+std::vector<GroupKey> named_groups(const GroupBy& group_by, const Filter& filter);
 
 }  // namespace tapline::trigger

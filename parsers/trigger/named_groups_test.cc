@@ -18,19 +18,19 @@ Filter filter_of(std::vector<Prefix> sources, std::vector<PortRange> ports = {})
   return filter;
 }
 
-std::vector<std::string> sources(const GroupBy& by, const Filter& filter) {
+std::vector<std::string> sources(const GroupBy& group_by, const Filter& filter) {
   std::vector<std::string> texts;
-  for (const GroupKey& key : named_groups(by, filter)) {
+  for (const GroupKey& key : named_groups(group_by, filter)) {
     texts.push_back(tapline::testing::to_string(key.src_ip()) + ":" + std::to_string(key.dst_port()));
   }
   return texts;
 }
 
 TEST(NamedGroupsTest, EachCombinationOfValuesIsAGroup) {
-  GroupBy by = GroupBy::source(32, 128);
-  by.dst_port = true;
+  GroupBy group_by = GroupBy::source(32, 128);
+  group_by.dst_port = true;
   const Filter filter = filter_of({host("10.0.0.1"), host("2001:db8::1")}, {{80, 80}, {443, 443}});
-  EXPECT_EQ(sources(by, filter),
+  EXPECT_EQ(sources(group_by, filter),
             (std::vector<std::string>{"10.0.0.1:80", "10.0.0.1:443", "2001:db8::1:80", "2001:db8::1:443"}));
 }
 
@@ -41,22 +41,22 @@ TEST(NamedGroupsTest, NetworksNameTheGroupsThatContainThem) {
 }
 
 TEST(NamedGroupsTest, AFieldWithoutSingleValuesNamesNone) {
-  GroupBy by = GroupBy::source(32, 128);
-  by.dst_port = true;
-  EXPECT_TRUE(named_groups(by, filter_of({host("10.0.0.1")})).empty());
-  EXPECT_TRUE(named_groups(by, filter_of({host("10.0.0.1")}, {{80, 81}})).empty());
+  GroupBy group_by = GroupBy::source(32, 128);
+  group_by.dst_port = true;
+  EXPECT_TRUE(named_groups(group_by, filter_of({host("10.0.0.1")})).empty());
+  EXPECT_TRUE(named_groups(group_by, filter_of({host("10.0.0.1")}, {{80, 81}})).empty());
   EXPECT_TRUE(named_groups({}, filter_of({host("10.0.0.1")})).empty());
   EXPECT_TRUE(named_groups(GroupBy::flow(), filter_of({host("10.0.0.1")})).empty());
 }
 
 TEST(NamedGroupsTest, TheirNumberIsBounded) {
-  GroupBy by;
-  by.dst_port = true;
+  GroupBy group_by;
+  group_by.dst_port = true;
   Filter filter;
   for (uint16_t port = 0; port < kMaxNamedGroups; ++port) filter.dst_ports.push_back({port, port});
-  EXPECT_EQ(named_groups(by, filter).size(), kMaxNamedGroups);
+  EXPECT_EQ(named_groups(group_by, filter).size(), kMaxNamedGroups);
   filter.dst_ports.push_back({2000, 2000});
-  EXPECT_TRUE(named_groups(by, filter).empty());
+  EXPECT_TRUE(named_groups(group_by, filter).empty());
 }
 
 }  // namespace

@@ -75,11 +75,11 @@ void PrefixClasses::make_rows(std::span<const std::vector<Prefix>* const> lists,
 // After the end of a prefix, the class of the enclosing prefix continues, unless another prefix begins there.
 void PrefixClasses::make_borders() {
   std::vector<uint32_t> open;
-  const auto begin = [&](const Address& at, uint32_t node) {
-    if (!borders_.empty() && borders_.back() == at) {
+  const auto begin = [&](const Address& bound, uint32_t node) {
+    if (!borders_.empty() && borders_.back() == bound) {
       border_classes_.back() = static_cast<uint16_t>(node);
     } else {
-      borders_.push_back(at);
+      borders_.push_back(bound);
       border_classes_.push_back(static_cast<uint16_t>(node));
     }
   };
@@ -118,8 +118,8 @@ void PrefixClasses::make_tree() {
 
 // Shorter prefixes come first, so no entry to fill has been refined yet.
 void PrefixClasses::fill_v4(uint32_t first, int bits, uint32_t class_number) {
-  const auto fill = [&](std::vector<uint32_t>* entries, size_t at, int free_bits) {
-    std::fill_n(entries->begin() + static_cast<ptrdiff_t>(at), size_t{1} << free_bits, class_number);
+  const auto fill = [&](std::vector<uint32_t>* entries, size_t index, int free_bits) {
+    std::fill_n(entries->begin() + static_cast<ptrdiff_t>(index), size_t{1} << free_bits, class_number);
   };
   if (bits <= 16) return fill(&top_, first >> 16, 16 - bits);
   const size_t second = refine(&top_, first >> 16) * kChunk + (first >> 8 & 0xff);
@@ -127,12 +127,12 @@ void PrefixClasses::fill_v4(uint32_t first, int bits, uint32_t class_number) {
   fill(&chunks_, refine(&chunks_, second) * kChunk + (first & 0xff), 32 - bits);
 }
 
-uint32_t PrefixClasses::refine(std::vector<uint32_t>* entries, size_t at) {
-  const uint32_t entry = (*entries)[at];
+uint32_t PrefixClasses::refine(std::vector<uint32_t>* entries, size_t index) {
+  const uint32_t entry = (*entries)[index];
   if ((entry & kIsChunk) != 0) return entry & ~kIsChunk;
   const auto made = static_cast<uint32_t>(chunks_.size() / kChunk);
   chunks_.insert(chunks_.end(), kChunk, entry);
-  (*entries)[at] = made | kIsChunk;
+  (*entries)[index] = made | kIsChunk;
   return made;
 }
 

@@ -62,7 +62,7 @@ class PrefixClasses {
   void make_tree();
   void fill_v4(uint32_t first, int bits, uint32_t class_number);
   // The chunk that refines the entry; creates it if there is none.
-  uint32_t refine(std::vector<uint32_t>* entries, size_t at);
+  uint32_t refine(std::vector<uint32_t>* entries, size_t index);
 
   std::vector<Node> nodes_;  // by address, then by length: parents precede the prefixes they contain
   size_t rows_count_ = 1;

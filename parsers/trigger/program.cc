@@ -40,9 +40,9 @@ std::string fault_of_panes(const Trigger& trigger, const Program::Compiled& comp
 
 // Returns an empty string if the trigger is valid.
 std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) {
-  const GroupBy& by = trigger.group;
-  if (has_wrong_prefix(trigger.filter.src) || has_wrong_prefix(trigger.filter.dst) || by.src_v6_bits > 128 ||
-      by.dst_v6_bits > 128 || by.src_v4_bits > 32 || by.dst_v4_bits > 32) {
+  const GroupBy& group_by = trigger.group;
+  if (has_wrong_prefix(trigger.filter.src) || has_wrong_prefix(trigger.filter.dst) || group_by.src_v6_bits > 128 ||
+      group_by.dst_v6_bits > 128 || group_by.src_v4_bits > 32 || group_by.dst_v4_bits > 32) {
     return "a prefix is longer than an address.";
   }
   if (trigger.every_ns < Program::kMinWindowNs) return "its window is shorter than a millisecond.";
@@ -84,9 +84,9 @@ std::string compile(Trigger* trigger, Program::Compiled* compiled) {
 void limit(const Condition::Threshold& threshold, Channel* channel) {
   const auto word = static_cast<uint32_t>(word_of(threshold.measure));
   const auto min = static_cast<uint64_t>(threshold.min);
-  for (Channel::Limit& known : channel->early) {
-    if (known.word != word) continue;
-    known.min = std::min(known.min, min);
+  for (Channel::Limit& known_limit : channel->early) {
+    if (known_limit.word != word) continue;
+    known_limit.min = std::min(known_limit.min, min);
     return;
   }
   channel->early.push_back({word, min});
@@ -160,26 +160,27 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
     limit(*compiled.threshold, used);
   };
   for (*channel = 0; *channel < channels_.size(); ++*channel) {
-    Channel& each = channels_[*channel];
-    if (each.by != trigger.group || each.every_ns != trigger.every_ns || each.burst_bin_ns != bin_ns) continue;
-    if (each.window_ns != window_ns_of(trigger)) continue;
-    use(&each);
+    Channel& candidate = channels_[*channel];
+    if (candidate.by != trigger.group || candidate.every_ns != trigger.every_ns || candidate.burst_bin_ns != bin_ns)
+      continue;
+    if (candidate.window_ns != window_ns_of(trigger)) continue;
+    use(&candidate);
     return "";
   }
   if (channels_.size() == kMaxChannels) {
     return "a program has at most " + std::to_string(kMaxChannels) +
            " combinations of group, window and span of bursts.";
   }
-  Channel added;
-  added.by = trigger.group;
-  added.keys = GroupKeys(trigger.group);
-  added.grouped = trigger.group != GroupBy{};
-  added.every_ns = trigger.every_ns;
-  added.window_ns = window_ns_of(trigger);
-  added.burst_bin_ns = bin_ns;
-  added.singly = bursts;
-  use(&added);
-  channels_.push_back(added);
+  Channel added_channel;
+  added_channel.by = trigger.group;
+  added_channel.keys = GroupKeys(trigger.group);
+  added_channel.grouped = trigger.group != GroupBy{};
+  added_channel.every_ns = trigger.every_ns;
+  added_channel.window_ns = window_ns_of(trigger);
+  added_channel.burst_bin_ns = bin_ns;
+  added_channel.singly = bursts;
+  use(&added_channel);
+  channels_.push_back(added_channel);
   return "";
 }
 
@@ -219,11 +220,11 @@ size_t Program::match(const ClassKey& key, Word* words) const {
   use(vlan_, key.vlan());
   use(network_id_, key.network_id());
   size_t count = 0;
-  for (size_t at = 0; at < source_.rows().summary_words(); ++at) {
-    uint64_t summary = summaries[0][at];
-    for (int field = 1; field < fields; ++field) summary &= summaries[field][at];
+  for (size_t summary_word = 0; summary_word < source_.rows().summary_words(); ++summary_word) {
+    uint64_t summary = summaries[0][summary_word];
+    for (int field = 1; field < fields; ++field) summary &= summaries[field][summary_word];
     for (const uint32_t bit : SetBits(summary)) {
-      const auto index = static_cast<uint32_t>(at * 64 + bit);
+      const auto index = static_cast<uint32_t>(summary_word * 64 + bit);
       uint64_t word = rows[0][index];
       for (int field = 1; field < fields; ++field) word &= rows[field][index];
       if (word != 0) words[count++] = {word, index};

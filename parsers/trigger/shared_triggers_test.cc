@@ -72,7 +72,7 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
   std::atomic<int64_t> passed[kLanes] = {};
   const auto behind = [&] {
     int64_t min = INT64_MAX;
-    for (const auto& each : passed) min = std::min(min, each.load());
+    for (const auto& count : passed) min = std::min(min, count.load());
     return min;
   };
   std::vector<std::thread> threads;
@@ -129,7 +129,7 @@ TEST(SharedTriggers, ProgramsAreReplacedWhileLanesRunAtOnce) {
     });
     const auto behind = [&] {
       int64_t min = INT64_MAX;
-      for (const auto& each : passed) min = std::min(min, each.load());
+      for (const auto& count : passed) min = std::min(min, count.load());
       return min;
     };
     std::vector<std::thread> threads;

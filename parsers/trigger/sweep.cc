@@ -91,11 +91,11 @@ bool Sweep::step(uint32_t* work) {
     case Phase::kClear:
       return clear(work);
     case Phase::kLookAtCells:
-      return look_at_cells(work);
+      return evaluate_cells(work);
     case Phase::kLookAtTriggers:
       return look_at_triggers(work);
     case Phase::kLookAtGroups:
-      return look_at_groups(work);
+      return evaluate_groups(work);
     default:
       return alerts_.forget(work, program_, end_ns());
   }
@@ -236,12 +236,12 @@ void Sweep::add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* co
   }
   for (const Program::Word& word : sets.words_of(cell)) {
     for (const uint32_t bit : SetBits(word.bits)) {
-      uint64_t* into = total(word.index * 64 + bit);
-      if (into[kTouched] == 0) {
+      uint64_t* counts = total(word.index * 64 + bit);
+      if (counts[kTouched] == 0) {
         touched_.push_back(word.index * 64 + bit);
         first_[word.index * 64 + bit - channel_.first_bit()] = {static_cast<uint32_t>(part_), place_};
       }
-      merge(into, counter, channel_.lines);
+      merge(counts, counter, channel_.lines);
     }
   }
 }
@@ -263,14 +263,14 @@ bool Sweep::test_groups(uint32_t* work) {
 // Collects the group's counters in this part, and in earlier panes of its lane.
 void Sweep::collect(size_t part, const GroupTable::Entry* first) {
   while (true) {
-    const Part& from = parts_[part];
-    const GroupTable& groups = *from.window->groups();
+    const Part& window_part = parts_[part];
+    const GroupTable& groups = *window_part.window->groups();
     for (const GroupTable::Entry* entry = first;; entry = &groups.entry(entry->next)) {
-      counted_.push_back({from.sets, &from.sets->cell(channel_number_, entry->cell), entry->counter(),
-                          from.window->counter_of(entry->cell), from.window, entry});
+      counted_.push_back({window_part.sets, &window_part.sets->cell(channel_number_, entry->cell), entry->counter(),
+                          window_part.window->counter_of(entry->cell), window_part.window, entry});
       if (entry->next == 0) break;
     }
-    if (first->panes_back == 0 || first->panes_back > from.earlier) return;
+    if (first->panes_back == 0 || first->panes_back > window_part.earlier) return;
     part -= first->panes_back;
     first = &parts_[part].window->groups()->entry(first->older);
   }
@@ -310,8 +310,8 @@ void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* wo
     bound = all.high.data();
   }
   for (size_t i = 0; i < counted_.size(); ++i) {
-    const bool repeated = i > 0 && counted_[i].cell == counted_[i - 1].cell;
-    if (repeated || !counted_[i].cell->may_hold(bound)) continue;
+    const bool is_repeated = i > 0 && counted_[i].cell == counted_[i - 1].cell;
+    if (is_repeated || !counted_[i].cell->may_hold(bound)) continue;
     visit_triggers(i, [&](uint32_t bit) { test_group_trigger(bit, first.key); });
     *work = less(*work, counted_[i].cell->trigger_count);
   }
@@ -379,9 +379,9 @@ bool Sweep::test_triggers(uint32_t* work) {
 
 void Sweep::test_trigger(uint32_t bit) {
   Counts counts;
-  uint64_t* of = total(bit);
-  std::copy(of, of + words_, counts.high.begin());
-  std::fill(of, of + words_, 0);
+  uint64_t* counter = total(bit);
+  std::copy(counter, counter + words_, counts.high.begin());
+  std::fill(counter, counter + words_, 0);
   if (!channel_.grouped) counts.low = counts.high;
   judge(bit, counts, channel_.grouped ? EventScope::kRest : EventScope::kAll, {});
 }

@@ -65,7 +65,7 @@ class Sweep {
   // that are already true. `open` may be null. REQUIRES: the lane's thread, and no other lane.
   // Looks take about a tenth of the time at most: kLookNsPerStep of packet time passes for each step of the last one.
   static constexpr int64_t kLookNsPerStep = 300;
-  void look(Window* open, int64_t time_ns);
+  void look(Window* open_window, int64_t time_ns);
 
   AlertStates& alerts() { return alerts_; }
   SilentGroups& silent_groups() { return silent_; }
@@ -126,10 +126,10 @@ class Sweep {
   bool is_looking() const { return phase_ >= Phase::kLookAtCells; }
   void make_limits();
   void restore_limits();
-  bool look_at_cells(uint32_t* work);
+  bool evaluate_cells(uint32_t* work);
   bool look_at_triggers(uint32_t* work);
-  bool look_at_groups(uint32_t* work);
-  void look_at_group(GroupTable::Entry* group, uint32_t* work);
+  bool evaluate_groups(uint32_t* work);
+  void evaluate_group_once(GroupTable::Entry* group, uint32_t* work);
   uint64_t look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key);
   bool link_groups(uint32_t* work);
   uint32_t link_group(size_t part, GroupTable::Entry* group);

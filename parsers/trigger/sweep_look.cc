@@ -16,9 +16,9 @@ bool is_maximum(uint32_t word) { return word >= static_cast<uint32_t>(word_of(Me
 
 }  // namespace
 
-void Sweep::look(Window* open, int64_t time_ns) {
+void Sweep::look(Window* open_window, int64_t time_ns) {
   if (channel_.early.empty()) return;
-  open_ = open;
+  open_ = open_window;
   look_ns_ = time_ns;
 }
 
@@ -60,7 +60,7 @@ void Sweep::restore_limits() {
 
 // Packets may count in the window between two steps. Their counts may be missing from the sums, but sums never exceed
 // the counts.
-bool Sweep::look_at_cells(uint32_t* work) {
+bool Sweep::evaluate_cells(uint32_t* work) {
   const Part& part = parts_[0];
   for (; place_ < look_until_; ++place_) {
     if (*work == 0) return false;
@@ -102,17 +102,17 @@ bool Sweep::look_at_triggers(uint32_t* work) {
   return true;
 }
 
-bool Sweep::look_at_groups(uint32_t* work) {
+bool Sweep::evaluate_groups(uint32_t* work) {
   Window& window = *parts_[0].window;
   for (; place_ < look_until_; ++place_) {
     if (*work == 0) return false;
-    look_at_group(&window.groups()->entry(window.reached[place_]), work);
+    evaluate_group_once(&window.groups()->entry(window.reached[place_]), work);
   }
   window.reached.erase(window.reached.begin(), window.reached.begin() + static_cast<ptrdiff_t>(look_until_));
   return true;
 }
 
-void Sweep::look_at_group(GroupTable::Entry* group, uint32_t* work) {
+void Sweep::evaluate_group_once(GroupTable::Entry* group, uint32_t* work) {
   counted_.clear();
   collect(0, group);
   uint64_t next = kNever;

@@ -15,7 +15,7 @@ struct Prefix {
   IpAddress address;
   uint8_t bits = 0;  // 0 to 128
 
-  bool contains(const IpAddress& other) const;
+  bool contains(const IpAddress& ip) const;
 };
 
 struct PortRange {
@@ -76,7 +76,7 @@ struct GroupKey {
 class GroupKeys {
  public:
   GroupKeys() = default;
-  explicit GroupKeys(const GroupBy& by);
+  explicit GroupKeys(const GroupBy& group_by);
   [[gnu::always_inline]] GroupKey of(const Sample& sample) const {
     const uint64_t* mask = sample.ip_version == 4 ? v4_mask_.words : v6_mask_.words;
     GroupKey key;

@@ -154,15 +154,16 @@ TEST(TriggerEngineTest, SilenceIsUncertainIfPacketsWereNotAttributed) {
   run.send(packet(kStart + 20 * kMs, 100, "10.0.0.2"));
   run.engine->lose(1);
   run.engine->advance(kStart + 30 * kMs);
-  std::vector<Event> silent;
+  std::vector<Event> silent_events;
   for (const Event& event : run.recorder.events) {
-    if (event.scope == EventScope::kGroup && event.group.src_ip() == address("10.0.0.1")) silent.push_back(event);
+    if (event.scope == EventScope::kGroup && event.group.src_ip() == address("10.0.0.1"))
+      silent_events.push_back(event);
   }
-  ASSERT_EQ(silent.size(), 2u);
-  EXPECT_EQ(silent[0].value, (Interval{0, 1}));
-  EXPECT_EQ(silent[0].verdict, Verdict::kPossible);
-  EXPECT_EQ(silent[1].value, (Interval{0, 0}));
-  EXPECT_EQ(silent[1].verdict, Verdict::kPossible);
+  ASSERT_EQ(silent_events.size(), 2u);
+  EXPECT_EQ(silent_events[0].value, (Interval{0, 1}));
+  EXPECT_EQ(silent_events[0].verdict, Verdict::kPossible);
+  EXPECT_EQ(silent_events[1].value, (Interval{0, 0}));
+  EXPECT_EQ(silent_events[1].verdict, Verdict::kPossible);
 }
 
 // More groups cross their threshold in a millisecond than can be listed: the others are reported at the window's end.
@@ -409,9 +410,9 @@ TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
   for (const Event& event : run.recorder.events) {
     ++events[event.trigger];
     const ModelKey key = key_of(event.group);
-    const auto found = expected.find({event.trigger, event.window_start_ns, key});
-    ASSERT_NE(found, expected.end());
-    expect_value(event, found->second);
+    const auto it = expected.find({event.trigger, event.window_start_ns, key});
+    ASSERT_NE(it, expected.end());
+    expect_value(event, it->second);
     sums[{event.trigger, key}] += event.value.low;
   }
   EXPECT_EQ(run.recorder.events.size(), expected.size());
@@ -422,9 +423,9 @@ TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
        tapline::testing::read_lines(tapline::testing::reference_capture("truth/generated/tcp_loss.pcap.jsonl"))) {
     if (!line.starts_with("{\"kind\": \"tcp_conn\"")) continue;
     ++connections;
-    const auto after = [&line](const std::string& name, size_t from) {
-      const size_t at = line.find("\"" + name + "\": ", from) + name.size() + 4;
-      return line.substr(at, line.find_first_of(",}", at) - at);
+    const auto after = [&line](const std::string& name, size_t start) {
+      const size_t position = line.find("\"" + name + "\": ", start) + name.size() + 4;
+      return line.substr(position, line.find_first_of(",}", position) - position);
     };
     const auto quoted = [&](const std::string& name) {
       const std::string text = after(name, 0);
@@ -434,12 +435,13 @@ TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
     const auto client_port = static_cast<uint16_t>(std::stoi(after("cport", 0)));
     const auto server_port = static_cast<uint16_t>(std::stoi(after("sport", 0)));
     const ModelKey sent = {client, server, client_port, server_port, protocol::kTcp, 0, 0};
-    const ModelKey answered = {server, client, server_port, client_port, protocol::kTcp, 0, 0};
-    for (const auto& [key, part] : {std::pair(sent, "\"c2s\""), std::pair(answered, "\"s2c\"")}) {
-      const size_t at = line.find(part);
-      if (at == std::string::npos) continue;
-      EXPECT_EQ((sums[{1, key}]), std::stod(after("wire_bytes", at))) << client_port;
-      EXPECT_EQ((sums[{2, key}]), std::stod(after("payload_bytes", at)) - std::stod(after("unique_payload_bytes", at)))
+    const ModelKey answered_key = {server, client, server_port, client_port, protocol::kTcp, 0, 0};
+    for (const auto& [key, part] : {std::pair(sent, "\"c2s\""), std::pair(answered_key, "\"s2c\"")}) {
+      const size_t position = line.find(part);
+      if (position == std::string::npos) continue;
+      EXPECT_EQ((sums[{1, key}]), std::stod(after("wire_bytes", position))) << client_port;
+      EXPECT_EQ((sums[{2, key}]),
+                std::stod(after("payload_bytes", position)) - std::stod(after("unique_payload_bytes", position)))
           << client_port;
     }
   }

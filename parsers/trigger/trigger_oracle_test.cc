@@ -60,10 +60,10 @@ TriggerOptions small_options() {
 // Bursts of random lengths, as from a port.
 void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
   std::mt19937 random(seed);
-  for (size_t at = 0; at < input.samples.size();) {
-    const size_t count = std::min<size_t>(1 + random() % 100, input.samples.size() - at);
-    engine->process({input.samples.data() + at, count}, {input.tcp.data() + at, count});
-    at += count;
+  for (size_t index = 0; index < input.samples.size();) {
+    const size_t count = std::min<size_t>(1 + random() % 100, input.samples.size() - index);
+    engine->process({input.samples.data() + index, count}, {input.tcp.data() + index, count});
+    index += count;
   }
   engine->advance(input.until_ns);
 }
@@ -122,13 +122,13 @@ void expect_every_packet_counted(const Recorder& recorder, const Input& input) {
 std::map<Occasion, Expected> expect_equal(const Input& input, const Recorder& recorder) {
   auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
   const auto reported = by_occasion(recorder.events, EventScope::kRest);
-  for (const auto& [occasion, each] : expected) {
+  for (const auto& [occasion, expected_event] : expected) {
     SCOPED_TRACE(to_string(occasion));
-    const auto found = reported.find(occasion);
-    EXPECT_NE(found, reported.end()) << "missing: " << each.value;
-    if (found == reported.end()) break;
-    expect_value(found->second, each);
-    expect_exemplars(found->second, each, input.samples);
+    const auto it = reported.find(occasion);
+    EXPECT_NE(it, reported.end()) << "missing: " << expected_event.value;
+    if (it == reported.end()) break;
+    expect_value(it->second, expected_event);
+    expect_exemplars(it->second, expected_event, input.samples);
   }
   for (const auto& [occasion, event] : reported) EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
   return expected;
@@ -208,12 +208,12 @@ TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
     const auto expected = expect_equal(input, recorder);
     for (const auto& [occasion, event] : by_occasion(recorder.events, EventScope::kRest)) {
       SCOPED_TRACE(to_string(occasion));
-      const auto found = expected.find(occasion);
-      if (found == expected.end() || found->second.risen.empty()) {
+      const auto it = expected.find(occasion);
+      if (it == expected.end() || it->second.risen.empty()) {
         EXPECT_EQ(event.ready_ns, event.window_end_ns);
         continue;
       }
-      EXPECT_LE(event.ready_ns, found->second.risen[0].first + kMaxNs);
+      EXPECT_LE(event.ready_ns, it->second.risen[0].first + kMaxNs);
       ++(event.ready_ns < event.window_end_ns ? early : at_end);
     }
   }
@@ -230,13 +230,13 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
     const Input input = random_input(seed, {.triggers = 20, .bursts = true});
     const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
     const auto reported = by_occasion(record(input, small_options(), seed).events, EventScope::kRest);
-    for (const auto& [occasion, each] : expected) {
-      const auto found = reported.find(occasion);
-      ASSERT_NE(found, reported.end()) << "missing: " << to_string(occasion) << " " << each.value;
-      const Event& event = found->second;
-      EXPECT_LE(event.value.low, each.value) << to_string(occasion);
+    for (const auto& [occasion, expected_event] : expected) {
+      const auto it = reported.find(occasion);
+      ASSERT_NE(it, reported.end()) << "missing: " << to_string(occasion) << " " << expected_event.value;
+      const Event& event = it->second;
+      EXPECT_LE(event.value.low, expected_event.value) << to_string(occasion);
       if (event.ready_ns == event.window_end_ns) {
-        EXPECT_GE(event.value.high, each.value) << to_string(occasion);
+        EXPECT_GE(event.value.high, expected_event.value) << to_string(occasion);
       }
     }
     for (const auto& [occasion, event] : reported) {
@@ -265,18 +265,18 @@ TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
       EXPECT_EQ(event.verdict, Verdict::kPossible);
       rests.emplace(event.trigger, event.window_start_ns);
     }
-    for (const auto& [occasion, each] : expected) {
-      const auto found = reported.find(occasion);
-      if (found == reported.end()) {
+    for (const auto& [occasion, expected_event] : expected) {
+      const auto it = reported.find(occasion);
+      if (it == reported.end()) {
         ++in_rest;
         EXPECT_TRUE(rests.contains({std::get<0>(occasion), std::get<1>(occasion)})) << to_string(occasion);
         continue;
       }
-      const Event& event = found->second;
+      const Event& event = it->second;
       if (event.value.presence == Presence::kUnknown) continue;  // bounds of the value if there is one
-      EXPECT_LE(event.value.low, each.value) << to_string(occasion);
+      EXPECT_LE(event.value.low, expected_event.value) << to_string(occasion);
       if (event.ready_ns == event.window_end_ns) {
-        EXPECT_GE(event.value.high, each.value) << to_string(occasion);
+        EXPECT_GE(event.value.high, expected_event.value) << to_string(occasion);
       }
     }
     for (const auto& [occasion, event] : reported) {

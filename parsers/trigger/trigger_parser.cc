@@ -105,7 +105,7 @@ class QueryTriggers final : public trigger::EventSink {
     const std::string group = trigger::text_of(channel.by, event.group);
     const std::string exemplars = trigger::text_of(event.exemplars);
     const bool self_identifying = event.scope == EventScope::kGroup;
-    const bool known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
+    const bool is_known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
     const bool may_grow = event.ready_ns < event.window_end_ns;
     TupleHeader header;
     header.time_ns = out_->now_ns();
@@ -117,7 +117,7 @@ class QueryTriggers final : public trigger::EventSink {
     out_->emit_event(
         header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
                  self_identifying ? Value::string(group) : Value::absent(FieldType::kString),
-                 known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
+                 is_known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
                  may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
                  Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
                  Value::boolean(event.partial || event.window_end_ns > ended_ns),

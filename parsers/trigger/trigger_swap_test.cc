@@ -38,16 +38,16 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
     std::map<const Program*, std::vector<Trigger>> offered;
     SwapRecorder recorder;
     TriggerEngine engine(program_of(triggers), options, &recorder);
-    for (size_t at = 0; at < samples.size();) {
-      const size_t count = std::min<size_t>(1 + random() % 100, samples.size() - at);
-      if (at > 0 && random() % 5 == 0) {
+    for (size_t index = 0; index < samples.size();) {
+      const size_t count = std::min<size_t>(1 + random() % 100, samples.size() - index);
+      if (index > 0 && random() % 5 == 0) {
         const std::vector<Trigger> next = some_of(triggers, &random);
         auto prepared = engine.prepare(program_of(next));
         offered[&prepared->program()] = next;
         engine.offer(std::move(prepared));
       }
-      engine.process({samples.data() + at, count}, {tcp.data() + at, count});
-      at += count;
+      engine.process({samples.data() + index, count}, {tcp.data() + index, count});
+      index += count;
       // The next offer may free a program that left, and another one may have its address.
       add_versions(recorder, offered, &versions);
     }
@@ -130,8 +130,8 @@ TEST(TriggerSwap, NoPacketIsUncountedWhileAnotherThreadReplacesPrograms) {
   EXPECT_EQ(packets, sent);
   std::set<int64_t> alerts;
   for (const Event& event : recorder.events) {
-    const bool seen = event.trigger == 0 && !alerts.insert(event.window_start_ns).second;
-    EXPECT_FALSE(seen) << event.window_start_ns;
+    const bool is_seen = event.trigger == 0 && !alerts.insert(event.window_start_ns).second;
+    EXPECT_FALSE(is_seen) << event.window_start_ns;
   }
   EXPECT_EQ(alerts.size(), recorder.reports.size()) << "the trigger of all programs is true in every window";
 }

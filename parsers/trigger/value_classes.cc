@@ -18,12 +18,12 @@ std::vector<std::pair<uint32_t, uint32_t>> merged(const std::vector<PortRange>* 
   std::vector<std::pair<uint32_t, uint32_t>> sorted, result;  // from, to (exclusive)
   for (const PortRange& range : *list) sorted.emplace_back(range.first, range.last + 1u);
   std::sort(sorted.begin(), sorted.end());
-  for (const auto& [from, to] : sorted) {
-    if (from >= to) continue;
-    if (!result.empty() && from <= result.back().second) {
-      result.back().second = std::max(result.back().second, to);
+  for (const auto& [first, last] : sorted) {
+    if (first >= last) continue;
+    if (!result.empty() && first <= result.back().second) {
+      result.back().second = std::max(result.back().second, last);
     } else {
-      result.emplace_back(from, to);
+      result.emplace_back(first, last);
     }
   }
   return result;
@@ -47,9 +47,9 @@ TableClasses TableClasses::of_ranges(std::span<const std::vector<PortRange>* con
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> ranges;
   std::map<uint32_t, std::vector<size_t>> changes = {{0, {}}};  // by value: the triggers that begin or end there
   for (const auto* list : lists) {
-    for (const auto& [from, to] : ranges.emplace_back(merged(list))) {
-      changes[from].push_back(ranges.size() - 1);
-      if (to < kValues) changes[to].push_back(ranges.size() - 1);
+    for (const auto& [first, last] : ranges.emplace_back(merged(list))) {
+      changes[first].push_back(ranges.size() - 1);
+      if (last < kValues) changes[last].push_back(ranges.size() - 1);
     }
   }
   TableClasses result;
@@ -101,9 +101,9 @@ TableClasses TableClasses::of_protocols(std::span<const Filter* const> filters, 
     const uint16_t row = result.table_[value];
     if (seen[row]) continue;
     seen[row] = true;
-    for (const auto& [predicate, of] : triggers) {
+    for (const auto& [predicate, indexes] : triggers) {
       if (!holds(predicate, value)) continue;
-      for (const size_t trigger : of) result.rows_.set(row, trigger);
+      for (const size_t trigger : indexes) result.rows_.set(row, trigger);
     }
   }
   result.rows_.seal();
@@ -129,9 +129,9 @@ ListedClasses::ListedClasses(std::span<const std::vector<uint32_t>* const> lists
 }
 
 uint16_t ListedClasses::class_of(uint32_t value) const {
-  const auto found = std::lower_bound(values_.begin(), values_.end(), value);
-  if (found == values_.end() || *found != value) return 0;
-  return static_cast<uint16_t>(found - values_.begin() + 1);
+  const auto it = std::lower_bound(values_.begin(), values_.end(), value);
+  if (it == values_.end() || *it != value) return 0;
+  return static_cast<uint16_t>(it - values_.begin() + 1);
 }
 
 }  // namespace tapline::trigger

@@ -63,9 +63,9 @@ class Collector {
     const rates::Progress progress = direction->tracker.add(sample, tracking_);
     queue_.observe(progress);
     const bool ended = direction->windows.add(sample, progress, options_.bursts, queue_);
-    const bool started = progress.step == rates::Step::kStarted;
-    if (ended || started) direction->anchor = &packet;
-    if (started) direction->chain_begin = &packet;
+    const bool was_started = progress.step == rates::Step::kStarted;
+    if (ended || was_started) direction->anchor = &packet;
+    if (was_started) direction->chain_begin = &packet;
     if (ended && report_ == Report::kBursts) end_burst(time_ns, direction);
     if (packet.payload_bytes > 0) direction->waiting_ns.push_back(packet.sent_ns);
     // Between queues that are served in turn, an acknowledgement overtakes copies of the data that it acknowledges.
@@ -73,11 +73,11 @@ class Collector {
   }
 
   void acknowledge(const SentPacket& packet, int64_t time_ns) {
-    Direction& other = directions_[TrueBytes::side_of(packet) ^ 1];
-    const rates::Progress progress = other.tracker.acknowledge(packet.ack, time_ns, tracking_);
+    Direction& opposite = directions_[TrueBytes::side_of(packet) ^ 1];
+    const rates::Progress progress = opposite.tracker.acknowledge(packet.ack, time_ns, tracking_);
     if (progress.step != rates::Step::kHole) return;
     queue_.observe(progress);
-    other.windows.add_hole(progress);
+    opposite.windows.add_hole(progress);
   }
 
   void end_burst(int64_t time_ns, Direction* direction) {

@@ -60,8 +60,8 @@ void add_curve(const char* series, const std::vector<double>& values, Rows* rows
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i <= kCurvePoints; ++i) {
     const double share = static_cast<double>(i) / kCurvePoints;
-    const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
-    rows->push_back({series, sorted[at], share});
+    const auto index = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
+    rows->push_back({series, sorted[index], share});
   }
 }
 
@@ -78,18 +78,18 @@ void add_traffic(const Observation& seen, const Settings& settings, Rows* rows) 
 
 Rows sampling(const Settings& settings) {
   const Observation seen = run_pairs(settings);
-  const Sampling found = sampling_of(seen, ns_of(settings.from_ms), link_of(settings));
+  const Sampling sampling = sampling_of(seen, ns_of(settings.from_ms), link_of(settings));
   Rows rows;
   add_traffic(seen, settings, &rows);
-  rows.push_back({"bursts_of_one", 0, share_within(found.burst_mtu, 1)});
-  rows.push_back({"gap_mean", 0, mean(found.gap_mtu)});
-  rows.push_back({"gap_deviation", 0, deviation(found.gap_mtu)});
-  rows.push_back({"gaps_within_13", 0, share_within(found.gap_mtu, 13)});
-  const auto [min, max] = std::minmax_element(found.samples_by_flow.begin(), found.samples_by_flow.end());
+  rows.push_back({"bursts_of_one", 0, share_within(sampling.burst_mtu, 1)});
+  rows.push_back({"gap_mean", 0, mean(sampling.gap_mtu)});
+  rows.push_back({"gap_deviation", 0, deviation(sampling.gap_mtu)});
+  rows.push_back({"gaps_within_13", 0, share_within(sampling.gap_mtu, 13)});
+  const auto [min, max] = std::minmax_element(sampling.samples_by_flow.begin(), sampling.samples_by_flow.end());
   rows.push_back({"unfairness", 0, *max / std::max(1.0, *min)});
-  add_curve("burst", found.burst_mtu, &rows);
-  add_curve("gap", found.gap_mtu, &rows);
-  add_curve("sender_gap", found.sender_gap_mtu, &rows);
+  add_curve("burst", sampling.burst_mtu, &rows);
+  add_curve("gap", sampling.gap_mtu, &rows);
+  add_curve("sender_gap", sampling.sender_gap_mtu, &rows);
   return rows;
 }
 
@@ -123,15 +123,16 @@ EstimateOptions estimating(const Settings& settings) {
 // Errors and bounds of estimates of intervals in which the flow sent something.
 void add_errors(const std::string& name, const std::vector<Estimate>& estimates, Rows* rows) {
   double errors = 0, bias = 0, width = 0, valued = 0, within = 0, all = 0;
-  for (const Estimate& each : estimates) {
-    if (each.true_bits_per_second <= 0) continue;
+  for (const Estimate& estimate : estimates) {
+    if (estimate.true_bits_per_second <= 0) continue;
     ++all;
-    within += each.within();
-    if (std::isnan(each.bits_per_second.value)) continue;
+    within += estimate.within();
+    if (std::isnan(estimate.bits_per_second.value)) continue;
     ++valued;
-    errors += std::abs(each.error());
-    bias += each.error();
-    width += std::min(10.0, (each.bits_per_second.high - each.bits_per_second.low) / each.true_bits_per_second);
+    errors += std::abs(estimate.error());
+    bias += estimate.error();
+    width +=
+        std::min(10.0, (estimate.bits_per_second.high - estimate.bits_per_second.low) / estimate.true_bits_per_second);
   }
   rows->push_back({name + "_estimates", 0, all});
   if (all == 0) return;
@@ -146,13 +147,14 @@ Rows errors(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   const Estimates estimates = estimate(seen, estimating(settings));
   std::map<std::string, std::vector<Estimate>> groups;
-  for (const Estimate& each : estimates.bursts) {
-    const bool later = each.from_ns >= ns_of(settings.from_ms);
-    groups[!each.steady ? "tcp_filling" : later ? "tcp_steady" : "tcp_settling"].push_back(each);
+  for (const Estimate& burst : estimates.bursts) {
+    const bool steady = burst.from_ns >= ns_of(settings.from_ms);
+    groups[!burst.steady ? "tcp_filling" : steady ? "tcp_steady" : "tcp_settling"].push_back(burst);
   }
-  for (const Estimate& each : estimates.intervals) groups[each.udp ? "udp" : "tcp_intervals"].push_back(each);
+  for (const Estimate& interval : estimates.intervals)
+    groups[interval.udp ? "udp" : "tcp_intervals"].push_back(interval);
   groups["all"] = estimates.bursts;
-  for (const Estimate& each : estimates.intervals) groups["all"].push_back(each);
+  for (const Estimate& interval : estimates.intervals) groups["all"].push_back(interval);
   Rows rows;
   add_traffic(seen, settings, &rows);
   for (const auto& [name, group] : groups) add_errors(name, group, &rows);
@@ -167,15 +169,15 @@ Rows readiness(const Settings& settings) {
   const std::vector<double> delays = sample_delays_us(seen, ns_of(settings.from_ms));
   const Estimates estimates = estimate(seen, options);
   const std::vector<double> all = waits_us(estimates.waits, 0);
-  const std::vector<double> later = waits_us(estimates.waits, ns_of(settings.from_ms));
+  const std::vector<double> steady = waits_us(estimates.waits, ns_of(settings.from_ms));
   Rows rows;
   for (const double share : {0.0, 0.5, 0.99, 1.0}) {
     rows.push_back({"delay_quantile", share, quantile(delays, share)});
-    rows.push_back({"ready_quantile", share, quantile(later, share)});
+    rows.push_back({"ready_quantile", share, quantile(steady, share)});
     rows.push_back({"ready_quantile_with_slow_start", share, quantile(all, share)});
   }
   add_curve("delay", delays, &rows);
-  add_curve("ready", later, &rows);
+  add_curve("ready", steady, &rows);
   return rows;
 }
 
@@ -184,17 +186,17 @@ Rows loads(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);
   options.every_ns = static_cast<int64_t>(std::max(1.0, settings.every_us) * 1e3);
-  const LinkLoads found = link_loads(seen, options);
+  const LinkLoads loads = link_loads(seen, options);
   std::vector<double> errors, widths, within;
-  for (const Estimate& each : found.loads) {
+  for (const Estimate& load : loads.loads) {
     const auto link = static_cast<double>(options.link_bits_per_second);
-    within.push_back(each.within());
-    if (std::isnan(each.bits_per_second.value)) continue;
-    errors.push_back(std::abs(each.bits_per_second.value - each.true_bits_per_second) / link);
-    widths.push_back((each.bits_per_second.high - each.bits_per_second.low) / link);
+    within.push_back(load.within());
+    if (std::isnan(load.bits_per_second.value)) continue;
+    errors.push_back(std::abs(load.bits_per_second.value - load.true_bits_per_second) / link);
+    widths.push_back((load.bits_per_second.high - load.bits_per_second.low) / link);
   }
   Rows rows = {{"load_within", 0, mean(within)}, {"load_error", 0, mean(errors)}, {"load_width", 0, mean(widths)}};
-  const std::vector<double> waits = waits_us(found.waits, 0);
+  const std::vector<double> waits = waits_us(loads.waits, 0);
   for (const double share : {0.0, 0.5, 0.99, 1.0})
     rows.push_back({"load_ready_quantile", share, quantile(waits, share)});
   add_curve("load_ready", waits, &rows);
@@ -212,17 +214,17 @@ Rows congestion(const Settings& settings) {
   }
   const Observation seen = run(options_of(settings, 3 * settings.congested), flows, ns_of(settings.ms), settings.seed);
   constexpr double kSliceMs = 10;
-  const Originals found = originals_of(seen, ns_of(settings.from_ms), ns_of(settings.ms), ns_of(kSliceMs));
+  const Originals originals = originals_of(seen, ns_of(settings.from_ms), ns_of(settings.ms), ns_of(kSliceMs));
   Rows rows;
   add_traffic(seen, settings, &rows);
-  rows.push_back({"lost", 0, found.lost});
+  rows.push_back({"lost", 0, originals.lost});
   rows.push_back(
       {"lost_with_slow_start", 0, static_cast<double>(seen.forwarded_dropped) / static_cast<double>(seen.forwarded)});
   for (const double share : {0.5, 0.99, 0.999})
-    rows.push_back({"delay_quantile", share, quantile(found.delays_us, share)});
+    rows.push_back({"delay_quantile", share, quantile(originals.delays_us, share)});
   for (const double share : {0.001, 0.5})
-    rows.push_back({"throughput_quantile", share, quantile(found.gigabits_per_second, share)});
-  rows.push_back({"throughput_mean", 0, mean(found.gigabits_per_second)});
+    rows.push_back({"throughput_quantile", share, quantile(originals.gigabits_per_second, share)});
+  rows.push_back({"throughput_mean", 0, mean(originals.gigabits_per_second)});
   return rows;
 }
 
@@ -233,15 +235,15 @@ Rows slow_start(const Settings& settings) {
   Rows rows;
   const auto ms = [](int64_t ns) { return static_cast<double>(ns) / kMs; };
   const std::vector<Estimate> rolling = rolling_averages(seen, 0, kWindowNs, options);
-  for (const Estimate& each : rolling) {
-    rows.push_back({"rolling", ms(each.ready_ns), each.bits_per_second.value / 1e9});
+  for (const Estimate& estimate : rolling) {
+    rows.push_back({"rolling", ms(estimate.ready_ns), estimate.bits_per_second.value / 1e9});
   }
   const std::vector<Estimate> bursts = estimate(seen, options).bursts;
-  for (const Estimate& each : bursts) {
-    rows.push_back({"estimate", ms(each.ready_ns), each.bits_per_second.value / 1e9});
-    rows.push_back({"low", ms(each.ready_ns), each.bits_per_second.low / 1e9});
-    rows.push_back({"high", ms(each.ready_ns), each.bits_per_second.high / 1e9});
-    rows.push_back({"truth", ms(each.ready_ns), each.true_bits_per_second / 1e9});
+  for (const Estimate& burst : bursts) {
+    rows.push_back({"estimate", ms(burst.ready_ns), burst.bits_per_second.value / 1e9});
+    rows.push_back({"low", ms(burst.ready_ns), burst.bits_per_second.low / 1e9});
+    rows.push_back({"high", ms(burst.ready_ns), burst.bits_per_second.high / 1e9});
+    rows.push_back({"truth", ms(burst.ready_ns), burst.true_bits_per_second / 1e9});
   }
   add_errors("bursts", bursts, &rows);
   return rows;
@@ -272,8 +274,8 @@ bool change_number(const std::string& name, double number, Settings* settings) {
                                                    {"window", &settings->window_bytes},
                                                    {"congested", &settings->congested},
                                                    {"seed", &settings->seed}};
-  if (const auto found = numbers.find(name); found != numbers.end()) {
-    *found->second = number;
+  if (const auto it = numbers.find(name); it != numbers.end()) {
+    *it->second = number;
   } else if (const auto count = counts.find(name); count != counts.end()) {
     *count->second = static_cast<uint32_t>(number);
   } else if (name == "queue") {

@@ -62,11 +62,11 @@ class Collector {
   }
 
   void acknowledge(const SentPacket& packet, int64_t time_ns) {
-    Link& other = links_[TrueBytes::side_of(packet) ^ 1];
-    const rates::Progress progress = other.tracker.acknowledge(packet.ack, time_ns, tracking_);
+    Link& opposite = links_[TrueBytes::side_of(packet) ^ 1];
+    const rates::Progress progress = opposite.tracker.acknowledge(packet.ack, time_ns, tracking_);
     if (progress.step != rates::Step::kHole) return;
     queue_.observe(progress);
-    other.sum.add_hole(progress, &other.share);
+    opposite.sum.add_hole(progress, &opposite.share);
   }
 
   void end_interval(int64_t end_ns) {

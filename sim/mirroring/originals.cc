@@ -18,11 +18,11 @@ std::vector<Segment> segments_of(const Observation& seen) {
   std::vector<std::unordered_map<uint32_t, size_t>> by_number(seen.flows);
   for (const SentPacket& packet : seen.sent) {
     if (packet.payload_bytes == 0 || packet.udp || packet.from_server) continue;
-    const auto [found, is_new] = by_number[packet.flow].emplace(packet.seq, segments.size());
+    const auto [it, is_new] = by_number[packet.flow].emplace(packet.seq, segments.size());
     if (is_new) {
       segments.push_back({packet.sent_ns, packet.received_ns, packet.flow, packet.payload_bytes});
-    } else if (segments[found->second].received_ns < 0) {
-      segments[found->second].received_ns = packet.received_ns;
+    } else if (segments[it->second].received_ns < 0) {
+      segments[it->second].received_ns = packet.received_ns;
     }
   }
   return segments;
@@ -52,8 +52,8 @@ Originals originals_of(const Observation& seen, int64_t from_ns, int64_t to_ns, 
     const auto slice = static_cast<size_t>((segment.received_ns - from_ns) / slice_ns);
     if (slice < slices) bytes[segment.flow * slices + slice] += segment.payload_bytes;
   }
-  for (const uint64_t each : bytes)
-    originals.gigabits_per_second.push_back(static_cast<double>(each) * 8 / static_cast<double>(slice_ns));
+  for (const uint64_t count : bytes)
+    originals.gigabits_per_second.push_back(static_cast<double>(count) * 8 / static_cast<double>(slice_ns));
   originals.lost = lost_share(seen, from_ns, to_ns - slice_ns);
   return originals;
 }

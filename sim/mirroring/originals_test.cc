@@ -22,20 +22,20 @@ TEST(Originals, ADelayLastsUntilTheFirstTransmissionThatArrives) {
   seen.flows = 1;
   seen.sent = {segment(1000, 10, -1), segment(2000, 11, 61), segment(1000, 210, -1), segment(2000, 211, 261),
                segment(1000, 410, 460)};
-  const Originals found = originals_of(seen, 0, 1000 * kUs, 500 * kUs);
-  EXPECT_EQ(found.delays_us, (std::vector<double>{450, 50}));
-  EXPECT_DOUBLE_EQ(found.lost, 0.4);
-  EXPECT_EQ(found.gigabits_per_second, (std::vector<double>{2000 * 8 / 500e3, 0}));
+  const Originals originals = originals_of(seen, 0, 1000 * kUs, 500 * kUs);
+  EXPECT_EQ(originals.delays_us, (std::vector<double>{450, 50}));
+  EXPECT_DOUBLE_EQ(originals.lost, 0.4);
+  EXPECT_EQ(originals.gigabits_per_second, (std::vector<double>{2000 * 8 / 500e3, 0}));
 }
 
 TEST(Originals, EarlierPacketsAndThoseInFlightAreExcluded) {
   Observation seen;
   seen.flows = 1;
   seen.sent = {segment(1000, 10, -1), segment(2000, 120, 170), segment(3000, 290, -1)};
-  const Originals found = originals_of(seen, 100 * kUs, 300 * kUs, 100 * kUs);
-  EXPECT_EQ(found.delays_us, (std::vector<double>{50}));
-  EXPECT_EQ(found.lost, 0);
-  EXPECT_EQ(found.gigabits_per_second.size(), 2u);
+  const Originals originals = originals_of(seen, 100 * kUs, 300 * kUs, 100 * kUs);
+  EXPECT_EQ(originals.delays_us, (std::vector<double>{50}));
+  EXPECT_EQ(originals.lost, 0);
+  EXPECT_EQ(originals.gigabits_per_second.size(), 2u);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(PortQueue, RoundRobinIsFairToInputsThatOfferMoreThanTheirShare) {
       ASSERT_TRUE(queue.dequeue(&packet));
       ++sent[packet];
     }
-    for (const uint64_t each : sent) EXPECT_NEAR(static_cast<double>(each), kRounds / kInputs, 0.01 * kRounds);
+    for (const uint64_t packets : sent) EXPECT_NEAR(static_cast<double>(packets), kRounds / kInputs, 0.01 * kRounds);
     EXPECT_GT(queue.account().pushed_out, 0u);
   }
 }

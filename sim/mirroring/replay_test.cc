@@ -46,12 +46,12 @@ struct Judged {
 Judged judge(const std::vector<Estimate>& estimates, bool steady_only) {
   Judged judged;
   size_t valued = 0;
-  for (const Estimate& each : estimates) {
-    if (each.true_bits_per_second <= 0 || (steady_only && !each.steady)) continue;
+  for (const Estimate& estimate : estimates) {
+    if (estimate.true_bits_per_second <= 0 || (steady_only && !estimate.steady)) continue;
     ++judged.count;
-    judged.within += each.within();
-    if (std::isnan(each.bits_per_second.value)) continue;
-    judged.error += std::abs(each.error());
+    judged.within += estimate.within();
+    if (std::isnan(estimate.bits_per_second.value)) continue;
+    judged.error += std::abs(estimate.error());
     ++valued;
   }
   judged.within /= static_cast<double>(std::max<size_t>(1, judged.count));
@@ -74,10 +74,10 @@ TEST(Replay, EveryCopyIsCollectedOnceOrDropped) {
 TEST(Replay, RoundRobinSamplesOnePacketOfEachFlowInTurn) {
   for (const size_t count : {5u, 9u, 13u}) {
     const Observation seen = replay(flows_of(count, static_cast<double>(count), 10 * kMs), {}, 1);
-    const Sampling found = sampling_of(seen, 5 * kMs, kLink);
-    EXPECT_GE(share_within(found.burst_mtu, 1), 0.96);
-    EXPECT_GE(share_within(found.gap_mtu, static_cast<double>(count)), 0.85);
-    EXPECT_NEAR(mean(found.gap_mtu), static_cast<double>(count) - 1, 0.5);
+    const Sampling sampling = sampling_of(seen, 5 * kMs, kLink);
+    EXPECT_GE(share_within(sampling.burst_mtu, 1), 0.96);
+    EXPECT_GE(share_within(sampling.gap_mtu, static_cast<double>(count)), 0.85);
+    EXPECT_NEAR(mean(sampling.gap_mtu), static_cast<double>(count) - 1, 0.5);
   }
 }
 
@@ -102,12 +102,12 @@ TEST(Replay, RollingAveragesJitterButBurstsDoNot) {
   const Observation seen = replay(flows, {}, 1);
   const EstimateOptions options = estimating({});
   std::vector<double> rolling, bursts;
-  for (const Estimate& each : rolling_averages(seen, 0, 200'000, options))
-    rolling.push_back(each.bits_per_second.value);
-  for (const Estimate& each : estimate(seen, options).bursts) {
-    bursts.push_back(each.bits_per_second.value);
-    EXPECT_NEAR(each.error(), 0, 0.02);
-    EXPECT_TRUE(each.within());
+  for (const Estimate& estimate : rolling_averages(seen, 0, 200'000, options))
+    rolling.push_back(estimate.bits_per_second.value);
+  for (const Estimate& burst : estimate(seen, options).bursts) {
+    bursts.push_back(burst.bits_per_second.value);
+    EXPECT_NEAR(burst.error(), 0, 0.02);
+    EXPECT_TRUE(burst.within());
   }
   EXPECT_GT(bursts.size(), 20u);
   EXPECT_GT(deviation(rolling) / mean(rolling), 3 * deviation(bursts) / mean(bursts));
@@ -141,18 +141,18 @@ TEST(Replay, LoadsOfLinksAreKnownSoonAndBoundsAreCorrect) {
     const Observation seen = replay(flows_of(4, factor, 30 * kMs), replayed, 1);
     EstimateOptions options = estimating(replayed);
     options.every_ns = 100'000;
-    const LinkLoads found = link_loads(seen, options);
-    EXPECT_GT(found.loads.size(), 1000u);
+    const LinkLoads loads = link_loads(seen, options);
+    EXPECT_GT(loads.loads.size(), 1000u);
     double errors = 0, within = 0, valued = 0;
-    for (const Estimate& each : found.loads) {
-      within += each.within();
-      if (std::isnan(each.bits_per_second.value)) continue;
-      errors += std::abs(each.bits_per_second.value - each.true_bits_per_second) / kLink;
+    for (const Estimate& load : loads.loads) {
+      within += load.within();
+      if (std::isnan(load.bits_per_second.value)) continue;
+      errors += std::abs(load.bits_per_second.value - load.true_bits_per_second) / kLink;
       ++valued;
     }
-    EXPECT_GE(within / static_cast<double>(found.loads.size()), 0.95) << factor;
+    EXPECT_GE(within / static_cast<double>(loads.loads.size()), 0.95) << factor;
     EXPECT_LE(errors / valued, 0.02) << factor;
-    EXPECT_LE(quantile(waits_us(found.waits, kMs), 1), 200) << factor;
+    EXPECT_LE(quantile(waits_us(loads.waits, kMs), 1), 200) << factor;
   }
 }
 

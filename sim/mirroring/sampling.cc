@@ -71,9 +71,9 @@ std::vector<double> sample_delays_us(const Observation& seen, int64_t from_ns) {
 
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<size_t>(at)];
+  const auto index = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + index, values.end());
+  return values[static_cast<size_t>(index)];
 }
 
 double mean(const std::vector<double>& values) {

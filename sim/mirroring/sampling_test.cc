@@ -22,21 +22,21 @@ Observation copies_of(const std::vector<uint32_t>& flows) {
 }
 
 TEST(Sampling, CountsBurstsAndGaps) {
-  const Sampling found = sampling_of(copies_of({0, 0, 1, 9, 0, 2, 2, 2, 1}), 0, 10'000'000'000);
-  EXPECT_EQ(found.burst_mtu, (std::vector<double>{2, 1, 1, 3, 1}));
-  EXPECT_EQ(found.gap_mtu, (std::vector<double>{1, 4}));  // flow 0, then flow 1
-  EXPECT_EQ(found.samples_by_flow, (std::vector<double>{3, 2, 3}));
+  const Sampling sampling = sampling_of(copies_of({0, 0, 1, 9, 0, 2, 2, 2, 1}), 0, 10'000'000'000);
+  EXPECT_EQ(sampling.burst_mtu, (std::vector<double>{2, 1, 1, 3, 1}));
+  EXPECT_EQ(sampling.gap_mtu, (std::vector<double>{1, 4}));  // flow 0, then flow 1
+  EXPECT_EQ(sampling.samples_by_flow, (std::vector<double>{3, 2, 3}));
 }
 
 TEST(Sampling, ASendersGapIsTheTimeItsLinkIsIdle) {
-  const Sampling found = sampling_of(copies_of({0, 1, 0}), 0, 10'000'000'000);
-  ASSERT_EQ(found.sender_gap_mtu.size(), 1u);
-  EXPECT_NEAR(found.sender_gap_mtu[0], (20'000 - 1538 * 0.8) / 1200, 1e-6);
+  const Sampling sampling = sampling_of(copies_of({0, 1, 0}), 0, 10'000'000'000);
+  ASSERT_EQ(sampling.sender_gap_mtu.size(), 1u);
+  EXPECT_NEAR(sampling.sender_gap_mtu[0], (20'000 - 1538 * 0.8) / 1200, 1e-6);
 }
 
 TEST(Sampling, ExcludesEarlierPackets) {
-  const Sampling found = sampling_of(copies_of({0, 0, 1, 2}), 90'000, 10'000'000'000);
-  EXPECT_EQ(found.burst_mtu, (std::vector<double>{1, 1}));
+  const Sampling sampling = sampling_of(copies_of({0, 0, 1, 2}), 90'000, 10'000'000'000);
+  EXPECT_EQ(sampling.burst_mtu, (std::vector<double>{1, 1}));
   EXPECT_EQ(sample_delays_us(copies_of({0, 9, 1}), 85'000), (std::vector<double>{70}));
 }
 

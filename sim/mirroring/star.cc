@@ -73,12 +73,12 @@ SentPacket read(Ptr<const ns3::Packet> packet) {
   rest->RemoveHeader(ip);
   SentPacket read;
   read.wire_bytes = std::max(packet->GetSize() - kPppBytes + kEthernetBytes, kMinFrameBytes);
-  uint16_t from = 0, to = 0;
+  uint16_t source_port = 0, to = 0;
   if (ip.GetProtocol() == 17) {
     ns3::UdpHeader udp;
     rest->RemoveHeader(udp);
     read.udp = true;
-    from = udp.GetSourcePort(), to = udp.GetDestinationPort();
+    source_port = udp.GetSourcePort(), to = udp.GetDestinationPort();
   } else {
     ns3::TcpHeader tcp;
     rest->RemoveHeader(tcp);
@@ -87,12 +87,12 @@ SentPacket read(Ptr<const ns3::Packet> packet) {
     read.has_ack = (tcp.GetFlags() & ns3::TcpHeader::ACK) != 0;
     read.seq = tcp.GetSequenceNumber().GetValue();
     read.ack = tcp.GetAckNumber().GetValue();
-    from = tcp.GetSourcePort(), to = tcp.GetDestinationPort();
+    source_port = tcp.GetSourcePort(), to = tcp.GetDestinationPort();
   }
   read.payload_bytes = rest->GetSize();
   // Clients' ports are those of RFC 6335's dynamic range, above all servers' ports.
-  read.from_server = from < to;
-  read.flow = std::min(from, to) - kFirstPort;
+  read.from_server = source_port < to;
+  read.flow = std::min(source_port, to) - kFirstPort;
   return read;
 }
 
@@ -135,7 +135,7 @@ Ptr<ns3::PointToPointNetDevice> Star::link(Ptr<ns3::Node> node, Ptr<SwitchQueue>
                                            Ptr<ns3::PointToPointNetDevice>* at_node) {
   auto channel = ns3::CreateObject<ns3::PointToPointChannel>();
   channel->SetAttribute("Delay", ns3::TimeValue(ns3::NanoSeconds(delay_ns)));
-  const auto add = [&](Ptr<ns3::Node> to, Ptr<ns3::Queue<ns3::Packet>> packets) {
+  const auto add = [&](Ptr<ns3::Node> peer_node, Ptr<ns3::Queue<ns3::Packet>> packets) {
     auto device = ns3::CreateObject<ns3::PointToPointNetDevice>();
     device->SetAddress(ns3::Mac48Address::Allocate());
     device->SetDataRate(ns3::DataRate(options_.bits_per_second));
@@ -144,7 +144,7 @@ Ptr<ns3::PointToPointNetDevice> Star::link(Ptr<ns3::Node> node, Ptr<SwitchQueue>
     device->SetInterframeGap(
         ns3::NanoSeconds(static_cast<uint64_t>(missing * 8e9 / static_cast<double>(options_.bits_per_second) + 0.5)));
     device->SetQueue(packets);
-    to->AddDevice(device);
+    peer_node->AddDevice(device);
     device->Attach(channel);
     return device;
   };
@@ -206,8 +206,8 @@ void Star::sent(Ptr<const ns3::Packet> packet) {
   sent.sent_before = sent_bytes_[side];
   sent_bytes_[side] += sent.wire_bytes;
   const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
-  NumberTag old;
-  mutable_packet->RemovePacketTag(old);
+  NumberTag old_tag;
+  mutable_packet->RemovePacketTag(old_tag);
   mutable_packet->AddPacketTag(NumberTag(static_cast<uint32_t>(seen_.sent.size())));
   seen_.sent.push_back(sent);
 }

@@ -75,9 +75,10 @@ void CaptureFile::write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, co
   // Up to the end of the TCP header.
   ip_bytes = std::min<uint32_t>(ip_bytes, 20 + (ip[20 + 12] >> 4) * 4);
   const auto before = static_cast<uint32_t>(frame.bytes().size());
-  const uint64_t at = kEpochNs + time_ns;
-  const uint32_t record[4] = {static_cast<uint32_t>(at / 1'000'000'000), static_cast<uint32_t>(at % 1'000'000'000),
-                              before + ip_bytes, before + packet->GetSize()};
+  const uint64_t epoch_ns = kEpochNs + time_ns;
+  const uint32_t record[4] = {static_cast<uint32_t>(epoch_ns / 1'000'000'000),
+                              static_cast<uint32_t>(epoch_ns % 1'000'000'000), before + ip_bytes,
+                              before + packet->GetSize()};
   put(record, sizeof record);
   put(frame.bytes().data(), before);
   put(ip, ip_bytes);

@@ -100,10 +100,10 @@ FatTree::FatTree(const TreeOptions& options, OnDrop on_drop)
     }
   }
   for (auto* level : {&edges_, &aggregations_, &cores_}) {
-    for (Switch& each : *level) {
-      for (const uint32_t interface : each.up) limit_port(&each, interface);
-      for (const uint32_t interface : each.down) limit_port(&each, interface);
-      note(&each);
+    for (Switch& sw : *level) {
+      for (const uint32_t interface : sw.up) limit_port(&sw, interface);
+      for (const uint32_t interface : sw.down) limit_port(&sw, interface);
+      note(&sw);
     }
   }
   route();
@@ -117,9 +117,9 @@ ns3::Ipv4Address FatTree::address(uint32_t h) const {
 }
 
 FatTree::Switch FatTree::make_switch(uint32_t id) {
-  Switch made{id, ns3::CreateObject<ns3::Node>(), nullptr, {}, {}};
-  made.routing = install_stack(made.node);
-  return made;
+  Switch made_switch{id, ns3::CreateObject<ns3::Node>(), nullptr, {}, {}};
+  made_switch.routing = install_stack(made_switch.node);
+  return made_switch;
 }
 
 ns3::Ptr<TreeRouting> FatTree::install_stack(ns3::Ptr<ns3::Node> node) {
@@ -162,11 +162,11 @@ uint32_t FatTree::add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevic
   return interface;
 }
 
-void FatTree::limit_port(Switch* at, uint32_t interface) {
+void FatTree::limit_port(Switch* switch_node, uint32_t interface) {
   const auto device =
-      ns3::DynamicCast<ns3::PointToPointNetDevice>(at->node->GetObject<ns3::Ipv4>()->GetNetDevice(interface));
+      ns3::DynamicCast<ns3::PointToPointNetDevice>(switch_node->node->GetObject<ns3::Ipv4>()->GetNetDevice(interface));
   const ns3::QueueSize max_size(ns3::QueueSizeUnit::PACKETS, options_.queue_packets);
-  const uint32_t id = at->id;
+  const uint32_t id = switch_node->id;
   if (!options_.by_priority) {
     device->GetQueue()->SetMaxSize(max_size);
     device->GetQueue()->TraceConnectWithoutContext(
@@ -193,8 +193,8 @@ void FatTree::limit_port(Switch* at, uint32_t interface) {
       }));
 }
 
-void FatTree::note(Switch* at) {
-  const auto ipv4 = at->node->GetObject<ns3::Ipv4L3Protocol>();
+void FatTree::note(Switch* switch_node) {
+  const auto ipv4 = switch_node->node->GetObject<ns3::Ipv4L3Protocol>();
   ipv4->TraceConnectWithoutContext("Rx",
                                    ns3::Callback<void, ns3::Ptr<const ns3::Packet>, ns3::Ptr<ns3::Ipv4>, uint32_t>(
                                        [](ns3::Ptr<const ns3::Packet> packet, ns3::Ptr<ns3::Ipv4>, uint32_t interface) {
@@ -202,7 +202,7 @@ void FatTree::note(Switch* at) {
                                        }));
   ipv4->TraceConnectWithoutContext(
       "UnicastForward", ns3::Callback<void, const ns3::Ipv4Header&, ns3::Ptr<const ns3::Packet>, uint32_t>(
-                            [this, id = at->id, node = at->node](
+                            [this, id = switch_node->id, node = switch_node->node](
                                 const ns3::Ipv4Header& header, ns3::Ptr<const ns3::Packet> packet, uint32_t interface) {
                               HopRecord record;
                               record.switch_id = id;
@@ -212,25 +212,25 @@ void FatTree::note(Switch* at) {
                               record.entered_ns = NowNs();
                               Enter(packet, record);
                             }));
-  for (uint32_t i = 0; i < at->node->GetNDevices(); ++i) {
-    at->node->GetDevice(i)->TraceConnectWithoutContext("PhyTxBegin",
-                                                       ns3::Callback<void, ns3::Ptr<const ns3::Packet>>(&Leave));
+  for (uint32_t i = 0; i < switch_node->node->GetNDevices(); ++i) {
+    switch_node->node->GetDevice(i)->TraceConnectWithoutContext(
+        "PhyTxBegin", ns3::Callback<void, ns3::Ptr<const ns3::Packet>>(&Leave));
   }
 }
 
 void FatTree::route() {
   const uint32_t per_pod = half_ * half_;
   for (uint32_t d = 0; d < hosts(); ++d) {
-    const ns3::Ipv4Address to = address(d);
+    const ns3::Ipv4Address destination = address(d);
     const uint32_t pod = d / per_pod, edge = d / half_;
     const uint32_t a = options_.one_way_up ? 0 : d % half_, c = options_.one_way_up ? 0 : d / half_ % half_;
-    for (uint32_t h = 0; h < hosts(); ++h) host_routing_[h]->add(to, 1);
+    for (uint32_t h = 0; h < hosts(); ++h) host_routing_[h]->add(destination, 1);
     for (uint32_t e = 0; e < edges_.size(); ++e)
-      edges_[e].routing->add(to, e == edge ? edges_[e].down[d % half_] : edges_[e].up[a]);
+      edges_[e].routing->add(destination, e == edge ? edges_[e].down[d % half_] : edges_[e].up[a]);
     for (uint32_t n = 0; n < aggregations_.size(); ++n)
-      aggregations_[n].routing->add(to,
+      aggregations_[n].routing->add(destination,
                                     n / half_ == pod ? aggregations_[n].down[edge % half_] : aggregations_[n].up[c]);
-    for (Switch& core : cores_) core.routing->add(to, core.down[pod]);
+    for (Switch& core : cores_) core.routing->add(destination, core.down[pod]);
   }
 }
 

@@ -71,9 +71,9 @@ class FatTree {
   // Interfaces at both ends.
   std::pair<uint32_t, uint32_t> link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high, ns3::Ipv4Address low_address);
   uint32_t add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address);
-  void limit_port(Switch* at, uint32_t interface);
+  void limit_port(Switch* switch_node, uint32_t interface);
   void route();
-  void note(Switch* at);
+  void note(Switch* switch_node);
 
   ns3::Ptr<ns3::UniformRandomVariable> random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
   uint32_t k_, half_;

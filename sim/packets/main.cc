@@ -12,14 +12,15 @@ int usage() {
   std::fprintf(stderr,
                "Usage: tapline-packets SCENARIO FOLDER [queue=PACKETS] [timeout=MS] [seconds=S] [window=BYTES] "
                "[jitter=NS] [processing=NS] [apart=US]\n\nScenarios:\n");
-  for (const Scenario& each : scenarios()) std::fprintf(stderr, "  %-18s%s\n", each.name.c_str(), each.about.c_str());
+  for (const Scenario& scenario : scenarios())
+    std::fprintf(stderr, "  %-18s%s\n", scenario.name.c_str(), scenario.about.c_str());
   return 2;
 }
 
 int main(int argc, char** argv) {
-  const Scenario* found = argc >= 3 ? find_scenario(argv[1]) : nullptr;
-  if (found == nullptr) return usage();
-  Scenario scenario = *found;
+  const Scenario* selected = argc >= 3 ? find_scenario(argv[1]) : nullptr;
+  if (selected == nullptr) return usage();
+  Scenario scenario = *selected;
   for (int i = 3; i < argc; ++i) {
     if (!change(argv[i], &scenario)) return usage();
   }

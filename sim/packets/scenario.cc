@@ -115,8 +115,8 @@ void Run::sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet) {
   tag.retransmitted = segment.payload_bytes > 0 && segment.seq < never_sent;
   never_sent = std::max(never_sent, segment.seq + segment.payload_bytes);
   const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
-  TelemetryTag old;
-  mutable_packet->RemovePacketTag(old);
+  TelemetryTag old_tag;
+  mutable_packet->RemovePacketTag(old_tag);
   mutable_packet->AddPacketTag(tag);
 }
 

@@ -49,8 +49,8 @@ Scenario periodic_bug() {
           2,
           [](FatTree* tree) {
             tree->lose(202, [](ns3::Ptr<ns3::Packet> packet) {
-              const auto at = ns3::Simulator::Now().GetMicroSeconds();
-              return packet->GetSize() > 1000 && at > 100'000 && at % 100'000 < 1'300;
+              const auto now_us = ns3::Simulator::Now().GetMicroSeconds();
+              return packet->GetSize() > 1000 && now_us > 100'000 && now_us % 100'000 < 1'300;
             });
           }};
 }
@@ -59,8 +59,8 @@ Scenario many_flows() {
   Scenario scenario{
       "many-flows", "six flows to six hosts want more than 102 has towards 202", {.queue_packets = 64}, {}, 0.5};
   for (uint32_t i = 0; i < 6; ++i) {
-    const uint32_t to[] = {0, 8, 12, 2, 10, 14};
-    scenario.flows.push_back({.from = 4 + i % 2, .to = to[i], .start_s = 0.002 * i});
+    const uint32_t receivers[] = {0, 8, 12, 2, 10, 14};
+    scenario.flows.push_back({.from = 4 + i % 2, .to = receivers[i], .start_s = 0.002 * i});
   }
   return scenario;
 }
@@ -181,8 +181,8 @@ bool change(const std::string& setting, Scenario* scenario) {
 }
 
 const Scenario* find_scenario(const std::string& name) {
-  for (const Scenario& each : scenarios()) {
-    if (each.name == name) return &each;
+  for (const Scenario& scenario : scenarios()) {
+    if (scenario.name == name) return &scenario;
   }
   return nullptr;
 }

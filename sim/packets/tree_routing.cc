@@ -27,9 +27,9 @@ void TreeRouting::set_processing(uint64_t max_ns) {
 }
 
 ns3::Ptr<ns3::Ipv4Route> TreeRouting::to(ns3::Ipv4Address destination) {
-  const auto found = routes_.find(destination);
-  if (found == routes_.end()) return nullptr;
-  uint32_t interface = found->second;
+  const auto it = routes_.find(destination);
+  if (it == routes_.end()) return nullptr;
+  uint32_t interface = it->second;
   if (const auto detour = detours_.find(destination);
       detour != detours_.end() && random_->GetValue() < detour->second.share)
     interface = detour->second.interface;
@@ -67,9 +67,9 @@ bool TreeRouting::RouteInput(ns3::Ptr<const ns3::Packet> packet, const ns3::Ipv4
   }
   const ns3::Time now = ns3::Simulator::Now();
   const auto waits_ns = static_cast<uint64_t>(random_->GetValue(0, static_cast<double>(processing_ns_)));
-  ns3::Time& at = sent_on_[interface];
-  at = std::max(at, now + ns3::NanoSeconds(waits_ns));
-  ns3::Simulator::Schedule(at - now, [forward, route, packet, header]() mutable { forward(route, packet, header); });
+  ns3::Time& sent = sent_on_[interface];
+  sent = std::max(sent, now + ns3::NanoSeconds(waits_ns));
+  ns3::Simulator::Schedule(sent - now, [forward, route, packet, header]() mutable { forward(route, packet, header); });
   return true;
 }
 

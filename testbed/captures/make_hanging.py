@@ -17,7 +17,7 @@ import time
 
 PORT = 80
 UPSTREAM = 8081
-PATIENCE_S = 0.4
+TIMEOUT_S = 0.4
 ROUNDS = 20
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -63,7 +63,7 @@ class Upstream(http.server.BaseHTTPRequestHandler):
 
 
 def request(url):
-    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=TIMEOUT_S)
     try:
         connection.request("GET", url)
         connection.getresponse().read()

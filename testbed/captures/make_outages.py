@@ -26,7 +26,7 @@ RESOLVER = ("127.0.0.2", 53)
 DEAD_UPSTREAM = ("127.0.0.3", 5353)
 DATABASE = ("127.0.0.4", 3306)
 # Exceeds the 15 s for which the DNS parser waits for an answer.
-BEYOND_PATIENCE_S = 16
+BEYOND_TIMEOUT_S = 16
 
 
 def wait_until(happened):
@@ -89,7 +89,7 @@ def resolver(folder):
                 request(3 * number, "www.shop.test")
                 request(3 * number + 1, "img%d.shop.test" % number)
                 request(3 * number + 2, "www.elsewhere.test")
-            time.sleep(BEYOND_PATIENCE_S)
+            time.sleep(BEYOND_TIMEOUT_S)
             request(3 * ROUNDS, "www.shop.test")
         requested = re.findall(r"query\[A\] (\S+) from", log.read_text())
         answered = re.findall(r"config (\S+) is", log.read_text())
@@ -137,7 +137,7 @@ def database(folder):
         server.send_signal(signal.SIGCONT)
         wait_until(lambda: len(received(log)) == 3 * len(clients))
         statements = received(log)
-    write("outage_mysql_small", [{"statement": each, "answered": number < len(answered)} for number, each in enumerate(statements)])
+    write("outage_mysql_small", [{"statement": text, "answered": number < len(answered)} for number, text in enumerate(statements)])
 
 
 def received(log):

@@ -24,12 +24,12 @@ QDISC = struct.Struct("=BxxxiIII")
 
 def attributes(data):
   """Returns the attributes of a netlink message by their type."""
-  found, at = {}, 0
-  while at + 4 <= len(data):
-    size, kind = struct.unpack_from("=HH", data, at)
-    found[kind & 0x3FFF] = data[at + 4:at + size]
-    at += (size + 3) & ~3
-  return found
+  result, offset = {}, 0
+  while offset + 4 <= len(data):
+    size, kind = struct.unpack_from("=HH", data, offset)
+    result[kind & 0x3FFF] = data[offset + 4:offset + size]
+    offset += (size + 3) & ~3
+  return result
 
 
 class Qdisc:
@@ -51,10 +51,10 @@ class Qdisc:
     if kind == NLMSG_ERROR:
       code, = struct.unpack_from("=i", answer, HEADER.size)
       raise OSError(-code, "the kernel refused a request for the qdisc")
-    found = attributes(answer[HEADER.size + QDISC.size:])
-    if kind != RTM_NEWQDISC or found[TCA_KIND] != self._kind:
+    values = attributes(answer[HEADER.size + QDISC.size:])
+    if kind != RTM_NEWQDISC or values[TCA_KIND] != self._kind:
       raise OSError(f"the root qdisc is not {self._kind[:-1].decode()}")
-    _, backlog = struct.unpack_from("=II", attributes(found[TCA_STATS2])[TCA_STATS_QUEUE])
+    _, backlog = struct.unpack_from("=II", attributes(values[TCA_STATS2])[TCA_STATS_QUEUE])
     return backlog
 
 

@@ -14,7 +14,7 @@ TESTS, FIRST_TEST, FIRST_OTHER = 5, 6001, 5001
 OTHERS, OTHER_MBIT = 20, 0.1
 TEST_MBIT = 1.6  # mean rate of each test
 OUT_OF_ORDER = 2  # packets that may count as lost, since several cores stamped them out of order
-PATIENCE_S = 10
+TIMEOUT_S = 10
 MAIN_SHARE = 0.05  # smallest share of a main culprit
 
 
@@ -52,7 +52,7 @@ def measure(seconds):
     with lab.receiver():
       lab.send(flows(seconds), seconds)
     counters = {key: value - before[key] for key, value in qdisc(lab.DEVICE).items()}
-    end_s = time.monotonic() + PATIENCE_S
+    end_s = time.monotonic() + TIMEOUT_S
     while lost(json.loads(get(f"{URL}/api/v1/queues/{QUEUE.replace(':', '/')}"))) < counters["drops"] and time.monotonic() < end_s:
       time.sleep(0.1)
     server.stop(query)  # ends the last burst

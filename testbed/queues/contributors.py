@@ -39,15 +39,15 @@ def score(pairs, key, share):
 def pairs_of(files, rows, totals):
   """Returns (row, truth) of packets that waited for at least an eighth of the longest wait. Raises Wrong if they don't correspond."""
   left, _ = truth.matched(packets_of(files["arrivals"]), packets_of(files["departures"]))
-  left.sort(key=lambda each: each[2])
-  found = truth.evaluate(left)
+  left.sort(key=lambda packet: packet[2])
+  evaluated = truth.evaluate(left)
   by_departure = {(row["departure_ns"], row["src_port"]): row for row in rows}
-  pairs = [(by_departure.get((each.departure_ns, each.flow)), each) for each in found]
+  pairs = [(by_departure.get((truth_row.departure_ns, truth_row.flow)), truth_row) for truth_row in evaluated]
   unknown = sum(row is None for row, _ in pairs)
   if unknown != totals["never_came"]:
     raise Wrong(f"Tapline reports other departures than the capture has: {unknown} are missing")
-  min_ns = max(each.departure_ns - each.arrival_ns for each in found) / 8
-  return [(row, each) for row, each in pairs if row is not None and each.departure_ns - each.arrival_ns >= min_ns]
+  min_ns = max(truth_row.departure_ns - truth_row.arrival_ns for truth_row in evaluated) / 8
+  return [(row, truth_row) for row, truth_row in pairs if row is not None and truth_row.departure_ns - truth_row.arrival_ns >= min_ns]
 
 
 def run(seconds, folder, out):
@@ -64,10 +64,10 @@ def run(seconds, folder, out):
   if out:
     draw(scores, out)
   lowest = min(min(precision, recall) for _, precision, recall in scores["exact"])
-  missed = lab.not_accounted(totals, counters, files)
+  unaccounted = lab.not_accounted(totals, counters, files)
   if lowest < REQUIRED:
-    missed.append(f"precision and recall of the exact answer are at least {REQUIRED}")
-  return result, missed
+    unaccounted.append(f"precision and recall of the exact answer are at least {REQUIRED}")
+  return result, unaccounted
 
 
 def draw(scores, folder):

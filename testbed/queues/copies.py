@@ -112,9 +112,9 @@ def compare(polls_path, link_bits_per_s, delay_ns, share, captures):
     for mark in map(int, marks.split(",")):
       arrivals, departures = queues[mark]
       rows, totals = passages(arrivals, departures, link_bits_per_s)
-      found = errors(rows, polls[ports[mark]])
+      differences = errors(rows, polls[ports[mark]])
       print(json.dumps({"mark": mark, "port": ports[mark], "arrived": len(arrivals), "left": len(departures),
-                        "matched": totals["matched"], "bytes": [size for size, _ in found], "errors": [error for _, error in found],
+                        "matched": totals["matched"], "bytes": [size for size, _ in differences], "errors": [error for _, error in differences],
                         "onsets": onsets(matched(arrivals, departures, link_bits_per_s), delay_ns, share)}))
 
 

@@ -44,8 +44,8 @@ class QueueCopiesTest(unittest.TestCase):
   def test_a_condition_begins_once_in_an_episode(self):
     again_ns = 10 * EPISODE_NS
     pairs = matched(*crossing([0] * 30 + [again_ns] * 30), LINK)
-    found = onsets(pairs, 3 * SERVICE_NS, 0.5)
-    self.assertEqual([each["time_ns"] for each in found], [3 * SERVICE_NS, again_ns + 3 * SERVICE_NS])
+    events = onsets(pairs, 3 * SERVICE_NS, 0.5)
+    self.assertEqual([event["time_ns"] for event in events], [3 * SERVICE_NS, again_ns + 3 * SERVICE_NS])
     self.assertEqual(onsets(pairs, 20 * SERVICE_NS, 0.5), [], "true for ten packets only")
 
   def test_the_share_is_that_of_the_flow(self):

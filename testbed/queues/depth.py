@@ -31,11 +31,11 @@ class Depth:
 def errors(rows, polls):
   """Returns, for each poll, by how many bytes the kernel's backlog was outside of the depths during the poll."""
   depth = Depth(rows)
-  found = []
+  result = []
   for before_ns, after_ns, backlog in polls:
     lowest, highest = depth.between(before_ns, after_ns)
-    found.append(max(0, lowest - backlog, backlog - highest))
-  return found
+    result.append(max(0, lowest - backlog, backlog - highest))
+  return result
 
 
 def percentile(values, percent):
@@ -66,15 +66,15 @@ def run(seconds, folder, out):
   """Sends and compares. Returns the results, and the requirements that they miss."""
   files, polls, counters = lab.captured(FLOWS, seconds, folder)
   rows, totals = lab.passages(files)
-  found = {key: sum(each[key] for each in lab.tuples(files, "queue_depth"))
+  sums = {key: sum(tuple_row[key] for tuple_row in lab.tuples(files, "queue_depth"))
            for key in ("packets", "lost", "never_came", "ambiguous", "evicted")}
-  outside = errors(rows, polls)
+  misses = errors(rows, polls)
   result = {
       "arrived": totals["arrivals"], "left": totals["departures"], "matched": totals["matched"], "never_left": totals["never_left"],
-      "queue_depth": found, "kernel_left": counters["packets"], "kernel_dropped": counters["drops"],
+      "queue_depth": sums, "kernel_left": counters["packets"], "kernel_dropped": counters["drops"],
       "longest_ms": max(row["departure_ns"] - row["arrival_ns"] for row in rows) / 1e6,
       "polls": len(polls), "poll_us": statistics.median(after_ns - before_ns for before_ns, after_ns, _ in polls) / 1e3,
-      "error_bytes": {"p50": percentile(outside, 50), "p99": percentile(outside, 99), "max": max(outside)}}
+      "error_bytes": {"p50": percentile(misses, 50), "p99": percentile(misses, 99), "max": max(misses)}}
   if out:
     draw(rows, polls, out)
   return result, lab.not_accounted(totals, counters, files) + missed(result)

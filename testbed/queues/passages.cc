@@ -81,8 +81,8 @@ class Passages final : private MatchSink {
 
 int64_t longest_delay_ns(const std::vector<Departure>& departures) {
   int64_t longest_ns = 0;
-  for (const Departure& each : departures) {
-    if (each.passage.arrival_known) longest_ns = std::max(longest_ns, each.passage.delay_ns());
+  for (const Departure& sent : departures) {
+    if (sent.passage.arrival_known) longest_ns = std::max(longest_ns, sent.passage.delay_ns());
   }
   return longest_ns;
 }
@@ -108,9 +108,9 @@ void print(const std::vector<Departure>& departures, int64_t window_ns) {
   if (departures.empty()) return;
   // Begins a second earlier: all times of the sketch's clock are positive.
   const Clock clock(departures.front().passage.departure_ns - 1'000'000'000, window_ns);
-  for (const Departure& each : departures) {
-    const Passage& passage = each.passage;
-    const Finding found = contents.add(passage);
+  for (const Departure& sent : departures) {
+    const Passage& passage = sent.passage;
+    const Finding finding = contents.add(passage);
     const int64_t departure = clock.at(passage.departure_ns), arrival = clock.at(passage.arrival_ns);
     const auto estimate = [&](Reading reading) {
       return snapshots.estimate(passage.flow_key, arrival, departure, reading);
@@ -120,8 +120,8 @@ void print(const std::vector<Departure>& departures, int64_t window_ns) {
     estimates[1] = estimate(kReadings[1]);
     if (!passage.arrival_known) continue;
     std::printf("%" PRId64 ",%" PRId64 ",%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.1f,%.1f,%.1f\n",
-                passage.departure_ns, passage.arrival_ns, each.src_port, passage.bytes, found.queue_bytes,
-                found.own_bytes, found.error_bytes, estimates[0], estimates[1], estimates[2]);
+                passage.departure_ns, passage.arrival_ns, sent.src_port, passage.bytes, finding.queue_bytes,
+                finding.own_bytes, finding.error_bytes, estimates[0], estimates[1], estimates[2]);
   }
 }
 

@@ -26,14 +26,14 @@ class EvaluatorsTest(unittest.TestCase):
   def test_a_packet_finds_those_that_left_since_its_arrival(self):
     # Flow 1 leaves at 10, 20 and 40, flow 2 at 30. The last one arrived when the first had left.
     left = [(1, 0, 10, 100), (1, 5, 20, 200), (2, 6, 30, 400), (1, 15, 40, 800)]
-    found = truth.evaluate(left)
-    self.assertEqual([(each.queue_bytes, each.own_bytes) for each in found], [(0, 0), (100, 100), (300, 0), (600, 200)])
-    self.assertEqual([found[3].contributes(share) for share in (0.3, 0.4)], [True, False])
+    rows = truth.evaluate(left)
+    self.assertEqual([(row.queue_bytes, row.own_bytes) for row in rows], [(0, 0), (100, 100), (300, 0), (600, 200)])
+    self.assertEqual([rows[3].contributes(share) for share in (0.3, 0.4)], [True, False])
 
   def test_equal_packets_match_first_in_first_out(self):
-    frame, other = bytes(34) + b"\0\7" + bytes(8), bytes(34) + b"\0\10" + bytes(8)
-    arrivals = [(1, 50, frame), (2, 60, other), (3, 50, frame), (4, 50, frame)]
-    left, lost = truth.matched(arrivals, [(11, 50, frame), (12, 60, other), (13, 50, frame)])
+    frame, other_frame = bytes(34) + b"\0\7" + bytes(8), bytes(34) + b"\0\10" + bytes(8)
+    arrivals = [(1, 50, frame), (2, 60, other_frame), (3, 50, frame), (4, 50, frame)]
+    left, lost = truth.matched(arrivals, [(11, 50, frame), (12, 60, other_frame), (13, 50, frame)])
     self.assertEqual(left, [(7, 1, 11, 50), (8, 2, 12, 60), (7, 3, 13, 50)])
     self.assertEqual(lost, 1)
     with self.assertRaisesRegex(ValueError, "never arrived"):

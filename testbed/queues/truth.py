@@ -46,7 +46,7 @@ def out_of_order(left):
 
 def evaluate(left):
   """Returns a Passed for each packet: it found the packets that left before it, but not before it arrived (definition 3.1)."""
-  found = []
+  result = []
   for i, (flow, arrival_ns, departure_ns, _) in enumerate(left):
     queue_bytes = own_bytes = 0
     before = i
@@ -54,5 +54,5 @@ def evaluate(left):
       before -= 1
       queue_bytes += left[before][3]
       own_bytes += left[before][3] if left[before][0] == flow else 0
-    found.append(Passed(flow, arrival_ns, departure_ns, queue_bytes, own_bytes))
-  return found
+    result.append(Passed(flow, arrival_ns, departure_ns, queue_bytes, own_bytes))
+  return result

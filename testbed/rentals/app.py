@@ -87,9 +87,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     connection = Database(self.database)
     try:
       for pattern, page in PAGES:
-        found = re.fullmatch(pattern, self.path)
-        if found:
-          self._answer(200, page(connection, *(int(number) for number in found.groups())))
+        match = re.fullmatch(pattern, self.path)
+        if match:
+          self._answer(200, page(connection, *(int(number) for number in match.groups())))
           break
       else:
         self._answer(404, [("no such page",)])

@@ -72,7 +72,7 @@ def main():
   options = parser.parse_args()
   pid = int(pathlib.Path("db_log/pid").read_text())
   subprocess.run(["taskset", "-a", "-c", "-p", DATABASE_CORE, str(pid)], check=True, stdout=subprocess.DEVNULL)
-  found = {mode: [] for mode in MODES}
+  figures = {mode: [] for mode in MODES}
   try:
     server = Server(prefix=("taskset", "-c", TAPLINE_CORE))
     for mode in MODES:  # warms caches and JIT compilers
@@ -80,27 +80,27 @@ def main():
     for round_number in range(options.rounds):
       for turn in range(len(MODES)):
         mode = MODES[(round_number + turn) % len(MODES)]
-        found[mode].append(measure(mode, server, pid))
+        figures[mode].append(measure(mode, server, pid))
     server.end()
   except Wrong as wrong:
     print(f"rentals: {wrong}", file=sys.stderr, flush=True)
     os._exit(1)  # threads and child processes end with the namespaces
-  report(found, options.figures)
+  report(figures, options.figures)
 
 
-def report(found, folder):
+def report(figures, folder):
   csv = ["mode,queries_per_second,ratio,least_ratio,most_ratio,database_us_per_query,cpu_ratio,counted"]
   print(f"{'':12} {'queries/s':>9} {'ratio':>6}  {'least–most':>11} {'database µs/query':>18} {'ratio':>6} {'counted':>8}")
-  for mode, bursts in found.items():
-    ratios = [one[0] / base[0] for one, base in zip(bursts, found["none"])]
-    cpus = [one[1] / base[1] for one, base in zip(bursts, found["none"])]
+  for mode, bursts in figures.items():
+    ratios = [one[0] / base[0] for one, base in zip(bursts, figures["none"])]
+    cpus = [one[1] / base[1] for one, base in zip(bursts, figures["none"])]
     rate, cpu, counted = (statistics.median(one[i] for one in bursts) for i in range(3))
     seen = f"{100 * counted:.1f} %" if mode == "tapline" else ""
     print(f"{mode:12} {rate:9,.0f} {statistics.median(ratios):6.3f}  {min(ratios):.3f}–{max(ratios):.3f} {cpu:18.2f}"
           f" {statistics.median(cpus):6.3f} {seen:>8}")
     csv.append(f"{mode},{rate:.0f},{statistics.median(ratios):.4f},{min(ratios):.4f},{max(ratios):.4f},{cpu:.3f},"
                f"{statistics.median(cpus):.4f},{counted:.4f}")
-  print(f"Medians of {len(found['none'])} bursts of {QUERIES:,} queries each; ratios to the burst without anything of the same round.")
+  print(f"Medians of {len(figures['none'])} bursts of {QUERIES:,} queries each; ratios to the burst without anything of the same round.")
   if folder:
     (folder / "cost.csv").write_text("\n".join(csv) + "\n")
 

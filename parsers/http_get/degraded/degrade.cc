@@ -36,7 +36,7 @@ Items delayed(const Items& items, PlacesLate places_late) {
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Items result;
-  for (const auto& each : order) result.push_back(each.second);
+  for (const auto& entry : order) result.push_back(entry.second);
   return result;
 }
 
@@ -48,7 +48,7 @@ Items twice(const Items& items, std::mt19937& random, bool adjacent) {
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Items result;
-  for (const auto& each : order) result.push_back(each.second);
+  for (const auto& entry : order) result.push_back(entry.second);
   return result;
 }
 
@@ -124,11 +124,12 @@ Degraded recognise(const std::vector<testing::Frame>& frames, std::vector<testin
   for (uint32_t i = 0; i < frames.size(); ++i) known.emplace(beginning(frames[i]), i);
   Degraded degraded;
   for (uint32_t i = 0; i < damaged.size(); ++i) {
-    const auto found = known.find(beginning(damaged[i]));
-    const bool same = found != known.end() &&
-                      std::equal(damaged[i].bytes.begin(), damaged[i].bytes.end(), frames[found->second].bytes.begin());
+    const auto it = known.find(beginning(damaged[i]));
+    const bool is_same = it != known.end() &&
+                         std::equal(damaged[i].bytes.begin(), damaged[i].bytes.end(), frames[it->second].bytes.begin());
     const uint32_t origin = damaged.size() == frames.size() ? i : Degraded::kForeign;
-    degraded.items.push_back({same ? found->second : origin, static_cast<uint32_t>(damaged[i].bytes.size()), i, !same});
+    degraded.items.push_back(
+        {is_same ? it->second : origin, static_cast<uint32_t>(damaged[i].bytes.size()), i, !is_same});
   }
   degraded.frames = std::move(damaged);
   return degraded;

@@ -96,8 +96,9 @@ bool is_logged_as(const std::string& request, const std::string& logged) {
 
 TEST_F(DegradedCapture, TheTruthMatchesTheNginxLog) {
   std::map<std::string, std::vector<std::string>> seen;
-  for (const Transaction& each : truth_) {
-    if (each.response.seen) seen[each.client].push_back(each.url + " " + std::to_string(each.status));
+  for (const Transaction& transaction : truth_) {
+    if (transaction.response.seen)
+      seen[transaction.client].push_back(transaction.url + " " + std::to_string(transaction.status));
   }
   size_t requests = 0, compared = 0;
   for (const auto& [client, logged] : logged_requests()) {

@@ -118,13 +118,13 @@ class Scorer {
   Scorer(const std::vector<Transaction>& truth, const Copies& copies)
       : truth_(truth), reported_(truth.size()), eligible_(truth.size()) {
     for (uint32_t i = 0; i < truth.size(); ++i) {
-      const Transaction& each = truth[i];
-      if (!each.response.seen) continue;
-      eligible_[i] = is_complete(each.request, copies) && is_complete(each.response, copies);
+      const Transaction& transaction = truth[i];
+      if (!transaction.response.seen) continue;
+      eligible_[i] = is_complete(transaction.request, copies) && is_complete(transaction.response, copies);
       score_.eligible += eligible_[i];
-      for (const int64_t request_ns : first_times(each.request, copies)) {
-        for (const int64_t response_ns : first_times(each.response, copies)) {
-          pairs_.emplace(key(each.client, response_ns - request_ns), i);
+      for (const int64_t request_ns : first_times(transaction.request, copies)) {
+        for (const int64_t response_ns : first_times(transaction.response, copies)) {
+          pairs_.emplace(key(transaction.client, response_ns - request_ns), i);
         }
       }
     }
@@ -162,25 +162,25 @@ class Scorer {
     reported_[index] = true;
     if (!eligible_[index]) return;
     ++score_.right;
-    const Transaction& each = truth_[index];
-    if (tuple.request_bytes != each.request.end - each.request.begin ||
-        tuple.response_bytes != each.response.end - each.response.begin) {
+    const Transaction& transaction = truth_[index];
+    if (tuple.request_bytes != transaction.request.end - transaction.request.begin ||
+        tuple.response_bytes != transaction.response.end - transaction.response.begin) {
       ++score_.resized;
     }
   }
 
   uint32_t find(const Tuple& tuple) const {
-    uint32_t found = kAbsent;
+    uint32_t match = kAbsent;
     const auto [begin, end] = pairs_.equal_range(key(tuple.client, tuple.first_byte_ns));
-    for (auto at = begin; at != end; ++at) {
-      const Transaction& each = truth_[at->second];
-      if (each.method != tuple.method || each.url != tuple.url || each.host != tuple.host ||
-          each.status != tuple.status) {
+    for (auto it = begin; it != end; ++it) {
+      const Transaction& transaction = truth_[it->second];
+      if (transaction.method != tuple.method || transaction.url != tuple.url || transaction.host != tuple.host ||
+          transaction.status != tuple.status) {
         continue;
       }
-      if (found == kAbsent || reported_[found]) found = at->second;
+      if (match == kAbsent || reported_[match]) match = it->second;
     }
-    return found;
+    return match;
   }
 
   void note(std::string example) {
@@ -198,18 +198,21 @@ void score_one_way(const std::vector<Transaction>& truth, const std::vector<Tupl
                    uint32_t seed, Score* score) {
   const bool requests = degradation == Degradation::kRequestsOnly;
   std::unordered_map<std::string, int64_t> left;
-  for (const Transaction& each : truth) {
-    if (!is_one_way(each.client, degradation, seed) || !(requests ? each.request : each.response).seen) continue;
-    if (!requests && each.status == 0) continue;  // a response without a head carries no information on its own
-    ++left[each.client + " " + (requests ? each.method + " " + each.url : std::to_string(each.status))];
+  for (const Transaction& transaction : truth) {
+    if (!is_one_way(transaction.client, degradation, seed) ||
+        !(requests ? transaction.request : transaction.response).seen)
+      continue;
+    if (!requests && transaction.status == 0) continue;  // a response without a head carries no information on its own
+    ++left[transaction.client + " " +
+           (requests ? transaction.method + " " + transaction.url : std::to_string(transaction.status))];
     ++score->one_way;
   }
   for (const Tuple& tuple : tuples) {
     if (tuple.partial != (requests ? "request" : "response")) continue;
-    const auto found =
+    const auto it =
         left.find(tuple.client + " " + (requests ? tuple.method + " " + tuple.url : std::to_string(tuple.status)));
-    if (found == left.end() || found->second == 0) continue;
-    --found->second;
+    if (it == left.end() || it->second == 0) continue;
+    --it->second;
     ++score->one_way_reported;
   }
   for (const auto& [message_text, times] : left) {

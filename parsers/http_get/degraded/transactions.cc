@@ -73,14 +73,14 @@ struct Head {
 };
 Head read_head(std::string_view text, size_t begin) {
   Head head;
-  for (size_t at = begin; at < text.size();) {
-    const size_t line_end = text.find('\n', at);
+  for (size_t position = begin; position < text.size();) {
+    const size_t line_end = text.find('\n', position);
     if (line_end == std::string_view::npos) return head;
-    std::string_view line = text.substr(at, line_end - at);
+    std::string_view line = text.substr(position, line_end - position);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    at = line_end + 1;
+    position = line_end + 1;
     if (line.empty()) {
-      head.end = at;
+      head.end = position;
       return head;
     }
     if (head.first_line.empty()) {
@@ -96,24 +96,24 @@ Head read_head(std::string_view text, size_t begin) {
 
 constexpr size_t kIncomplete = std::string_view::npos;
 
-size_t end_of_chunked(std::string_view text, size_t at) {
+size_t end_of_chunked(std::string_view text, size_t position) {
   while (true) {
-    const size_t line_end = text.find('\n', at);
+    const size_t line_end = text.find('\n', position);
     if (line_end == std::string_view::npos) return kIncomplete;
-    const size_t bytes = std::strtoul(std::string(text.substr(at, line_end - at)).c_str(), nullptr, 16);
-    at = line_end + 1;
+    const size_t bytes = std::strtoul(std::string(text.substr(position, line_end - position)).c_str(), nullptr, 16);
+    position = line_end + 1;
     if (bytes == 0) {
       // Trailer fields end with an empty line.
       while (true) {
-        const size_t end = text.find('\n', at);
+        const size_t end = text.find('\n', position);
         if (end == std::string_view::npos) return kIncomplete;
-        const bool empty = end - at <= 1;
-        at = end + 1;
-        if (empty) return at;
+        const bool empty = end - position <= 1;
+        position = end + 1;
+        if (empty) return position;
       }
     }
-    at += bytes + 2;
-    if (at > text.size()) return kIncomplete;
+    position += bytes + 2;
+    if (position > text.size()) return kIncomplete;
   }
 }
 
@@ -132,13 +132,13 @@ bool begins_before(const HeadPiece& a, const HeadPiece& b) { return a.begin < b.
 std::vector<HeadPiece> pieces_of(const Stream& stream, uint64_t begin, uint64_t end) {
   std::vector<HeadPiece> pieces;
   const HeadPiece first = {0, begin - std::min(begin, kMaxSegmentBytes), 0, 0};
-  auto at = std::lower_bound(stream.segments.begin(), stream.segments.end(), first, begins_before);
-  for (; at != stream.segments.end() && at->begin < end; ++at) {
-    const HeadPiece& segment = *at;
+  auto it = std::lower_bound(stream.segments.begin(), stream.segments.end(), first, begins_before);
+  for (; it != stream.segments.end() && it->begin < end; ++it) {
+    const HeadPiece& segment = *it;
     if (segment.end <= begin) continue;
-    const uint64_t from = std::max(segment.begin, begin);
-    pieces.push_back({segment.frame, from, std::min(segment.end, end),
-                      segment.payload_offset + static_cast<uint32_t>(from - segment.begin)});
+    const uint64_t piece_begin = std::max(segment.begin, begin);
+    pieces.push_back({segment.frame, piece_begin, std::min(segment.end, end),
+                      segment.payload_offset + static_cast<uint32_t>(piece_begin - segment.begin)});
   }
   return pieces;
 }
@@ -169,13 +169,13 @@ bool read_simple_request(const Stream& stream, size_t begin, Transaction* transa
 std::vector<Transaction> read_requests(const Conversation& conversation, bool* simple) {
   std::vector<Transaction> requests;
   const std::string_view text(conversation.stream[0].bytes);
-  for (size_t at = 0; at < text.size();) {
-    at = std::min(text.find_first_not_of("\r\n", at), text.size());
+  for (size_t position = 0; position < text.size();) {
+    position = std::min(text.find_first_not_of("\r\n", position), text.size());
     Transaction transaction;
     transaction.client = conversation.client;
-    const Head head = read_head(text, at);
+    const Head head = read_head(text, position);
     if (!is_versioned(head.first_line)) {
-      *simple = requests.empty() && read_simple_request(conversation.stream[0], at, &transaction);
+      *simple = requests.empty() && read_simple_request(conversation.stream[0], position, &transaction);
       if (*simple) requests.push_back(transaction);
       break;
     }
@@ -187,10 +187,10 @@ std::vector<Transaction> read_requests(const Conversation& conversation, bool* s
     const auto host = head.fields.find("host");
     if (host != head.fields.end()) transaction.host = host->second;
     const size_t end = end_of_body(head, text, head.end);
-    transaction.request = message(conversation.stream[0], at, head.end, end);
+    transaction.request = message(conversation.stream[0], position, head.end, end);
     requests.push_back(transaction);
     if (end == kIncomplete) break;
-    at = end;
+    position = end;
   }
   return requests;
 }
@@ -199,26 +199,26 @@ void read_responses(const Conversation& conversation, bool simple, std::vector<T
   const Stream& stream = conversation.stream[1];
   const std::string_view text(stream.bytes);
   size_t answered = 0;
-  for (size_t at = 0; at < text.size() && answered < transactions.size();) {
+  for (size_t position = 0; position < text.size() && answered < transactions.size();) {
     Transaction& transaction = transactions[answered];
     if (simple && !text.starts_with("HTTP/")) {
       transaction.response = message(stream, 0, 1, text.size());
       return;
     }
-    const Head head = read_head(text, at);
+    const Head head = read_head(text, position);
     if (head.end == 0 || !head.first_line.starts_with("HTTP/1.")) return;
     const uint64_t status = std::stoul(head.first_line.substr(9));
     if (status / 100 == 1 && status != 101) {
-      at = head.end;
+      position = head.end;
       continue;
     }
     const bool bodyless = transaction.method == "HEAD" || status == 204 || status == 304;
     const size_t end = bodyless ? head.end : end_of_body(head, text, text.size());
     transaction.status = status;
-    transaction.response = message(stream, at, head.end, end);
+    transaction.response = message(stream, position, head.end, end);
     ++answered;
     if (end == kIncomplete || status == 101) return;
-    at = end;
+    position = end;
   }
 }
 
@@ -233,10 +233,12 @@ std::vector<Transaction> transactions_of(const std::vector<testing::Frame>& fram
     for (Stream& stream : conversation->stream) {
       std::stable_sort(stream.segments.begin(), stream.segments.end(), begins_before);
     }
-    for (Transaction& each : transactions) {
-      each.request.pieces = pieces_of(conversation->stream[0], each.request.begin, each.request.head_end);
-      if (!each.response.seen) continue;
-      each.response.pieces = pieces_of(conversation->stream[1], each.response.begin, each.response.head_end);
+    for (Transaction& transaction : transactions) {
+      transaction.request.pieces =
+          pieces_of(conversation->stream[0], transaction.request.begin, transaction.request.head_end);
+      if (!transaction.response.seen) continue;
+      transaction.response.pieces =
+          pieces_of(conversation->stream[1], transaction.response.begin, transaction.response.head_end);
     }
     all.insert(all.end(), transactions.begin(), transactions.end());
   }

@@ -51,9 +51,9 @@ def inside(namespace, *command):
     run("ip", "netns", "exec", namespace, *command)
 
 
-def link(one, other, network):
-    run("ip", "link", "add", f"q{network}a", "netns", one, "type", "veth", "peer", "name", f"q{network}b", "netns", other)
-    for namespace, device, host in ((one, f"q{network}a", 1), (other, f"q{network}b", 2)):
+def link(one, peer, network):
+    run("ip", "link", "add", f"q{network}a", "netns", one, "type", "veth", "peer", "name", f"q{network}b", "netns", peer)
+    for namespace, device, host in ((one, f"q{network}a", 1), (peer, f"q{network}b", 2)):
         inside(namespace, "ip", "address", "add", f"10.99.{network}.{host}/24", "dev", device)
         inside(namespace, "ip", "link", "set", device, "up")
 

@@ -189,8 +189,9 @@ TEST_P(DegradedRates, WholeCapturesAreCountedExactly) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Generated, DegradedRates, ::testing::ValuesIn(kCaptures),
-                         [](const auto& each) { return each.param.substr(0, each.param.find('.')); });
+INSTANTIATE_TEST_SUITE_P(Generated, DegradedRates, ::testing::ValuesIn(kCaptures), [](const auto& parameter_info) {
+  return parameter_info.param.substr(0, parameter_info.param.find('.'));
+});
 
 // tshark's records have the payload of each direction with and without retransmissions.
 TEST(RetransmissionTruth, AgreesWithTshark) {

@@ -98,14 +98,14 @@ class Sender {
     put(packet, packet.sent_ns, false);
   }
 
-  void put(SentPacket packet, int64_t at_ns, bool lost) {
+  void put(SentPacket packet, int64_t at_ns, bool is_lost) {
     packet.sent_ns = std::max(at_ns, free_ns_);
     packet.flow = number_;
     packet.wire_bytes = wire_bytes(packet.payload_bytes);
     packet.sent_before = total_;
     total_ += packet.wire_bytes;
     free_ns_ = packet.sent_ns + transmission_ns(packet.wire_bytes, link_);
-    packet.arrival_ns = lost ? -1 : free_ns_ + kCableNs;
+    packet.arrival_ns = is_lost ? -1 : free_ns_ + kCableNs;
     sent_.push_back(packet);
   }
 

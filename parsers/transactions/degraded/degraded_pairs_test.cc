@@ -33,7 +33,7 @@ constexpr uint64_t kMinBatched = 1000;     // the minimum for a meaningful share
 constexpr size_t kDamagedFrames = 12'000;  // the first frames of a capture, from which its damaged files were made
 // A row of README.md.
 void print(const std::string& name, const PairScore& score) {
-  const auto of = [](uint64_t part, uint64_t all) {
+  const auto text_of = [](uint64_t part, uint64_t all) {
     char text[64] = "-";
     if (part == all && all > 0) {
       std::snprintf(text, sizeof text, "all %lu", all);
@@ -44,12 +44,12 @@ void print(const std::string& name, const PairScore& score) {
     return std::string(text);
   };
   std::printf("| %s | %s | %lu | %s | %lu | %lu | %lu | %lu | %lu | %lu | %lu |\n", name.c_str(),
-              of(score.right, score.eligible).c_str(), score.partly, of(score.batched_right, score.batched).c_str(),
-              score.batched_partly, score.wrong, score.unknowable, score.repeated, score.alone, score.half_requests,
-              score.half_responses);
+              text_of(score.right, score.eligible).c_str(), score.partly,
+              text_of(score.batched_right, score.batched).c_str(), score.batched_partly, score.wrong, score.unknowable,
+              score.repeated, score.alone, score.half_requests, score.half_responses);
   for (const std::string& example : score.examples) std::printf("    wrong: %s\n", example.c_str());
   if (std::getenv("DEGRADED_MISSED") == nullptr) return;
-  for (const std::string& missed : score.missed) std::printf("    missed: %s\n", missed.c_str());
+  for (const std::string& missed_name : score.missed) std::printf("    missed: %s\n", missed_name.c_str());
 }
 
 // Judged once for all tests of a subject.

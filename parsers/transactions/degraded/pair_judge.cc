@@ -157,13 +157,13 @@ std::string shown(const std::vector<std::string>& values, uint32_t request, uint
 
 void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Reported& reported,
                             bool batched, PairScore* score) const {
-  const auto found = reported.find(pair);
+  const auto it = reported.find(pair);
   std::map<Values, uint64_t> wanted;
   for (const auto& [details, times] : truth) wanted[details.values] += times;
   for (const auto& [values, times] : wanted) {
     uint64_t same = 0, part = 0;
-    if (found != reported.end()) {
-      for (const auto& [others, seen] : found->second) {
+    if (it != reported.end()) {
+      for (const auto& [others, seen] : it->second) {
         if (others.values == values) same += seen;
         if (others.values != values && is_part_of(others, values)) part += seen;
       }
@@ -201,16 +201,17 @@ bool PairJudge::begins_late(const Pair& pair, const Details& reported) const {
   return request || (is_own && is_of(own->first, reported, true));
 }
 
-void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole,
+void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole_frames,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
   // True if all counter-evidence is lost: the request's answer, and the answer's request or the proof that it is an
   // answer.
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
-    if (truth == truth_.end() || truth->first.first != pair.first || whole.contains(truth->first.second)) return false;
+    if (truth == truth_.end() || truth->first.first != pair.first || whole_frames.contains(truth->first.second))
+      return false;
     const auto own = requests_.find(pair.second);
-    return details.repeats_request || (own != requests_.end() && !whole.contains(own->second));
+    return details.repeats_request || (own != requests_.end() && !whole_frames.contains(own->second));
   };
   for (const auto& [details, times] : reported) {
     if (is_of(pair, details, readable) || begins_late(pair, details)) continue;
@@ -223,12 +224,12 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
 }
 
 // The frames of the first requests of each connection that are in the degraded capture.
-PairJudge::Frames PairJudge::joining(const Frames& whole, uint32_t requests) const {
+PairJudge::Frames PairJudge::joining(const Frames& whole_frames, uint32_t requests) const {
   Frames joining;
   for (const auto& [connection, asked] : connections_) {
     uint32_t seen = 0;
     for (auto frame = asked.begin(); frame != asked.end() && seen < requests; ++frame) {
-      if (!whole.contains(*frame)) continue;
+      if (!whole_frames.contains(*frame)) continue;
       joining.insert(*frame);
       ++seen;
     }
@@ -240,7 +241,7 @@ PairScore PairJudge::judge(const http::Degraded& degraded, JudgedCapture capture
   const FlowHasher hasher(kTestKey);
   DuplicateFilter copies({}, kTestKey);
   std::vector<Frame> frames;
-  Frames whole, altered;
+  Frames whole_frames, altered;
   Order order;
   for (const auto& item : degraded.items) {
     if (item.original == http::Degraded::kForeign) continue;
@@ -251,13 +252,13 @@ PairScore PairJudge::judge(const http::Degraded& degraded, JudgedCapture capture
       frame.bytes.resize(item.captured_bytes);
     }
     const bool unaltered = !item.altered && frame.bytes.size() == frames_[item.original].bytes.size();
-    (unaltered ? whole : altered).insert(item.original);
+    (unaltered ? whole_frames : altered).insert(item.original);
     order.emplace(item.original, order.size());
     Packet packet;
     if (judged_.drop_copies && decode(frame.raw(), hasher, &packet) == DecodeOutcome::kOk && copies.is_copy(packet)) {
       continue;
     }
-    for (Frame& each : wrapped(frame, capture.wrapping, item.original)) frames.push_back(std::move(each));
+    for (Frame& frame_copy : wrapped(frame, capture.wrapping, item.original)) frames.push_back(std::move(frame_copy));
   }
   PairScore score;
   const Reported reported = by_first_copies(reported_pairs(frames, &score), order);
@@ -265,16 +266,16 @@ PairScore PairJudge::judge(const http::Degraded& degraded, JudgedCapture capture
   for (const auto& [pair, texts] : truth_) {
     for (const auto& [values, times] : texts) requested_times[pair.first] += times;
   }
-  const Frames passed_over = joining(whole, capture.joining);
+  const Frames passed_over = joining(whole_frames, capture.joining);
   for (const auto& [pair, texts] : truth_) {
     if (passed_over.contains(pair.first)) continue;
-    const bool asked = whole.contains(pair.first), answered = whole.contains(pair.second);
-    if (asked && answered) count_right(pair, texts, reported, requested_times[pair.first] > 1, &score);
-    if (asked == answered) continue;
+    const bool was_asked = whole_frames.contains(pair.first), answered = whole_frames.contains(pair.second);
+    if (was_asked && answered) count_right(pair, texts, reported, requested_times[pair.first] > 1, &score);
+    if (was_asked == answered) continue;
     for (const auto& [values, times] : texts) score.alone += times;
   }
   for (const auto& [pair, texts] : reported) {
-    count_wrong(pair, texts, whole, altered, &score);
+    count_wrong(pair, texts, whole_frames, altered, &score);
   }
   return score;
 }

@@ -89,12 +89,12 @@ class PairJudge {
   using Connections = std::map<std::string, Frames>;  // positions at which requests begin
 
   Reported reported_pairs(const std::vector<Frame>& frames, PairScore* score, Connections* connections = nullptr) const;
-  Frames joining(const Frames& whole, uint32_t requests) const;
+  Frames joining(const Frames& whole_frames, uint32_t requests) const;
   void note_copies();
   Reported by_first_copies(const Reported& reported, const Order& order) const;
   void count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Reported& reported, bool batched,
                    PairScore* score) const;
-  void count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole,
+  void count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole_frames,
                    const Frames& altered, PairScore* score) const;
   bool is_of(const Pair& pair, const Details& reported, bool readable) const;
   bool begins_late(const Pair& pair, const Details& reported) const;

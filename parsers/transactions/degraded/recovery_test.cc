@@ -167,9 +167,9 @@ Protocol redis() {
 }
 
 // One connection: the first part has exchanges of all kinds, the rest come one after the other.
-class Talk {
+class Session {
  public:
-  Talk(const Protocol& protocol, uint32_t seed)
+  Session(const Protocol& protocol, uint32_t seed)
       : protocol_(protocol), random_(seed), conversation_({.server_port = protocol.port}) {}
 
   std::vector<Frame> frames() {
@@ -247,7 +247,7 @@ class Talk {
     }
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<Frame> result;
-    for (auto& each : order) result.push_back(std::move(each.second));
+    for (auto& entry : order) result.push_back(std::move(entry.second));
     return result;
   }
 
@@ -265,7 +265,7 @@ class Recovery : public ::testing::TestWithParam<Protocol> {};
 TEST_P(Recovery, PairsAgainAfterCleanExchanges) {
   const Protocol& protocol = GetParam();
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
-    Talk talk(protocol, seed);
+    Session talk(protocol, seed);
     Harness run({protocol.parser});
     run.all(talk.frames());
     int right = 0;

@@ -85,11 +85,11 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
 }
 
 // The frames with the last octets of their IPv4 addresses changed.
-std::vector<Frame> moved(std::vector<Frame> frames, uint8_t by) {
+std::vector<Frame> moved(std::vector<Frame> frames, uint8_t difference) {
   for (Frame& frame : frames) {
     if (frame.bytes.size() < 34 || frame.bytes[12] != 0x08 || frame.bytes[13] != 0) continue;
-    frame.bytes[27] = static_cast<uint8_t>(frame.bytes[27] + by);
-    frame.bytes[31] = static_cast<uint8_t>(frame.bytes[31] + by);
+    frame.bytes[27] = static_cast<uint8_t>(frame.bytes[27] + difference);
+    frame.bytes[31] = static_cast<uint8_t>(frame.bytes[31] + difference);
   }
   return frames;
 }
@@ -121,8 +121,8 @@ std::vector<Subject> read_subjects() {
   for (const fs::path& file : files) {
     const nlohmann::json traffic = nlohmann::json::parse(std::ifstream(file));
     if (!traffic.contains("degraded")) continue;
-    for (const nlohmann::json& each : traffic["degraded"]) {
-      subjects.push_back(read_subject(each, file.parent_path().filename().string(), file.string()));
+    for (const nlohmann::json& entry : traffic["degraded"]) {
+      subjects.push_back(read_subject(entry, file.parent_path().filename().string(), file.string()));
     }
   }
   return subjects;

@@ -49,9 +49,9 @@ Frame in_vxlan(const Frame& frame) {
 }
 
 Frame in_v6(const Frame& frame) {
-  const auto address = [&](size_t at) {
+  const auto address = [&](size_t offset) {
     std::string text = "2001:db8::";
-    for (size_t i = 0; i < 4; ++i) text += std::to_string(frame.bytes[at + i]) + (i < 3 ? "." : "");
+    for (size_t i = 0; i < 4; ++i) text += std::to_string(frame.bytes[offset + i]) + (i < 3 ? "." : "");
     return text;
   };
   const Bytes payload = part_of(frame.bytes, kEthernetBytes + kV4Bytes, ip_end(frame));
@@ -63,9 +63,9 @@ std::vector<Frame> in_fragments(const Frame& frame, uint32_t number) {
   if (end < begin + 2 * kMinFragmentBytes) return {frame};
   const size_t bytes = std::clamp((end - begin) / 16 * 8, kMinFragmentBytes, kFragmentBytes);
   std::vector<Frame> fragments;
-  for (size_t at = begin; at < end; at += bytes) {
-    const size_t stop = std::min(at + bytes, end);
-    const size_t total = kV4Bytes + stop - at, offset = (at - begin) / 8;
+  for (size_t position = begin; position < end; position += bytes) {
+    const size_t stop = std::min(position + bytes, end);
+    const size_t total = kV4Bytes + stop - position, offset = (position - begin) / 8;
     Bytes ip = part_of(frame.bytes, kEthernetBytes, begin);
     ip[2] = static_cast<uint8_t>(total >> 8);
     ip[3] = static_cast<uint8_t>(total);
@@ -73,7 +73,7 @@ std::vector<Frame> in_fragments(const Frame& frame, uint32_t number) {
     ip[5] = static_cast<uint8_t>(number);
     ip[6] = static_cast<uint8_t>(offset >> 8 | (stop < end ? kMoreFragments : 0));
     ip[7] = static_cast<uint8_t>(offset);
-    ip.insert(ip.end(), frame.bytes.begin() + static_cast<ptrdiff_t>(at),
+    ip.insert(ip.end(), frame.bytes.begin() + static_cast<ptrdiff_t>(position),
               frame.bytes.begin() + static_cast<ptrdiff_t>(stop));
     fragments.push_back(with_bytes(frame, ethernet(kTypeV4, with_checksum(std::move(ip)))));
   }

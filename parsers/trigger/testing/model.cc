@@ -24,16 +24,16 @@ IpAddress masked(const IpAddress& address, int v4_bits, int v6_bits) {
   return IpAddress::v6(bytes.data());
 }
 
-ModelKey group_of(const GroupBy& by, const Sample& sample) {
+ModelKey group_of(const GroupBy& group_by, const Sample& sample) {
   auto source = std::tuple(sample.src_ip, sample.src_port), destination = std::tuple(sample.dst_ip, sample.dst_port);
-  if (by.both_directions && source > destination) std::swap(source, destination);
-  return {masked(std::get<0>(source), by.src_v4_bits, by.src_v6_bits),
-          masked(std::get<0>(destination), by.dst_v4_bits, by.dst_v6_bits),
-          by.src_port ? std::get<1>(source) : uint16_t{0},
-          by.dst_port ? std::get<1>(destination) : uint16_t{0},
-          by.protocol ? sample.protocol : uint8_t{0},
-          by.vlan ? sample.vlan : 0,
-          by.network_id ? sample.network_id : 0};
+  if (group_by.both_directions && source > destination) std::swap(source, destination);
+  return {masked(std::get<0>(source), group_by.src_v4_bits, group_by.src_v6_bits),
+          masked(std::get<0>(destination), group_by.dst_v4_bits, group_by.dst_v6_bits),
+          group_by.src_port ? std::get<1>(source) : uint16_t{0},
+          group_by.dst_port ? std::get<1>(destination) : uint16_t{0},
+          group_by.protocol ? sample.protocol : uint8_t{0},
+          group_by.vlan ? sample.vlan : 0,
+          group_by.network_id ? sample.network_id : 0};
 }
 
 struct Counted {
@@ -45,8 +45,8 @@ struct Counted {
 
 void raise(std::optional<double>* max, double value) { *max = std::max(max->value_or(value), value); }
 
-void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* to) {
-  const auto sum = [to](Measure measure) -> double& { return to->sums[word_of(measure)]; };
+void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* counted) {
+  const auto sum = [counted](Measure measure) -> double& { return counted->sums[word_of(measure)]; };
   const bool syn = (sample.tcp_flags & tcp_flag::kSyn) != 0, ack = (sample.tcp_flags & tcp_flag::kAck) != 0;
   sum(Measure::kPackets) += sample.packets;
   sum(Measure::kBytes) += sample.bytes;
@@ -63,13 +63,13 @@ void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* to
   sum(Measure::kRttCount) += tcp.rtt_ns > 0;
   sum(Measure::kInFlightBytes) += tcp.in_flight_bytes;
   sum(Measure::kUnackedBytes) += tcp.unacked_bytes;
-  if (sample.bytes > 0) raise(&to->max_bytes, sample.bytes);
-  if (sample.payload_bytes > 0) raise(&to->max_payload_bytes, sample.payload_bytes);
+  if (sample.bytes > 0) raise(&counted->max_bytes, sample.bytes);
+  if (sample.payload_bytes > 0) raise(&counted->max_payload_bytes, sample.payload_bytes);
   if (tcp.rtt_ns > 0) {
-    raise(&to->max_rtt_ns, tcp.rtt_ns);
-    to->min_rtt_ns = std::min(to->min_rtt_ns.value_or(tcp.rtt_ns), static_cast<double>(tcp.rtt_ns));
+    raise(&counted->max_rtt_ns, tcp.rtt_ns);
+    counted->min_rtt_ns = std::min(counted->min_rtt_ns.value_or(tcp.rtt_ns), static_cast<double>(tcp.rtt_ns));
   }
-  to->packets.emplace_back(time_ns, sample.bytes);
+  counted->packets.emplace_back(time_ns, sample.bytes);
 }
 
 // Exact: the most bytes in (t - span, t] for any packet's time t.
@@ -77,7 +77,8 @@ double burst_of(const Counted& counted, int64_t span_ns) {
   double max = 0;
   for (const auto& [end, ignored] : counted.packets) {
     double bytes = 0;
-    for (const auto& [time, of] : counted.packets) bytes += time <= end && time > end - span_ns ? of : 0;
+    for (const auto& [time, packet_bytes] : counted.packets)
+      bytes += time <= end && time > end - span_ns ? packet_bytes : 0;
     max = std::max(max, bytes);
   }
   return max;
@@ -229,14 +230,14 @@ std::map<ModelKey, Windows> count(const Trigger& trigger, std::span<const Sample
 // packets in a window has the counts 0 there, if it is named (or the trigger has no groups), or if it had packets in
 // one of the last 1,000 windows.
 template <typename Test>
-void visit_windows(const Trigger& trigger, const Windows& windows, bool named, int64_t first_ns, int64_t until_ns,
+void visit_windows(const Trigger& trigger, const Windows& windows, bool is_named, int64_t first_ns, int64_t until_ns,
                    Test test) {
   static const Counted kNothing;
   double ignored = 0;
   const bool may_be_silent = holds(trigger.when, kNothing, trigger.burst_ns, &ignored) ||
                              (!trigger.clear.empty() && holds(trigger.clear, kNothing, trigger.burst_ns, &ignored));
   int64_t next_ns = first_ns;
-  int64_t silent_until_ns = named ? INT64_MAX : INT64_MIN;
+  int64_t silent_until_ns = is_named ? INT64_MAX : INT64_MIN;
   const auto visit_silence = [&](int64_t end_ns) {
     if (!may_be_silent) return;
     for (; next_ns < std::min(end_ns, silent_until_ns); next_ns += trigger.every_ns) test(next_ns, kNothing);
@@ -247,7 +248,7 @@ void visit_windows(const Trigger& trigger, const Windows& windows, bool named, i
     visit_silence(start_ns);
     test(start_ns, counted);
     next_ns = start_ns + trigger.every_ns;
-    if (!named) silent_until_ns = start_ns + 1001 * trigger.every_ns;
+    if (!is_named) silent_until_ns = start_ns + 1001 * trigger.every_ns;
   }
   visit_silence(last_ns + 1);
 }
@@ -273,9 +274,10 @@ void expect_value(const Event& event, const Expected& expected) {
 void expect_exemplars(const Event& event, const Expected& expected, std::span<const Sample> samples) {
   GroupBy one_direction = GroupBy::flow();
   one_direction.both_directions = false;
-  const GroupBy by = event.group.protocol() != 0 ? GroupBy::flow() : one_direction;  // a group by flow has a protocol
+  const GroupBy group_by =
+      event.group.protocol() != 0 ? GroupBy::flow() : one_direction;  // a group by flow has a protocol
   std::set<ModelKey> flows;
-  for (const size_t sample : expected.samples) flows.insert(group_of(by, samples[sample]));
+  for (const size_t sample : expected.samples) flows.insert(group_of(group_by, samples[sample]));
   const auto exemplars = event.exemplars.flows();
   EXPECT_EQ(exemplars.empty(), flows.empty());
   for (const GroupKey& exemplar : exemplars) EXPECT_TRUE(flows.contains(key_of(exemplar)));

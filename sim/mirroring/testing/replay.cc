@@ -15,17 +15,17 @@ Observation sent_by(const std::vector<rates::testing::FlowSpec>& flows, const ra
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->sent_ns < b->sent_ns; });
   Observation seen;
   seen.flows = static_cast<uint32_t>(flows.size());
-  for (const auto* from : order) {
+  for (const auto* original : order) {
     SentPacket packet;
-    packet.sent_ns = from->sent_ns;
-    packet.sent_before = from->sent_before;
-    packet.flow = from->flow;
-    packet.udp = flows[from->flow].udp;
-    packet.seq = from->seq;
-    packet.payload_bytes = from->payload_bytes;
-    packet.wire_bytes = from->wire_bytes;
+    packet.sent_ns = original->sent_ns;
+    packet.sent_before = original->sent_before;
+    packet.flow = original->flow;
+    packet.udp = flows[original->flow].udp;
+    packet.seq = original->seq;
+    packet.payload_bytes = original->payload_bytes;
+    packet.wire_bytes = original->wire_bytes;
     seen.sent.push_back(packet);
-    arrivals_ns->push_back(from->arrival_ns);
+    arrivals_ns->push_back(original->arrival_ns);
   }
   return seen;
 }

@@ -94,16 +94,19 @@ class ArchitectureTest {
     used.forEach(
         (name, others) -> {
           missing(others, allowed.get(name))
-              .forEach(other -> faults.add(name + " uses " + other + ", which is not allowed"));
+              .forEach(
+                  usedPackage ->
+                      faults.add(name + " uses " + usedPackage + ", which is not allowed"));
           missing(allowed.get(name), others)
               .forEach(
-                  other -> faults.add(name + " is allowed to use " + other + ", but does not"));
+                  usedPackage ->
+                      faults.add(name + " is allowed to use " + usedPackage + ", but does not"));
         });
     assertThat(faults).as("make/packages.txt").isEmpty();
   }
 
-  private static Set<String> missing(Set<String> from, Set<String> in) {
-    Set<String> missing = new TreeSet<>(from);
+  private static Set<String> missing(Set<String> names, Set<String> in) {
+    Set<String> missing = new TreeSet<>(names);
     missing.removeAll(in);
     return missing;
   }

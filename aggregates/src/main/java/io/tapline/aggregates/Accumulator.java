@@ -23,10 +23,10 @@ public interface Accumulator<A extends Accumulator<A>> {
   void merge(A other);
 
   /** Returns the value, with its bounds: see {@link Group}. */
-  Value result(Group about);
+  Value result(Group context);
 
   /** Returns the numbers that a row shows in addition to its value. */
-  default Details details(Group about) {
+  default Details details(Group context) {
     return Details.NONE;
   }
 

@@ -18,21 +18,21 @@ public abstract class Accumulators {
   public abstract void growTo(int capacity);
 
   /**
-   * Adds values: {@code values[i]} to {@code groups[i]} for i from {@code from} to below {@code
+   * Adds values: {@code values[i]} to {@code groups[i]} for i from {@code begin} to below {@code
    * to}.
    *
    * @param values whole numbers, bits of doubles if {@link #isReal}, or hashes
    */
-  public abstract void add(int[] groups, long[] values, int from, int to);
+  public abstract void add(int[] groups, long[] values, int begin, int end);
 
-  /** Adds the state of group {@code from} of another object of this class to a group. */
-  public abstract void merge(int group, Accumulators other, int from);
+  /** Adds the state of group {@code otherGroup} of another object of this class to a group. */
+  public abstract void merge(int group, Accumulators other, int otherGroup);
 
   /** Returns a group's value, with its bounds: see {@link Group}. */
-  public abstract Value result(int group, Group about);
+  public abstract Value result(int group, Group context);
 
   /** Returns the numbers that a row shows in addition to its value. */
-  public Details details(int group, Group about) {
+  public Details details(int group, Group context) {
     return Details.NONE;
   }
 
@@ -48,7 +48,7 @@ public abstract class Accumulators {
   }
 
   /** Undoes a {@link #merge}. REQUIRES: {@link #isSubtractable}, no reals. */
-  public void subtract(int group, Accumulators other, int from) {
+  public void subtract(int group, Accumulators subtracted, int otherGroup) {
     throw new UnsupportedOperationException(getClass() + " can't subtract");
   }
 

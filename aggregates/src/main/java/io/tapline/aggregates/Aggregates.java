@@ -25,12 +25,14 @@ public final class Aggregates {
             "%s is named '%s', which is not %s"
                 .formatted(aggregate.getClass().getName(), aggregate.name(), NAME));
       }
-      MergeableAggregate other = all.put(aggregate.name(), aggregate);
-      if (other != null) {
+      MergeableAggregate previous = all.put(aggregate.name(), aggregate);
+      if (previous != null) {
         throw new IllegalStateException(
             "%s and %s are both named %s"
                 .formatted(
-                    other.getClass().getName(), aggregate.getClass().getName(), aggregate.name()));
+                    previous.getClass().getName(),
+                    aggregate.getClass().getName(),
+                    aggregate.name()));
       }
     }
     return all;

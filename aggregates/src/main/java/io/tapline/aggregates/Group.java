@@ -39,22 +39,22 @@ public interface Group {
 
   /** Returns one of the values, as a whole number if values are whole. */
   default Value value(double number) {
-    boolean whole = !isReal() && number == Math.rint(number) && Math.abs(number) < 0x1p63;
-    return whole ? Value.whole((long) number) : Value.real(number);
+    boolean isWhole = !isReal() && number == Math.rint(number) && Math.abs(number) < 0x1p63;
+    return isWhole ? Value.whole((long) number) : Value.real(number);
   }
 
   /** Returns a value that the tuples that were not kept can only increase. */
-  default Value atLeast(Value kept) {
-    return isSampled() ? kept.within(kept.low(), Double.NaN) : kept;
+  default Value atLeast(Value keptValue) {
+    return isSampled() ? keptValue.within(keptValue.low(), Double.NaN) : keptValue;
   }
 
   /** Returns a value that the tuples that were not kept can only decrease. */
-  default Value atMost(Value kept) {
-    return isSampled() ? kept.within(Double.NaN, kept.high()) : kept;
+  default Value atMost(Value keptValue) {
+    return isSampled() ? keptValue.within(Double.NaN, keptValue.high()) : keptValue;
   }
 
   /** Returns a value without bounds, unless every tuple was kept. */
-  default Value unbounded(Value kept) {
-    return isSampled() ? kept.within(Double.NaN, Double.NaN) : kept;
+  default Value unbounded(Value keptValue) {
+    return isSampled() ? keptValue.within(Double.NaN, Double.NaN) : keptValue;
   }
 }

@@ -46,39 +46,39 @@ public final class PerGroup<A extends Accumulator<A>> extends Accumulators {
   }
 
   @Override
-  public void add(int[] to, long[] values, int from, int end) {
+  public void add(int[] groups, long[] values, int begin, int end) {
     if (hashes) {
-      for (int i = from; i < end; i++) {
-        of(to[i]).addHash(values[i]);
+      for (int i = begin; i < end; i++) {
+        of(groups[i]).addHash(values[i]);
       }
     } else if (isReal()) {
-      for (int i = from; i < end; i++) {
-        of(to[i]).add(Double.longBitsToDouble(values[i]));
+      for (int i = begin; i < end; i++) {
+        of(groups[i]).add(Double.longBitsToDouble(values[i]));
       }
     } else {
-      for (int i = from; i < end; i++) {
-        of(to[i]).add(values[i]);
+      for (int i = begin; i < end; i++) {
+        of(groups[i]).add(values[i]);
       }
     }
   }
 
   @Override
   @SuppressWarnings("unchecked")
-  public void merge(int group, Accumulators other, int from) {
+  public void merge(int group, Accumulators other, int otherGroup) {
     PerGroup<A> others = (PerGroup<A>) other;
-    if (others.groups[from] != null) {
-      of(group).merge(others.of(from));
+    if (others.groups[otherGroup] != null) {
+      of(group).merge(others.of(otherGroup));
     }
   }
 
   @Override
-  public Value result(int group, Group about) {
-    return of(group).result(about);
+  public Value result(int group, Group context) {
+    return of(group).result(context);
   }
 
   @Override
-  public Details details(int group, Group about) {
-    return of(group).details(about);
+  public Details details(int group, Group context) {
+    return of(group).details(context);
   }
 
   @Override

@@ -60,10 +60,10 @@ public record Value(double number, long exact, boolean whole, double low, double
   }
 
   public static Value read(DataInput in) throws IOException {
-    boolean whole = in.readBoolean();
+    boolean isWhole = in.readBoolean();
     double number = in.readDouble();
     long exact = in.readLong();
     double low = in.readDouble();
-    return new Value(number, exact, whole, low, in.readDouble());
+    return new Value(number, exact, isWhole, low, in.readDouble());
   }
 }

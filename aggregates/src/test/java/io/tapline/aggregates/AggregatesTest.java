@@ -27,17 +27,17 @@ class AggregatesTest {
     final Accumulators accumulators;
     final long[] tuples = new long[GROUPS];
 
-    Table(MergeableAggregate aggregate, boolean real) {
+    Table(MergeableAggregate aggregate, boolean isReal) {
       accumulators = aggregate.accumulators();
-      if (real) {
+      if (isReal) {
         accumulators.holdReals();
       }
       accumulators.growTo(GROUPS);
     }
 
-    void add(int[] groups, long[] values, int from, int to) {
-      accumulators.add(groups, values, from, to);
-      for (int i = from; i < to; i++) {
+    void add(int[] groups, long[] values, int begin, int end) {
+      accumulators.add(groups, values, begin, end);
+      for (int i = begin; i < end; i++) {
         tuples[groups[i]]++;
       }
     }
@@ -92,51 +92,51 @@ class AggregatesTest {
   }
 
   /** Returns small numbers whose sums, also as doubles, do not depend on their order. */
-  private static long[] values(Random random, boolean real) {
+  private static long[] values(Random random, boolean isReal) {
     return random
         .longs(VALUES, 0, 1_000)
-        .map(value -> real ? Double.doubleToLongBits(value / 4.0) : value)
+        .map(value -> isReal ? Double.doubleToLongBits(value / 4.0) : value)
         .toArray();
   }
 
   @ParameterizedTest
   @MethodSource("all")
   void mergedPartsEqualTheWhole(MergeableAggregate aggregate) throws IOException {
-    for (boolean real : new boolean[] {false, true}) {
+    for (boolean isReal : new boolean[] {false, true}) {
       Random random = new Random(7);
       int[] groups = random.ints(VALUES, 0, GROUPS).toArray();
-      long[] values = values(random, real);
-      Table whole = new Table(aggregate, real);
-      whole.add(groups, values, 0, VALUES);
-      Table merged = new Table(aggregate, real);
-      Table read = new Table(aggregate, real);
+      long[] values = values(random, isReal);
+      Table wholeTable = new Table(aggregate, isReal);
+      wholeTable.add(groups, values, 0, VALUES);
+      Table merged = new Table(aggregate, isReal);
+      Table read = new Table(aggregate, isReal);
       for (int end = VALUES; end > 0; ) {
         int begin = Math.max(0, end - 1 - random.nextInt(500));
-        Table part = new Table(aggregate, real);
+        Table part = new Table(aggregate, isReal);
         part.add(groups, values, begin, end);
         merged.merge(part);
         read(part, read);
         end = begin;
       }
       for (int group = 0; group < GROUPS; group++) {
-        assertThat(merged.result(group)).isEqualTo(whole.result(group));
-        assertThat(merged.details(group)).isEqualTo(whole.details(group));
-        assertThat(read.result(group)).isEqualTo(whole.result(group));
-        assertThat(read.details(group)).isEqualTo(whole.details(group));
-        double glance = whole.accumulators.glance(group, whole.tuples[group]);
-        assertThat(glance).isIn(whole.result(group).number(), Double.NaN);
+        assertThat(merged.result(group)).isEqualTo(wholeTable.result(group));
+        assertThat(merged.details(group)).isEqualTo(wholeTable.details(group));
+        assertThat(read.result(group)).isEqualTo(wholeTable.result(group));
+        assertThat(read.details(group)).isEqualTo(wholeTable.details(group));
+        double glance = wholeTable.accumulators.glance(group, wholeTable.tuples[group]);
+        assertThat(glance).isIn(wholeTable.result(group).number(), Double.NaN);
       }
     }
   }
 
-  private static void read(Table from, Table target) throws IOException {
+  private static void read(Table source, Table target) throws IOException {
     for (int group = 0; group < GROUPS; group++) {
       ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-      from.accumulators.write(new DataOutputStream(bytes), group);
+      source.accumulators.write(new DataOutputStream(bytes), group);
       DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
       target.accumulators.read(in, group);
       assertThat(in.available()).isZero();
-      target.tuples[group] += from.tuples[group];
+      target.tuples[group] += source.tuples[group];
     }
   }
 

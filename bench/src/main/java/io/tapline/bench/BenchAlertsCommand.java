@@ -171,8 +171,8 @@ final class BenchAlertsCommand implements Callable<Integer> {
   private boolean alerts() throws Exception {
     Outcome outcome;
     try (EmbeddedServices services = EmbeddedServices.start()) {
-      AlertLatency measured = new AlertLatency(seconds, flushMs, burstMs, load);
-      outcome = measured.run(services.endpoints(), services.folder());
+      AlertLatency measuredLatency = new AlertLatency(seconds, flushMs, burstMs, load);
+      outcome = measuredLatency.run(services.endpoints(), services.folder());
     }
     if (outcome.latenciesMs().isEmpty()) {
       throw new CommandException("no alert for " + outcome.missed() + " bursts");

@@ -110,9 +110,9 @@ final class BenchDrillCommand implements Callable<Integer> {
     for (int count : nodes) {
       console.hint("measuring " + count + " nodes");
       try (DrillBenchmark benchmark = new DrillBenchmark(programs, rows, count, perProcess)) {
-        List<Latencies> found = benchmark.measure(times);
-        all.addAll(found);
-        print(found);
+        List<Latencies> latencies = benchmark.measure(times);
+        all.addAll(latencies);
+        print(latencies);
       }
     }
     model(all);
@@ -156,7 +156,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       if (json || one.nodes() != 1 || many.nodes() < 2) {
         continue;
       }
-      double each =
+      double cpuPerNode =
           Math.max(0, many.ownCpuMicros() - one.ownCpuMicros()) / (many.nodes() - one.nodes());
       console.line(
           String.format(
@@ -167,16 +167,16 @@ final class BenchDrillCommand implements Callable<Integer> {
               many.nodes(),
               many.p50(),
               MODELLED_HOSTS,
-              modelled(one, each, 1),
-              modelled(one, each, 2),
-              modelled(one, each, 24)));
+              modelled(one, cpuPerNode, 1),
+              modelled(one, cpuPerNode, 2),
+              modelled(one, cpuPerNode, 24)));
       console.line(
           String.format(
               Locale.ROOT,
               "  the model assumes: nodes work in parallel, the first takes %,.0f µs, each further one %.1f µs of CPU here,"
                   + " spread evenly over the cores; the network adds nothing",
               one.p50(),
-              each));
+              cpuPerNode));
     }
   }
 
@@ -206,8 +206,8 @@ final class BenchDrillCommand implements Callable<Integer> {
     }
   }
 
-  private static double median(List<Round> rounds, ToDoubleFunction<Round> of) {
-    return rounds.stream().mapToDouble(of).sorted().toArray()[rounds.size() / 2];
+  private static double median(List<Round> rounds, ToDoubleFunction<Round> figure) {
+    return rounds.stream().mapToDouble(figure).sorted().toArray()[rounds.size() / 2];
   }
 
   private void measureAlerts(Path program, Path capture) throws Exception {

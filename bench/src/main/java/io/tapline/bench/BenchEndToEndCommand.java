@@ -53,7 +53,7 @@ final class BenchEndToEndCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    if (seconds < 1 || units.stream().anyMatch(each -> each < 1)) {
+    if (seconds < 1 || units.stream().anyMatch(unit -> unit < 1)) {
       throw new UsageException("--seconds and --units must be at least 1");
     }
     Installation installation = Installation.current();

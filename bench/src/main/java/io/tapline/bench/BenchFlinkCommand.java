@@ -9,7 +9,7 @@ import io.tapline.control.cli.console.TextTable;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.sim.placement.Plot;
 import io.tapline.sim.streams.Cost;
-import io.tapline.sim.streams.PacedComparison.Paced;
+import io.tapline.sim.streams.PacedComparison.PacedResult;
 import io.tapline.sim.streams.PacedComparison.Result;
 import io.tapline.sim.streams.StreamBenchmark;
 import io.tapline.sim.streams.StreamBenchmark.Comparison;
@@ -130,7 +130,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    List<Traffic.Kind> wanted = kinds.stream().map(BenchFlinkCommand::kind).toList();
+    List<Traffic.Kind> wantedKinds = kinds.stream().map(BenchFlinkCommand::kind).toList();
     List<String> known = List.of("textbook", "paced", "alone", "scaling", "keys", "steady");
     for (String part : parts) {
       Names.find(part, "part", known.stream().filter(part::equals).findFirst(), known);
@@ -140,7 +140,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
             StreamBenchmark.start(
                 services.endpoints(), services.folder(), PARTITIONS, console::hint)) {
       for (String part : parts) {
-        run(part, benchmark, wanted);
+        run(part, benchmark, wantedKinds);
       }
     }
     if (folder != null) {
@@ -149,12 +149,12 @@ final class BenchFlinkCommand implements Callable<Integer> {
     return 0;
   }
 
-  private void run(String part, StreamBenchmark benchmark, List<Traffic.Kind> wanted)
+  private void run(String part, StreamBenchmark benchmark, List<Traffic.Kind> wantedKinds)
       throws Exception {
     switch (part) {
-      case "textbook" -> textbook(benchmark, wanted);
-      case "paced" -> paced(benchmark, wanted);
-      case "alone" -> alone(benchmark, wanted);
+      case "textbook" -> textbook(benchmark, wantedKinds);
+      case "paced" -> paced(benchmark, wantedKinds);
+      case "alone" -> alone(benchmark, wantedKinds);
       case "scaling" -> scaling(benchmark);
       case "keys" -> keys(benchmark);
       default -> steady(benchmark);
@@ -174,10 +174,11 @@ final class BenchFlinkCommand implements Callable<Integer> {
     return new Sizes(ownKeys, density, textbookTuples, ownTuples);
   }
 
-  private void textbook(StreamBenchmark benchmark, List<Traffic.Kind> wanted) throws Exception {
+  private void textbook(StreamBenchmark benchmark, List<Traffic.Kind> wantedKinds)
+      throws Exception {
     TextTable table =
         TextTable.ofText("query", "job", "tuples/s", "CPU us", "stream job times", "by CPU");
-    for (Traffic.Kind kind : wanted) {
+    for (Traffic.Kind kind : wantedKinds) {
       Comparison row = benchmark.compare(kind, sizes(keys, tuples), PARTITIONS);
       addComparison(table, row, "textbook", row.textbook());
       addComparison(table, row, "competent", row.competent());
@@ -201,10 +202,10 @@ final class BenchFlinkCommand implements Callable<Integer> {
         .put("cpu_times", row.cpuTimes(cost));
   }
 
-  private void paced(StreamBenchmark benchmark, List<Traffic.Kind> wanted) throws Exception {
+  private void paced(StreamBenchmark benchmark, List<Traffic.Kind> wantedKinds) throws Exception {
     TextTable table =
         TextTable.ofText("query", "offered/s", "sent/s", "job", "CPU us", "equal windows");
-    for (Traffic.Kind kind : wanted) {
+    for (Traffic.Kind kind : wantedKinds) {
       for (int rate : rates) {
         Sizes sizes = new Sizes(keys, rate, textbookTuples, tuples);
         Result result = benchmark.comparePaced(kind, sizes, pacedSeconds, PARTITIONS);
@@ -214,7 +215,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
     show(table);
   }
 
-  private void pacedRow(TextTable table, Result result, Paced job) {
+  private void pacedRow(TextTable table, Result result, PacedResult job) {
     table.add(
         List.of(
             result.name(),
@@ -230,9 +231,9 @@ final class BenchFlinkCommand implements Callable<Integer> {
         .put("equal_windows", result.equalWindows());
   }
 
-  private void alone(StreamBenchmark benchmark, List<Traffic.Kind> wanted) throws Exception {
+  private void alone(StreamBenchmark benchmark, List<Traffic.Kind> wantedKinds) throws Exception {
     TextTable table = TextTable.ofText("query", "tuples/s", "CPU us");
-    for (Traffic.Kind kind : wanted) {
+    for (Traffic.Kind kind : wantedKinds) {
       Cost cost = benchmark.measure(kind, sizes(keys, tuples), PARTITIONS);
       add(table, "alone", kind.label(), cost);
     }

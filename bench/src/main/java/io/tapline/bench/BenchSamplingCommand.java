@@ -120,21 +120,21 @@ final class BenchSamplingCommand implements Callable<Integer> {
    */
   private int recoveredAfter(Outcome outcome) {
     return outcome.course().stream()
-        .filter(each -> each.second() > seconds && each.rate() >= ALL)
-        .mapToInt(each -> each.second() - seconds)
+        .filter(point -> point.second() > seconds && point.rate() >= ALL)
+        .mapToInt(point -> point.second() - seconds)
         .findFirst()
         .orElse(-1);
   }
 
   private void print(Outcome outcome) {
-    List<Second> settled =
+    List<Second> settledSeconds =
         outcome.course().stream()
-            .filter(each -> each.second() > SETTLED && each.second() <= seconds)
+            .filter(point -> point.second() > SETTLED && point.second() <= seconds)
             .toList();
-    double rate = settled.stream().mapToDouble(Second::rate).average().orElse(0);
-    double lag = settled.stream().mapToDouble(Second::lagSeconds).average().orElse(0);
+    double rate = settledSeconds.stream().mapToDouble(Second::rate).average().orElse(0);
+    double lag = settledSeconds.stream().mapToDouble(Second::lagSeconds).average().orElse(0);
     double maxLag = outcome.course().stream().mapToDouble(Second::lagSeconds).max().orElse(0);
-    double maxSettledLag = settled.stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    double maxSettledLag = settledSeconds.stream().mapToDouble(Second::lagSeconds).max().orElse(0);
     if (json) {
       console.line(
           MAPPER
@@ -169,16 +169,16 @@ final class BenchSamplingCommand implements Callable<Integer> {
   private static String svg(Outcome outcome) {
     List<Plot.Point> rates =
         outcome.course().stream()
-            .map(each -> new Plot.Point(each.second(), 100 * each.rate(), 0))
+            .map(point -> new Plot.Point(point.second(), 100 * point.rate(), 0))
             .toList();
     List<Plot.Point> lags =
         outcome.course().stream()
-            .map(each -> new Plot.Point(each.second(), each.lagSeconds(), 0))
+            .map(point -> new Plot.Point(point.second(), point.lagSeconds(), 0))
             .toList();
     double max = outcome.course().stream().mapToDouble(Second::load).max().orElse(1);
     List<Plot.Point> loads =
         outcome.course().stream()
-            .map(each -> new Plot.Point(each.second(), 100 * each.load() / max, 0))
+            .map(point -> new Plot.Point(point.second(), 100 * point.load() / max, 0))
             .toList();
     return new Plot("SAMPLE auto, a consumer limited to a share of the load", "seconds", "% and s")
         .line("load, % of the highest", loads, true)

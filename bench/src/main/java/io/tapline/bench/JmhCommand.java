@@ -78,11 +78,11 @@ abstract class JmhCommand implements Callable<Integer> {
             .jvmArgs(machineOptions().toArray(String[]::new))
             .warmupTime(TimeValue.seconds(seconds))
             .measurementTime(TimeValue.seconds(seconds));
-    benchmarks.forEach(each -> options.include("\\." + each.getSimpleName() + "\\."));
+    benchmarks.forEach(benchmark -> options.include("\\." + benchmark.getSimpleName() + "\\."));
     if (countsAllocation()) {
       options.addProfiler(GCProfiler.class);
     }
-    parameters.forEach(each -> addParameter(options, each));
+    parameters.forEach(parameter -> addParameter(options, parameter));
     if (folder != null) {
       Files.createDirectories(folder);
       options.resultFormat(ResultFormatType.JSON).result(folder.resolve(name + ".json").toString());
@@ -110,20 +110,26 @@ abstract class JmhCommand implements Callable<Integer> {
       heads.add("bytes");
     }
     TextTable table = TextTable.ofText(heads.toArray(String[]::new));
-    for (RunResult each : results) {
-      Result<?> result = each.getPrimaryResult();
+    for (RunResult runResult : results) {
+      Result<?> result = runResult.getPrimaryResult();
       String min = number(result.getStatistics().getMin());
       String median = number(result.getStatistics().getPercentile(50));
-      String bytes = countsAllocation() ? allocated(each) : "";
+      String bytes = countsAllocation() ? allocated(runResult) : "";
       if (json) {
         String more = bytes.isEmpty() ? "" : ",\"allocated_bytes\":" + bytes;
         console.line(
             "{\"benchmark\":\"%s\",\"with\":\"%s\",\"least\":%s,\"median\":%s,\"unit\":\"%s\"%s}"
                 .formatted(
-                    label(each), parameters(each), min, median, result.getScoreUnit(), more));
+                    label(runResult),
+                    parameters(runResult),
+                    min,
+                    median,
+                    result.getScoreUnit(),
+                    more));
       } else {
         List<String> row = new ArrayList<>();
-        Collections.addAll(row, label(each), parameters(each), min, median, result.getScoreUnit());
+        Collections.addAll(
+            row, label(runResult), parameters(runResult), min, median, result.getScoreUnit());
         if (countsAllocation()) {
           row.add(bytes);
         }

@@ -90,8 +90,8 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
   }
 
   private static int part(String part, boolean ipv6, Literal pattern) throws ConditionException {
-    boolean known = part.matches(ipv6 ? "[0-9a-fA-F]{1,8}" : "[0-9]{1,9}");
-    long value = known ? Long.parseLong(part, ipv6 ? 16 : 10) : -1;
+    boolean isKnown = part.matches(ipv6 ? "[0-9a-fA-F]{1,8}" : "[0-9]{1,9}");
+    long value = isKnown ? Long.parseLong(part, ipv6 ? 16 : 10) : -1;
     if (value < 0 || value > (ipv6 ? 0xffff : 0xff)) {
       throw new ConditionException(
           pattern.getAt(), "'" + part + "' is neither a part of an address nor *");

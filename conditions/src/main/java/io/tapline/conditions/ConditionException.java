@@ -6,9 +6,9 @@ public final class ConditionException extends Exception {
 
   private final int at;
 
-  ConditionException(int at, String message) {
+  ConditionException(int position, String message) {
     super(message);
-    this.at = at;
+    this.at = position;
   }
 
   /** Returns the byte offset in the text at which the invalid part begins. */

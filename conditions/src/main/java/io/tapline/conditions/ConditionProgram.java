@@ -151,12 +151,12 @@ public final class ConditionProgram {
 
   /** Returns true if the row meets the condition. */
   public boolean matches(Row row) {
-    int at = entry;
-    while (at < REJECT) {
-      Step step = steps[at];
-      at = step.leaf().holds(row) ? step.ifTrue() : step.ifFalse();
+    int index = entry;
+    while (index < REJECT) {
+      Step step = steps[index];
+      index = step.leaf().holds(row) ? step.ifTrue() : step.ifFalse();
     }
-    return at == ACCEPT;
+    return index == ACCEPT;
   }
 
   /**

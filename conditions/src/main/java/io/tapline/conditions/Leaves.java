@@ -95,12 +95,12 @@ final class Leaves {
     };
   }
 
-  private ConditionProgram.Leaf membership(Membership membership, boolean negated, int at)
+  private ConditionProgram.Leaf membership(Membership membership, boolean negated, int position)
       throws ConditionException {
     RowField field = field(membership.getField());
     if (membership.getAnyElement()) {
       throw new ConditionException(
-          at, "field " + membership.getField().getName() + " is not a list");
+          position, "field " + membership.getField().getName() + " is not a list");
     }
     if (membership.hasPattern()) {
       AddressRange pattern = AddressRange.like(membership.getPattern());
@@ -108,7 +108,7 @@ final class Leaves {
       return addresses(field, List.of(pattern), negated);
     }
     if (membership.getRangesCount() == 0 || membership.getRangesCount() > Trees.MAX_LEAVES) {
-      throw new ConditionException(at, "a list has 1 to " + Trees.MAX_LEAVES + " values");
+      throw new ConditionException(position, "a list has 1 to " + Trees.MAX_LEAVES + " values");
     }
     if (field.type() == Column.Type.STRING) {
       List<byte[]> texts = new ArrayList<>();
@@ -143,10 +143,11 @@ final class Leaves {
     return RangeLeaf.of(field, ranges, negated);
   }
 
-  private static void require(RowField field, Column.Type type, int at) throws ConditionException {
+  private static void require(RowField field, Column.Type type, int position)
+      throws ConditionException {
     if (field.type() != null && field.type() != type) {
       throw new ConditionException(
-          at, "the field is not of type " + type.name().toLowerCase(Locale.ROOT));
+          position, "the field is not of type " + type.name().toLowerCase(Locale.ROOT));
     }
   }
 
@@ -188,23 +189,24 @@ final class Leaves {
         : literal.getWord().getBytes(StandardCharsets.UTF_8);
   }
 
-  private ConditionProgram.Leaf comparison(Comparison comparison, boolean negated, int at)
+  private ConditionProgram.Leaf comparison(Comparison comparison, boolean negated, int position)
       throws ConditionException {
-    List<Operand> left = sum(comparison.getLeftList(), at);
-    List<Operand> right = sum(comparison.getRightList(), at);
+    List<Operand> left = sum(comparison.getLeftList(), position);
+    List<Operand> right = sum(comparison.getRightList(), position);
     Order order = comparison.getOrder();
     if (left.stream().allMatch(Leaves::isLiteral)) {
       if (right.stream().allMatch(Leaves::isLiteral)) {
-        throw new ConditionException(at, "a comparison needs a field");
+        throw new ConditionException(position, "a comparison needs a field");
       }
       return compared(right, mirrored(order), left, negated);
     }
     return compared(left, order, right, negated);
   }
 
-  private List<Operand> sum(List<Term> terms, int at) throws ConditionException {
+  private List<Operand> sum(List<Term> terms, int position) throws ConditionException {
     if (terms.isEmpty() || terms.size() > MAX_TERMS) {
-      throw new ConditionException(at, "a side of a comparison has 1 to " + MAX_TERMS + " terms");
+      throw new ConditionException(
+          position, "a side of a comparison has 1 to " + MAX_TERMS + " terms");
     }
     List<Operand> sum = new ArrayList<>();
     for (Term term : terms) {
@@ -258,13 +260,14 @@ final class Leaves {
   }
 
   private static ConditionProgram.Leaf pair(
-      RowField a, Order order, RowField b, boolean negated, int at) throws ConditionException {
+      RowField a, Order order, RowField b, boolean negated, int position)
+      throws ConditionException {
     if (a.type() != b.type()) {
-      throw new ConditionException(at, "can't compare " + a.type() + " with " + b.type());
+      throw new ConditionException(position, "can't compare " + a.type() + " with " + b.type());
     }
     boolean address = a.type() == Column.Type.ADDRESS;
     if (!address && order != Order.EQUAL && order != Order.NOT_EQUAL) {
-      throw new ConditionException(at, "strings have no order");
+      throw new ConditionException(position, "strings have no order");
     }
     return unlessAbsent(
         List.of(a, b),

@@ -55,16 +55,16 @@ public record Number(BigInteger whole, double real) {
    * Parses a word that may begin with a minus and end with a unit of bytes or time, as
    * conditions/expr/literal.h does. Units are multiples of a byte and of a nanosecond.
    *
-   * @param at position of the word in its text, for errors
+   * @param position position of the word in its text, for errors
    * @throws ConditionException if the word is not a number, or exceeds 64 bits
    */
-  public static Number parse(String word, int at) throws ConditionException {
+  public static Number parse(String word, int position) throws ConditionException {
     return word.startsWith("-")
-        ? ZERO.plus(-1, unsigned(word.substring(1), at))
-        : unsigned(word, at);
+        ? ZERO.plus(-1, unsigned(word.substring(1), position))
+        : unsigned(word, position);
   }
 
-  private static Number unsigned(String word, int at) throws ConditionException {
+  private static Number unsigned(String word, int position) throws ConditionException {
     if (NAMES.containsKey(word)) {
       return of(BigInteger.valueOf(NAMES.get(word)));
     }
@@ -73,9 +73,10 @@ public record Number(BigInteger whole, double real) {
       return of(new BigInteger(hex.group(1), 16));
     }
     Matcher form = FORM.matcher(word);
-    boolean known = form.matches() && (form.group(2).isEmpty() || UNITS.containsKey(form.group(2)));
-    if (!known) {
-      throw new ConditionException(at, "'" + word + "' is not a number");
+    boolean isKnown =
+        form.matches() && (form.group(2).isEmpty() || UNITS.containsKey(form.group(2)));
+    if (!isKnown) {
+      throw new ConditionException(position, "'" + word + "' is not a number");
     }
     double factor = UNITS.getOrDefault(form.group(2), 1.0);
     try {
@@ -83,7 +84,7 @@ public record Number(BigInteger whole, double real) {
           ? real(Double.parseDouble(form.group(1)), factor)
           : whole(new BigInteger(form.group(1)), factor);
     } catch (NumberFormatException e) {
-      throw new ConditionException(at, "'" + word + "' is not a number");
+      throw new ConditionException(position, "'" + word + "' is not a number");
     }
   }
 
@@ -96,8 +97,8 @@ public record Number(BigInteger whole, double real) {
 
   private static Number real(double value, double factor) {
     double product = value * factor;
-    boolean whole = product == Math.floor(product) && product < MAX_EXACT_PRODUCT && factor != 1;
-    return whole ? of(BigInteger.valueOf((long) product)) : of(product);
+    boolean isWhole = product == Math.floor(product) && product < MAX_EXACT_PRODUCT && factor != 1;
+    return isWhole ? of(BigInteger.valueOf((long) product)) : of(product);
   }
 
   boolean isReal() {

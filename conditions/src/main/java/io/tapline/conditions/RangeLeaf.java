@@ -21,9 +21,9 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
 
   /** Compares keys with one key in this order; NaN is in none of the ranges. */
   static RangeLeaf ordered(RowField field, Order order, long key, boolean negated) {
-    boolean real = field.type() == Column.Type.F64;
-    long min = real ? Number.key(Double.NEGATIVE_INFINITY) : 0;
-    long max = real ? Number.key(Double.POSITIVE_INFINITY) : -1;
+    boolean isReal = field.type() == Column.Type.F64;
+    long min = isReal ? Number.key(Double.NEGATIVE_INFINITY) : 0;
+    long max = isReal ? Number.key(Double.POSITIVE_INFINITY) : -1;
     List<KeyRange> ranges =
         switch (order) {
           case LESS -> key == min ? List.of() : List.of(new KeyRange(min, key - 1));
@@ -35,11 +35,11 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
   }
 
   /** Returns a number's key; throws if the field's type can't represent the number. */
-  static long key(RowField field, Number number, int at) throws ConditionException {
+  static long key(RowField field, Number number, int position) throws ConditionException {
     if (field.type() == Column.Type.F64) {
       return Number.key(number.asDouble());
     } else if (number.isReal()) {
-      throw new ConditionException(at, "expected a whole number");
+      throw new ConditionException(position, "expected a whole number");
     }
     boolean fits =
         switch (field.type()) {
@@ -48,7 +48,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
           default -> number.whole().signum() >= 0 && number.whole().bitLength() <= Long.SIZE;
         };
     if (!fits) {
-      throw new ConditionException(at, "out of range for a field of its type");
+      throw new ConditionException(position, "out of range for a field of its type");
     }
     return key(field.type(), number.whole().longValue());
   }

@@ -82,8 +82,8 @@ public final class Trees {
         throw new ConditionException(node.getAt(), "more than " + MAX_LEAVES + " comparisons");
       }
       if (children(node) != 0) {
-        boolean below = negated[i] != (node.getKindCase() == Node.KindCase.NOT);
-        levels.push(new long[] {Integer.toUnsignedLong(children(node)), below ? 1 : 0});
+        boolean isBelow = negated[i] != (node.getKindCase() == Node.KindCase.NOT);
+        levels.push(new long[] {Integer.toUnsignedLong(children(node)), isBelow ? 1 : 0});
         if (levels.size() > MAX_DEPTH + 1) {
           throw new ConditionException(node.getAt(), "nested too deeply");
         }

@@ -51,8 +51,8 @@ final class Generator {
     return values.get(random.nextInt(values.size()));
   }
 
-  boolean chance(int of) {
-    return random.nextInt(of) == 0;
+  boolean chance(int bound) {
+    return random.nextInt(bound) == 0;
   }
 
   /** Returns a value of the type as text, as it is written in a condition. */
@@ -176,7 +176,7 @@ final class Generator {
   private ConditionTree.Comparison.Builder pair(String name) {
     Column.Type type = FIELDS.get(name);
     List<String> same =
-        FIELDS.keySet().stream().filter(other -> FIELDS.get(other) == type).toList();
+        FIELDS.keySet().stream().filter(fieldName -> FIELDS.get(fieldName) == type).toList();
     return ConditionTree.Comparison.newBuilder()
         .addLeft(Term.newBuilder().setField(field(name)))
         .setOrder(order(type))

@@ -76,11 +76,11 @@ public final class JobKey {
     return secret;
   }
 
-  private String code(String of) {
+  private String code(String text) {
     try {
       Mac mac = Mac.getInstance(ALGORITHM);
       mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.UTF_8), ALGORITHM));
-      byte[] code = mac.doFinal(of.getBytes(StandardCharsets.UTF_8));
+      byte[] code = mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
       return Base64.getUrlEncoder().withoutPadding().encodeToString(code);
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException("every JVM provides HmacSHA256", e);

@@ -50,13 +50,13 @@ public final class LocalPeer {
    * @param own this end's
    */
   public static boolean isOwnUser(InetSocketAddress peer, InetSocketAddress own) {
-    byte[] from = peer.getAddress().getAddress();
-    byte[] to = own.getAddress().getAddress();
+    byte[] peerAddress = peer.getAddress().getAddress();
+    byte[] ownAddress = own.getAddress().getAddress();
     try {
-      return from.length == IPV6_BYTES
-          ? isOwnUser(TABLE_6, text(from, peer), text(to, own))
-          : isOwnUser(TABLE, text(from, peer), text(to, own))
-              || isOwnUser(TABLE_6, text(mapped(from), peer), text(mapped(to), own));
+      return peerAddress.length == IPV6_BYTES
+          ? isOwnUser(TABLE_6, text(peerAddress, peer), text(ownAddress, own))
+          : isOwnUser(TABLE, text(peerAddress, peer), text(ownAddress, own))
+              || isOwnUser(TABLE_6, text(mapped(peerAddress), peer), text(mapped(ownAddress), own));
     } catch (IOException e) {
       return false;
     }
@@ -90,11 +90,11 @@ public final class LocalPeer {
   /**
    * Formats an address as {@code 0100007F:1F90}: words of four bytes, each in little-endian order.
    */
-  private static String text(byte[] address, InetSocketAddress of) {
+  private static String text(byte[] address, InetSocketAddress socket) {
     byte[] words = new byte[address.length];
     for (int i = 0; i < words.length; i++) {
       words[i] = address[i ^ 3];
     }
-    return HEX.formatHex(words) + ":" + HEX.toHexDigits((short) of.getPort());
+    return HEX.formatHex(words) + ":" + HEX.toHexDigits((short) socket.getPort());
   }
 }

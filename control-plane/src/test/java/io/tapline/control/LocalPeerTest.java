@@ -51,9 +51,9 @@ class LocalPeerTest {
         Socket client = new Socket(server.getInetAddress(), server.getLocalPort());
         Socket accepted = server.accept()) {
       InetSocketAddress own = (InetSocketAddress) accepted.getLocalSocketAddress();
-      InetSocketAddress other =
+      InetSocketAddress otherUser =
           new InetSocketAddress(InetAddress.getByName("127.0.0.3"), client.getLocalPort());
-      assertThat(LocalPeer.isOwnUser(other, own)).isFalse();
+      assertThat(LocalPeer.isOwnUser(otherUser, own)).isFalse();
     }
   }
 

@@ -159,9 +159,9 @@ class AgentsTest {
   }
 
   private JsonNode known(String kind, String field, String name) throws Exception {
-    for (JsonNode known : Cli.parse(server.get("/api/v1/nodes").body()).path(kind)) {
-      if (known.path(field).asText().equals(name)) {
-        return known;
+    for (JsonNode knownNode : Cli.parse(server.get("/api/v1/nodes").body()).path(kind)) {
+      if (knownNode.path(field).asText().equals(name)) {
+        return knownNode;
       }
     }
     return Cli.parse("{}");
@@ -220,7 +220,7 @@ class AgentsTest {
 
   @Test
   void hostsCaptureAndDeadProcessesAreNamed() throws Exception {
-    Cli.Result refused =
+    Cli.Result refusedResult =
         Cli.run(
             "query",
             "submit",
@@ -228,8 +228,8 @@ class AgentsTest {
                 + " PROCESS (top-k)",
             "--server",
             server.url());
-    assertThat(refused.exitCode()).isEqualTo(1);
-    assertThat(refused.stderr()).contains("no host's agent holds a lease");
+    assertThat(refusedResult.exitCode()).isEqualTo(1);
+    assertThat(refusedResult.stderr()).contains("no host's agent holds a lease");
 
     Cli.Result nobody = drill();
     assertThat(nobody.exitCode()).isEqualTo(1);

@@ -43,7 +43,7 @@ class AggregateTutorialTest {
     register(only(LINE, page));
     Map<String, String> environment = Map.of("TAPLINE_CLASSPATH", folder.toString());
     try (Tutorial tutorial = new Tutorial(PAGE, Map.of(), environment)) {
-      tutorial.run(started -> {});
+      tutorial.run(ignored -> {});
       assertThat(tutorial.sessions()).isEqualTo(2);
     }
     Matcher query = only(QUERY, page);
@@ -52,8 +52,8 @@ class AggregateTutorialTest {
         Cli.run(environment, "run", query.group(1) + BUILT_IN, "--pcap", capture, "--json")
             .expectSuccess()
             .json();
-    JsonNode shown = Cli.parse(only(ROW, page).group(2));
-    assertThat(rows).anySatisfy(row -> assertHas(row, shown));
+    JsonNode shownNode = Cli.parse(only(ROW, page).group(2));
+    assertThat(rows).anySatisfy(row -> assertHas(row, shownNode));
     List<JsonNode> ranges = of("range", rows);
     assertThat(ranges).hasSizeGreaterThan(1);
     for (JsonNode row : ranges) {
@@ -65,8 +65,8 @@ class AggregateTutorialTest {
     }
   }
 
-  private static void assertHas(JsonNode row, JsonNode shown) {
-    shown
+  private static void assertHas(JsonNode row, JsonNode shownNode) {
+    shownNode
         .properties()
         .forEach(
             field ->
@@ -87,9 +87,9 @@ class AggregateTutorialTest {
 
   private static Matcher only(Pattern block, String page) {
     assertThat(block.matcher(page).results().count()).isOne();
-    Matcher found = block.matcher(page);
-    assertThat(found.find()).isTrue();
-    return found;
+    Matcher matcher = block.matcher(page);
+    assertThat(matcher.find()).isTrue();
+    return matcher;
   }
 
   private void compile(Matcher file) throws IOException {

@@ -27,7 +27,7 @@ class AlertTopicsTest {
   private static final Path CAPTURE = Path.of("testbed/three_tier/three_tier.pcap.zst");
   private static final String QUERY =
       "PARSE http_get FROM * TO *:8080 LIMIT 1h SAMPLE * PROCESS (trigger: group=url, topic=%s)";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   /** A Kafka producer waits for a minute and more by default. */
   private static final Duration STOP = Duration.ofSeconds(25);
@@ -124,7 +124,7 @@ class AlertTopicsTest {
     delete("alerts.first");
     Instant deleted = Instant.now();
     Fabric.await("the first query fails", () -> show(first).contains("\"state\":\"failed\""));
-    assertThat(Duration.between(deleted, Instant.now())).isLessThan(PATIENCE);
+    assertThat(Duration.between(deleted, Instant.now())).isLessThan(TIMEOUT);
     assertThat(show(first))
         .contains("alerts can't be sent to topic alerts.first: it no longer exists");
     assertThat(show(second)).contains("\"state\":\"running\"");

@@ -183,9 +183,10 @@ class ClausesTest {
         "PARSE tcp_conn_time "
             + match
             + " LIMIT 90s SAMPLE * PROCESS (diff-group: group=(src_ip, dst_port))";
-    Map<String, Long> found = new TreeMap<>();
+    Map<String, Long> distributions = new TreeMap<>();
     last(query)
-        .forEach(row -> found.put(keyText(row), row.get("distribution").get("count").asLong()));
+        .forEach(
+            row -> distributions.put(keyText(row), row.get("distribution").get("count").asLong()));
     Map<String, Long> expected =
         connections.stream()
             .filter(c -> List.of(clients.split(" ")).contains(c.get("client").asText()))
@@ -199,7 +200,7 @@ class ClausesTest {
                     c -> c.get("client").asText() + " " + c.get("server_port").asText(),
                     TreeMap::new,
                     Collectors.counting()));
-    assertThat(found).isEqualTo(expected);
+    assertThat(distributions).isEqualTo(expected);
   }
 
   @Test
@@ -222,19 +223,19 @@ class ClausesTest {
       long time = request.get("time_ns").asLong();
       for (long end = (time / slide + 1) * slide; end <= time + seconds * SECOND_NS; end += slide) {
         expected
-            .computeIfAbsent(end, any -> new TreeMap<>())
+            .computeIfAbsent(end, ignored -> new TreeMap<>())
             .merge(request.get("url").asText(), 1L, Long::sum);
       }
     }
-    Map<Long, Map<String, Long>> found = new TreeMap<>();
+    Map<Long, Map<String, Long>> distributions = new TreeMap<>();
     for (JsonNode row : rows(query)) {
       long end = row.get("window_end_ns").asLong();
       assertThat(end - row.get("window_start_ns").asLong()).isEqualTo(seconds * SECOND_NS);
-      found
-          .computeIfAbsent(end, any -> new TreeMap<>())
+      distributions
+          .computeIfAbsent(end, ignored -> new TreeMap<>())
           .put(keyText(row), row.get("value").asLong());
     }
-    assertThat(found).isEqualTo(expected);
+    assertThat(distributions).isEqualTo(expected);
   }
 
   @Test
@@ -253,16 +254,16 @@ class ClausesTest {
     Map<String, Double> slowest =
         aggregated(
             grouped(requests, "url"),
-            of ->
-                of.stream()
+            tuples ->
+                tuples.stream()
                     .mapToDouble(t -> t.get("response_time_ns").asDouble())
                     .max()
                     .orElseThrow());
     Map<String, Double> quickest =
         aggregated(
             grouped(requests, "url"),
-            of ->
-                of.stream()
+            tuples ->
+                tuples.stream()
                     .mapToDouble(t -> t.get("response_time_ns").asDouble())
                     .min()
                     .orElseThrow());
@@ -298,17 +299,18 @@ class ClausesTest {
   @ParameterizedTest
   @CsvSource({"sum", "avg", "max", "min", "count"})
   void groupsAggregateAField(String name) throws Exception {
-    String by = name.equals("count") ? "" : ", by=response_bytes";
+    String operand = name.equals("count") ? "" : ", by=response_bytes";
     List<JsonNode> rows =
         last(
             "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-%s: group=method%s)"
-                .formatted(name, by));
+                .formatted(name, operand));
     Map<String, Double> expected =
-        aggregated(grouped(requests, "method"), of -> aggregate(name, of));
-    Map<String, Double> found = values(rows);
-    assertThat(found.keySet()).isEqualTo(expected.keySet());
+        aggregated(grouped(requests, "method"), tuples -> aggregate(name, tuples));
+    Map<String, Double> averages = values(rows);
+    assertThat(averages.keySet()).isEqualTo(expected.keySet());
     expected.forEach(
-        (key, value) -> assertThat(found.get(key)).as(key).isCloseTo(value, within(1e-9 * value)));
+        (key, value) ->
+            assertThat(averages.get(key)).as(key).isCloseTo(value, within(1e-9 * value)));
   }
 
   private static double aggregate(String name, List<JsonNode> tuples) {
@@ -324,17 +326,17 @@ class ClausesTest {
 
   @Test
   void diffGroupAvgIsTheMeanOfEachGroup() throws Exception {
-    Map<String, Double> found =
+    Map<String, Double> averages =
         values(
             last(
                 "PARSE tcp_conn_time FROM * TO * LIMIT 90s SAMPLE * PROCESS (diff-group-avg: group=dst_port)"));
     Map<String, Double> expected =
         aggregated(
             grouped(connections, "server_port"),
-            of -> of.stream().mapToLong(ClausesTest::durationNs).average().orElseThrow());
-    assertThat(found).containsOnlyKeys(expected.keySet());
+            tuples -> tuples.stream().mapToLong(ClausesTest::durationNs).average().orElseThrow());
+    assertThat(averages).containsOnlyKeys(expected.keySet());
     expected.forEach(
-        (key, mean) -> assertThat(found.get(key)).as(key).isCloseTo(mean, within(1e-6 * mean)));
+        (key, mean) -> assertThat(averages.get(key)).as(key).isCloseTo(mean, within(1e-6 * mean)));
   }
 
   private static long durationNs(JsonNode connection) {
@@ -349,14 +351,17 @@ class ClausesTest {
     Map<String, List<JsonNode>> byFlow = grouped(requests, "flow_id");
     Map<String, Long> single =
         byFlow.values().stream()
-            .filter(of -> of.size() == 1)
+            .filter(tuples -> tuples.size() == 1)
             .collect(
                 Collectors.groupingBy(
-                    of -> of.get(0).get("method").asText(), TreeMap::new, Collectors.counting()));
-    Map<String, Long> found = new TreeMap<>();
-    rows.forEach(row -> found.put(keyText(row), row.get("distribution").get("count").asLong()));
-    assertThat(found).isEqualTo(single);
-    long reused = byFlow.values().stream().filter(of -> of.size() > 1).count();
+                    tuples -> tuples.get(0).get("method").asText(),
+                    TreeMap::new,
+                    Collectors.counting()));
+    Map<String, Long> distributions = new TreeMap<>();
+    rows.forEach(
+        row -> distributions.put(keyText(row), row.get("distribution").get("count").asLong()));
+    assertThat(distributions).isEqualTo(single);
+    long reused = byFlow.values().stream().filter(tuples -> tuples.size() > 1).count();
     assertThat(completeness(rows).get("reused").asLong()).isEqualTo(reused).isPositive();
   }
 

@@ -105,13 +105,13 @@ class CollectorTest {
       senders.add(
           network.fabric.start(flow.get(0), "python3", "-c", SEND, flow.get(2), rate[0], rate[1]));
     }
-    for (Cli.Running each : senders) {
-      each.await(60).expectSuccess();
-      each.close();
+    for (Cli.Running running : senders) {
+      running.await(60).expectSuccess();
+      running.close();
     }
-    for (Cli.Running each : receivers) {
-      each.await(60).expectSuccess();
-      each.close();
+    for (Cli.Running running : receivers) {
+      running.await(60).expectSuccess();
+      running.close();
     }
   }
 
@@ -121,10 +121,10 @@ class CollectorTest {
     FatTreePlan plan =
         new FatTreePlan(network.fabric.name, 4, 0)
             .with(new Collector(MIRROR_MBIT, Collector.QUEUE_US));
-    for (FatTreePlan.Switch each : plan.switches()) {
-      for (int port = 0; port < each.ports().size(); port++) {
-        Path counter = Path.of("/sys/class/net", each.ports().get(port), "statistics", "tx_bytes");
-        sent.put(each.id() + ":" + (port + 1), Long.valueOf(Files.readString(counter).strip()));
+    for (FatTreePlan.Switch sw : plan.switches()) {
+      for (int port = 0; port < sw.ports().size(); port++) {
+        Path counter = Path.of("/sys/class/net", sw.ports().get(port), "statistics", "tx_bytes");
+        sent.put(sw.id() + ":" + (port + 1), Long.valueOf(Files.readString(counter).strip()));
       }
     }
     return sent;
@@ -198,8 +198,8 @@ class CollectorTest {
 
   private Loads measure(String vantage, Runnable whileRunning) throws Exception {
     List<String> queries = new ArrayList<>();
-    for (String by : List.of("share", "low_share", "high_share")) {
-      queries.add(submit(LOAD.formatted(vantage, by)));
+    for (String figure : List.of("share", "low_share", "high_share")) {
+      queries.add(submit(LOAD.formatted(vantage, figure)));
     }
     Map<String, Long> before = sent();
     send();

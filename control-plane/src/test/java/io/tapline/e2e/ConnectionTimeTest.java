@@ -110,7 +110,7 @@ class ConnectionTimeTest {
     durations(tuples)
         .forEach(
             (flow, ns) ->
-                expected.computeIfAbsent(portOf.get(flow), any -> new ArrayList<>()).add(ns));
+                expected.computeIfAbsent(portOf.get(flow), ignored -> new ArrayList<>()).add(ns));
 
     List<JsonNode> rows =
         last(
@@ -152,7 +152,7 @@ class ConnectionTimeTest {
       List<JsonNode> ofFlow = requests.getOrDefault(flow.getKey(), List.of());
       if (ofFlow.size() == 1) {
         String url = ofFlow.get(0).get("url").asText();
-        expected.computeIfAbsent(url, any -> new ArrayList<>()).add(flow.getValue());
+        expected.computeIfAbsent(url, ignored -> new ArrayList<>()).add(flow.getValue());
       } else if (ofFlow.size() > 1) {
         reused++;
       }

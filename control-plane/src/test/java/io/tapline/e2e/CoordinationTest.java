@@ -175,7 +175,7 @@ class CoordinationTest {
     int back = link.awaitMore(SOME);
     Fabric.await(
         "requests after the agent was restarted",
-        () -> counted(second, id).keySet().stream().anyMatch(each -> each > back));
+        () -> counted(second, id).keySet().stream().anyMatch(epoch -> epoch > back));
     assertThat(get(second, "/queries/" + id).path("state").asText()).isEqualTo("running");
 
     HttpRequest delete =
@@ -230,22 +230,22 @@ class CoordinationTest {
         .containsAll(IntStream.range(begin, end).boxed().toList());
 
     // A query that begins between the two upgrades runs on the old agent.
-    String later =
+    String laterQuery =
         second.submit(
             "PARSE http_get FROM * TO %s:%d WHERE method = (GET, HEAD) LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
                 .formatted(link.address(), WebLink.PORT));
-    second.awaitState(later, "running");
-    awaitCounted(second, later, link.awaitMore(SOME) - 1);
+    second.awaitState(laterQuery, "running");
+    awaitCounted(second, laterQuery, link.awaitMore(SOME) - 1);
 
     kill(agent);
     agent();
     int back = link.awaitMore(SOME);
-    for (String each : List.of(id, later)) {
+    for (String query : List.of(id, laterQuery)) {
       Fabric.await(
           "requests after the agent was replaced",
-          () -> counted(second, each).keySet().stream().anyMatch(request -> request > back));
-      assertThat(get(second, "/queries/" + each).path("state").asText()).isEqualTo("running");
-      assertThat(counted(second, each).values()).as("each once").containsOnly(1L);
+          () -> counted(second, query).keySet().stream().anyMatch(request -> request > back));
+      assertThat(get(second, "/queries/" + query).path("state").asText()).isEqualTo("running");
+      assertThat(counted(second, query).values()).as("each once").containsOnly(1L);
     }
   }
 }

@@ -65,8 +65,8 @@ final class DatagramLoad {
 
   private DatagramLoad() {}
 
-  static Cli.Running start(Fabric fabric, String host, String to, Phase high, Phase low) {
-    List<String> words = new ArrayList<>(List.of("python3", "-c", SCRIPT, to));
+  static Cli.Running start(Fabric fabric, String host, String destination, Phase high, Phase low) {
+    List<String> words = new ArrayList<>(List.of("python3", "-c", SCRIPT, destination));
     for (Phase phase : List.of(high, low)) {
       words.addAll(List.of(Integer.toString(phase.rate()), Integer.toString(phase.seconds())));
     }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @MakesNetworkDevices
 class DiagnoseQueueTest {
-  private static final long PATIENCE_MS = 60_000;
+  private static final long TIMEOUT_MS = 60_000;
 
   /** Type of a packet's block in a pcapng file, and the offset of its frame. */
   private static final int ENHANCED_PACKET = 6;
@@ -161,10 +161,10 @@ class DiagnoseQueueTest {
         .expectSuccess();
     ByteBuffer blocks = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
     Map<Integer, Long> packets = new TreeMap<>();
-    for (int at = 0; at < blocks.limit(); at += blocks.getInt(at + 4)) {
-      if (blocks.getInt(at) == ENHANCED_PACKET) {
-        int high = blocks.get(at + FRAME + SOURCE_PORT) & 0xff;
-        int low = blocks.get(at + FRAME + SOURCE_PORT + 1) & 0xff;
+    for (int offset = 0; offset < blocks.limit(); offset += blocks.getInt(offset + 4)) {
+      if (blocks.getInt(offset) == ENHANCED_PACKET) {
+        int high = blocks.get(offset + FRAME + SOURCE_PORT) & 0xff;
+        int low = blocks.get(offset + FRAME + SOURCE_PORT + 1) & 0xff;
         packets.merge(high << 8 | low, 1L, Long::sum);
       }
     }
@@ -180,7 +180,7 @@ class DiagnoseQueueTest {
   }
 
   private static JsonNode awaitBurst(Server server) throws Exception {
-    long end = System.currentTimeMillis() + PATIENCE_MS;
+    long end = System.currentTimeMillis() + TIMEOUT_MS;
     JsonNode report;
     do {
       report = diagnose(server, "s1:2").expectSuccess().json().get(0);

@@ -32,7 +32,7 @@ class DiagnoseTest {
   void eachDiagnosisMatchesTheScenario() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "unequal-priority")) {
       List<String> arguments = new ArrayList<>();
-      nodes.addresses().forEach(each -> arguments.addAll(List.of("--multilog", each)));
+      nodes.addresses().forEach(address -> arguments.addAll(List.of("--multilog", address)));
       server = Server.start(arguments.toArray(String[]::new));
       Cli.Result early = diagnose("loss");
       assertThat(early.exitCode()).isEqualTo(1);
@@ -121,8 +121,8 @@ class DiagnoseTest {
 
   private static Map<String, Long> violating(JsonNode report) {
     Map<String, Long> flows = new HashMap<>();
-    for (JsonNode each : report.path("violations")) {
-      flows.put(each.path("flow").asText(), each.path("violating").asLong());
+    for (JsonNode violation : report.path("violations")) {
+      flows.put(violation.path("flow").asText(), violation.path("violating").asLong());
     }
     return flows;
   }
@@ -139,15 +139,15 @@ class DiagnoseTest {
 
     JsonNode report = report("outcast", "10.0.0.2", "--for", "2s");
     assertThat(report.path("outcast").asBoolean()).isTrue();
-    Map<String, Long> found = new HashMap<>();
-    for (JsonNode each : report.path("flows")) {
-      found.put(each.path("flow").asText(), each.path("segments").asLong());
+    Map<String, Long> links = new HashMap<>();
+    for (JsonNode flow : report.path("flows")) {
+      links.put(flow.path("flow").asText(), flow.path("segments").asLong());
     }
     Map<String, Long> sent = new HashMap<>();
-    for (JsonNode each : truth.path("flows")) {
-      String name = each.path("source").asText() + " > " + each.path("destination").asText();
-      sent.put(name, each.path("segments").asLong());
+    for (JsonNode flow : truth.path("flows")) {
+      String name = flow.path("source").asText() + " > " + flow.path("destination").asText();
+      sent.put(name, flow.path("segments").asLong());
     }
-    assertThat(found).isEqualTo(sent);
+    assertThat(links).isEqualTo(sent);
   }
 }

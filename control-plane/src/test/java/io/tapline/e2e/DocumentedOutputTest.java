@@ -61,7 +61,7 @@ class DocumentedOutputTest {
         LISTED
             .matcher(help.substring(help.indexOf("Commands:")))
             .results()
-            .map(found -> found.group(1))
+            .map(match -> match.group(1))
             .toList();
     assertThat(documented).containsExactlyInAnyOrderElementsOf(listed);
   }

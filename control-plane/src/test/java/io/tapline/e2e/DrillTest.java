@@ -39,7 +39,8 @@ class DrillTest {
       throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     while (System.nanoTime() < end) {
-      started.forEach(each -> assertThat(each.process().isAlive()).as(each::stderr).isTrue());
+      started.forEach(
+          running -> assertThat(running.process().isAlive()).as(running::stderr).isTrue());
       Cli.Result nodes = Cli.run(environment, "nodes", "--json");
       if (nodes.exitCode() == 0 && nodes.json().stream().allMatch(DrillTest::isSettled)) {
         assertThat(nodes.json()).hasSize(2);

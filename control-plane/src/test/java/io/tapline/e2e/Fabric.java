@@ -182,7 +182,7 @@ final class Fabric implements AutoCloseable {
   void connectMonitor(String host, String switchName, int port) throws IOException {
     String bridge =
         plan().switches().stream()
-            .filter(each -> each.id().equals(switchName))
+            .filter(sw -> sw.id().equals(switchName))
             .findFirst()
             .orElseThrow()
             .bridge();
@@ -246,9 +246,9 @@ final class Fabric implements AutoCloseable {
   /** Returns the supervisor's record of a process: its PID (0 while there is none) and restarts. */
   JsonNode process(String process) throws IOException {
     JsonNode all = Cli.parse(Files.readString(folder().resolve("processes.json")));
-    for (JsonNode each : all) {
-      if (each.path("name").asText().equals(process)) {
-        return each;
+    for (JsonNode element : all) {
+      if (element.path("name").asText().equals(process)) {
+        return element;
       }
     }
     throw new AssertionError("no " + process + " in " + all);
@@ -280,14 +280,15 @@ final class Fabric implements AutoCloseable {
   Map<String, String> switches() throws IOException {
     Map<String, String> all = new TreeMap<>();
     try (Stream<Path> files = Files.list(folder())) {
-      for (Path each : files.filter(file -> file.toString().endsWith(".mgmt")).sorted().toList()) {
-        String target = "unix:" + each;
+      for (Path statusFile :
+          files.filter(file -> file.toString().endsWith(".mgmt")).sorted().toList()) {
+        String target = "unix:" + statusFile;
         String script =
             "for d in flows groups meters; do ovs-ofctl -O OpenFlow14 dump-$d $0; done"
                 + " | sed -e 's/ duration=[0-9.]*s,//; s/ n_packets=[0-9]*, n_bytes=[0-9]*,//; s/ (xid=[^)]*)//'"
                 + " -e 's/ *\\(idle\\|hard\\)_age=[0-9]*,//' | sort";
         Cli.Result dumped = run(List.of("sh", "-c", script, target));
-        String bridge = each.getFileName().toString().replaceFirst("\\.mgmt$", "");
+        String bridge = statusFile.getFileName().toString().replaceFirst("\\.mgmt$", "");
         all.put(bridge.substring(name.length() + 1), dumped.stdout());
       }
     }

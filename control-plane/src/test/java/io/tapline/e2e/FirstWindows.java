@@ -215,10 +215,10 @@ final class FirstWindows implements AutoCloseable {
   /** A second without a row is complete, unless no packet was seen since the disturbance. */
   private boolean isComplete(NavigableMap<Long, JsonNode> windows, long second) {
     JsonNode row = windows.get(second);
-    boolean seen =
+    boolean isSeen =
         second + SECOND_NS < disturbedNs - SECOND_NS
             || !windows.subMap(Math.min(disturbedNs, second), second).isEmpty();
-    return row == null ? seen : !isPartial(row);
+    return row == null ? isSeen : !isPartial(row);
   }
 
   private static long start(JsonNode row) {

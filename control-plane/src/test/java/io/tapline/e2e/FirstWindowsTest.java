@@ -15,8 +15,11 @@ class FirstWindowsTest {
   @Test
   void completeWindowsMatchTheHostsCounts() throws Exception {
     try (FirstWindows windows = FirstWindows.up(folder)) {
-      for (Disturbance each : new Disturbance[] {Disturbance.NONE, Disturbance.MONITOR_KILLED}) {
-        assertThat(windows.start(each).partial()).as("partial windows, %s", each).isPositive();
+      for (Disturbance disturbance :
+          new Disturbance[] {Disturbance.NONE, Disturbance.MONITOR_KILLED}) {
+        assertThat(windows.start(disturbance).partial())
+            .as("partial windows, %s", disturbance)
+            .isPositive();
       }
     }
   }

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * dependencies of the job on their class path but no class of Tapline.
  */
 final class FlinkCluster implements AutoCloseable {
-  private static final long PATIENCE_S = 120;
+  private static final long TIMEOUT_S = 120;
 
   private final Path folder;
   private final String classPath;
@@ -107,7 +107,7 @@ final class FlinkCluster implements AutoCloseable {
   }
 
   private void awaitSlots() throws IOException, InterruptedException {
-    long deadline = System.nanoTime() + PATIENCE_S * 1_000_000_000L;
+    long deadline = System.nanoTime() + TIMEOUT_S * 1_000_000_000L;
     while (!get("/overview").contains("\"slots-total\":2")) {
       if (System.nanoTime() > deadline || !processes.stream().allMatch(Process::isAlive)) {
         throw new AssertionError("the cluster does not start:\n" + logs());

@@ -228,7 +228,7 @@ final class FourQueues implements AutoCloseable {
     for (int up = 0; up < ABOVE.size(); up++) {
       int port =
           network.fabric.plan().switches().stream()
-                  .filter(each -> each.id().equals(EDGES.get(edge)))
+                  .filter(sw -> sw.id().equals(EDGES.get(edge)))
                   .findFirst()
                   .orElseThrow()
                   .ports()
@@ -257,7 +257,9 @@ final class FourQueues implements AutoCloseable {
    * @throws AssertionError if something remains in the switches, or packets and events differ
    */
   List<Queue> run() throws Exception {
-    String id = network.submit(QUERY.formatted(load.delayMs(), load.bitsPerSecond(), String.join(", ", names())));
+    String id =
+        network.submit(
+            QUERY.formatted(load.delayMs(), load.bitsPerSecond(), String.join(", ", names())));
     network.server().awaitState(id, "running");
     List<Arrived> events = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Void> stream = follow(network.server().url(), id, events);
@@ -331,20 +333,21 @@ final class FourQueues implements AutoCloseable {
     List<Cli.Running> bursts = new ArrayList<>();
     int perSecond = load.bitsPerSecond() / 8 / WIRE / 5;
     for (int edge = 0; edge < EDGES.size(); edge++) {
-      List<String> to = new ArrayList<>();
+      List<String> addresses = new ArrayList<>();
       for (FatTreePlan.Node host : receivers(edge)) {
         opened(network.fabric.start(host.id(), "python3", "-c", RECEIVE));
-        to.add(host.address());
+        addresses.add(host.address());
       }
-      send(MONITORS.get(edge), to, 0, 0, 0, perSecond);
+      send(MONITORS.get(edge), addresses, 0, 0, 0, perSecond);
     }
     Thread.sleep(1000);
     for (int edge = 0; edge < EDGES.size(); edge++) {
-      List<String> to = receivers(edge).stream().map(FatTreePlan.Node::address).toList();
-      bursts.add(send(SENDERS.get(edge), to, load.bursts(), load.burstPackets(), load.gapMs(), 0));
+      List<String> addresses = receivers(edge).stream().map(FatTreePlan.Node::address).toList();
+      bursts.add(
+          send(SENDERS.get(edge), addresses, load.bursts(), load.burstPackets(), load.gapMs(), 0));
     }
-    for (Cli.Running each : bursts) {
-      each.await(120).expectSuccess();
+    for (Cli.Running burst : bursts) {
+      burst.await(120).expectSuccess();
     }
     Thread.sleep(2000);
   }
@@ -391,7 +394,7 @@ final class FourQueues implements AutoCloseable {
 
   private static List<Long> numbers(JsonNode array) {
     List<Long> numbers = new ArrayList<>();
-    array.forEach(each -> numbers.add(each.asLong()));
+    array.forEach(number -> numbers.add(number.asLong()));
     return numbers;
   }
 
@@ -400,7 +403,7 @@ final class FourQueues implements AutoCloseable {
     String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =
         events.stream()
-            .filter(each -> each.event().at("/fields/group").asText().equals(group))
+            .filter(event -> event.event().at("/fields/group").asText().equals(group))
             .mapToLong(Arrived::timeNs)
             .filter(time -> time >= onset.path("time_ns").asLong());
     return times.min().orElseThrow(() -> new AssertionError("no event after " + onset));

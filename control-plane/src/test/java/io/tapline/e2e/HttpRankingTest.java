@@ -136,7 +136,9 @@ class HttpRankingTest {
     for (Request request : requests) {
       long firstEnd = (request.timeNs() / slideNs + 1) * slideNs;
       for (long end = firstEnd; end < firstEnd + 10 * SECOND_NS; end += slideNs) {
-        windows.computeIfAbsent(end, any -> new HashMap<>()).merge(request.url(), 1L, Long::sum);
+        windows
+            .computeIfAbsent(end, ignored -> new HashMap<>())
+            .merge(request.url(), 1L, Long::sum);
       }
     }
     List<Rank> ranks = new ArrayList<>();

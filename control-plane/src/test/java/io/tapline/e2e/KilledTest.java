@@ -78,7 +78,7 @@ class KilledTest {
     try {
       String status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));
       return process.isAlive() && !status.substring(status.lastIndexOf(')') + 2).startsWith("Z");
-    } catch (IOException gone) {
+    } catch (IOException e) {
       return false;
     }
   }

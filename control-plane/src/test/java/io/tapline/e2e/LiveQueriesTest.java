@@ -189,21 +189,21 @@ class LiveQueriesTest {
     assertThat(query(few).get("totals").get("packets_out").asInt()).isEqualTo(LIMIT_PACKETS);
     assertThat(monitor()).isEqualTo(monitor);
 
-    Watch later = watch("http_get", "url");
+    Watch laterWatch = watch("http_get", "url");
     link.awaitMore(SOME);
     assertThat(query(requests.id).get("state").asText()).isEqualTo("running");
     int connectionsLast = stop(connections);
     link.awaitMore(SOME);
-    int laterResult = stop(later);
+    int laterResult = stop(laterWatch);
     link.awaitMore(SOME);
     int requestsLast = stop(requests);
     assertThat(monitor()).isEqualTo(monitor);
 
     // A connection's beginning, its establishment and its end.
     expectCounts(connections, connectionsLast, 3);
-    expectCounts(later, laterResult, 1);
+    expectCounts(laterWatch, laterResult, 1);
     expectCounts(requests, requestsLast, 1);
-    assertThat(later.first).isGreaterThan(requests.first + SOME);
+    assertThat(laterWatch.first).isGreaterThan(requests.first + SOME);
   }
 
   @Test
@@ -270,12 +270,13 @@ class LiveQueriesTest {
   void failsTheQueryWithTheMessageOfAMonitorThatCannotStart() throws Exception {
     String gone = link.networkInterface() + "g";
     link.require("ip link add " + gone + " type veth peer name " + gone + "p");
-    try (Server other = Server.start("--interface", gone)) {
+    try (Server otherServer = Server.start("--interface", gone)) {
       link.require("ip link del " + gone);
       for (int i = 0; i < 2; i++) {
-        String id = other.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
-        other.awaitState(id, "failed");
-        JsonNode failed = Cli.parse(other.get("/api/v1/queries/" + id).body());
+        String id =
+            otherServer.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
+        otherServer.awaitState(id, "failed");
+        JsonNode failed = Cli.parse(otherServer.get("/api/v1/queries/" + id).body());
         assertThat(failed.get("error").asText()).contains("local-0").contains(gone);
       }
     }
@@ -283,13 +284,14 @@ class LiveQueriesTest {
 
   @Test
   void aKilledServerEndsItsMonitor() throws Exception {
-    try (Server other = Server.start("--interface", link.networkInterface())) {
-      String id = other.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
-      other.awaitState(id, "running");
-      List<ProcessHandle> children = other.process().descendants().toList();
+    try (Server otherServer = Server.start("--interface", link.networkInterface())) {
+      String id =
+          otherServer.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
+      otherServer.awaitState(id, "running");
+      List<ProcessHandle> children = otherServer.process().descendants().toList();
       assertThat(children)
           .anyMatch(child -> child.info().command().orElse("").endsWith("tapline-monitor"));
-      other.process().destroyForcibly().waitFor();
+      otherServer.process().destroyForcibly().waitFor();
       for (ProcessHandle child : children) {
         child.onExit().get(30, TimeUnit.SECONDS);
       }

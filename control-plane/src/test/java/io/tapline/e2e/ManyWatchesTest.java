@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Thousands of watches in the monitor of an interface, set and replaced by single requests. */
 @MakesNetworkDevices
 class ManyWatchesTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(150);
+  private static final Duration TIMEOUT = Duration.ofSeconds(150);
   private static final int WATCHES = 4096;
 
   /** Watches of these numbers count the packets that the test sends. */
@@ -108,14 +108,14 @@ class ManyWatchesTest {
   void thousandsOfWatchesCountWithOneRequest() throws Exception {
     // The query of all watches with windows of 10 ms runs from now on.
     String first = Cli.parse(add(watch(9)).body()).path("watches").get(0).path("id").asText();
-    Await.until("the first watch counts", PATIENCE, this::allCount);
+    Await.until("the first watch counts", TIMEOUT, this::allCount);
     for (int round = 0; round < 2; round++) {
       int port = FIRST_PORT + round * WATCHES;
       long beginNs = System.nanoTime();
       HttpResponse<String> answer = add(many(port));
       long answeredNs = System.nanoTime();
       assertThat(answer.statusCode()).as(answer.body().substring(0, 200)).isEqualTo(201);
-      Await.until("all count", PATIENCE, this::allCount);
+      Await.until("all count", TIMEOUT, this::allCount);
       System.out.printf(
           "%d watches from REST: answered after %d ms, all count after %d ms at most%n",
           WATCHES, (answeredNs - beginNs) / 1_000_000, (System.nanoTime() - beginNs) / 1_000_000);
@@ -124,7 +124,7 @@ class ManyWatchesTest {
       SENT.forEach(number -> expected.add(added.get(number).path("id").asText()));
       Await.until(
           "alerts",
-          PATIENCE,
+          TIMEOUT,
           () -> {
             send(port);
             return alerted().containsAll(expected);

@@ -246,8 +246,8 @@ final class MirroredNetwork implements AutoCloseable {
   /** Starts one of the control planes. */
   void startServer(int number) throws Exception {
     List<String> options = shared.options(registry(number));
-    Server started = Server.start(asController(options.toArray(String[]::new)));
-    servers.set(number, opened(started));
+    Server startedServer = Server.start(asController(options.toArray(String[]::new)));
+    servers.set(number, opened(startedServer));
   }
 
   private String[] asController(String... options) {
@@ -258,10 +258,10 @@ final class MirroredNetwork implements AutoCloseable {
     return all.toArray(String[]::new);
   }
 
-  private Server opened(Server started) throws IOException {
-    open.add(started);
-    fabric.guards(started.process());
-    return started;
+  private Server opened(Server startedServer) throws IOException {
+    open.add(startedServer);
+    fabric.guards(startedServer.process());
+    return startedServer;
   }
 
   /** Waits for a leader, which receives requests from now on. */

@@ -62,8 +62,8 @@ class MirroringCost {
       for (int round = 0; round < rounds; round++) {
         Collections.shuffle(order, random);
         Map<Load, Rate> rates = new EnumMap<>(Load.class);
-        for (Load each : order) {
-          rates.put(each, measure(each, throughput));
+        for (Load load : order) {
+          rates.put(load, measure(load, throughput));
         }
         all.add(rates);
         System.out.println("Mirroring: " + rates);
@@ -109,7 +109,7 @@ class MirroringCost {
     for (Load load : Load.values()) {
       System.out.printf(
           "Mirroring: %s, %s: %s%n",
-          title, load, spread(rounds, each -> value(each, load, figure)));
+          title, load, spread(rounds, round -> value(round, load, figure)));
     }
     System.out.printf(
         "Mirroring: %s, manual / nothing %s, query / nothing %s, query / manual %s%n",
@@ -129,11 +129,12 @@ class MirroringCost {
       Load denominator,
       ToDoubleFunction<Rate> figure) {
     return spread(
-        rounds, each -> value(each, numerator, figure) / value(each, denominator, figure));
+        rounds, round -> value(round, numerator, figure) / value(round, denominator, figure));
   }
 
-  private static String spread(List<Map<Load, Rate>> rounds, ToDoubleFunction<Map<Load, Rate>> of) {
-    double[] sorted = rounds.stream().mapToDouble(of).sorted().toArray();
+  private static String spread(
+      List<Map<Load, Rate>> rounds, ToDoubleFunction<Map<Load, Rate>> figure) {
+    double[] sorted = rounds.stream().mapToDouble(figure).sorted().toArray();
     return "%.3g (%.3g to %.3g)"
         .formatted(sorted[sorted.length / 2], sorted[0], sorted[sorted.length - 1]);
   }

@@ -84,8 +84,8 @@ class MirroringSoak {
 
   private void requireCounted(String query, String name) throws Exception {
     Set<String> sent = new TreeSet<>();
-    Requests some = network.requests("h-3-1-1", H1_ADDRESS, 80, name, EACH);
-    some.await().forEach(request -> sent.add(request.url()));
+    Requests requests = network.requests("h-3-1-1", H1_ADDRESS, 80, name, EACH);
+    requests.await().forEach(request -> sent.add(request.url()));
     Fabric.await(name, () -> network.counted(query).keySet().containsAll(sent));
   }
 }

@@ -48,9 +48,9 @@ class MirroringTest {
 
   @AfterEach
   void stopQueries() throws Exception {
-    for (JsonNode each : network.get("/queries").path("queries")) {
-      if (Set.of("submitted", "starting", "running").contains(each.path("state").asText())) {
-        network.stop(each.path("id").asText());
+    for (JsonNode queryJson : network.get("/queries").path("queries")) {
+      if (Set.of("submitted", "starting", "running").contains(queryJson.path("state").asText())) {
+        network.stop(queryJson.path("id").asText());
       }
     }
   }
@@ -138,7 +138,7 @@ class MirroringTest {
             network.requests("h-2-1-0", H1_ADDRESS, 81, "other-port", EACH),
             network.requests("h-2-1-1", H3_ADDRESS, 80, "other-host", EACH));
     Set<String> sent = new TreeSet<>();
-    wanted.forEach(each -> each.await().forEach(request -> sent.add(request.url())));
+    wanted.forEach(requests -> requests.await().forEach(request -> sent.add(request.url())));
     others.forEach(Requests::await);
     assertThat(sent).hasSize(3 * EACH);
     return sent;
@@ -170,26 +170,26 @@ class MirroringTest {
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");
     Fabric.await("some are counted", () -> network.counted(query).size() > EACH);
-    Set<String> at = network.agentsWith("queries", query);
-    assertThat(at).hasSize(1).isSubsetOf(H1, "h-0-0-1");
-    String gone = at.iterator().next();
-    String other = gone.equals(H1) ? "h-0-0-1" : H1;
+    Set<String> agents = network.agentsWith("queries", query);
+    assertThat(agents).hasSize(1).isSubsetOf(H1, "h-0-0-1");
+    String gone = agents.iterator().next();
+    String remaining = gone.equals(H1) ? "h-0-0-1" : H1;
 
     long disconnectedNs = Requests.nowNs();
     network.killAgent(gone);
     Fabric.await(
-        "the other has it", () -> network.agentsWith("queries", query).equals(Set.of(other)));
+        "the other has it", () -> network.agentsWith("queries", query).equals(Set.of(remaining)));
     long startNs = Requests.nowNs();
     Fabric.await(
         "requests are counted again",
         () -> {
           Set<String> counted = network.counted(query).keySet();
           return steady.done().stream()
-              .anyMatch(each -> each.beganNs() > startNs && counted.contains(each.url()));
+              .anyMatch(request -> request.beganNs() > startNs && counted.contains(request.url()));
         });
     network.startAgent(gone);
     Fabric.await("it is back", () -> network.agentsWith("state", "up").equals(WATCHERS));
-    assertThat(network.agentsWith("queries", query)).containsExactly(other);
+    assertThat(network.agentsWith("queries", query)).containsExactly(remaining);
     assertThat(state(query).path("state").asText()).isEqualTo("running");
     steady.close();
     network.stop(query);
@@ -211,8 +211,8 @@ class MirroringTest {
         List.of(
             network.requests("h-2-0-0", H1_ADDRESS, 80, "one", Requests.UNLIMITED),
             network.requests("h-2-0-1", H2_ADDRESS, 8080, "two", Requests.UNLIMITED));
-    for (Requests each : steady) {
-      Fabric.await("it asks", () -> each.done().size() > 5);
+    for (Requests requests : steady) {
+      Fabric.await("it asks", () -> requests.done().size() > 5);
     }
     String query =
         network.submit(

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A watch that runs in the monitor of an interface, over a restart of its server. */
 @MakesNetworkDevices
 class MonitorWatchTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(150);
+  private static final Duration TIMEOUT = Duration.ofSeconds(150);
   private static final int PORT = 9002;
   private static final String CONDITION = "burst(bytes, 10ms) > 5KB";
 
@@ -52,7 +52,7 @@ class MonitorWatchTest {
   }
 
   private String awaitRunning() throws Exception {
-    Await.until("its query runs", PATIENCE, () -> !runningQuery().isEmpty());
+    Await.until("its query runs", TIMEOUT, () -> !runningQuery().isEmpty());
     return runningQuery();
   }
 
@@ -60,7 +60,7 @@ class MonitorWatchTest {
   private List<JsonNode> burst(String address, int alerts) throws Exception {
     Await.until(
         "an alert",
-        PATIENCE,
+        TIMEOUT,
         () -> {
           try (DatagramChannel channel = DatagramChannel.open()) {
             for (int i = 0; i < 200; i++) {
@@ -80,7 +80,7 @@ class MonitorWatchTest {
         "--interface", link.networkInterface(), "--watches", folder.resolve("w.json").toString()
       };
       server = Server.start(arguments);
-      JsonNode added =
+      JsonNode addedNode =
           cli(
                   "watch",
                   "add",
@@ -92,11 +92,11 @@ class MonitorWatchTest {
                   "--every",
                   "100ms")
               .get(0);
-      assertThat(added.path("run").asText()).isEqualTo("monitor");
-      assertThat(added.path("run_reason").asText()).contains("single packets");
+      assertThat(addedNode.path("run").asText()).isEqualTo("monitor");
+      assertThat(addedNode.path("run_reason").asText()).contains("single packets");
       String query = awaitRunning();
       JsonNode alert = burst(link.address(), 1).get(0);
-      assertThat(alert.path("watch")).isEqualTo(added.path("id"));
+      assertThat(alert.path("watch")).isEqualTo(addedNode.path("id"));
       assertThat(alert.path("id").asText()).startsWith(query + "-");
       assertThat(alert.at("/key/dst_port").asInt()).isEqualTo(PORT);
       assertThat(alert.path("value").asLong()).isGreaterThan(5_000);
@@ -111,9 +111,9 @@ class MonitorWatchTest {
 
       server = Server.start(arguments);
       assertThat(awaitRunning()).as("another query").isNotEqualTo(query);
-      assertThat(burst(link.address(), 1).get(0).path("watch")).isEqualTo(added.path("id"));
+      assertThat(burst(link.address(), 1).get(0).path("watch")).isEqualTo(addedNode.path("id"));
       String last = awaitRunning();
-      Cli.run("watch", "remove", added.path("id").asText(), "--server", server.url())
+      Cli.run("watch", "remove", addedNode.path("id").asText(), "--server", server.url())
           .expectSuccess();
       server.awaitState(last, "stopped");
       assertThat(cli("watch", "list")).isEmpty();

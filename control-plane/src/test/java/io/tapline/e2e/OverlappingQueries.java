@@ -59,7 +59,8 @@ final class OverlappingQueries {
           new Wanted("*", "10.0.0.2, 10.1.0.2", Set.of("a", "b", "c", "d", "e", "g")));
 
   /** A query that ran. */
-  private record Ran(Wanted wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
+  private record CompletedRun(
+      Wanted wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
 
   private final MirroredNetwork network;
   private final Random random;
@@ -78,13 +79,15 @@ final class OverlappingQueries {
     Map<String, String> resets = network.resets();
     Map<String, Requests> traffic = new TreeMap<>();
     try (Cli.Running one = network.fabric.start("h-2-1-0", "ping", "-i", "0.1", H1_ADDRESS);
-        Cli.Running other = network.fabric.start("h-0-1-0", "ping", "-i", "0.1", H2_ADDRESS)) {
+        Cli.Running otherPing = network.fabric.start("h-0-1-0", "ping", "-i", "0.1", H2_ADDRESS)) {
       TRAFFIC.forEach((name, way) -> traffic.put(name, start(name, way)));
       addAndRemove(rounds, traffic);
       assertThat(network.resets()).as("TCP resets").isEqualTo(resets);
       requireAllAnswered(one);
-      requireAllAnswered(other);
-      traffic.values().forEach(each -> assertThat(each.isAlive()).as(each.log()).isTrue());
+      requireAllAnswered(otherPing);
+      traffic
+          .values()
+          .forEach(requests -> assertThat(requests.isAlive()).as(requests.log()).isTrue());
     } finally {
       traffic.values().forEach(Requests::close);
     }
@@ -99,8 +102,8 @@ final class OverlappingQueries {
   private void addAndRemove(int rounds, Map<String, Requests> traffic) throws Exception {
     List<Wanted> order = new ArrayList<>(ALL);
     Collections.shuffle(order, random);
-    for (Wanted each : order) {
-      add(each);
+    for (Wanted wanted : order) {
+      add(wanted);
     }
     for (int round = 0; round < rounds; round++) {
       Wanted any = ALL.get(random.nextInt(ALL.size()));
@@ -108,8 +111,8 @@ final class OverlappingQueries {
       add(any);
     }
     Collections.shuffle(order, random);
-    for (Wanted each : order) {
-      requireExactly(remove(each, traffic), traffic);
+    for (Wanted wanted : order) {
+      requireExactly(remove(wanted, traffic), traffic);
     }
   }
 
@@ -121,7 +124,7 @@ final class OverlappingQueries {
   }
 
   /** Waits until each of its clients has received a few answers. */
-  private Ran remove(Wanted wanted, Map<String, Requests> traffic) throws Exception {
+  private CompletedRun remove(Wanted wanted, Map<String, Requests> traffic) throws Exception {
     String id = running.remove(wanted);
     network.server().awaitState(id, "running");
     long runningNs = network.get("/queries/" + id).path("started_ns").asLong();
@@ -129,16 +132,18 @@ final class OverlappingQueries {
       Fabric.await(
           "answers to " + name,
           () ->
-              traffic.get(name).done().stream().filter(each -> each.beganNs() > runningNs).count()
+              traffic.get(name).done().stream()
+                      .filter(request -> request.beganNs() > runningNs)
+                      .count()
                   >= 5);
     }
     long stoppingNs = Requests.nowNs();
     network.stop(id);
-    return new Ran(wanted, id, submittedNs.remove(id), runningNs, stoppingNs);
+    return new CompletedRun(wanted, id, submittedNs.remove(id), runningNs, stoppingNs);
   }
 
   /** Checks that every request and response while it ran is counted once, and no others. */
-  private void requireExactly(Ran ran, Map<String, Requests> traffic) throws Exception {
+  private void requireExactly(CompletedRun ran, Map<String, Requests> traffic) throws Exception {
     Map<String, Long> counts = network.counted(ran.id());
     Map<String, Long> wrong = new TreeMap<>(counts);
     wrong.values().removeIf(count -> count == 1);
@@ -147,13 +152,16 @@ final class OverlappingQueries {
     counts.keySet().forEach(url -> names.add(url.split("/")[1]));
     assertThat(ran.wanted().names()).as("%s", ran).containsAll(names);
     for (String name : ran.wanted().names()) {
-      for (Requests.Request each : traffic.get(name).done()) {
-        boolean within = each.beganNs() > ran.runningNs() && each.endedNs() < ran.stoppingNs();
-        boolean before = each.endedNs() < ran.submittedNs();
-        assertThat(within && !counts.containsKey(each.url()))
-            .as("%s misses %s", ran, each)
+      for (Requests.Request request : traffic.get(name).done()) {
+        boolean within =
+            request.beganNs() > ran.runningNs() && request.endedNs() < ran.stoppingNs();
+        boolean before = request.endedNs() < ran.submittedNs();
+        assertThat(within && !counts.containsKey(request.url()))
+            .as("%s misses %s", ran, request)
             .isFalse();
-        assertThat(before && counts.containsKey(each.url())).as("%s has %s", ran, each).isFalse();
+        assertThat(before && counts.containsKey(request.url()))
+            .as("%s has %s", ran, request)
+            .isFalse();
       }
     }
   }

@@ -43,8 +43,9 @@ class PlacedStreamSoak {
               near = opened(new FlinkCluster(made("near"), NEAR));
               far = opened(new FlinkCluster(made("far"), FAR));
               EmbeddedServices redis = opened(EmbeddedServices.startOpen(""));
-              String at = redis.endpoints().redis().address();
-              List<String> services = List.of("--brokers", kafka.brokers(), "--redis", at);
+              String redisAddress = redis.endpoints().redis().address();
+              List<String> services =
+                  List.of("--brokers", kafka.brokers(), "--redis", redisAddress);
               List<String> options = new ArrayList<>(services);
               options.addAll(List.of("--flink", near.url(), "--flink", far.url()));
               return options;

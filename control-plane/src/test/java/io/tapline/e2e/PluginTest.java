@@ -55,8 +55,8 @@ class PluginTest {
     assertThat(rows.get(0).get("key").get("kind").asText()).isEqualTo("packet");
     assertThat(rows.get(0).get("value").asLong()).isEqualTo(PACKETS);
     assertThat(rows.get(0).get("completeness").get("dropped")).isEmpty();
-    Cli.Result shown = Cli.run("parsers", "marker", "--plugin", plugin).expectSuccess();
-    assertThat(shown.stdout()).contains("Payloads, for tests").contains("kind");
+    Cli.Result shownResult = Cli.run("parsers", "marker", "--plugin", plugin).expectSuccess();
+    assertThat(shownResult.stdout()).contains("Payloads, for tests").contains("kind");
   }
 
   @Test
@@ -100,11 +100,11 @@ class PluginTest {
     Path capture = capture(Map.of(1000, "HANG", 2000, "CRASH"));
     try (Server server = Server.start("--pcap", capture.toString(), "--plugin", plugin)) {
       String mine = server.submit(QUERY);
-      String other = server.submit(OTHER);
+      String otherQuery = server.submit(OTHER);
       server.awaitState(mine, "finished");
-      server.awaitState(other, "finished");
+      server.awaitState(otherQuery, "finished");
       JsonNode row =
-          last(Cli.run("query", "results", other, "--server", server.url(), "--json")
+          last(Cli.run("query", "results", otherQuery, "--server", server.url(), "--json")
                   .expectSuccess())
               .get(0);
       JsonNode dropped = row.get("completeness").get("dropped");

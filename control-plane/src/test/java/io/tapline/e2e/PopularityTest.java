@@ -26,7 +26,7 @@ class PopularityTest {
             "more-servers-for-what-is-popular.md",
             Map.of("--figures figures", options),
             Map.of())) {
-      tutorial.run(started -> {});
+      tutorial.run(ignored -> {});
       assertThat(tutorial.sessions()).isEqualTo(1);
     }
     List<String> servers = Captures.lines(folder.resolve("figure-17-servers.csv"));

@@ -29,9 +29,9 @@ final class ProcessTree {
 
   /** Returns the tree of a process and all its descendants. */
   static ProcessTree of(List<ProcessHandle> processes) {
-    ProcessTree open = new ProcessTree();
-    processes.forEach(process -> open.add(Path.of("/proc", Long.toString(process.pid()))));
-    return open;
+    ProcessTree openTree = new ProcessTree();
+    processes.forEach(process -> openTree.add(Path.of("/proc", Long.toString(process.pid()))));
+    return openTree;
   }
 
   Set<Integer> ports() {

@@ -114,9 +114,9 @@ class QueuesTest {
         .isNotEmpty()
         .allMatch(tuple -> tuple.get("queue").asText().equals("s1:2"));
     parse.replaceAll(argument -> argument.replace("s1:h2:", "s1:h3:"));
-    Cli.Result refused = Cli.run(parse.toArray(String[]::new));
-    assertThat(refused.exitCode()).isEqualTo(2);
-    assertThat(refused.stderr())
+    Cli.Result refusedResult = Cli.run(parse.toArray(String[]::new));
+    assertThat(refusedResult.exitCode()).isEqualTo(2);
+    assertThat(refusedResult.stderr())
         .contains("s1 has no link to 'h3'; expected a port of s1: 1 (h1), 2 (h2)");
   }
 

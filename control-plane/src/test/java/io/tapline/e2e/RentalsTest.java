@@ -23,7 +23,7 @@ class RentalsTest {
     try (Tutorial tutorial =
         new Tutorial(
             "find-the-page-that-is-too-fast.md", Map.of("--figures figures", options), Map.of())) {
-      tutorial.run(started -> {});
+      tutorial.run(ignored -> {});
       assertThat(tutorial.sessions()).isEqualTo(1);
     }
     assertThat(counts("figure-12.csv")).as("connections").isGreaterThan(20);

@@ -111,7 +111,7 @@ final class Requests implements AutoCloseable {
   /** Returns the start times of the requests with these URLs, in order. */
   List<Long> beganNs(Set<String> urls) {
     return done().stream()
-        .filter(each -> urls.contains(each.url()))
+        .filter(request -> urls.contains(request.url()))
         .map(Request::beganNs)
         .sorted()
         .toList();

@@ -22,10 +22,10 @@ class RunStartTest {
 
   @Test
   void timingsShowEachPhaseAndChangeNoResult() {
-    Cli.Result plain = Cli.run("run", QUERY, "--pcap", CAPTURE).expectSuccess();
+    Cli.Result plainResult = Cli.run("run", QUERY, "--pcap", CAPTURE).expectSuccess();
     Cli.Result timed = Cli.run("run", QUERY, "--pcap", CAPTURE, "--timings").expectSuccess();
-    assertThat(timed.stdout()).isEqualTo(plain.stdout());
-    assertThat(plain.stderr()).doesNotContain("phase");
+    assertThat(timed.stdout()).isEqualTo(plainResult.stdout());
+    assertThat(plainResult.stderr()).doesNotContain("phase");
     String table = timed.stderr().substring(timed.stderr().indexOf("phase"));
     assertThat(table.lines().map(line -> line.split("  +")[0]))
         .containsExactlyInAnyOrder(
@@ -90,7 +90,7 @@ class RunStartTest {
       return Stream.concat(
               onDisk,
               inMemory.filter(
-                  each -> each.getFileName().toString().startsWith("tapline-" + process + "-")))
+                  file -> file.getFileName().toString().startsWith("tapline-" + process + "-")))
           .toList();
     }
   }

@@ -90,9 +90,9 @@ class SamplingOverload {
 
   @AfterEach
   void stop() throws Exception {
-    for (AutoCloseable each : new AutoCloseable[] {network, link, services}) {
-      if (each != null) {
-        each.close();
+    for (AutoCloseable resource : new AutoCloseable[] {network, link, services}) {
+      if (resource != null) {
+        resource.close();
       }
     }
   }
@@ -180,19 +180,19 @@ class SamplingOverload {
   private void judge(String query, Sent sent) throws Exception {
     Map<Long, List<JsonNode>> windows = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
-      long from = row.path("window_start_ns").asLong();
+      long startNs = row.path("window_start_ns").asLong();
       boolean estimated = !row.path("low").equals(row.path("high"));
-      if (estimated && sent.covers(from, from + WINDOW_NS)) {
-        windows.computeIfAbsent(from, none -> new ArrayList<>()).add(row);
+      if (estimated && sent.covers(startNs, startNs + WINDOW_NS)) {
+        windows.computeIfAbsent(startNs, ignored -> new ArrayList<>()).add(row);
       }
     }
-    List<Long> outside =
+    List<Long> inexact =
         windows.keySet().stream().filter(w -> !holds(w, windows.get(w), sent)).toList();
-    print(query, windows.size(), outside.size(), sent);
-    for (long from : outside) {
+    print(query, windows.size(), inexact.size(), sent);
+    for (long startNs : inexact) {
       System.out.printf(
           "Overload: outside of its bounds: the window from second %.0f%n",
-          (from - sent.beganNs()) / 1e9);
+          (startNs - sent.beganNs()) / 1e9);
     }
     assertThat(mean(ages, sent.fellNs() - WORKED_OFF_NS, sent.fellNs()))
         .as(
@@ -200,11 +200,11 @@ class SamplingOverload {
         .isLessThan(max(ages, sent.beganNs(), sent.fellNs()) / 2);
     assertThat(recoveredAfter(sent)).as("seconds until all flows are kept again").isNotNegative();
     assertThat(windows).as("windows in which flows were left out").hasSizeGreaterThan(20);
-    assertThat(outside.size()).as("of %d windows", windows.size()).isLessThan(windows.size() / 10);
+    assertThat(inexact.size()).as("of %d windows", windows.size()).isLessThan(windows.size() / 10);
   }
 
-  private static boolean holds(long from, List<JsonNode> rows, Sent sent) {
-    Map<Integer, Long> truth = sent.in(from, from + WINDOW_NS);
+  private static boolean holds(long startNs, List<JsonNode> rows, Sent sent) {
+    Map<Integer, Long> truth = sent.in(startNs, startNs + WINDOW_NS);
     return rows.stream()
         .allMatch(
             row -> {
@@ -219,15 +219,15 @@ class SamplingOverload {
    */
   private double recoveredAfter(Sent sent) {
     return rates.entrySet().stream()
-        .filter(each -> each.getKey() - WINDOW_NS >= sent.fellNs() && each.getValue() >= ALL)
-        .mapToDouble(each -> (each.getKey() - sent.fellNs()) / 1e9)
+        .filter(entry -> entry.getKey() - WINDOW_NS >= sent.fellNs() && entry.getValue() >= ALL)
+        .mapToDouble(entry -> (entry.getKey() - sent.fellNs()) / 1e9)
         .findFirst()
         .orElse(-1);
   }
 
   private static double mean(List<At> points, long fromNs, long toNs) {
     return points.stream()
-        .filter(at -> at.ns() >= fromNs && at.ns() <= toNs)
+        .filter(point -> point.ns() >= fromNs && point.ns() <= toNs)
         .mapToDouble(At::value)
         .average()
         .orElse(0);
@@ -235,13 +235,13 @@ class SamplingOverload {
 
   private static double max(List<At> points, long fromNs, long toNs) {
     return points.stream()
-        .filter(at -> at.ns() >= fromNs && at.ns() <= toNs)
+        .filter(point -> point.ns() >= fromNs && point.ns() <= toNs)
         .mapToDouble(At::value)
         .max()
         .orElse(0);
   }
 
-  private void print(String query, int windows, int outside, Sent sent) throws Exception {
+  private void print(String query, int windows, int inexact, Sent sent) throws Exception {
     long settledNs = throttledNs + SETTLED_S * 1_000_000_000L;
     long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
     System.out.printf(
@@ -255,7 +255,7 @@ class SamplingOverload {
         mean(ages, settledNs, sent.fellNs()),
         max(ages, settledNs, endNs),
         max(ages, sent.beganNs(), endNs),
-        windows - outside,
+        windows - inexact,
         windows,
         recoveredAfter(sent));
     System.out.println("Overload: " + network.get("/queries/" + query).path("totals"));
@@ -268,7 +268,9 @@ class SamplingOverload {
   }
 
   private List<At> rateCourse() {
-    return rates.entrySet().stream().map(each -> new At(each.getKey(), each.getValue())).toList();
+    return rates.entrySet().stream()
+        .map(entry -> new At(entry.getKey(), entry.getValue()))
+        .toList();
   }
 
   private String csv(Sent sent) {
@@ -277,10 +279,11 @@ class SamplingOverload {
         .forEach(
             (title, course) ->
                 course.forEach(
-                    at ->
+                    point ->
                         csv.append(
                             "%.1f,%s,%.4f%n"
-                                .formatted((at.ns() - sent.beganNs()) / 1e9, title, at.value()))));
+                                .formatted(
+                                    (point.ns() - sent.beganNs()) / 1e9, title, point.value()))));
     return csv.toString();
   }
 
@@ -304,7 +307,7 @@ class SamplingOverload {
 
   private static List<Plot.Point> points(List<At> course, double unit, Sent sent) {
     return course.stream()
-        .map(at -> new Plot.Point((at.ns() - sent.beganNs()) / 1e9, at.value() * unit, 0))
+        .map(point -> new Plot.Point((point.ns() - sent.beganNs()) / 1e9, point.value() * unit, 0))
         .toList();
   }
 }

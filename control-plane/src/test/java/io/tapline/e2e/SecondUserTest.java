@@ -132,7 +132,7 @@ class SecondUserTest {
                       "-XX:TieredStopAtLevel=1",
                       "-cp",
                       classes + ":" + classes + "/*",
-                      Stranger.class.getName()))
+                      OtherUser.class.getName()))
               .redirectError(log)
               .start();
       try (var input = stranger.getOutputStream()) {
@@ -173,7 +173,7 @@ class SecondUserTest {
   private static Path strangersClasses() throws IOException {
     Path classes = strangersFolder();
     Path own =
-        Path.of(Stranger.class.getProtectionDomain().getCodeSource().getLocation().getPath());
+        Path.of(OtherUser.class.getProtectionDomain().getCodeSource().getLocation().getPath());
     Path folder = own.resolve("io/tapline/e2e");
     Path copy = Files.createDirectories(classes.resolve("io/tapline/e2e"));
     try (Stream<Path> files = Files.list(folder)) {
@@ -289,9 +289,9 @@ class SecondUserTest {
   }
 
   private static List<JsonNode> known(Server server, String kind) throws Exception {
-    List<JsonNode> known = new ArrayList<>();
-    Cli.parse(server.get("/api/v1/nodes").body()).path(kind).forEach(known::add);
-    return known;
+    List<JsonNode> knownNodes = new ArrayList<>();
+    Cli.parse(server.get("/api/v1/nodes").body()).path(kind).forEach(knownNodes::add);
+    return knownNodes;
   }
 
   private static List<String> agents(Server server) throws Exception {
@@ -309,7 +309,7 @@ class SecondUserTest {
     String socket = "unix:" + temporary.resolve("socket");
     List<String> agent =
         agent(controlPlane, program("tapline-agent"), program("tapline-monitor"), "own");
-    try (Cli.Running stored =
+    try (Cli.Running storedRunning =
             node("stored", "127.0.0.1:" + multilog, "--pcap", capture, "--directory", rows);
         Cli.Running fed = node("fed", socket, "--headers-from", feed);
         Cli.Running relaying =
@@ -332,7 +332,7 @@ class SecondUserTest {
       server.awaitState(query, "running");
       await("files", () -> Stream.of(rows, feed).allMatch(file -> Files.exists(Path.of(file))));
       List<ProcessHandle> processes = new ArrayList<>();
-      Stream.of(stored.process(), fed.process(), server.process(), own.process())
+      Stream.of(storedRunning.process(), fed.process(), server.process(), own.process())
           .forEach(process -> processes.addAll(tree(process)));
       assertThat(reach(processes, server.port(), controlPlane, multilog)).isEmpty();
     }

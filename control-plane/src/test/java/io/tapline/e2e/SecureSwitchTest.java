@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A real Open vSwitch with two bridges, whose certificate names one of them. */
 @MakesNetworkDevices
 class SecureSwitchTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final String OWN = "tlsecure1";
   private static final String FOREIGN = "tlsecure2";
 
@@ -53,7 +53,7 @@ class SecureSwitchTest {
     Path database = folder.resolve("conf.db");
     done("ovsdb-tool", "create", database.toString(), "/usr/share/openvswitch/vswitch.ovsschema");
     daemon("ovsdb-server", database.toString(), "--remote=punix:" + socket());
-    Await.until("the database", PATIENCE, () -> Files.exists(socket()));
+    Await.until("the database", TIMEOUT, () -> Files.exists(socket()));
     vsctl("--no-wait", "init");
     vsctl(
         "--no-wait",
@@ -91,7 +91,7 @@ class SecureSwitchTest {
 
   private void done(String... command) {
     try (Cli.Running one = ovs(command)) {
-      one.await(PATIENCE.toSeconds()).expectSuccess();
+      one.await(TIMEOUT.toSeconds()).expectSuccess();
     }
   }
 
@@ -121,9 +121,9 @@ class SecureSwitchTest {
   @Test
   void onlyTheBridgeNamedInTheCertificateIsAccepted() throws Exception {
     bridge(OWN, 0x51);
-    Await.until("its own bridge", PATIENCE, () -> switches().size() == 1);
+    Await.until("its own bridge", TIMEOUT, () -> switches().size() == 1);
     bridge(FOREIGN, 0x52);
-    Await.until("refusals", PATIENCE, () -> refusals() >= 3);
+    Await.until("refusals", TIMEOUT, () -> refusals() >= 3);
     assertThat(switches()).hasSize(1);
     assertThat(switches().get(0)).endsWith("51");
     String refused = "the certificate of CN=switch is not valid for datapath 0x52";

@@ -121,7 +121,8 @@ class ShopSoak {
         () -> {
           Thread.sleep(2_000);
           packets[1] = packets[0];
-          packets[0] = network.fabric.mirroring().values().stream().mapToLong(each -> each).sum();
+          packets[0] =
+              network.fabric.mirroring().values().stream().mapToLong(copies -> copies).sum();
           return packets[0] > 0 && packets[0] == packets[1];
         });
     return packets[0];
@@ -183,8 +184,8 @@ class ShopSoak {
           counts.merge(PROXY + " " + app.getValue(), 1L, Long::sum);
         }
         for (JsonNode call : line.path("calls")) {
-          String to = tiers.get(call.path("to").asText());
-          counts.merge(app.getValue() + " " + to, 1L, Long::sum);
+          String tier = tiers.get(call.path("to").asText());
+          counts.merge(app.getValue() + " " + tier, 1L, Long::sum);
         }
       }
     }
@@ -224,7 +225,7 @@ class ShopSoak {
     for (JsonNode line : lines("nginx_access.jsonl")) {
       String server = line.path("upstream").asText().split(":")[0];
       logged
-          .computeIfAbsent(PROXY + " " + server, none -> new DoubleSummaryStatistics())
+          .computeIfAbsent(PROXY + " " + server, ignored -> new DoubleSummaryStatistics())
           .accept(1e3 * line.path("upstream_time_s").asDouble());
     }
     logged.forEach(

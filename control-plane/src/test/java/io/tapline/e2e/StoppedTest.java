@@ -52,7 +52,7 @@ class StoppedTest {
     while (running
         .process()
         .descendants()
-        .noneMatch(each -> commandLine(each).contains("--plan"))) {
+        .noneMatch(descendant -> commandLine(descendant).contains("--plan"))) {
       assertThat(System.nanoTime())
           .as("waiting for the monitor; stderr: %s", running.stderr())
           .isLessThan(deadline);
@@ -123,7 +123,7 @@ class StoppedTest {
   private static String commandLine(ProcessHandle process) {
     try {
       return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"));
-    } catch (java.io.IOException gone) {
+    } catch (java.io.IOException e) {
       return "";
     }
   }

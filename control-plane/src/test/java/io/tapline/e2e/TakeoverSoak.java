@@ -253,18 +253,18 @@ class TakeoverSoak {
 
   private void requireCounted(List<Requests.Request> requests) throws Exception {
     Set<String> urls = new TreeSet<>();
-    requests.forEach(each -> urls.add(each.url()));
+    requests.forEach(request -> urls.add(request.url()));
     assertThat(urls).isNotEmpty();
     Fabric.await("all are counted", () -> network.counted(query).keySet().containsAll(urls));
   }
 
-  private JsonNode state(String of) throws Exception {
-    return network.get("/queries/" + of);
+  private JsonNode state(String query) throws Exception {
+    return network.get("/queries/" + query);
   }
 
   private Set<String> different(Map<String, String> before) throws Exception {
     Map<String, String> now = state();
-    now.entrySet().removeIf(each -> each.getValue().equals(before.get(each.getKey())));
+    now.entrySet().removeIf(entry -> entry.getValue().equals(before.get(entry.getKey())));
     return now.keySet();
   }
 

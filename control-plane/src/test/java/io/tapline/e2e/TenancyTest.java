@@ -124,9 +124,9 @@ class TenancyTest {
   @Test
   void aTeamSeesOnlyItsHeaders() {
     List<JsonNode> all = pairs(admin, "");
-    List<JsonNode> mine = all.stream().filter(this::isMine).toList();
-    assertThat(mine).isNotEmpty().hasSizeLessThan(all.size());
-    assertThat(pairs(team, "")).containsExactlyInAnyOrderElementsOf(mine);
+    List<JsonNode> ownNodes = all.stream().filter(this::isMine).toList();
+    assertThat(ownNodes).isNotEmpty().hasSizeLessThan(all.size());
+    assertThat(pairs(team, "")).containsExactlyInAnyOrderElementsOf(ownNodes);
     for (String trick :
         List.of("bytes >= 0 || bytes >= 0", "!(src_ip in " + subnet + ")", "src_ip == " + other)) {
       assertThat(pairs(team, trick)).as(trick).allMatch(this::isMine);
@@ -136,9 +136,9 @@ class TenancyTest {
 
   @Test
   void aTeamSeesOnlyItsResults() throws Exception {
-    Cli.Result refused = run(team, "query", "submit", QUERY.formatted(other));
-    assertThat(refused.exitCode()).isNotZero();
-    assertThat(refused.stderr()).contains(other + " is outside your subnets");
+    Cli.Result refusedResult = run(team, "query", "submit", QUERY.formatted(other));
+    assertThat(refusedResult.exitCode()).isNotZero();
+    assertThat(refusedResult.stderr()).contains(other + " is outside your subnets");
     String mine = submit(team, QUERY.formatted(subnet.replace("/32", "")));
     String whole = submit(admin, QUERY.formatted("*"));
     assertThat(mine).startsWith("web-");

@@ -93,10 +93,10 @@ class TestbedTest {
   private String unreachable() throws IOException {
     List<Cli.Running> pings = new ArrayList<>();
     try (Stream<Path> namespaces = Files.list(Path.of("/run/netns"))) {
-      for (Path each :
+      for (Path folder :
           namespaces.filter(path -> path.toString().contains(fabric.name + "-h")).toList()) {
         List<String> words =
-            List.of("ip", "netns", "exec", each.getFileName().toString(), "sh", "-c", PING_ALL);
+            List.of("ip", "netns", "exec", folder.getFileName().toString(), "sh", "-c", PING_ALL);
         pings.add(Cli.startCommand(Map.of(), words));
       }
     }
@@ -129,7 +129,8 @@ class TestbedTest {
     assertThat(controller.path("links").asInt()).isEqualTo(32);
     assertThat(controller.path("switches")).hasSize(20);
     assertThat(controller.path("switches"))
-        .allSatisfy(each -> assertThat(each.path("forwardingFlows").asInt()).isEqualTo(16));
+        .allSatisfy(
+            switchJson -> assertThat(switchJson.path("forwardingFlows").asInt()).isEqualTo(16));
     assertThat(controller.path("switches").get(0).path("version").asText()).isEqualTo("1.4");
     assertThat(controller.path("counters").path("malformed_messages").asInt()).isZero();
 
@@ -182,9 +183,9 @@ class TestbedTest {
     JsonNode hosts = Cli.parse(server.get("/api/v1/nodes").body());
     Map<String, String> all = new TreeMap<>();
     for (String kind : List.of("agent", "node")) {
-      for (JsonNode each : hosts.path(kind + "s")) {
-        if (each.path("state").asText().equals("up")) {
-          all.put(kind + " " + each.path(kind).asText(), each.path("since_ns").asText());
+      for (JsonNode node : hosts.path(kind + "s")) {
+        if (node.path("state").asText().equals("up")) {
+          all.put(kind + " " + node.path(kind).asText(), node.path("since_ns").asText());
         }
       }
     }
@@ -244,9 +245,9 @@ class TestbedTest {
     assertThat(Fabric.run(List.of("ip", "link", "add", device, "type", "veth")).exitCode())
         .isZero();
     try {
-      Cli.Result refused = fabric.testbed("up");
-      assertThat(refused.exitCode()).isEqualTo(1);
-      assertThat(refused.stderr())
+      Cli.Result refusedResult = fabric.testbed("up");
+      assertThat(refusedResult.exitCode()).isEqualTo(1);
+      assertThat(refusedResult.stderr())
           .contains("do not belong to testbed " + fabric.name)
           .contains(device);
       fabric.testbed("down").expectSuccess();

@@ -33,8 +33,8 @@ final class ThinLink implements AutoCloseable {
   }
 
   /** Sets the server, host:port. */
-  void lead(String to) {
-    String[] parts = to.split(":");
+  void lead(String address) {
+    String[] parts = address.split(":");
     server = new InetSocketAddress(parts[0], Integer.parseInt(parts[1]));
   }
 
@@ -65,33 +65,33 @@ final class ThinLink implements AutoCloseable {
   }
 
   /** Forwards until either end closes; then closes both. */
-  private void pass(Socket from, Socket to, boolean throttled) {
+  private void pass(Socket source, Socket target, boolean throttled) {
     byte[] piece = new byte[PIECE];
-    try (from;
-        to) {
-      InputStream in = from.getInputStream();
-      OutputStream out = to.getOutputStream();
+    try (source;
+        target) {
+      InputStream in = source.getInputStream();
+      OutputStream out = target.getOutputStream();
       for (int bytes = in.read(piece); bytes >= 0; bytes = in.read(piece)) {
         if (throttled) {
           Thread.sleep((long) (1e3 * bytes / bytesPerSecond));
         }
         out.write(piece, 0, bytes);
       }
-    } catch (IOException closed) {
+    } catch (IOException e) {
       // The other end requested that.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
-      open.remove(from);
-      open.remove(to);
+      open.remove(source);
+      open.remove(target);
     }
   }
 
   @Override
   public void close() throws IOException {
     listening.close();
-    for (Socket each : open) {
-      each.close();
+    for (Socket socket : open) {
+      socket.close();
     }
   }
 }

@@ -46,11 +46,11 @@ final class Throughput implements AutoCloseable {
   private final String address;
   private final Cli.Running sink;
 
-  Throughput(Fabric fabric, String from, String to, String address) throws Exception {
+  Throughput(Fabric fabric, String source, String destination, String address) throws Exception {
     this.fabric = fabric;
-    this.from = from;
+    this.from = source;
     this.address = address;
-    this.sink = fabric.start(to, "python3", "-c", SINK, address, Integer.toString(PORT));
+    this.sink = fabric.start(destination, "python3", "-c", SINK, address, Integer.toString(PORT));
     Fabric.await("it listens", () -> run(0.1).exitCode() == 0);
   }
 

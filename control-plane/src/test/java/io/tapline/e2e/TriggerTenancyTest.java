@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @MakesNetworkDevices
 class TriggerTenancyTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   /** Longer than two windows and the delay of events. */
   private static final long SETTLE_MS = 3_000;
@@ -122,10 +122,10 @@ class TriggerTenancyTest {
     private final String token;
     private final String id;
 
-    Running(String token, String to, String group) throws Exception {
+    Running(String token, String destination, String group) throws Exception {
       this.token = token;
       id =
-          run(token, "query", "submit", QUERY.formatted(to, CONDITION, group), "--json")
+          run(token, "query", "submit", QUERY.formatted(destination, CONDITION, group), "--json")
               .expectSuccess()
               .json()
               .get(0)
@@ -133,7 +133,7 @@ class TriggerTenancyTest {
               .asText();
       Await.until(
           id + " runs",
-          PATIENCE,
+          TIMEOUT,
           () ->
               run(token, "query", "show", id, "--json")
                   .expectSuccess()
@@ -192,7 +192,7 @@ class TriggerTenancyTest {
 
   /** Waits until a query has events and gets no more. */
   private static void settle(Running query) throws Exception {
-    Await.until("events come", PATIENCE, () -> !query.events.isEmpty());
+    Await.until("events come", TIMEOUT, () -> !query.events.isEmpty());
     int before;
     do {
       before = query.events.size();
@@ -211,19 +211,20 @@ class TriggerTenancyTest {
     long bytes = expected.values().iterator().next() / PACKETS_PER_PORT;
     List<Long> counted = new ArrayList<>();
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      Running other = new Running(flood, FLOODED, "src_ip");
+      Running otherRunning = new Running(flood, FLOODED, "src_ip");
       Running watched = new Running(quiet, QUIET, "dst_port");
       send(GROUPS);
-      settle(other);
+      settle(otherRunning);
       settle(watched);
-      if (other.total(FLOODED) == GROUPS * bytes) {
+      if (otherRunning.total(FLOODED) == GROUPS * bytes) {
         assertThat(watched.sums(TriggerTenancyTest::isPort)).isEqualTo(expected);
         assertThat(watched.total(QUIET)).isEqualTo(bytes * PORTS * PACKETS_PER_PORT);
-        assertThat(other.sums(group -> group.startsWith("src_ip="))).hasSizeGreaterThan(1_000);
+        assertThat(otherRunning.sums(group -> group.startsWith("src_ip=")))
+            .hasSizeGreaterThan(1_000);
         return;
       }
-      counted.add(other.total(FLOODED) / bytes);
-      other.stop();
+      counted.add(otherRunning.total(FLOODED) / bytes);
+      otherRunning.stop();
       watched.stop();
     }
     throw new AssertionError(
@@ -237,10 +238,11 @@ class TriggerTenancyTest {
 
   @Test
   void otherSubnetsAreRefused() {
-    for (String to : List.of(QUIET, "192.0.2.0/24", "10.0.0.0/7")) {
-      Cli.Result refused = run(flood, "query", "submit", QUERY.formatted(to, CONDITION, "src_ip"));
-      assertThat(refused.exitCode()).as(to).isNotZero();
-      assertThat(refused.stderr()).as(to).contains("10.0.0.0/8");
+    for (String destination : List.of(QUIET, "192.0.2.0/24", "10.0.0.0/7")) {
+      Cli.Result refusedResult =
+          run(flood, "query", "submit", QUERY.formatted(destination, CONDITION, "src_ip"));
+      assertThat(refusedResult.exitCode()).as(destination).isNotZero();
+      assertThat(refusedResult.stderr()).as(destination).contains("10.0.0.0/8");
     }
   }
 }

@@ -57,7 +57,7 @@ class UnansweredTest {
     }
 
     /** Requests in the server's log by their key. */
-    Map<String, Long> count(boolean answered) throws IOException {
+    Map<String, Long> count(boolean wasAnswered) throws IOException {
       Map<String, Long> counts = new TreeMap<>();
       for (String line : Files.readAllLines(CAPTURES.resolve(source + ".jsonl"))) {
         JsonNode request = Cli.parse(line);
@@ -65,7 +65,7 @@ class UnansweredTest {
             request.has("status")
                 ? request.get("status").asInt() != CLIENT_CLOSED_REQUEST
                 : request.get("answered").asBoolean();
-        counts.merge(request.get(logged).asText(), was == answered ? 1L : 0L, Long::sum);
+        counts.merge(request.get(logged).asText(), was == wasAnswered ? 1L : 0L, Long::sum);
       }
       return counts;
     }
@@ -76,7 +76,7 @@ class UnansweredTest {
   @Test
   void theTutorialShowsUnansweredRequests() throws Exception {
     try (Tutorial tutorial = new Tutorial("who-does-not-answer.md", Map.of(), Map.of())) {
-      tutorial.run(started -> {});
+      tutorial.run(ignored -> {});
       assertThat(tutorial.sessions()).isEqualTo(3);
     }
   }
@@ -107,11 +107,11 @@ class UnansweredTest {
         String id = server.submit(outage.process);
         server.awaitState(id, "finished");
         requireLogged(outage, last(server.rows(id)));
-        List<JsonNode> stored = new ArrayList<>();
+        List<JsonNode> storedNodes = new ArrayList<>();
         for (StreamEntry entry : client.xrange("tapline:query:" + id + ":windows", "-", "+")) {
-          Cli.parse(entry.getFields().get("rows")).forEach(stored::add);
+          Cli.parse(entry.getFields().get("rows")).forEach(storedNodes::add);
         }
-        requireLogged(outage, last(stored));
+        requireLogged(outage, last(storedNodes));
       }
     }
   }
@@ -125,7 +125,7 @@ class UnansweredTest {
   private static void requireLogged(Outage outage, List<JsonNode> rows) throws IOException {
     Map<String, Long> answered = outage.count(true);
     Map<String, Long> unanswered = outage.count(false);
-    int found = 0;
+    int count = 0;
     for (JsonNode row : rows) {
       String key = row.at("/key/" + outage.key).asText();
       assertThat(row.at("/completeness/unanswered").asLong())
@@ -136,7 +136,7 @@ class UnansweredTest {
         assertThat(outage).isEqualTo(Outage.DATABASE_THAT_STOPS);
         continue;
       }
-      found++;
+      count++;
       assertThat(row.get("unanswered").asLong()).as(row.toString()).isEqualTo(unanswered.get(key));
       boolean counts = row.get("processor").asText().equals("group-count");
       assertThat(row.get("value").isNull()).isEqualTo(!counts && answered.get(key) == 0);
@@ -147,6 +147,6 @@ class UnansweredTest {
         assertThat(row.get("value").asLong()).isEqualTo(answered.get(key) + unanswered.get(key));
       }
     }
-    assertThat(found).isEqualTo(PROCESSORS * unanswered.size());
+    assertThat(count).isEqualTo(PROCESSORS * unanswered.size());
   }
 }

@@ -22,7 +22,7 @@ class UseCaseTest {
             "find-the-misconfigured-server.md",
             Map.of("8480", port),
             Map.of("TAPLINE_SERVER", server))) {
-      tutorial.run(started -> Fabric.await("the server answers", () -> answers(server)));
+      tutorial.run(ignored -> Fabric.await("the server answers", () -> answers(server)));
       assertThat(tutorial.programs()).isEqualTo(1);
       assertThat(tutorial.sessions()).isEqualTo(2);
     }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Kills servers that keep their watches in a file, while a node evaluates them. */
 class WatchesOutliveServerTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @TempDir Path folder;
   private Path pipe;
@@ -75,8 +75,7 @@ class WatchesOutliveServerTest {
   }
 
   private void awaitEvaluation() throws Exception {
-    Await.until(
-        "the node evaluates it", PATIENCE, () -> evaluation().path("evaluates").asBoolean());
+    Await.until("the node evaluates it", TIMEOUT, () -> evaluation().path("evaluates").asBoolean());
   }
 
   private static List<String> ids(List<JsonNode> alerts) {
@@ -85,7 +84,7 @@ class WatchesOutliveServerTest {
 
   /** Waits until no further alert arrives. */
   private List<JsonNode> alerts() throws Exception {
-    Await.until("alerts come", PATIENCE, () -> !cli("watch", "alerts").isEmpty());
+    Await.until("alerts come", TIMEOUT, () -> !cli("watch", "alerts").isEmpty());
     List<JsonNode> before;
     List<JsonNode> now = List.of();
     do {
@@ -113,10 +112,10 @@ class WatchesOutliveServerTest {
     assertThat(evaluation().path("missed_alerts").asLong()).isZero();
     killServer();
     startServer();
-    List<JsonNode> repeated = alerts();
-    assertThat(ids(repeated)).as("the same alerts").isEqualTo(ids(first));
-    assertThat(repeated).allMatch(alert -> alert.path("replayed").asBoolean());
-    assertThat(repeated.get(0).path("number").asLong())
+    List<JsonNode> repeatedNodes = alerts();
+    assertThat(ids(repeatedNodes)).as("the same alerts").isEqualTo(ids(first));
+    assertThat(repeatedNodes).allMatch(alert -> alert.path("replayed").asBoolean());
+    assertThat(repeatedNodes.get(0).path("number").asLong())
         .isGreaterThan(first.get(first.size() - 1).path("number").asLong());
   }
 

@@ -123,7 +123,7 @@ final class WebLink implements AutoCloseable {
     while (!socket.isBound()) {
       try {
         socket.bind(new InetSocketAddress(Inet4Address.getByName(prefix + "1"), nextPort++));
-      } catch (BindException taken) {
+      } catch (BindException e) {
         // Tries the next port.
       }
     }

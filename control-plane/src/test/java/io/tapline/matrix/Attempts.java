@@ -82,7 +82,8 @@ final class Attempts {
 
   private void connect(Row row, Component client) throws Exception {
     boolean internal = row.service().equals("flink") && row.port() != 8081;
-    Doors.connect(host(row.service()), row.port(), internal ? client.internalTls() : client.tls());
+    TlsConnector.connect(
+        host(row.service()), row.port(), internal ? client.internalTls() : client.tls());
   }
 
   private String host(String service) {

@@ -30,7 +30,7 @@ final class ChangedRules {
   private static final int ZOOKEEPER = 2281;
 
   /** Maximum time until brokers receive rules from the controller. */
-  private static final long PATIENCE_NS = 10_000_000_000L;
+  private static final long TIMEOUT_NS = 10_000_000_000L;
 
   private final Cluster cluster;
   private final AccessTable table;
@@ -74,11 +74,11 @@ final class ChangedRules {
         rule.undo().run();
       }
       Set<String> left = await(row, Set.of());
-      boolean found = seen.equals(rule.roles()) && left.isEmpty();
-      all &= found;
+      boolean isRight = seen.equals(rule.roles()) && left.isEmpty();
+      all &= isRight;
       System.out.printf(
           "%s: %s: wrong %s as %s%s%n",
-          found ? "found" : "NOT FOUND",
+          isRight ? "found" : "NOT FOUND",
           rule.title(),
           row.name(),
           seen,
@@ -160,7 +160,7 @@ final class ChangedRules {
    * the deadline.
    */
   private Set<String> await(Row row, Set<String> expected) {
-    long deadline = System.nanoTime() + PATIENCE_NS;
+    long deadline = System.nanoTime() + TIMEOUT_NS;
     while (true) {
       Set<String> seen = new TreeSet<>();
       for (String role : table.roles()) {
@@ -210,9 +210,9 @@ final class ChangedRules {
         ZOOKEEPER,
         session -> {
           before.addAll(session.getACL("/tapline", null));
-          List<ACL> open = new ArrayList<>(before);
-          open.add(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE));
-          session.setACL("/tapline", open, -1);
+          List<ACL> openACLs = new ArrayList<>(before);
+          openACLs.add(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE));
+          session.setACL("/tapline", openACLs, -1);
         });
   }
 
@@ -221,11 +221,11 @@ final class ChangedRules {
         control,
         ZOOKEEPER,
         session -> {
-          List<ACL> closed = new ArrayList<>();
+          List<ACL> closedACLs = new ArrayList<>();
           for (ACL right : session.getACL("/tapline", null)) {
-            closed.add(new ACL(right.getPerms() & ~Perms.CREATE, right.getId()));
+            closedACLs.add(new ACL(right.getPerms() & ~Perms.CREATE, right.getId()));
           }
-          session.setACL("/tapline", closed, -1);
+          session.setACL("/tapline", closedACLs, -1);
         });
   }
 

@@ -32,7 +32,7 @@ final class HostProbes {
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final Set<Status.Code> REFUSALS =
       Set.of(Status.Code.PERMISSION_DENIED, Status.Code.UNAUTHENTICATED, Status.Code.UNAVAILABLE);
-  private static final int PATIENCE_S = 30;
+  private static final int TIMEOUT_S = 30;
 
   private final Cluster cluster;
 
@@ -104,7 +104,7 @@ final class HostProbes {
 
   private static void describe(Channel channel) {
     MultiLogNodeGrpc.newBlockingStub(channel)
-        .withDeadlineAfter(PATIENCE_S, TimeUnit.SECONDS)
+        .withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS)
         .describe(DescribeRequest.getDefaultInstance());
   }
 
@@ -115,7 +115,7 @@ final class HostProbes {
   private static void define(Channel channel) throws Refused {
     try {
       MultiLogNodeGrpc.newBlockingStub(channel)
-          .withDeadlineAfter(PATIENCE_S, TimeUnit.SECONDS)
+          .withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS)
           .define(Definition.getDefaultInstance());
     } catch (StatusRuntimeException e) {
       if (e.getStatus().getCode() != Status.Code.INVALID_ARGUMENT) {
@@ -155,7 +155,7 @@ final class HostProbes {
             .setHello(AgentHello.newBuilder().setAgent(agent).setIncarnation(1))
             .build());
     try {
-      answer.get(PATIENCE_S, TimeUnit.SECONDS);
+      answer.get(TIMEOUT_S, TimeUnit.SECONDS);
       messages.onCompleted();
     } catch (ExecutionException e) {
       if (!(e.getCause() instanceof StatusRuntimeException status)) {

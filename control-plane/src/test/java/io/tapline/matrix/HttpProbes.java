@@ -13,7 +13,7 @@ import java.util.List;
 
 /** Probes over HTTPS: REST, metrics, Flink. */
 final class HttpProbes {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final Cluster cluster;
 
@@ -77,13 +77,13 @@ final class HttpProbes {
 
   private static HttpRequest.Builder request(String host, int port, String path) {
     return HttpRequest.newBuilder(URI.create("https://%s:%d%s".formatted(host, port, path)))
-        .timeout(PATIENCE);
+        .timeout(TIMEOUT);
   }
 
   private static void send(Component client, HttpRequest request) throws Exception {
     HttpClient http =
         HttpClient.newBuilder()
-            .connectTimeout(PATIENCE)
+            .connectTimeout(TIMEOUT)
             .sslContext(client.tls().context())
             .version(HttpClient.Version.HTTP_1_1)
             .build();

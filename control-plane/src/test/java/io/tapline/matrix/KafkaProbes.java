@@ -46,7 +46,7 @@ final class KafkaProbes {
   /** Port of stream jobs. */
   static final int JOBS = 9094;
 
-  private static final int PATIENCE_MS = 30_000;
+  private static final int TIMEOUT_MS = 30_000;
   private static final Login GUESS = new Login("job-guess", "a-guess-of-a-password");
 
   private final Cluster cluster;
@@ -103,10 +103,10 @@ final class KafkaProbes {
             KafkaClients.settings(
                 new KafkaEndpoint(
                     "kafka-1:" + port, client.tls(), requiresLogin ? login : Login.NONE)));
-    settings.put("request.timeout.ms", PATIENCE_MS / 2);
-    settings.put("default.api.timeout.ms", PATIENCE_MS);
-    settings.put("max.block.ms", PATIENCE_MS);
-    settings.put("delivery.timeout.ms", PATIENCE_MS);
+    settings.put("request.timeout.ms", TIMEOUT_MS / 2);
+    settings.put("default.api.timeout.ms", TIMEOUT_MS);
+    settings.put("max.block.ms", TIMEOUT_MS);
+    settings.put("delivery.timeout.ms", TIMEOUT_MS);
     settings.put("linger.ms", 0);
     return settings;
   }
@@ -122,7 +122,7 @@ final class KafkaProbes {
     try (Admin admin = Admin.create(settings)) {
       try {
         answer(admin.createTopics(List.of(new NewTopic(SCRATCH, 1, (short) 1))).all());
-      } catch (Refused none) {
+      } catch (Refused e) {
         // Deleting is refused whether the topic exists or not.
       }
       answer(admin.deleteTopics(List.of(SCRATCH)).all());
@@ -179,7 +179,7 @@ final class KafkaProbes {
   }
 
   private static <T> T answer(KafkaFuture<T> future) throws Exception {
-    return answer(() -> future.get(2 * PATIENCE_MS, TimeUnit.MILLISECONDS));
+    return answer(() -> future.get(2 * TIMEOUT_MS, TimeUnit.MILLISECONDS));
   }
 
   private interface Call<T> {

@@ -36,14 +36,14 @@ final class OpenFlowProbes {
           case "other-datapath" -> OTHER_DATAPATH;
           default -> throw new IllegalArgumentException("no probe for " + operation);
         };
-    try (SSLSocket socket = Doors.open(cluster.leader(), port, client.tls())) {
+    try (SSLSocket socket = TlsConnector.open(cluster.leader(), port, client.tls())) {
       introduce(socket, datapath);
       socket.setSoTimeout(KEPT_MS);
       while (socket.getInputStream().read() >= 0) {
         // A controller's request to its switch.
       }
       throw new Refused("the connection was closed");
-    } catch (SocketTimeoutException kept) {
+    } catch (SocketTimeoutException e) {
       // It was not closed.
     } catch (SSLException e) {
       throw new Refused(e.getMessage());
@@ -55,8 +55,8 @@ final class OpenFlowProbes {
     out.write(message(HELLO, 1, new byte[0]));
     InputStream in = socket.getInputStream();
     while (true) {
-      ByteBuffer header = ByteBuffer.wrap(Doors.read(in, HEADER_BYTES));
-      Doors.read(in, header.getShort(2) - HEADER_BYTES);
+      ByteBuffer header = ByteBuffer.wrap(TlsConnector.read(in, HEADER_BYTES));
+      TlsConnector.read(in, header.getShort(2) - HEADER_BYTES);
       if (header.get(1) == FEATURES_REQUEST) {
         byte[] features =
             ByteBuffer.allocate(24).putLong(datapath).putInt(256).put((byte) 254).array();

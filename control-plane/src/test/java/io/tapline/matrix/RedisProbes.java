@@ -10,7 +10,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Probes of a Redis client. */
 final class RedisProbes {
-  private static final int PATIENCE_MS = 20_000;
+  private static final int TIMEOUT_MS = 20_000;
   private static final List<String> REFUSALS = List.of("NOAUTH", "NOPERM", "WRONGPASS");
 
   /** A library without effect, with a unique name. */
@@ -43,7 +43,7 @@ final class RedisProbes {
   static Jedis connect(Component client, int port) throws Exception {
     RedisEndpoint endpoint =
         RedisEndpoint.open("redis", port).withTls(client.tls()).withLogin(client.redis());
-    return RedisClients.connect(endpoint, PATIENCE_MS);
+    return RedisClients.connect(endpoint, TIMEOUT_MS);
   }
 
   private void run(String operation, Jedis redis, boolean asJob) {

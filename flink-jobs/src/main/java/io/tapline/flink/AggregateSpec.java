@@ -23,10 +23,10 @@ public record AggregateSpec(String name, double share) implements Serializable {
 
   static AggregateSpec of(Processor processor) {
     String requested = processor.getAggregate().isEmpty() ? COUNT : processor.getAggregate();
-    Optional<MergeableAggregate> found = Aggregates.find(requested);
+    Optional<MergeableAggregate> aggregate = Aggregates.find(requested);
     ProcessorSpec.check(
-        found.isPresent(), processor.getName(), "has an unknown aggregate: " + requested);
-    MergeableAggregate type = found.orElseThrow();
+        aggregate.isPresent(), processor.getName(), "has an unknown aggregate: " + requested);
+    MergeableAggregate type = aggregate.orElseThrow();
     boolean counts =
         processor.getValue().getKindCase() == Value.KindCase.COUNT
             || processor.getValue().getKindCase() == Value.KindCase.KIND_NOT_SET;

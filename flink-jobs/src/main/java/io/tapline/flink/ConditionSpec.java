@@ -24,12 +24,12 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
   }
 
   /** Evaluates the condition with another threshold. */
-  public boolean holds(double value, double other) {
+  public boolean holds(double value, double threshold) {
     return switch (comparison) {
-      case AT_LEAST -> value >= other;
-      case BELOW -> value < other;
-      case AT_MOST -> value <= other;
-      default -> value > other;
+      case AT_LEAST -> value >= threshold;
+      case BELOW -> value < threshold;
+      case AT_MOST -> value <= threshold;
+      default -> value > threshold;
     };
   }
 }

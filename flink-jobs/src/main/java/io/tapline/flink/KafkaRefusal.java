@@ -16,11 +16,11 @@ public final class KafkaRefusal {
   /**
    * Retries a call while brokers refuse it, since a broker may not know a new user or right yet.
    *
-   * @throws SuppressRestartsException if they still refuse it after {@code patience}
+   * @throws SuppressRestartsException if they still refuse it after {@code timeout}
    */
   public static <T> T retried(
-      Callable<T> call, Duration patience, KafkaEndpoint kafka, String action) throws Exception {
-    long deadline = System.nanoTime() + patience.toNanos();
+      Callable<T> call, Duration timeout, KafkaEndpoint kafka, String action) throws Exception {
+    long deadline = System.nanoTime() + timeout.toNanos();
     while (true) {
       try {
         return call.call();
@@ -41,9 +41,9 @@ public final class KafkaRefusal {
   }
 
   private static Throwable refusal(Throwable fault) {
-    for (Throwable each = fault; each != null; each = each.getCause()) {
-      if (each instanceof AuthorizationException || each instanceof AuthenticationException) {
-        return each;
+    for (Throwable cause = fault; cause != null; cause = cause.getCause()) {
+      if (cause instanceof AuthorizationException || cause instanceof AuthenticationException) {
+        return cause;
       }
     }
     return null;

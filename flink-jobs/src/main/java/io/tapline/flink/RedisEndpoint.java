@@ -73,8 +73,8 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
     return new RedisEndpoint(at, files, login);
   }
 
-  public RedisEndpoint withLogin(Login other) {
-    return new RedisEndpoint(at, tls, other);
+  public RedisEndpoint withLogin(Login newLogin) {
+    return new RedisEndpoint(at, tls, newLogin);
   }
 
   public boolean isUnix() {

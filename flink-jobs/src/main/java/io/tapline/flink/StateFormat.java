@@ -26,9 +26,9 @@ public final class StateFormat {
    * @throws IOException if the state has another version
    */
   public static void require(DataInput in) throws IOException {
-    int found = in.readInt();
-    if (found != VERSION) {
-      throw refused("its layout has version %x, not %x".formatted(found, VERSION));
+    int version = in.readInt();
+    if (version != VERSION) {
+      throw refused("its layout has version %x, not %x".formatted(version, VERSION));
     }
   }
 

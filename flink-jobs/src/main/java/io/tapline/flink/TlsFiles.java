@@ -100,7 +100,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   public Instant notAfter() throws IOException {
     try {
       return certificates(certificate).stream()
-          .map(each -> ((X509Certificate) each).getNotAfter().toInstant())
+          .map(certificate -> ((X509Certificate) certificate).getNotAfter().toInstant())
           .min(Comparator.naturalOrder())
           .orElseThrow();
     } catch (GeneralSecurityException e) {

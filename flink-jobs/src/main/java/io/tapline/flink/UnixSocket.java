@@ -70,11 +70,11 @@ final class UnixSocket extends Socket {
   }
 
   /** Closes the connection after a failure, so that no write follows an incomplete one. */
-  private void write(ByteBuffer from) throws IOException {
+  private void write(ByteBuffer bytes) throws IOException {
     try {
-      channel.write(from);
-      if (from.hasRemaining()) {
-        writeRest(from);
+      channel.write(bytes);
+      if (bytes.hasRemaining()) {
+        writeRest(bytes);
       }
     } catch (IOException e) {
       close();
@@ -82,11 +82,11 @@ final class UnixSocket extends Socket {
     }
   }
 
-  private void writeRest(ByteBuffer from) throws IOException {
+  private void writeRest(ByteBuffer bytes) throws IOException {
     try (Selector writable = selector(SelectionKey.OP_WRITE)) {
-      while (from.hasRemaining()) {
+      while (bytes.hasRemaining()) {
         await(writable);
-        channel.write(from);
+        channel.write(bytes);
       }
     }
   }
@@ -136,7 +136,7 @@ final class UnixSocket extends Socket {
   public SocketAddress getRemoteSocketAddress() {
     try {
       return channel.getRemoteAddress();
-    } catch (IOException closed) {
+    } catch (IOException e) {
       return null;
     }
   }

@@ -54,7 +54,7 @@ public record ValueSpec(
     List<FieldCondition> earlier = value.getConditions().getAllList();
     String name = processor.getName();
     ProcessorSpec.check(
-        earlier.stream().allMatch(each -> each.getValuesCount() > 0),
+        earlier.stream().allMatch(processorValue -> processorValue.getValuesCount() > 0),
         name,
         "has a condition without a value");
     ConditionTree condition =

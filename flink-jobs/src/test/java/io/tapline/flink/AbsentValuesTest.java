@@ -302,8 +302,8 @@ class AbsentValuesTest {
       }
       assertThat(unanswered)
           .containsExactly("10 4 of 14", "20 8 of 28", "10 4 of 14", "10 4 of 14", "10 4 of 14");
-      List<JsonNode> whole = pipeline.windows(1);
-      JsonNode last = whole.get(whole.size() - 1);
+      List<JsonNode> wholeNodes = pipeline.windows(1);
+      JsonNode last = wholeNodes.get(wholeNodes.size() - 1);
       assertThat(last.at("/rows/0/distribution/count").asLong()).isEqualTo(30);
       assertThat(last.at("/rows/0/unanswered").asLong()).isEqualTo(30);
       assertThat(last.at("/rows/1/unanswered").asLong()).isEqualTo(12);

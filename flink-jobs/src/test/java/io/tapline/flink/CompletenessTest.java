@@ -107,8 +107,8 @@ class CompletenessTest {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
       feed(pipeline, monitor.batch(12 * SECOND + SECOND / 2, List.of()));
-      TupleBatch late = monitor.batch(15 * SECOND + SECOND / 2, List.of());
-      feed(pipeline, losing(late, "kernel_missed", 42));
+      TupleBatch lateBatch = monitor.batch(15 * SECOND + SECOND / 2, List.of());
+      feed(pipeline, losing(lateBatch, "kernel_missed", 42));
       pipeline.restart(2);
       feed(pipeline, monitor.batch(17 * SECOND, List.of(get(16 * SECOND, "/a"))));
       feed(pipeline, monitor.end(18 * SECOND));

@@ -3,7 +3,7 @@ package io.tapline.flink;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.flink.support.Deployment;
-import io.tapline.flink.support.Kills;
+import io.tapline.flink.support.ProcessKiller;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,7 +17,7 @@ class FaultsSoak {
   @Test
   void resultsSurviveTheDeathOfEachServer() throws Exception {
     try (Deployment deployment = new Deployment(directory)) {
-      Kills kills = new Kills(deployment, 60 * ROUNDS, 3000 * ROUNDS);
+      ProcessKiller kills = new ProcessKiller(deployment, 60 * ROUNDS, 3000 * ROUNDS);
       assertThat(kills.run(ROUNDS)).isEqualTo(4 * ROUNDS);
       kills.log().forEach(System.out::println);
     }

@@ -50,11 +50,11 @@ class OperatorsTest {
   void windowsWaitForAMonitorThatHasNotReported() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
       MonitorStream stream = new MonitorStream("q", "m0", 0, 1);
-      MonitorStream silent = new MonitorStream("q", "m1", 0, 1);
+      MonitorStream silentStream = new MonitorStream("q", "m1", 0, 1);
       pipeline.feed(0, bytes(stream.batch(50 * SECOND, List.of(get(5 * SECOND, "/a")))));
       pipeline.feed(0, bytes(stream.end(60 * SECOND)));
       assertThat(pipeline.windows(0)).isEmpty();
-      pipeline.feed(1, bytes(silent.batch(6 * SECOND, List.of(get(5 * SECOND, "/a")))));
+      pipeline.feed(1, bytes(silentStream.batch(6 * SECOND, List.of(get(5 * SECOND, "/a")))));
       assertThat(Oracle.actual(pipeline.windows(0)))
           .containsExactly("[5000000000,6000000000)\n  [/a] = 2");
     }
@@ -80,12 +80,12 @@ class OperatorsTest {
   @Test
   void batchesOfAnOlderEpochAreFenced() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
-      MonitorStream old = new MonitorStream("q", "m0", 0, 1);
+      MonitorStream oldStream = new MonitorStream("q", "m0", 0, 1);
       MonitorStream now = new MonitorStream("q", "m0", 0, 1).restart().epoch(2);
-      pipeline.feed(0, bytes(old.batch(0, List.of(get(1, "/a")))));
+      pipeline.feed(0, bytes(oldStream.batch(0, List.of(get(1, "/a")))));
       pipeline.feed(0, bytes(now.batch(0, List.of(get(2, "/a")))));
-      pipeline.feed(0, bytes(old.batch(0, List.of(get(3, "/a")))));
-      pipeline.feed(0, bytes(old.end(3)));
+      pipeline.feed(0, bytes(oldStream.batch(0, List.of(get(3, "/a")))));
+      pipeline.feed(0, bytes(oldStream.end(3)));
       assertThat(pipeline.ended(0)).isFalse();
       pipeline.feed(0, bytes(now.end(SECOND)));
       assertThat(Oracle.actual(pipeline.windows(0))).containsExactly("[0,1000000000)\n  [/a] = 2");
@@ -121,16 +121,16 @@ class OperatorsTest {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       pipeline.feed(0, bytes(monitor.batch(0, List.of(get(1, "/a")))));
       TupleBatch arrived = monitor.batch(0, List.of(get(2, "/a")));
-      TupleBatch lost = monitor.batch(0, List.of(get(3, "/a"), get(4, "/a")));
+      TupleBatch lostBatch = monitor.batch(0, List.of(get(3, "/a"), get(4, "/a")));
       TupleBatch unsent = monitor.batch(0, List.of(get(5, "/a")));
       pipeline.feed(0, bytes(arrived));
-      for (TupleBatch batch : List.of(arrived, lost, unsent)) {
+      for (TupleBatch batch : List.of(arrived, lostBatch, unsent)) {
         pipeline.feed(0, bytes(owed(batch)));
         pipeline.restart(1);
       }
       monitor.restart();
       pipeline.feed(0, bytes(monitor.batch(0, List.of(get(6, "/a")))));
-      pipeline.feed(0, bytes(lost));
+      pipeline.feed(0, bytes(lostBatch));
       assertThat(pipeline.ended(0)).isFalse();
       pipeline.feed(0, bytes(monitor.end(SECOND)));
       assertThat(pipeline.ended(0)).isTrue();
@@ -167,14 +167,14 @@ class OperatorsTest {
   void onlyTheHeaderOfAContradictoryBatchCounts() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
-      TupleBatch good = monitor.batch(0, List.of(get(1, "/a")));
+      TupleBatch goodBatch = monitor.batch(0, List.of(get(1, "/a")));
       int url =
-          IntStream.range(0, good.getColumnsCount())
-              .filter(i -> good.getColumns(i).getName().equals("url"))
+          IntStream.range(0, goodBatch.getColumnsCount())
+              .filter(i -> goodBatch.getColumns(i).getName().equals("url"))
               .findFirst()
               .orElseThrow();
-      Column outside = good.getColumns(url).toBuilder().setBase(7).build();
-      pipeline.feed(0, bytes(good.toBuilder().setColumns(url, outside).build()));
+      Column wrong = goodBatch.getColumns(url).toBuilder().setBase(7).build();
+      pipeline.feed(0, bytes(goodBatch.toBuilder().setColumns(url, wrong).build()));
       pipeline.feed(
           0, bytes(monitor.batch(0, List.of(get(2, "/b"))).toBuilder().removeColumns(url).build()));
       pipeline.feed(0, bytes(monitor.batch(0, List.of(get(-5, "/b")))));

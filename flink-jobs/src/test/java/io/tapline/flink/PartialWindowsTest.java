@@ -75,10 +75,10 @@ class PartialWindowsTest {
   @Test
   void theMonitorThatStartedLastDecides() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
-      MonitorStream other = new MonitorStream("q", "m1", 0, 1).watchedSince(12 * SECOND);
+      MonitorStream otherStream = new MonitorStream("q", "m1", 0, 1).watchedSince(12 * SECOND);
       monitor.watchedSince(10 * SECOND);
       seconds(pipeline, monitor, 10, 14);
-      pipeline.feed(1, other.batch(14 * SECOND, List.of()).toByteArray());
+      pipeline.feed(1, otherStream.batch(14 * SECOND, List.of()).toByteArray());
       assertThat(windows(pipeline)).isEqualTo("11p 12p 13 14");
     }
   }
@@ -86,11 +86,11 @@ class PartialWindowsTest {
   @Test
   void theLaneThatStartedLastDecides() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
-      MonitorStream other = new MonitorStream("q", "m0", 1, 1).watchedSince(12 * SECOND);
+      MonitorStream otherStream = new MonitorStream("q", "m0", 1, 1).watchedSince(12 * SECOND);
       monitor.watchedSince(10 * SECOND);
-      feed(pipeline, other.batch(10 * SECOND, List.of()).toBuilder().setLanes(2).build());
+      feed(pipeline, otherStream.batch(10 * SECOND, List.of()).toBuilder().setLanes(2).build());
       seconds(pipeline, monitor, 10, 14);
-      feed(pipeline, other.batch(14 * SECOND, List.of()));
+      feed(pipeline, otherStream.batch(14 * SECOND, List.of()));
       assertThat(windows(pipeline)).isEqualTo("11p 12p 13 14");
     }
   }
@@ -137,9 +137,9 @@ class PartialWindowsTest {
       assertThat(windows(pipeline)).isEqualTo("11 12 13 14 15");
       assertThat(
               pipeline.windows(0).stream()
-                  .map(each -> each.at("/completeness/dropped/monitor_replaced").asInt()))
+                  .map(window -> window.at("/completeness/dropped/monitor_replaced").asInt()))
           .containsExactly(0, 1, 1, 1, 0);
-      assertThat(pipeline.windows(0).stream().map(each -> each.get("rows").size()))
+      assertThat(pipeline.windows(0).stream().map(window -> window.get("rows").size()))
           .containsExactly(1, 0, 0, 0, 1);
     }
   }
@@ -183,8 +183,8 @@ class PartialWindowsTest {
   @Test
   void windowsThatDidNotWaitForASilentMonitorArePartial() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
-      MonitorStream other = new MonitorStream("q", "m1", 0, 1);
-      pipeline.feed(1, other.batch(11 * SECOND, List.of()).toByteArray());
+      MonitorStream otherStream = new MonitorStream("q", "m1", 0, 1);
+      pipeline.feed(1, otherStream.batch(11 * SECOND, List.of()).toByteArray());
       seconds(pipeline, monitor, 10, 12);
       assertThat(windows(pipeline)).isEqualTo("11");
       pipeline.listen(1, 5, true);
@@ -231,17 +231,17 @@ class PartialWindowsTest {
     try (Pipeline pipeline = pipeline(1, trigger)) {
       monitor.watchedSince(10 * SECOND + 5);
       for (int second = 10; second < 13; second++) {
-        List<Tuple> same = Collections.nCopies(requests, get(second));
-        feed(pipeline, monitor.batch((second + 1) * SECOND, same));
+        List<Tuple> sameTuples = Collections.nCopies(requests, get(second));
+        feed(pipeline, monitor.batch((second + 1) * SECOND, sameTuples));
       }
       return windows(pipeline);
     }
   }
 
   /** Sends one request in each second, reported when the second is over. */
-  private static void seconds(Pipeline pipeline, MonitorStream monitor, int from, int to)
+  private static void seconds(Pipeline pipeline, MonitorStream monitor, int first, int end)
       throws Exception {
-    for (int second = from; second < to; second++) {
+    for (int second = first; second < end; second++) {
       feed(pipeline, monitor.batch((second + 1) * SECOND, List.of(get(second))));
     }
   }

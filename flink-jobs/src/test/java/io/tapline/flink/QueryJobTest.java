@@ -123,9 +123,9 @@ class QueryJobTest {
           });
     }
     jobs.send(plan, 0, List.of(talks.end(4_000_000_000L).toByteArray()));
-    MonitorStream late = new MonitorStream("q-silent", "m1", 0, 1);
-    jobs.send(plan, 1, List.of(late.batch(3_000_000_000L, List.of(get)).toByteArray()));
-    jobs.send(plan, 1, List.of(late.end(4_000_000_000L).toByteArray()));
+    MonitorStream lateStream = new MonitorStream("q-silent", "m1", 0, 1);
+    jobs.send(plan, 1, List.of(lateStream.batch(3_000_000_000L, List.of(get)).toByteArray()));
+    jobs.send(plan, 1, List.of(lateStream.end(4_000_000_000L).toByteArray()));
     jobs.await(id);
     try (Jedis jedis = jobs.redis.client()) {
       List<JsonNode> windows = JobRun.windows(jedis, "q-silent", 0);
@@ -144,7 +144,7 @@ class QueryJobTest {
     Plan plan = Plans.plan("q-rescaled", 2, PROCESSORS);
     Workload workload = new Workload("q-rescaled", 2, 40, 600, 4);
     jobs.kafka.createTopic(plan.getTopic(), 2);
-    SavepointRestoreSettings from = SavepointRestoreSettings.none();
+    SavepointRestoreSettings restored = SavepointRestoreSettings.none();
     int part = 0;
     for (int parallelism : new int[] {1, 3}) {
       for (int partition = 0; partition < 2; partition++) {
@@ -153,7 +153,7 @@ class QueryJobTest {
         jobs.send(plan, partition, records.subList(part * third, (part + 1) * third));
       }
       part++;
-      JobID id = jobs.submit(plan, JobOptions.defaults().withParallelism(parallelism), from);
+      JobID id = jobs.submit(plan, JobOptions.defaults().withParallelism(parallelism), restored);
       jobs.awaitWindows(plan, 3 * part);
       jobs.awaitCheckpoint(id);
       String savepoint =
@@ -164,13 +164,13 @@ class QueryJobTest {
                   false,
                   SavepointFormatType.CANONICAL)
               .get(60, TimeUnit.SECONDS);
-      from = SavepointRestoreSettings.forPath(savepoint);
+      restored = SavepointRestoreSettings.forPath(savepoint);
     }
     for (int partition = 0; partition < 2; partition++) {
       List<byte[]> records = workload.partitions.get(partition);
       jobs.send(plan, partition, records.subList(part * (records.size() / 3), records.size()));
     }
-    jobs.await(jobs.submit(plan, JobOptions.defaults().withParallelism(2), from));
+    jobs.await(jobs.submit(plan, JobOptions.defaults().withParallelism(2), restored));
     assertEqualsPlain(plan, workload);
     assertAccounting(plan, workload);
   }

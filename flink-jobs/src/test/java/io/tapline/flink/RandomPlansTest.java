@@ -85,8 +85,8 @@ class RandomPlansTest {
     List<String> processors = new ArrayList<>();
     for (int i = random.nextInt(1, 4); i > 0; i--) {
       boolean trigger = random.nextInt(5) == 0;
-      boolean whole = !trigger && random.nextInt(3) == 0;
-      String processor = processor(random, pick(whole ? WHOLE : BOUNDED, random), whole);
+      boolean isWhole = !trigger && random.nextInt(3) == 0;
+      String processor = processor(random, pick(isWhole ? WHOLE : BOUNDED, random), isWhole);
       if (trigger) {
         processor = Plans.with(processor, condition(random) + trigger(random));
       } else if (random.nextInt(4) == 0) {
@@ -100,14 +100,14 @@ class RandomPlansTest {
     return String.join(",", processors);
   }
 
-  private static String processor(Random random, String window, boolean whole) {
+  private static String processor(Random random, String window, boolean isWhole) {
     String aggregate =
-        whole ? pick(AGGREGATES, random).replace("RATE", "SUM") : pick(AGGREGATES, random);
+        isWhole ? pick(AGGREGATES, random).replace("RATE", "SUM") : pick(AGGREGATES, random);
     String share = ",\"share\":" + (1 + random.nextInt(100)) / 100.0;
     return switch (random.nextInt(5)) {
       case 0 ->
           Plans.counts(
-              whole || random.nextBoolean() ? "COUNT" : "RATE", pick(KEYS, random), window);
+              isWhole || random.nextBoolean() ? "COUNT" : "RATE", pick(KEYS, random), window);
       case 1 ->
           Plans.with(
               Plans.diff(aggregate, random.nextBoolean() ? "\"dst_ip\"" : "", window), share);

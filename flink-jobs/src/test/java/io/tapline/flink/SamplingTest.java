@@ -87,22 +87,23 @@ class SamplingTest {
 
   @Test
   void overlappingBoundsAreTies() throws Exception {
-    List<Tuple> kept = new ArrayList<>();
+    List<Tuple> keptTuples = new ArrayList<>();
     String[] urls = {"/much", "/little", "/alike"};
     int[] flows = {900, 40, 39};
     for (int url = 0; url < 3; url++) {
       for (int i = 0; i < flows[url]; i++) {
-        kept.add(Tuple.http(1000 * url + i, (url << 20 | i) * 0x9e3779b97f4a7c15L, urls[url], 1));
+        keptTuples.add(
+            Tuple.http(1000 * url + i, (url << 20 | i) * 0x9e3779b97f4a7c15L, urls[url], 1));
       }
     }
-    try (Pipeline pipeline = run(Plans.topK(3, "1s", "1s"), kept, 0.5)) {
+    try (Pipeline pipeline = run(Plans.topK(3, "1s", "1s"), keptTuples, 0.5)) {
       JsonNode rows = pipeline.windows(0).get(0).get("rows");
       assertThat(rows.findValuesAsText("url")).containsExactly("/much", "/little", "/alike");
       assertThat(rows.get(0).has("tied")).isFalse();
       assertThat(rows.get(1).path("tied").asBoolean()).isTrue();
       assertThat(rows.get(2).path("tied").asBoolean()).isTrue();
     }
-    try (Pipeline pipeline = run(Plans.topK(3, "1s", "1s"), kept, 1)) {
+    try (Pipeline pipeline = run(Plans.topK(3, "1s", "1s"), keptTuples, 1)) {
       assertThat(pipeline.windows(0).get(0).get("rows").findValues("tied")).isEmpty();
     }
   }
@@ -140,10 +141,11 @@ class SamplingTest {
     }
   }
 
-  private static Pipeline run(String processors, List<Tuple> kept, double rate) throws Exception {
+  private static Pipeline run(String processors, List<Tuple> keptTuples, double rate)
+      throws Exception {
     Pipeline pipeline = new Pipeline(Plans.plan("q", 1, processors), JobOptions.defaults());
     MonitorStream monitor = new MonitorStream("q", "m0", 0, rate);
-    pipeline.feed(0, monitor.batch(0, kept).toByteArray());
+    pipeline.feed(0, monitor.batch(0, keptTuples).toByteArray());
     pipeline.feed(0, monitor.end(SECOND).toByteArray());
     return pipeline;
   }

@@ -93,13 +93,13 @@ class SilentMonitorTest {
 
   @Test
   void windowsDoNotWaitForAMonitorThatNeverReported() throws Exception {
-    try (Pipeline other =
+    try (Pipeline otherPipeline =
         new Pipeline(Plans.plan("q", 2, Plans.topK(3, "1s", "1s")), JobOptions.defaults())) {
-      MonitorStream only = new MonitorStream("q", "m0", 0, 1);
-      other.feed(0, only.batch(2 * SECOND, List.of(get(1))).toByteArray());
-      other.listen(1, ROUNDS, true);
-      assertThat(other.windows(0)).hasSize(1);
-      assertThat(other.windows(0).get(0).at("/completeness/silent").toString())
+      MonitorStream monitorStream = new MonitorStream("q", "m0", 0, 1);
+      otherPipeline.feed(0, monitorStream.batch(2 * SECOND, List.of(get(1))).toByteArray());
+      otherPipeline.listen(1, ROUNDS, true);
+      assertThat(otherPipeline.windows(0)).hasSize(1);
+      assertThat(otherPipeline.windows(0).get(0).at("/completeness/silent").toString())
           .isEqualTo("[\"m1\"]");
     }
   }

@@ -55,14 +55,14 @@ class WhereTest {
     int monitors = 1 + random.nextInt(2);
     Plan.Builder plan = Plans.plan("q", monitors, processors).toBuilder();
     Workload workload = new Workload("q", monitors, 12, 1 + random.nextInt(100), seed);
-    List<Tuple> kept = new ArrayList<>(workload.tuples);
+    List<Tuple> keptTuples = new ArrayList<>(workload.tuples);
     for (int i = 1 + random.nextInt(2); i > 0; i--) {
-      where(random, plan, kept);
+      where(random, plan, keptTuples);
     }
     try (Pipeline pipeline = new Pipeline(plan.build(), JobOptions.defaults())) {
       feed(pipeline, workload);
       for (int i = 0; i < plan.getProcessorsCount(); i++) {
-        Oracle oracle = new Oracle(plan.build(), i, kept, workload.endsNs);
+        Oracle oracle = new Oracle(plan.build(), i, keptTuples, workload.endsNs);
         assertThat(Oracle.actual(pipeline.windows(i))).as("%s", plan).isEqualTo(oracle.windows());
       }
       assertThat(pipeline.totals())
@@ -73,10 +73,10 @@ class WhereTest {
   @Test
   void plansOfThePreviousVersionHaveTheSameMeaning() throws Exception {
     Plan plan = Plans.plan("q", 1, asked("\"condition\":%s", text("url", "/page1")));
-    ConditionTree others = Trees.not(text("url", "/page0", "/page3"));
-    Plan later =
+    ConditionTree otherTree = Trees.not(text("url", "/page0", "/page3"));
+    Plan changedPlan =
         plan.toBuilder()
-            .addFilters(Conditions.of(Trees.and(List.of(others, isSlow())), HTTP))
+            .addFilters(Conditions.of(Trees.and(List.of(otherTree, isSlow())), HTTP))
             .build();
     Plan.Builder earlier =
         Plans.plan("q", 1, asked("\"conditions\":{\"all\":[%s]}", condition("url", "/page1")))
@@ -87,7 +87,7 @@ class WhereTest {
         .addWhere(
             condition("response_time_ns", Long.toString(SLOW_NS))
                 .setOperator(FieldCondition.Operator.GREATER_OR_EQUAL));
-    assertThat(windows(earlier.build())).isNotEmpty().isEqualTo(windows(later));
+    assertThat(windows(earlier.build())).isNotEmpty().isEqualTo(windows(changedPlan));
   }
 
   private static FieldCondition.Builder condition(String field, String... values) {
@@ -120,37 +120,37 @@ class WhereTest {
   }
 
   /** Adds a condition to the plan and removes the tuples that fail it from the list. */
-  private static void where(Random random, Plan.Builder plan, List<Tuple> kept) {
+  private static void where(Random random, Plan.Builder plan, List<Tuple> keptTuples) {
     switch (random.nextInt(7)) {
       case 0 -> {
         plan.addFilters(Conditions.of(text("url", "/page1", "/page3"), HTTP));
-        kept.removeIf(t -> isHttp(t) && !Set.of("/page1", "/page3").contains(t.field("url")));
+        keptTuples.removeIf(t -> isHttp(t) && !Set.of("/page1", "/page3").contains(t.field("url")));
       }
       case 1 -> {
         plan.addFilters(Conditions.of(Trees.not(text("url", "/page0")), HTTP));
-        kept.removeIf(t -> isHttp(t) && t.field("url").equals("/page0"));
+        keptTuples.removeIf(t -> isHttp(t) && t.field("url").equals("/page0"));
       }
       case 2 -> {
         plan.addFilters(Conditions.of(isSlow(), HTTP));
-        kept.removeIf(t -> isHttp(t) && !isSlow(t));
+        keptTuples.removeIf(t -> isHttp(t) && !isSlow(t));
       }
       case 3 -> {
         plan.addFilters(Conditions.of(compared("src_port", Order.LESS, 1100), HTTP, CONNECTIONS));
-        kept.removeIf(t -> (long) t.field("src_port") >= 1100);
+        keptTuples.removeIf(t -> (long) t.field("src_port") >= 1100);
       }
       case 4 -> {
         plan.addFilters(Conditions.of(among("dst_ip", "10.0.1.0/31"), HTTP, CONNECTIONS));
-        kept.removeIf(t -> t.destination().equals("10.0.1.2"));
+        keptTuples.removeIf(t -> t.destination().equals("10.0.1.2"));
       }
       case 5 -> {
         ConditionTree either = Trees.or(List.of(isSlow(), text("url", "/page1")));
         plan.addFilters(Conditions.of(either, HTTP));
-        kept.removeIf(t -> isHttp(t) && !isSlow(t) && !t.field("url").equals("/page1"));
+        keptTuples.removeIf(t -> isHttp(t) && !isSlow(t) && !t.field("url").equals("/page1"));
       }
       default -> {
-        ConditionTree others = Trees.not(among("dst_ip", "10.0.1.1/32", "2001:db8::/32"));
-        plan.addFilters(Conditions.of(others, HTTP, CONNECTIONS));
-        kept.removeIf(t -> t.destination().equals("10.0.1.1"));
+        ConditionTree otherTree = Trees.not(among("dst_ip", "10.0.1.1/32", "2001:db8::/32"));
+        plan.addFilters(Conditions.of(otherTree, HTTP, CONNECTIONS));
+        keptTuples.removeIf(t -> t.destination().equals("10.0.1.1"));
       }
     }
   }

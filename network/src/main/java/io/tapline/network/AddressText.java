@@ -17,15 +17,15 @@ final class AddressText {
 
   private static Optional<byte[]> ipv4(String text) {
     byte[] bytes = new byte[4];
-    int at = 0;
+    int position = 0;
     for (int i = 0; i < bytes.length; i++) {
-      int end = i == bytes.length - 1 ? text.length() : text.indexOf('.', at);
-      int number = end < 0 ? -1 : octet(text, at, end);
+      int end = i == bytes.length - 1 ? text.length() : text.indexOf('.', position);
+      int number = end < 0 ? -1 : octet(text, position, end);
       if (number < 0) {
         return Optional.empty();
       }
       bytes[i] = (byte) number;
-      at = end + 1;
+      position = end + 1;
     }
     return Optional.of(bytes);
   }

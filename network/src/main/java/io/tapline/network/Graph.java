@@ -33,11 +33,11 @@ public final class Graph {
    *
    * @param weight weight of the link; 0 for that of its level
    */
-  public Graph addLink(String from, String to, long capacityBps, int weight) {
+  public Graph addLink(String source, String target, long capacityBps, int weight) {
     require(
         weight >= 0 && capacityBps > 0,
         "a link needs a capacity and a weight that is not negative");
-    links.add(new Link(number(from), number(to), capacityBps, weight));
+    links.add(new Link(number(source), number(target), capacityBps, weight));
     return this;
   }
 
@@ -145,9 +145,9 @@ public final class Graph {
     java.util.Set<Integer> edgeSet = new TreeSet<>(edgeSwitches);
     Path[][] all = new Path[edgeSwitches.size()][edgeSwitches.size()];
     for (int a = 0; a < edgeSwitches.size(); a++) {
-      Path[] from = pathsFrom(edgeSwitches.get(a), adjacent, edgeSet);
+      Path[] paths = pathsFrom(edgeSwitches.get(a), adjacent, edgeSet);
       for (int b = 0; b < edgeSwitches.size(); b++) {
-        all[a][b] = from[edgeSwitches.get(b)];
+        all[a][b] = paths[edgeSwitches.get(b)];
         String pair = names.get(edgeSwitches.get(a)) + " and " + names.get(edgeSwitches.get(b));
         require(all[a][b] != null, "there is no path between " + pair);
       }
@@ -158,18 +158,18 @@ public final class Graph {
   /** Finds paths of least weight, then fewest hops, by Dijkstra's algorithm. */
   private Path[] pathsFrom(
       int source, List<List<Link>> adjacent, java.util.Set<Integer> edgeSwitches) {
-    record Reached(int node, Path path) {}
+    record Visit(int node, Path path) {}
     Path[] best = new Path[adjacent.size()];
     boolean[] done = new boolean[best.length];
-    PriorityQueue<Reached> queue =
+    PriorityQueue<Visit> queue =
         new PriorityQueue<>(
             (x, y) ->
                 x.path().weight() != y.path().weight()
                     ? Integer.compare(x.path().weight(), y.path().weight())
                     : Integer.compare(x.path().hops(), y.path().hops()));
-    queue.add(new Reached(source, Path.NONE));
+    queue.add(new Visit(source, Path.NONE));
     while (!queue.isEmpty()) {
-      Reached reached = queue.poll();
+      Visit reached = queue.poll();
       if (done[reached.node()]) {
         continue;
       }
@@ -179,7 +179,7 @@ public final class Graph {
         LinkLevel level = level(link, edgeSwitches);
         int weight = link.weight() == 0 ? level.weight : link.weight();
         if (!done[link.b()]) {
-          queue.add(new Reached(link.b(), reached.path().plus(level, weight)));
+          queue.add(new Visit(link.b(), reached.path().plus(level, weight)));
         }
       }
     }

@@ -38,9 +38,9 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /** Returns the 64 bits that begin at a byte; those beyond the address are zero. */
-  private static long bits(byte[] address, int from) {
+  private static long bits(byte[] address, int offset) {
     long bits = 0;
-    for (int i = from; i < from + Long.BYTES; i++) {
+    for (int i = offset; i < offset + Long.BYTES; i++) {
       bits = bits << Byte.SIZE | (i < address.length ? address[i] & 0xff : 0);
     }
     return bits;
@@ -118,12 +118,12 @@ public record IpPrefix(int family, long high, long low, int length) {
         family, high & ones(newLength), low & ones(newLength - Long.SIZE), newLength);
   }
 
-  public boolean covers(IpPrefix other) {
+  public boolean covers(IpPrefix otherPrefix) {
     return family == 0
-        || family == other.family
-            && length <= other.length
-            && (other.high & ones(length)) == high
-            && (other.low & ones(length - Long.SIZE)) == low;
+        || family == otherPrefix.family
+            && length <= otherPrefix.length
+            && (otherPrefix.high & ones(length)) == high
+            && (otherPrefix.low & ones(length - Long.SIZE)) == low;
   }
 
   /** Returns true for a covered address; false for bytes that are not an address. */
@@ -132,24 +132,25 @@ public record IpPrefix(int family, long high, long low, int length) {
         && covers(new IpPrefix(address, address.length * Byte.SIZE));
   }
 
-  public boolean overlaps(IpPrefix other) {
-    return covers(other) || other.covers(this);
+  public boolean overlaps(IpPrefix otherPrefix) {
+    return covers(otherPrefix) || otherPrefix.covers(this);
   }
 
   /** Returns the narrower of the two. REQUIRES: they overlap. */
-  public IpPrefix and(IpPrefix other) {
-    return covers(other) ? other : this;
+  public IpPrefix and(IpPrefix otherPrefix) {
+    return covers(otherPrefix) ? otherPrefix : this;
   }
 
   /** Returns the prefix whose halves these two are, or null. */
-  public IpPrefix joined(IpPrefix other) {
-    boolean same = family == other.family && family != 0 && length == other.length && length > 0;
-    if (!same) {
+  public IpPrefix joined(IpPrefix otherPrefix) {
+    boolean isSame =
+        family == otherPrefix.family && family != 0 && length == otherPrefix.length && length > 0;
+    if (!isSame) {
       return null;
     }
     long lastHigh = ones(length) ^ ones(length - 1);
     long lastLow = ones(length - Long.SIZE) ^ ones(length - Long.SIZE - 1);
-    return (high ^ other.high) == lastHigh && (low ^ other.low) == lastLow
+    return (high ^ otherPrefix.high) == lastHigh && (low ^ otherPrefix.low) == lastLow
         ? new IpPrefix(family, high & ~lastHigh, low & ~lastLow, length - 1)
         : null;
   }

@@ -38,8 +38,8 @@ public record Network(Topology topology, List<List<IpPrefix>> addresses, Rates r
   }
 
   /** Returns this network with measured rates. */
-  public Network with(Rates counted) {
-    return new Network(topology, addresses, counted);
+  public Network with(Rates countedRates) {
+    return new Network(topology, addresses, countedRates);
   }
 
   /** Returns true if the traffic of a host was measured. */

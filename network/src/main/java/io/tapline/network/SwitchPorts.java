@@ -92,12 +92,12 @@ public final class SwitchPorts {
     Map<String, Integer> distances = new LinkedHashMap<>(Map.of(name, 0));
     Deque<String> queue = new ArrayDeque<>(List.of(name));
     while (!queue.isEmpty()) {
-      String at = queue.remove();
-      for (Port port : of(at)) {
-        boolean found =
+      String switchName = queue.remove();
+      for (Port port : of(switchName)) {
+        boolean exists =
             bySwitch.containsKey(port.neighbour())
-                && distances.putIfAbsent(port.neighbour(), distances.get(at) + 1) == null;
-        if (found) {
+                && distances.putIfAbsent(port.neighbour(), distances.get(switchName) + 1) == null;
+        if (exists) {
           queue.add(port.neighbour());
         }
       }
@@ -129,10 +129,10 @@ public final class SwitchPorts {
       return this;
     }
 
-    private void addPort(String from, String to) {
-      List<Port> ports = bySwitch.get(from);
+    private void addPort(String source, String target) {
+      List<Port> ports = bySwitch.get(source);
       if (ports != null) {
-        ports.add(new Port(to, UNKNOWN));
+        ports.add(new Port(target, UNKNOWN));
       }
     }
 

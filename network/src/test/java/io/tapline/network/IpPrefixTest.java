@@ -165,18 +165,18 @@ class IpPrefixTest {
   void theHalvesOfAPrefixMergeIntoIt() {
     Random random = new Random(3);
     for (int i = 0; i < 5000; i++) {
-      IpPrefix whole = prefix(random);
-      if (whole.length() == whole.longest()) {
+      IpPrefix wholePrefix = prefix(random);
+      if (wholePrefix.length() == wholePrefix.longest()) {
         continue;
       }
-      byte[] bytes = whole.address();
-      bytes[whole.length() / 8] |= (byte) (0x80 >> whole.length() % 8);
-      IpPrefix upper = new IpPrefix(bytes, whole.length() + 1);
-      IpPrefix lower = new IpPrefix(whole.address(), whole.length() + 1);
-      assertThat(lower.joined(upper)).isEqualTo(whole);
-      assertThat(upper.joined(lower)).isEqualTo(whole);
+      byte[] bytes = wholePrefix.address();
+      bytes[wholePrefix.length() / 8] |= (byte) (0x80 >> wholePrefix.length() % 8);
+      IpPrefix upper = new IpPrefix(bytes, wholePrefix.length() + 1);
+      IpPrefix lower = new IpPrefix(wholePrefix.address(), wholePrefix.length() + 1);
+      assertThat(lower.joined(upper)).isEqualTo(wholePrefix);
+      assertThat(upper.joined(lower)).isEqualTo(wholePrefix);
       assertThat(lower.joined(lower)).isNull();
-      assertThat(whole.joined(upper)).isNull();
+      assertThat(wholePrefix.joined(upper)).isNull();
     }
     assertThat(IpPrefix.of("10.0.1.0/24").joined(IpPrefix.of("10.0.2.0/24"))).isNull();
     assertThat(IpPrefix.ANY.joined(IpPrefix.ANY)).isNull();

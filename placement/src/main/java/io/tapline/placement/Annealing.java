@@ -47,20 +47,20 @@ final class Annealing {
 
   private void run(Draft start, int steps) {
     Draft draft = new Draft(start);
-    Draft changed = new Draft(start);
+    Draft changedDraft = new Draft(start);
     double cost = cost(draft);
     remember(draft, cost);
     for (int step = 0; step < steps; step++) {
       double temperature = overrun / 8 * Math.pow(COOLED, (double) step / steps);
-      changed.copyFrom(draft);
-      if (!change(changed)) {
+      changedDraft.copyFrom(draft);
+      if (!change(changedDraft)) {
         continue;
       }
-      double newCost = cost(changed);
+      double newCost = cost(changedDraft);
       if (newCost <= cost || random.nextDouble() < Math.exp((cost - newCost) / temperature)) {
         Draft before = draft;
-        draft = changed;
-        changed = before;
+        draft = changedDraft;
+        changedDraft = before;
         cost = newCost;
         remember(draft, cost);
       }
@@ -107,9 +107,9 @@ final class Annealing {
 
   /** Changes a few processes, then routes flows and tuples afresh. */
   private boolean rebuild(Draft draft) {
-    boolean any = false;
+    boolean hasAny = false;
     for (int changes = 1 + any(3); changes > 0; changes--) {
-      any |=
+      hasAny |=
           switch (any(8)) {
             case 0 -> stop(draft);
             case 1 -> start(draft);
@@ -121,10 +121,10 @@ final class Annealing {
             default -> exchangeHosts(draft);
           };
     }
-    if (any) {
+    if (hasAny) {
       draft.settle();
     }
-    return any;
+    return hasAny;
   }
 
   private boolean moveFlow(Draft draft) {
@@ -134,8 +134,8 @@ final class Annealing {
   private boolean exchangeFlows(Draft draft) {
     int x = any(draft.monitorOfFlow.length);
     int y = any(draft.monitorOfFlow.length);
-    int of = draft.monitorOfFlow[x];
-    return draft.moveFlow(y, of) && draft.moveFlow(x, any(draft.monitors.count));
+    int monitor = draft.monitorOfFlow[x];
+    return draft.moveFlow(y, monitor) && draft.moveFlow(x, any(draft.monitors.count));
   }
 
   private boolean moveMonitor(Draft draft) {
@@ -163,20 +163,20 @@ final class Annealing {
   }
 
   private boolean moveHost(Draft draft) {
-    int from = draft.aggregators.host[any(draft.aggregators.count)];
-    return moveEngines(draft, from, plausibleHost(draft));
+    int host = draft.aggregators.host[any(draft.aggregators.count)];
+    return moveEngines(draft, host, plausibleHost(draft));
   }
 
   /** Moves the engines of one host to another. */
-  private static boolean moveEngines(Draft draft, int from, int to) {
-    boolean any = false;
+  private static boolean moveEngines(Draft draft, int oldHost, int newHost) {
+    boolean hasAny = false;
     for (int a = 0; a < draft.aggregators.count; a++) {
-      any |= draft.aggregators.host[a] == from && draft.moveAggregator(a, to);
+      hasAny |= draft.aggregators.host[a] == oldHost && draft.moveAggregator(a, newHost);
     }
     for (int p = 0; p < draft.processors.count; p++) {
-      any |= draft.processors.host[p] == from && draft.moveProcessor(p, to);
+      hasAny |= draft.processors.host[p] == oldHost && draft.moveProcessor(p, newHost);
     }
-    return any;
+    return hasAny;
   }
 
   /**
@@ -184,9 +184,9 @@ final class Annealing {
    */
   private boolean exchangeHosts(Draft draft) {
     int monitor = any(draft.monitors.count);
-    int from = draft.monitors.host[monitor];
-    int to = anyIn(edgeOf(draft, monitor));
-    return moveEngines(draft, to, from) | draft.moveMonitor(monitor, to);
+    int oldHost = draft.monitors.host[monitor];
+    int newHost = anyIn(edgeOf(draft, monitor));
+    return moveEngines(draft, newHost, oldHost) | draft.moveMonitor(monitor, newHost);
   }
 
   private boolean stop(Draft draft) {
@@ -263,11 +263,11 @@ final class Annealing {
       return false;
     }
     double share = random.nextDouble();
-    boolean any = false;
+    boolean hasAny = false;
     for (int flow = 0; flow < draft.monitorOfFlow.length; flow++) {
-      any |= random.nextDouble() < share && draft.moveFlow(flow, monitor);
+      hasAny |= random.nextDouble() < share && draft.moveFlow(flow, monitor);
     }
-    return any;
+    return hasAny;
   }
 
   /** Replaces a monitor with one in another rack. */

@@ -113,11 +113,11 @@ final class Clustering {
     int edge = topology.edgeOf(cluster.centre);
     for (int group : topology.groupsOf(edge)) {
       List<Integer> near = ofGroup.get(group);
-      near.removeIf(other -> !alive[other]);
-      near.forEach(other -> offer(other, number, queue));
+      near.removeIf(candidate -> !alive[candidate]);
+      near.forEach(candidate -> offer(candidate, number, queue));
       near.add(number);
     }
-    smallest(end, alive).forEach(other -> offer(other, number, queue));
+    smallest(end, alive).forEach(candidate -> offer(candidate, number, queue));
   }
 
   private List<Integer> smallest(int end, boolean[] alive) {
@@ -172,84 +172,85 @@ final class Clustering {
       joined[joins.get(i).a()] = true;
       joined[joins.get(i).b()] = true;
     }
-    List<Cluster> chosen = new ArrayList<>();
+    List<Cluster> chosenClusters = new ArrayList<>();
     for (int i = 0; i < last; i++) {
       if (!joined[i]) {
         Cluster c = clusters.get(i);
-        chosen.add(new Cluster(c.members.clone(), c.bps, c.centre, c.cost));
+        chosenClusters.add(new Cluster(c.members.clone(), c.bps, c.centre, c.cost));
       }
     }
-    improve(chosen);
-    return chosen;
+    improve(chosenClusters);
+    return chosenClusters;
   }
 
-  private void improve(List<Cluster> chosen) {
-    int[] of = new int[maxCount()];
+  private void improve(List<Cluster> chosenClusters) {
+    int[] clusterOf = new int[maxCount()];
     for (int round = 0; round < 8; round++) {
-      for (int c = 0; c < chosen.size(); c++) {
-        recentre(chosen.get(c));
-        for (int member : chosen.get(c).members) {
-          of[member] = c;
+      for (int c = 0; c < chosenClusters.size(); c++) {
+        recentre(chosenClusters.get(c));
+        for (int member : chosenClusters.get(c).members) {
+          clusterOf[member] = c;
         }
       }
-      boolean moved = move(chosen, of) | (maxCount() <= 512 && swap(chosen, of));
-      if (!moved) {
+      boolean wasMoved =
+          move(chosenClusters, clusterOf) | (maxCount() <= 512 && swap(chosenClusters, clusterOf));
+      if (!wasMoved) {
         return;
       }
-      regroup(chosen, of);
+      regroup(chosenClusters, clusterOf);
     }
-    chosen.forEach(this::recentre);
+    chosenClusters.forEach(this::recentre);
   }
 
   /** Moves single sources to cheaper clusters; never empties a cluster. */
-  private boolean move(List<Cluster> chosen, int[] of) {
-    int[] left = new int[chosen.size()];
-    Arrays.stream(of).forEach(c -> left[c]++);
-    boolean moved = false;
-    for (int source = 0; source < of.length; source++) {
-      int best = of[source];
+  private boolean move(List<Cluster> chosenClusters, int[] clusterOf) {
+    int[] left = new int[chosenClusters.size()];
+    Arrays.stream(clusterOf).forEach(c -> left[c]++);
+    boolean wasMoved = false;
+    for (int source = 0; source < clusterOf.length; source++) {
+      int best = clusterOf[source];
       int host = sources.host()[source];
-      int weight = topology.weight(host, chosen.get(best).centre);
-      for (int c = 0; c < chosen.size() && weight > 0 && left[of[source]] > 1; c++) {
-        Cluster other = chosen.get(c);
-        boolean fits = other.bps + sources.bps()[source] <= capacity;
-        if (fits && topology.weight(host, other.centre) < weight) {
+      int weight = topology.weight(host, chosenClusters.get(best).centre);
+      for (int c = 0; c < chosenClusters.size() && weight > 0 && left[clusterOf[source]] > 1; c++) {
+        Cluster otherCluster = chosenClusters.get(c);
+        boolean fits = otherCluster.bps + sources.bps()[source] <= capacity;
+        if (fits && topology.weight(host, otherCluster.centre) < weight) {
           best = c;
-          weight = topology.weight(host, other.centre);
+          weight = topology.weight(host, otherCluster.centre);
         }
       }
-      if (best != of[source]) {
-        chosen.get(of[source]).bps -= sources.bps()[source];
-        chosen.get(best).bps += sources.bps()[source];
-        left[of[source]]--;
+      if (best != clusterOf[source]) {
+        chosenClusters.get(clusterOf[source]).bps -= sources.bps()[source];
+        chosenClusters.get(best).bps += sources.bps()[source];
+        left[clusterOf[source]]--;
         left[best]++;
-        of[source] = best;
-        moved = true;
+        clusterOf[source] = best;
+        wasMoved = true;
       }
     }
-    return moved;
+    return wasMoved;
   }
 
   /** Swaps pairs of sources if that is cheaper. */
-  private boolean swap(List<Cluster> chosen, int[] of) {
-    boolean moved = false;
-    for (int x = 0; x < of.length; x++) {
+  private boolean swap(List<Cluster> chosenClusters, int[] clusterOf) {
+    boolean wasMoved = false;
+    for (int x = 0; x < clusterOf.length; x++) {
       for (int y = 0; y < x; y++) {
-        Cluster a = chosen.get(of[x]);
-        Cluster b = chosen.get(of[y]);
+        Cluster a = chosenClusters.get(clusterOf[x]);
+        Cluster b = chosenClusters.get(clusterOf[y]);
         long difference = sources.bps()[y] - sources.bps()[x];
         boolean fits = a.bps + difference <= capacity && b.bps - difference <= capacity;
-        if (of[x] != of[y] && fits && gain(x, y, a, b) > 0) {
+        if (clusterOf[x] != clusterOf[y] && fits && gain(x, y, a, b) > 0) {
           a.bps += difference;
           b.bps -= difference;
-          int swapped = of[x];
-          of[x] = of[y];
-          of[y] = swapped;
-          moved = true;
+          int swapped = clusterOf[x];
+          clusterOf[x] = clusterOf[y];
+          clusterOf[y] = swapped;
+          wasMoved = true;
         }
       }
     }
-    return moved;
+    return wasMoved;
   }
 
   private long gain(int x, int y, Cluster a, Cluster b) {
@@ -261,10 +262,11 @@ final class Clustering {
         + bpsY * (topology.weight(hostY, b.centre) - topology.weight(hostY, a.centre));
   }
 
-  private static void regroup(List<Cluster> chosen, int[] of) {
-    for (int c = 0; c < chosen.size(); c++) {
+  private static void regroup(List<Cluster> chosenClusters, int[] clusterOf) {
+    for (int c = 0; c < chosenClusters.size(); c++) {
       int number = c;
-      chosen.get(c).members = IntStream.range(0, of.length).filter(s -> of[s] == number).toArray();
+      chosenClusters.get(c).members =
+          IntStream.range(0, clusterOf.length).filter(s -> clusterOf[s] == number).toArray();
     }
   }
 

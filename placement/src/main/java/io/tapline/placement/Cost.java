@@ -42,12 +42,12 @@ public record Cost(
   /**
    * Returns true if neither a measure of traffic nor the number of processes exceeds the other's.
    */
-  public boolean dominates(Cost other) {
-    return hops <= other.hops
-        && weighted <= other.weighted
-        && processorHops <= other.processorHops
-        && processorWeighted <= other.processorWeighted
-        && processes <= other.processes;
+  public boolean dominates(Cost otherCost) {
+    return hops <= otherCost.hops
+        && weighted <= otherCost.weighted
+        && processorHops <= otherCost.processorHops
+        && processorWeighted <= otherCost.processorWeighted
+        && processes <= otherCost.processes;
   }
 
   /** Returns the cost of a layout. */
@@ -61,9 +61,9 @@ public record Cost(
     }
     Sum all = new Sum(toAggregators);
     for (Layout.Stream stream : layout.streams()) {
-      int from = layout.aggregators().get(stream.aggregator()).host();
-      int to = layout.processors().get(stream.processor()).host();
-      all.add(problem.topology().path(from, to), stream.bps());
+      int sourceHost = layout.aggregators().get(stream.aggregator()).host();
+      int targetHost = layout.processors().get(stream.processor()).host();
+      all.add(problem.topology().path(sourceHost, targetHost), stream.bps());
     }
     long mirror = layout.monitors().stream().mapToLong(Layout.Process::inputBps).sum();
     all.level.merge(LinkLevel.HOST, mirror, Long::sum);
@@ -83,8 +83,8 @@ public record Cost(
     private final Map<LinkLevel, Long> level = new EnumMap<>(LinkLevel.class);
 
     Sum() {
-      for (LinkLevel each : LinkLevel.values()) {
-        level.put(each, 0L);
+      for (LinkLevel linkLevel : LinkLevel.values()) {
+        level.put(linkLevel, 0L);
       }
     }
 
@@ -97,8 +97,8 @@ public record Cost(
     void add(Path path, long bps) {
       hops += path.hops() * bps;
       weighted += path.weight() * bps;
-      for (LinkLevel each : LinkLevel.values()) {
-        level.merge(each, path.links(each) * bps, Long::sum);
+      for (LinkLevel linkLevel : LinkLevel.values()) {
+        level.merge(linkLevel, path.links(linkLevel) * bps, Long::sum);
       }
     }
   }

@@ -45,11 +45,11 @@ final class Coverage {
   }
 
   private void count(int flow, int change) {
-    int from = problem.fromEdge(flow);
-    int to = problem.toEdge(flow);
-    unassigned[from] += change;
-    if (to != from) {
-      unassigned[to] += change;
+    int sourceEdge = problem.fromEdge(flow);
+    int targetEdge = problem.toEdge(flow);
+    unassigned[sourceEdge] += change;
+    if (targetEdge != sourceEdge) {
+      unassigned[targetEdge] += change;
     }
   }
 

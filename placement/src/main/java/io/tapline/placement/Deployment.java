@@ -122,17 +122,17 @@ public final class Deployment {
       Part part = entry.getValue();
       int[] affected = affected(part, gone);
       if (affected.length > 0) {
-        int[] of = part.monitorOfFlow().clone();
+        int[] monitorOfFlow = part.monitorOfFlow().clone();
         for (int flow : affected) {
-          reshaping.drop(of[flow], part.flows().rateBps(flow));
+          reshaping.drop(monitorOfFlow[flow], part.flows().rateBps(flow));
         }
         int[] monitors =
             reshaping.assign(new Problem(topology, part.flows().select(affected), sizes));
         for (int i = 0; i < affected.length; i++) {
-          of[affected[i]] = monitors[i];
+          monitorOfFlow[affected[i]] = monitors[i];
         }
         moved += affected.length;
-        after.put(entry.getKey(), new Part(part.flows(), of));
+        after.put(entry.getKey(), new Part(part.flows(), monitorOfFlow));
       }
     }
     reshaping.stopIdle(after);

@@ -6,9 +6,9 @@ import java.util.random.RandomGenerator;
 
 /**
  * Improves on Netalytics-Network: never more traffic by any measure of {@link Cost}, never more
- * processes. First minimizes monitors. Then, a few times, computes the {@link Front} for these
- * monitors, chooses one of its points, steers flows to the monitors that suit it, and recomputes
- * the front. If it finds nothing better, returns the layout of Netalytics-Network.
+ * processes. First minimizes monitors. Then, a few times, computes the {@link ParetoFront} for
+ * these monitors, chooses one of its points, steers flows to the monitors that suit it, and
+ * recomputes the front. If it finds nothing better, returns the layout of Netalytics-Network.
  */
 final class Dominating implements Strategy {
   /** Use of the slack below the bound. */
@@ -42,9 +42,9 @@ final class Dominating implements Strategy {
       monitors = search.round(monitors, use);
     }
     if (aim == Aim.FEWEST_PROCESSES) {
-      Layout other = new Dominating(Aim.LEAST_TRAFFIC).place(problem, random);
-      if (Cost.of(problem, other).dominates(bound)) {
-        search.take(other);
+      Layout smallest = new Dominating(Aim.LEAST_TRAFFIC).place(problem, random);
+      if (Cost.of(problem, smallest).dominates(bound)) {
+        search.take(smallest);
       }
     }
     if (Annealing.suits(problem)) {
@@ -74,24 +74,25 @@ final class Dominating implements Strategy {
      * Computes the front for these monitors and returns them with flows steered for the next round.
      */
     MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
-      Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
-      Layout found = firstThatDominates(front, front.points(point -> isNear(point, 1)), TRIES);
-      if (found == null) {
+      ParetoFront front = ParetoFront.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
+      Layout dominating = firstThatDominates(front, front.points(point -> isNear(point, 1)), TRIES);
+      if (dominating == null) {
         lookAtAsMany(front);
-        List<Front.Point> hopeful = order(front.points(point -> isNear(point, HOPE)));
+        List<ParetoFront.Point> hopeful = order(front.points(point -> isNear(point, HOPE)));
         if (hopeful.isEmpty()) {
           return null;
         }
-        found = front.layout(hopeful.get(0));
+        dominating = front.layout(hopeful.get(0));
       } else {
-        take(found);
+        take(dominating);
       }
-      return Steering.steer(problem, found);
+      return Steering.steer(problem, dominating);
     }
 
-    private Layout firstThatDominates(Front front, List<Front.Point> byProcesses, int tries) {
-      List<Front.Point> points = order(byProcesses);
-      for (Front.Point point : points.subList(0, Math.min(tries, points.size()))) {
+    private Layout firstThatDominates(
+        ParetoFront front, List<ParetoFront.Point> byProcesses, int tries) {
+      List<ParetoFront.Point> points = order(byProcesses);
+      for (ParetoFront.Point point : points.subList(0, Math.min(tries, points.size()))) {
         Layout layout = front.layout(point);
         if (Cost.of(problem, layout).dominates(bound)) {
           return layout;
@@ -104,7 +105,7 @@ final class Dominating implements Strategy {
      * Looks for less traffic with the same number of processes, the result if no layout with fewer
      * is found.
      */
-    private void lookAtAsMany(Front front) {
+    private void lookAtAsMany(ParetoFront front) {
       if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {
         asMany =
             firstThatDominates(
@@ -137,25 +138,25 @@ final class Dominating implements Strategy {
 
     /** Restarts until several restarts in a row have found nothing better. */
     private boolean anneal(int maxProcesses, RandomGenerator random) {
-      boolean found = false;
+      boolean isMatched = false;
       int since = 0;
       for (int start = 0; start < MAX_STARTS && since < STARTS; start++) {
         Cost before = bestCost;
-        found |= annealOnce(maxProcesses, start, random);
+        isMatched |= annealOnce(maxProcesses, start, random);
         since = bestCost.equals(before) ? since + 1 : 0;
       }
-      return found;
+      return isMatched;
     }
 
     /** Returns true if a permitted layout was found. */
     private boolean annealOnce(int maxProcesses, int start, RandomGenerator random) {
-      Draft from = new Draft(problem, distances, start % 2 == 0 ? best : network);
-      Optional<Layout> layout = Annealing.improve(from, maxProcesses, steps(), random);
-      boolean found = layout.isPresent() && isAllowed(Cost.of(problem, layout.get()));
-      if (found) {
+      Draft draft = new Draft(problem, distances, start % 2 == 0 ? best : network);
+      Optional<Layout> layout = Annealing.improve(draft, maxProcesses, steps(), random);
+      boolean isAccepted = layout.isPresent() && isAllowed(Cost.of(problem, layout.get()));
+      if (isAccepted) {
         take(layout.get());
       }
-      return found;
+      return isAccepted;
     }
 
     private int steps() {
@@ -177,7 +178,7 @@ final class Dominating implements Strategy {
           : cost.processorWeighted() <= bound.processorWeighted();
     }
 
-    private boolean isNear(Front.Point point, double factor) {
+    private boolean isNear(ParetoFront.Point point, double factor) {
       boolean small =
           aim == Aim.FEWEST_PROCESSES
               ? point.processes() <= bound.processes()
@@ -185,13 +186,13 @@ final class Dominating implements Strategy {
       return small && hasTraffic(point, factor);
     }
 
-    private boolean hasTraffic(Front.Point point, double factor) {
+    private boolean hasTraffic(ParetoFront.Point point, double factor) {
       return point.toAggregators() <= factor * bound.weighted()
           && point.weighted(Cost.Objective.WITH_PROCESSORS) <= factor * bound.processorWeighted();
     }
 
-    private List<Front.Point> order(List<Front.Point> byProcesses) {
-      List<Front.Point> order = new java.util.ArrayList<>(byProcesses);
+    private List<ParetoFront.Point> order(List<ParetoFront.Point> byProcesses) {
+      List<ParetoFront.Point> order = new java.util.ArrayList<>(byProcesses);
       if (aim == Aim.LEAST_TRAFFIC) {
         java.util.Collections.reverse(order);
       }

@@ -47,14 +47,14 @@ final class Draft {
   }
 
   /** Copies another draft of the same problem. */
-  void copyFrom(Draft other) {
-    use.copyFrom(other.use);
-    System.arraycopy(other.monitorOfFlow, 0, monitorOfFlow, 0, monitorOfFlow.length);
-    monitors.copyFrom(other.monitors);
-    aggregators.copyFrom(other.aggregators);
-    processors.copyFrom(other.processors);
+  void copyFrom(Draft source) {
+    use.copyFrom(source.use);
+    System.arraycopy(source.monitorOfFlow, 0, monitorOfFlow, 0, monitorOfFlow.length);
+    monitors.copyFrom(source.monitors);
+    aggregators.copyFrom(source.aggregators);
+    processors.copyFrom(source.processors);
     reserve();
-    System.arraycopy(other.aggregatorOfMonitor, 0, aggregatorOfMonitor, 0, monitors.count);
+    System.arraycopy(source.aggregatorOfMonitor, 0, aggregatorOfMonitor, 0, monitors.count);
   }
 
   private void reserve() {
@@ -86,7 +86,7 @@ final class Draft {
       int aggregator = aggregators.host[aggregatorOfMonitor[m]];
       cost += extracted(m) * distances.between(monitors.host[m], aggregator);
     }
-    long toProcessors = ship(null);
+    long toProcessors = addTraffic(null);
     return toProcessors < 0 ? -1 : cost + toProcessors;
   }
 
@@ -94,7 +94,7 @@ final class Draft {
    * Assigns the output of aggregators to processors, nearest pairs first. This is optimal if
    * distances are those of a tree.
    */
-  private long ship(List<Layout.Stream> streams) {
+  private long addTraffic(List<Layout.Stream> streams) {
     if (left.length < aggregators.count || room.length < processors.count) {
       left = new long[aggregators.host.length];
       room = new long[processors.host.length];
@@ -108,7 +108,7 @@ final class Draft {
     long cost = 0;
     int[] levels = distances.levels();
     for (int i = 0; i < levels.length && unread > 0; i++) {
-      long shipped = ship(levels[i], streams);
+      long shipped = addTraffic(levels[i], streams);
       unread -= shipped;
       cost += shipped * levels[i];
     }
@@ -116,7 +116,7 @@ final class Draft {
   }
 
   /** Assigns output between pairs at this distance. */
-  private long ship(int weight, List<Layout.Stream> streams) {
+  private long addTraffic(int weight, List<Layout.Stream> streams) {
     long shipped = 0;
     for (int a = 0; a < aggregators.count; a++) {
       for (int p = 0; p < processors.count && left[a] > 0; p++) {
@@ -137,7 +137,7 @@ final class Draft {
   /** Returns the layout. REQUIRES: the processors can take all traffic. */
   Layout layout() {
     List<Layout.Stream> streams = new ArrayList<>();
-    ship(streams);
+    addTraffic(streams);
     Arrays.fill(processors.input, 0);
     streams.forEach(stream -> processors.input[stream.processor()] += stream.bps());
     return new Layout(
@@ -155,22 +155,22 @@ final class Draft {
   }
 
   /** Moves a flow to another monitor. */
-  boolean moveFlow(int flow, int to) {
-    int from = monitorOfFlow[flow];
-    if (from == to || !covers(to, flow)) {
+  boolean moveFlow(int flow, int newMonitor) {
+    int oldMonitor = monitorOfFlow[flow];
+    if (oldMonitor == newMonitor || !covers(newMonitor, flow)) {
       return false;
     }
     long rate = problem.flows().rateBps(flow);
-    if (monitors.input[to] + rate > sizes.monitorBps()) {
+    if (monitors.input[newMonitor] + rate > sizes.monitorBps()) {
       return false;
     }
-    changeInput(from, -rate);
-    changeInput(to, rate);
-    monitorOfFlow[flow] = to;
-    if (aggregators.input[aggregatorOfMonitor[to]] > sizes.aggregatorBps()) {
-      changeInput(to, -rate);
-      changeInput(from, rate);
-      monitorOfFlow[flow] = from;
+    changeInput(oldMonitor, -rate);
+    changeInput(newMonitor, rate);
+    monitorOfFlow[flow] = newMonitor;
+    if (aggregators.input[aggregatorOfMonitor[newMonitor]] > sizes.aggregatorBps()) {
+      changeInput(newMonitor, -rate);
+      changeInput(oldMonitor, rate);
+      monitorOfFlow[flow] = oldMonitor;
       return false;
     }
     return true;
@@ -207,15 +207,16 @@ final class Draft {
   }
 
   /** Makes a monitor write to another aggregator. */
-  boolean rewire(int monitor, int to) {
-    int from = aggregatorOfMonitor[monitor];
+  boolean rewire(int monitor, int newAggregator) {
+    int oldAggregator = aggregatorOfMonitor[monitor];
     long bps = extracted(monitor);
-    if (from == to || aggregators.input[to] + bps > sizes.aggregatorBps()) {
+    if (oldAggregator == newAggregator
+        || aggregators.input[newAggregator] + bps > sizes.aggregatorBps()) {
       return false;
     }
-    aggregators.input[from] -= bps;
-    aggregators.input[to] += bps;
-    aggregatorOfMonitor[monitor] = to;
+    aggregators.input[oldAggregator] -= bps;
+    aggregators.input[newAggregator] += bps;
+    aggregatorOfMonitor[monitor] = newAggregator;
     return true;
   }
 
@@ -286,8 +287,8 @@ final class Draft {
     for (int m = 0; m < way.length; m++) {
       way[m] = way(m, aggregatorOfMonitor[m], toProcessor);
       for (int a = 0; a < toProcessor.length; a++) {
-        int other = way(m, a, toProcessor);
-        way[m] = other < way[m] && rewire(m, a) ? other : way[m];
+        int otherWay = way(m, a, toProcessor);
+        way[m] = otherWay < way[m] && rewire(m, a) ? otherWay : way[m];
       }
     }
     for (int flow = 0; flow < monitorOfFlow.length; flow++) {

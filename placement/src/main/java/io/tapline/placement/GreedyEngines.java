@@ -33,8 +33,8 @@ final class GreedyEngines implements EnginePlacer {
         }
         done[source] = true;
         left--;
-        for (int of : topology.groupsOf(topology.edgeOf(hosts[source]))) {
-          waiting[of]--;
+        for (int groupNumber : topology.groupsOf(topology.edgeOf(hosts[source]))) {
+          waiting[groupNumber]--;
         }
         dropDone(queue, done);
       }

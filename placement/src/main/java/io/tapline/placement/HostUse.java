@@ -36,10 +36,10 @@ final class HostUse {
   }
 
   /** Copies another instance of the same topology. */
-  void copyFrom(HostUse other) {
-    System.arraycopy(other.cpuMillis, 0, cpuMillis, 0, cpuMillis.length);
-    System.arraycopy(other.memoryMib, 0, memoryMib, 0, memoryMib.length);
-    System.arraycopy(other.nicBps, 0, nicBps, 0, nicBps.length);
+  void copyFrom(HostUse source) {
+    System.arraycopy(source.cpuMillis, 0, cpuMillis, 0, cpuMillis.length);
+    System.arraycopy(source.memoryMib, 0, memoryMib, 0, memoryMib.length);
+    System.arraycopy(source.nicBps, 0, nicBps, 0, nicBps.length);
   }
 
   boolean fits(int host, Resources need) {

@@ -90,11 +90,11 @@ public final class LowerBound {
   private int disjointPairs(boolean[] taken) {
     int pairs = 0;
     for (int flow = 0; flow < problem.flows().size(); flow++) {
-      int from = problem.fromEdge(flow);
-      int to = problem.toEdge(flow);
-      if (!taken[from] && !taken[to]) {
-        taken[from] = true;
-        taken[to] = true;
+      int sourceEdge = problem.fromEdge(flow);
+      int targetEdge = problem.toEdge(flow);
+      if (!taken[sourceEdge] && !taken[targetEdge]) {
+        taken[sourceEdge] = true;
+        taken[targetEdge] = true;
         pairs++;
       }
     }
@@ -129,8 +129,9 @@ public final class LowerBound {
     for (int edge = 0; edge < edges; edge++) {
       read[edge] = solver.makeConstraint(0, 0);
     }
-    ship(solver, cost, flows, max, aggregators, problem.sizes().aggregatorBps() * SCALE, read);
-    ship(solver, cost, read, null, processors, problem.sizes().processorBps() * SCALE, null);
+    addTraffic(
+        solver, cost, flows, max, aggregators, problem.sizes().aggregatorBps() * SCALE, read);
+    addTraffic(solver, cost, read, null, processors, problem.sizes().processorBps() * SCALE, null);
     cost.setMinimization();
     MPSolver.ResultStatus status = solver.solve();
     if (status != MPSolver.ResultStatus.OPTIMAL) {
@@ -179,7 +180,7 @@ public final class LowerBound {
    * @param max upper bound of a rack's output, or null if unknown
    * @param received receives the arrivals, or null
    */
-  private void ship(
+  private void addTraffic(
       MPSolver solver,
       MPObjective cost,
       MPConstraint[] flows,
@@ -188,34 +189,35 @@ public final class LowerBound {
       double capacity,
       MPConstraint[] received) {
     MPConstraint far = solver.makeConstraint(0, 0);
-    for (int to = 0; to < edges; to++) {
+    for (int targetEdge = 0; targetEdge < edges; targetEdge++) {
       MPConstraint full = solver.makeConstraint(-INFINITE, 0);
-      full.setCoefficient(engines[to], -capacity);
-      for (int from : near(to)) {
+      full.setCoefficient(engines[targetEdge], -capacity);
+      for (int sourceEdge : near(targetEdge)) {
         MPVariable sent = solver.makeNumVar(0, INFINITE, "");
-        flows[from].setCoefficient(sent, -1);
-        arrive(sent, full, received == null ? null : received[to]);
-        cost.setCoefficient(sent, from == to ? 0 : weight(from, to));
+        flows[sourceEdge].setCoefficient(sent, -1);
+        arrive(sent, full, received == null ? null : received[targetEdge]);
+        cost.setCoefficient(sent, sourceEdge == targetEdge ? 0 : weight(sourceEdge, targetEdge));
         if (max != null) {
-          MPConstraint open = solver.makeConstraint(-INFINITE, 0);
-          open.setCoefficient(sent, 1);
-          open.setCoefficient(engines[to], -Math.min(max[from], capacity));
+          MPConstraint openConstraint = solver.makeConstraint(-INFINITE, 0);
+          openConstraint.setCoefficient(sent, 1);
+          openConstraint.setCoefficient(engines[targetEdge], -Math.min(max[sourceEdge], capacity));
         }
       }
       MPVariable sent = solver.makeNumVar(0, INFINITE, "");
-      flows[to].setCoefficient(sent, -1);
+      flows[targetEdge].setCoefficient(sent, -1);
       far.setCoefficient(sent, 1);
-      cost.setCoefficient(sent, farthest(to));
+      cost.setCoefficient(sent, farthest(targetEdge));
       MPVariable arrived = solver.makeNumVar(0, INFINITE, "");
       far.setCoefficient(arrived, -1);
-      arrive(arrived, full, received == null ? null : received[to]);
+      arrive(arrived, full, received == null ? null : received[targetEdge]);
     }
   }
 
-  private static void arrive(MPVariable amount, MPConstraint full, MPConstraint received) {
+  private static void arrive(
+      MPVariable amount, MPConstraint full, MPConstraint receivedConstraint) {
     full.setCoefficient(amount, 1);
-    if (received != null) {
-      received.setCoefficient(amount, 1);
+    if (receivedConstraint != null) {
+      receivedConstraint.setCoefficient(amount, 1);
     }
   }
 
@@ -226,8 +228,10 @@ public final class LowerBound {
         .toArray();
   }
 
-  private int weight(int from, int to) {
-    return topology.edgePath(from, to).weight() + hostLink(from) + hostLink(to);
+  private int weight(int sourceEdge, int targetEdge) {
+    return topology.edgePath(sourceEdge, targetEdge).weight()
+        + hostLink(sourceEdge)
+        + hostLink(targetEdge);
   }
 
   private int hostLink(int edge) {
@@ -242,10 +246,10 @@ public final class LowerBound {
   private double farthest(int edge) {
     int[] near = near(edge);
     double min = INFINITE;
-    for (int other = 0; other < edges; other++) {
-      int candidate = other;
+    for (int otherEdge = 0; otherEdge < edges; otherEdge++) {
+      int candidate = otherEdge;
       if (java.util.Arrays.stream(near).noneMatch(e -> e == candidate)) {
-        min = Math.min(min, weight(edge, other));
+        min = Math.min(min, weight(edge, otherEdge));
       }
     }
     return min == INFINITE ? 0 : min;

@@ -65,8 +65,8 @@ final class PaperMonitors implements MonitorPlacer {
   private static int fullest(Coverage coverage, boolean[] full) {
     int best = -1;
     for (int edge = 0; edge < full.length; edge++) {
-      boolean open = !full[edge] && coverage.unassigned(edge) > 0;
-      if (open && (best < 0 || coverage.unassigned(edge) > coverage.unassigned(best))) {
+      boolean isOpen = !full[edge] && coverage.unassigned(edge) > 0;
+      if (isOpen && (best < 0 || coverage.unassigned(edge) > coverage.unassigned(best))) {
         best = edge;
       }
     }

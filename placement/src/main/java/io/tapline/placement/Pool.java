@@ -28,13 +28,13 @@ final class Pool {
     input[process] = input[count];
   }
 
-  void copyFrom(Pool other) {
-    if (other.count > host.length) {
-      resize(other.host.length);
+  void copyFrom(Pool source) {
+    if (source.count > host.length) {
+      resize(source.host.length);
     }
-    count = other.count;
-    System.arraycopy(other.host, 0, host, 0, count);
-    System.arraycopy(other.input, 0, input, 0, count);
+    count = source.count;
+    System.arraycopy(source.host, 0, host, 0, count);
+    System.arraycopy(source.input, 0, input, 0, count);
   }
 
   private void resize(int size) {

@@ -73,8 +73,8 @@ final class Remainders {
     long traffic = 0;
     for (Reader reader : readers) {
       for (Share share : reader.shares()) {
-        int from = aggregators.get(share.aggregator()).host();
-        traffic += share.bps() * topology.weight(from, reader.near());
+        int host = aggregators.get(share.aggregator()).host();
+        traffic += share.bps() * topology.weight(host, reader.near());
       }
     }
     return traffic;

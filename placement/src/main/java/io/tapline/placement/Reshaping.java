@@ -44,16 +44,16 @@ final class Reshaping {
   /** Assigns flows to monitors and returns the number of each flow's monitor. */
   int[] assign(Problem problem) {
     problem.requireMonitorable();
-    int[] of = new int[problem.flows().size()];
-    for (int flow = 0; flow < of.length; flow++) {
+    int[] monitorOfFlow = new int[problem.flows().size()];
+    for (int flow = 0; flow < monitorOfFlow.length; flow++) {
       long rate = problem.flows().rateBps(flow);
-      of[flow] = withRoom(problem.fromEdge(flow), problem.toEdge(flow), rate);
-      if (of[flow] == NONE) {
-        of[flow] = startMonitor(problem, flow);
+      monitorOfFlow[flow] = withRoom(problem.fromEdge(flow), problem.toEdge(flow), rate);
+      if (monitorOfFlow[flow] == NONE) {
+        monitorOfFlow[flow] = startMonitor(problem, flow);
       }
-      load(of[flow], rate);
+      load(monitorOfFlow[flow], rate);
     }
-    return of;
+    return monitorOfFlow;
   }
 
   /** Returns the monitor with room that is nearest to its aggregator. */
@@ -110,9 +110,9 @@ final class Reshaping {
       boolean room =
           after <= sizes.aggregatorBps() / 2
               || bps > sizes.aggregatorBps() / 2 && after <= sizes.aggregatorBps();
-      boolean near = shareGroup(edge, topology.edgeOf(aggregator.host()));
+      boolean isNear = shareGroup(edge, topology.edgeOf(aggregator.host()));
       int weight =
-          room && near && !before.closedHosts.contains(aggregator.host())
+          room && isNear && !before.closedHosts.contains(aggregator.host())
               ? topology.weight(host, aggregator.host())
               : bestWeight;
       if (weight < bestWeight) {
@@ -125,8 +125,8 @@ final class Reshaping {
 
   private boolean shareGroup(int edgeA, int edgeB) {
     for (int group : topology.groupsOf(edgeA)) {
-      for (int other : topology.groupsOf(edgeB)) {
-        if (group == other) {
+      for (int otherGroup : topology.groupsOf(edgeB)) {
+        if (group == otherGroup) {
           return true;
         }
       }
@@ -204,8 +204,8 @@ final class Reshaping {
       if (room && readers.containsKey(entry.getKey())) {
         return entry.getKey();
       }
-      boolean near = room && shareGroup(topology.edgeOf(host), topology.edgeOf(process.host()));
-      int weight = near ? topology.weight(host, process.host()) : bestWeight;
+      boolean isNear = room && shareGroup(topology.edgeOf(host), topology.edgeOf(process.host()));
+      int weight = isNear ? topology.weight(host, process.host()) : bestWeight;
       if (weight < bestWeight) {
         best = entry.getKey();
         bestWeight = weight;
@@ -305,8 +305,9 @@ final class Reshaping {
             + common(was.processors, running.processors);
     int rewired = 0;
     for (Map.Entry<Integer, Running.Monitor> entry : running.monitors.entrySet()) {
-      Running.Monitor old = was.monitors.get(entry.getKey());
-      rewired += old != null && old.aggregator() != entry.getValue().aggregator() ? 1 : 0;
+      Running.Monitor oldMonitor = was.monitors.get(entry.getKey());
+      rewired +=
+          oldMonitor != null && oldMonitor.aggregator() != entry.getValue().aggregator() ? 1 : 0;
     }
     Deployment after =
         new Deployment(topology, sizes, Map.copyOf(queries), Set.copyOf(closed), running);

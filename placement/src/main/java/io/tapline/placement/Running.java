@@ -42,21 +42,21 @@ final class Running {
     Map<Integer, Integer> monitor = positions(monitors);
     Map<Integer, Integer> aggregator = positions(aggregators);
     Map<Integer, Integer> processor = positions(processors);
-    int[] of = new int[monitorOfFlow.length];
-    for (int flow = 0; flow < of.length; flow++) {
-      of[flow] = monitor.get(monitorOfFlow[flow]);
+    int[] runningMonitors = new int[monitorOfFlow.length];
+    for (int flow = 0; flow < runningMonitors.length; flow++) {
+      runningMonitors[flow] = monitor.get(monitorOfFlow[flow]);
     }
     List<Layout.Stream> streams = new ArrayList<>();
     aggregators.forEach(
-        (number, each) ->
-            each.readers()
+        (number, host) ->
+            host.readers()
                 .forEach(
                     (reader, bps) ->
                         streams.add(
                             new Layout.Stream(
                                 aggregator.get(number), processor.get(reader), bps))));
     return new Layout(
-        of,
+        runningMonitors,
         monitors.values().stream().map(m -> new Layout.Process(m.host(), m.inputBps())).toList(),
         monitors.values().stream().mapToInt(m -> aggregator.get(m.aggregator())).toArray(),
         aggregators.values().stream().map(a -> new Layout.Process(a.host(), a.inputBps())).toList(),

@@ -69,10 +69,10 @@ final class Steering {
   private boolean fits(int flow, int monitor) {
     long rate = problem.flows().rateBps(flow);
     int aggregator = layout.aggregatorOfMonitor()[monitor];
-    boolean same = layout.aggregatorOfMonitor()[of[flow]] == aggregator;
+    boolean isSame = layout.aggregatorOfMonitor()[of[flow]] == aggregator;
     long extracted = problem.sizes().extractedBps(rate) + 1;
     return input[monitor] + rate <= problem.sizes().monitorBps()
-        && (same || aggregated[aggregator] + extracted <= problem.sizes().aggregatorBps());
+        && (isSame || aggregated[aggregator] + extracted <= problem.sizes().aggregatorBps());
   }
 
   private void change(int monitor, long rate) {

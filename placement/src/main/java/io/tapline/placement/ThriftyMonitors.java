@@ -118,11 +118,11 @@ final class ThriftyMonitors implements MonitorPlacer {
     private void fillUp() {
       for (int flow = 0; flow < problem.flows().size(); flow++) {
         if (!coverage.isAssigned(flow)) {
-          int from = problem.fromEdge(flow);
-          int to = problem.toEdge(flow);
-          boolean fromFirst = slack(from) >= slack(to);
-          if (!takeAny(fromFirst ? from : to, flow)) {
-            takeAny(fromFirst ? to : from, flow);
+          int sourceEdge = problem.fromEdge(flow);
+          int targetEdge = problem.toEdge(flow);
+          boolean fromFirst = slack(sourceEdge) >= slack(targetEdge);
+          if (!takeAny(fromFirst ? sourceEdge : targetEdge, flow)) {
+            takeAny(fromFirst ? targetEdge : sourceEdge, flow);
           }
         }
       }
@@ -151,8 +151,8 @@ final class ThriftyMonitors implements MonitorPlacer {
     private int largest(long[] rest) {
       int best = -1;
       for (int edge = 0; edge < full.length; edge++) {
-        boolean open = !full[edge] && coverage.unassigned(edge) > 0;
-        if (open && (best < 0 || rest[edge] > rest[best])) {
+        boolean isOpen = !full[edge] && coverage.unassigned(edge) > 0;
+        if (isOpen && (best < 0 || rest[edge] > rest[best])) {
           best = edge;
         }
       }
@@ -179,16 +179,16 @@ final class ThriftyMonitors implements MonitorPlacer {
     /** Empties monitors whose flows all fit elsewhere, least used first. */
     private Monitors withoutNeedless() {
       int count = hosts.size();
-      int[] of = coverage.monitorOfFlow();
+      int[] monitorOfFlow = coverage.monitorOfFlow();
       int[] begin = new int[count + 1];
-      for (int monitor : of) {
+      for (int monitor : monitorOfFlow) {
         begin[monitor + 1]++;
       }
       Arrays.parallelPrefix(begin, Integer::sum);
-      int[] flows = new int[of.length];
-      int[] at = begin.clone();
-      for (int flow = 0; flow < of.length; flow++) {
-        flows[at[of[flow]]++] = flow;
+      int[] flows = new int[monitorOfFlow.length];
+      int[] positions = begin.clone();
+      for (int flow = 0; flow < monitorOfFlow.length; flow++) {
+        flows[positions[monitorOfFlow[flow]]++] = flow;
       }
       boolean[] gone = new boolean[count];
       List<Integer> bySize = new ArrayList<>();
@@ -203,11 +203,11 @@ final class ThriftyMonitors implements MonitorPlacer {
           gone[monitor] = empty(monitor, own, gone, received);
         }
       }
-      return compact(of, gone);
+      return compact(monitorOfFlow, gone);
     }
 
     private boolean empty(int monitor, int[] own, boolean[] gone, boolean[] received) {
-      int[] of = coverage.monitorOfFlow();
+      int[] monitorOfFlow = coverage.monitorOfFlow();
       int moved = 0;
       while (moved < own.length) {
         int target = roomElsewhere(monitor, own[moved], gone);
@@ -215,15 +215,15 @@ final class ThriftyMonitors implements MonitorPlacer {
           break;
         }
         input[target] += rate(own[moved]);
-        of[own[moved++]] = target;
+        monitorOfFlow[own[moved++]] = target;
       }
       boolean all = moved == own.length;
       for (int i = 0; i < moved; i++) {
         if (all) {
-          received[of[own[i]]] = true;
+          received[monitorOfFlow[own[i]]] = true;
         } else {
-          input[of[own[i]]] -= rate(own[i]);
-          of[own[i]] = monitor;
+          input[monitorOfFlow[own[i]]] -= rate(own[i]);
+          monitorOfFlow[own[i]] = monitor;
         }
       }
       return all;
@@ -231,17 +231,17 @@ final class ThriftyMonitors implements MonitorPlacer {
 
     private int roomElsewhere(int monitor, int flow, boolean[] gone) {
       for (int edge : new int[] {problem.fromEdge(flow), problem.toEdge(flow)}) {
-        for (int other : monitorsOfEdge.get(edge)) {
-          boolean room = input[other] + rate(flow) <= problem.sizes().monitorBps();
-          if (other != monitor && !gone[other] && room) {
-            return other;
+        for (int candidate : monitorsOfEdge.get(edge)) {
+          boolean room = input[candidate] + rate(flow) <= problem.sizes().monitorBps();
+          if (candidate != monitor && !gone[candidate] && room) {
+            return candidate;
           }
         }
       }
       return -1;
     }
 
-    private Monitors compact(int[] of, boolean[] gone) {
+    private Monitors compact(int[] monitorOfFlow, boolean[] gone) {
       int[] number = new int[gone.length];
       List<Layout.Process> monitors = new ArrayList<>();
       for (int m = 0; m < gone.length; m++) {
@@ -252,10 +252,10 @@ final class ThriftyMonitors implements MonitorPlacer {
           monitors.add(new Layout.Process(hosts.get(m), input[m]));
         }
       }
-      for (int flow = 0; flow < of.length; flow++) {
-        of[flow] = number[of[flow]];
+      for (int flow = 0; flow < monitorOfFlow.length; flow++) {
+        monitorOfFlow[flow] = number[monitorOfFlow[flow]];
       }
-      return new Monitors(of, monitors);
+      return new Monitors(monitorOfFlow, monitors);
     }
   }
 }

@@ -72,9 +72,9 @@ class HostUseTest {
     assertThat(use.nearest(ofEdge[1], need)).isEqualTo(ofEdge[1]);
     assertThat(use.nearest(ofEdge[0], need)).isEqualTo(ofEdge[1]);
     use.take(ofEdge[1], new Resources(0, 90, 0));
-    int other = use.nearest(ofEdge[0], need);
-    assertThat(TREE.edgeOf(other)).isNotEqualTo(0);
-    assertThat(TREE.groupsOf(TREE.edgeOf(other))).containsAnyOf(TREE.groupsOf(0));
+    int nearest = use.nearest(ofEdge[0], need);
+    assertThat(TREE.edgeOf(nearest)).isNotEqualTo(0);
+    assertThat(TREE.groupsOf(TREE.edgeOf(nearest))).containsAnyOf(TREE.groupsOf(0));
   }
 
   @Test

@@ -142,10 +142,10 @@ class StrategiesTest {
     Topology topology = FatTree.of(8, HostMaker.ofPaper(new Random(1)));
     Flows flows = Problems.flows(topology, 2000, 20e6, new Random(2));
     Problem problem = new Problem(topology, flows, Sizes.PAPER);
-    Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, new Random(3));
+    ParetoFront front = ParetoFront.of(problem, Cost.Objective.WITH_PROCESSORS, new Random(3));
     assertThat(front.points()).hasSizeGreaterThan(10);
     long before = Long.MAX_VALUE;
-    for (Front.Point point : front.points()) {
+    for (ParetoFront.Point point : front.points()) {
       Layout layout = front.layout(point);
       assertThat(Layouts.violations(problem, layout)).isEmpty();
       assertThat(layout.processes()).isEqualTo(point.processes());

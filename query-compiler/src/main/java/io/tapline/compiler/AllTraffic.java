@@ -62,7 +62,8 @@ final class AllTraffic {
 
   private static boolean isEverything(List<Ast.Address> side) {
     return side.isEmpty()
-        || side.stream().anyMatch(each -> each.kind() == Ast.EndpointKind.ANY && !each.hasPort());
+        || side.stream()
+            .anyMatch(endpoint -> endpoint.kind() == Ast.EndpointKind.ANY && !endpoint.hasPort());
   }
 
   private Sampling unsampled() {
@@ -72,8 +73,8 @@ final class AllTraffic {
           "%s must see all flows: SAMPLE auto does not lower the rate".formatted(parser.name()));
       return all;
     }
-    Sampling written = SampleReader.read(query.sample(), errors);
-    if (written.getMode() == Sampling.Mode.FIXED && written.getRate() < 1) {
+    Sampling writtenSampling = SampleReader.read(query.sample(), errors);
+    if (writtenSampling.getMode() == Sampling.Mode.FIXED && writtenSampling.getRate() < 1) {
       String message = "%s must see all flows, and SAMPLE leaves some out".formatted(parser.name());
       errors.conflict(query.sample().span(), message, "SAMPLE *");
     }

@@ -10,7 +10,7 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.Span;
-import io.tapline.schema.proto.NetworkLength;
+import io.tapline.schema.proto.PrefixLength;
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,7 +25,7 @@ final class Arguments {
   private final Map<String, Ast.Argument> given = new LinkedHashMap<>();
   private final Ast.Word processor;
   private final Errors errors;
-  private List<NetworkLength> networks = List.of();
+  private List<PrefixLength> networks = List.of();
 
   Arguments(Ast.Processor processor, ProcessorInfo info, Errors errors) {
     this.processor = processor.name();
@@ -65,7 +65,7 @@ final class Arguments {
   }
 
   /** Returns the lengths of the networks in {@code group=}. */
-  List<NetworkLength> networks() {
+  List<PrefixLength> networks() {
     return networks;
   }
 

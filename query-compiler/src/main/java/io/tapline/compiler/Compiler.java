@@ -99,8 +99,8 @@ public final class Compiler {
       return new Options(query, epoch, rights, placement, topics, taps);
     }
 
-    public Options withTaps(KnownTaps known) {
-      return new Options(query, epoch, rights, placement, missingTopics, Optional.of(known));
+    public Options withTaps(KnownTaps knownTaps) {
+      return new Options(query, epoch, rights, placement, missingTopics, Optional.of(knownTaps));
     }
 
     /**
@@ -128,8 +128,8 @@ public final class Compiler {
   }
 
   private CompileResult compile(String text) {
-    Syntax written = Syntax.read(text, errors);
-    Ast.Query query = NamedQuery.expand(written, inventory, errors).query();
+    Syntax writtenSyntax = Syntax.read(text, errors);
+    Ast.Query query = NamedQuery.expand(writtenSyntax, inventory, errors).query();
     int syntaxErrors = errors.count();
     List<ParserInfo> named = parsers(query.parsers());
     boolean allParsersKnown =
@@ -140,7 +140,7 @@ public final class Compiler {
     QueueQuery queues = QueueQuery.of(parsers, query, errors);
     Match selection = MatchReader.read(query, inventory, options, queues.measuresQueues(), errors);
     queues.check(options.rights(), selection, arguments, allParsersKnown);
-    List<Queue> at = queues.read(inventory, options);
+    List<Queue> queueList = queues.read(inventory, options);
     Match match = queues.match(selection);
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = AllTraffic.sampling(parsers, query, errors);
@@ -155,7 +155,7 @@ public final class Compiler {
     noteShortLimit(limit, processors);
     noteFlowsWithoutSpeed(arguments);
     // Monitors are given both sides of a queue as taps, so switches mirror nothing for it.
-    Placement placement = at.isEmpty() ? options.placement() : Placement.LOCAL;
+    Placement placement = queueList.isEmpty() ? options.placement() : Placement.LOCAL;
     Placement.Placed placed = placement.place(match);
     PacketTriggers.Split split = packets.split(processors);
     List<TupleTrigger> tupleTriggers = TupleTriggers.of(split.processors(), sampling);
@@ -170,11 +170,11 @@ public final class Compiler {
         Plan.newBuilder()
             .setFormat(PLAN_FORMAT)
             .setQuery(options.query())
-            .setText(NamedQuery.layOut(written, inventory))
+            .setText(NamedQuery.layOut(writtenSyntax, inventory))
             .setEpoch(options.epoch())
             .addAllParsers(names(parsers, !split.triggers().isEmpty() || !tupleTriggers.isEmpty()))
             .setMatch(match)
-            .addAllQueues(at)
+            .addAllQueues(queueList)
             .setLimit(limit)
             .setSampling(sampling)
             .setTopic("tapline.tuples." + options.query())
@@ -191,9 +191,9 @@ public final class Compiler {
         Optional.of(TupleTriggers.inMonitors(plan.build())), errors.notes(), List.of());
   }
 
-  private List<ParserInfo> parsers(List<Ast.Parser> written) {
+  private List<ParserInfo> parsers(List<Ast.Parser> writtenParsers) {
     List<ParserInfo> parsers = new ArrayList<>();
-    for (Ast.Parser one : written) {
+    for (Ast.Parser one : writtenParsers) {
       Ast.Word word = one.name();
       Optional<ParserInfo> parser = catalogue.parser(word.text());
       if (parser.isEmpty()) {
@@ -245,8 +245,8 @@ public final class Compiler {
   }
 
   private List<TupleFilter> filters(
-      Ast.Condition written, List<ParserInfo> parsers, boolean allParsersKnown) {
-    Optional<ParsedCondition> where = WhereReader.parse(written, errors);
+      Ast.Condition writtenCondition, List<ParserInfo> parsers, boolean allParsersKnown) {
+    Optional<ParsedCondition> where = WhereReader.parse(writtenCondition, errors);
     if (where.isEmpty()) {
       return List.of();
     } else if (!allParsersKnown) {

@@ -100,7 +100,7 @@ final class ConditionTyper {
       if (low.isEmpty() || high.isEmpty()) {
         return List.of();
       } else if (!range.hasHigh()) {
-        low.forEach(each -> typed.addRangesBuilder().setLow(each));
+        low.forEach(number -> typed.addRangesBuilder().setLow(number));
       } else if (!field.type().isNumeric()) {
         hasNoOrder(field, membership.getField());
         return List.of();
@@ -120,11 +120,12 @@ final class ConditionTyper {
   }
 
   private List<Node> comparison(Node node) {
-    Comparison written = node.getComparison();
-    boolean mirrored = written.getLeftList().stream().noneMatch(Term::hasField);
-    List<Term> left = mirrored ? written.getRightList() : written.getLeftList();
-    List<Term> right = mirrored ? written.getLeftList() : written.getRightList();
-    Order order = mirrored ? mirrored(written.getOrder()) : written.getOrder();
+    Comparison writtenComparison = node.getComparison();
+    boolean mirrored = writtenComparison.getLeftList().stream().noneMatch(Term::hasField);
+    List<Term> left = mirrored ? writtenComparison.getRightList() : writtenComparison.getLeftList();
+    List<Term> right =
+        mirrored ? writtenComparison.getLeftList() : writtenComparison.getRightList();
+    Order order = mirrored ? mirrored(writtenComparison.getOrder()) : writtenComparison.getOrder();
     Optional<Field> list =
         Stream.concat(left.stream(), right.stream())
             .map(Term::getField)
@@ -160,13 +161,13 @@ final class ConditionTyper {
       hasNoOrder(field, left);
       return List.of();
     }
-    Optional<FieldInfo> other = field(right, field);
-    if (other.isPresent()) {
+    Optional<FieldInfo> rightField = field(right, field);
+    if (rightField.isPresent()) {
       Comparison.Builder pair =
           Comparison.newBuilder()
               .addLeft(Term.newBuilder().setField(named(field)))
               .setOrder(order)
-              .addRight(term(named(other.get()), right.getNegative()));
+              .addRight(term(named(rightField.get()), right.getNegative()));
       return List.of(Node.newBuilder().setComparison(pair).build());
     }
     List<Literal> literals = values.of(literal(right), field);
@@ -181,7 +182,7 @@ final class ConditionTyper {
       return List.of(Node.newBuilder().setComparison(bound).build());
     }
     Membership.Builder among = Membership.newBuilder().setField(named(field));
-    literals.forEach(each -> among.addRangesBuilder().setLow(each));
+    literals.forEach(number -> among.addRangesBuilder().setLow(number));
     Node equal = Node.newBuilder().setMembership(among).build();
     return order == Order.EQUAL
         ? List.of(equal)
@@ -197,13 +198,13 @@ final class ConditionTyper {
     boolean word = term.hasField() && !term.getField().hasElement();
     if (opposite.type() == Type.ADDRESS) {
       return Optional.of(name)
-          .filter(each -> word && !term.getNegative() && inventory.find(each).isEmpty())
-          .flatMap(each -> Catalogue.field(parser, each))
+          .filter(written -> word && !term.getNegative() && inventory.find(written).isEmpty())
+          .flatMap(text -> Catalogue.field(parser, text))
           .filter(info -> info.type() == Type.ADDRESS);
     }
     return Optional.of(name)
-        .filter(each -> word && opposite.type().isNumeric())
-        .flatMap(each -> Catalogue.field(parser, each))
+        .filter(number -> word && opposite.type().isNumeric())
+        .flatMap(text -> Catalogue.field(parser, text))
         .filter(info -> info.type().isNumeric());
   }
 
@@ -224,8 +225,8 @@ final class ConditionTyper {
         : literal;
   }
 
-  private static Literal word(String word, int at) {
-    return Literal.newBuilder().setWord(word).setAt(at).build();
+  private static Literal word(String word, int position) {
+    return Literal.newBuilder().setWord(word).setAt(position).build();
   }
 
   /**
@@ -262,14 +263,14 @@ final class ConditionTyper {
     } else if (field.isPresent()) {
       return Optional.of(term(named(field.get()), term.getNegative()));
     }
-    Literal written = literal(term.toBuilder().setNegative(false).build());
+    Literal writtenLiteral = literal(term.toBuilder().setNegative(false).build());
     return values
-        .number(written, first)
+        .number(writtenLiteral, first)
         .map(
-            each ->
+            value ->
                 Term.newBuilder()
                     .setNegative(term.getNegative())
-                    .setLiteral(Literal.newBuilder().setWord(each.toPlainString()))
+                    .setLiteral(Literal.newBuilder().setWord(value.toPlainString()))
                     .build());
   }
 

@@ -146,12 +146,12 @@ public final class Explain {
         "arguments",
         plan.getArgumentsList().stream()
             .map(
-                each ->
+                step ->
                     "%s of %s: %s"
                         .formatted(
-                            each.getName(),
-                            each.getParser(),
-                            ParserArgumentInfo.asWritten(each.getValue(), each.getUnit())))
+                            step.getName(),
+                            step.getParser(),
+                            ParserArgumentInfo.asWritten(step.getValue(), step.getUnit())))
             .toList());
   }
 

@@ -98,19 +98,19 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
    * others.
    */
   Key key(ParserInfo parser, List<Ast.Word> words) {
-    List<Ast.Word> known = words.stream().filter(this::isKnown).toList();
+    List<Ast.Word> knownWords = words.stream().filter(this::isKnown).toList();
     List<Ast.Word> foreign =
-        known.stream().filter(w -> Catalogue.field(parser, w.text()).isEmpty()).toList();
-    Optional<ParserInfo> other = parsers.stream().filter(p -> hasAll(p, foreign)).findFirst();
-    if (other.isEmpty()) {
+        knownWords.stream().filter(w -> Catalogue.field(parser, w.text()).isEmpty()).toList();
+    Optional<ParserInfo> joinedOwner = parsers.stream().filter(p -> hasAll(p, foreign)).findFirst();
+    if (joinedOwner.isEmpty()) {
       Ast.Word last = foreign.get(foreign.size() - 1);
       String expected = "fields of %s and of one other parser".formatted(parser.name());
       errors.conflict(last.span(), "these fields come from more than two parsers", expected);
       return new Key(List.of(), Optional.empty());
     }
     List<String> names = new ArrayList<>();
-    for (Ast.Word word : known) {
-      ParserInfo owner = foreign.contains(word) ? other.get() : parser;
+    for (Ast.Word word : knownWords) {
+      ParserInfo owner = foreign.contains(word) ? joinedOwner.get() : parser;
       String name = Catalogue.field(owner, word.text()).orElseThrow().name();
       if (names.contains(name)) {
         errors.conflict(word.span(), "%s is listed twice".formatted(name), "each field once");
@@ -118,7 +118,7 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
         names.add(name);
       }
     }
-    return new Key(names, join(other.get(), foreign));
+    return new Key(names, join(joinedOwner.get(), foreign));
   }
 
   private boolean isKnown(Ast.Word word) {
@@ -129,16 +129,16 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
     return known;
   }
 
-  private static Optional<Join> join(ParserInfo other, List<Ast.Word> foreign) {
+  private static Optional<Join> join(ParserInfo joinedInfo, List<Ast.Word> foreign) {
     if (foreign.isEmpty()) {
       return Optional.empty();
     }
     List<String> names =
         foreign.stream()
-            .map(w -> Catalogue.field(other, w.text()).orElseThrow().name())
+            .map(w -> Catalogue.field(joinedInfo, w.text()).orElseThrow().name())
             .distinct()
             .toList();
-    return Optional.of(Join.newBuilder().setParser(other.name()).addAllFields(names).build());
+    return Optional.of(Join.newBuilder().setParser(joinedInfo.name()).addAllFields(names).build());
   }
 
   /**

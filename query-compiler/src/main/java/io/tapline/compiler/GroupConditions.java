@@ -73,7 +73,7 @@ final class GroupConditions {
       ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
     String aggregate = read.aggregate();
     boolean hasField = read.field() != null;
-    boolean known =
+    boolean isKnown =
         OF_TUPLES.contains(aggregate)
             || ProcessorCatalogue.AGGREGATES.contains(aggregate)
             || percentile(aggregate).isPresent();
@@ -86,7 +86,7 @@ final class GroupConditions {
       } else if (!aggregate.equals("share") && !aggregate.equals("count")) {
         wrong = aggregate + " takes a field, and only count and share take a condition";
       }
-    } else if (!known) {
+    } else if (!isKnown) {
       wrong = "unknown aggregate " + aggregate;
     } else if (!hasField && !OF_TUPLES.contains(aggregate)) {
       wrong = aggregate + " needs a field";

@@ -43,8 +43,8 @@ final class LimitReader {
   }
 
   private static Limit packets(Ast.Word word, BigDecimal number, Errors errors) {
-    boolean whole = number.stripTrailingZeros().scale() <= 0;
-    if (!whole || number.signum() <= 0 || number.compareTo(BigDecimal.valueOf(MAX_PACKETS)) > 0) {
+    boolean isWhole = number.stripTrailingZeros().scale() <= 0;
+    if (!isWhole || number.signum() <= 0 || number.compareTo(BigDecimal.valueOf(MAX_PACKETS)) > 0) {
       String message = "LIMIT %s is out of range".formatted(word.text());
       errors.range(word.span(), message, "1p to %dp, a whole number".formatted(MAX_PACKETS));
       return Limit.getDefaultInstance();

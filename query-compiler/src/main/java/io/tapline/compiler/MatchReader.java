@@ -93,8 +93,8 @@ final class MatchReader {
   /** Requires that all addresses of one side are within the scope, regardless of the other side. */
   private void requireScope(Ast.Query query) {
     for (ClauseKind side : SIDES) {
-      List<Ast.Address> written = side == ClauseKind.FROM ? query.from() : query.to();
-      if (!isEverywhere(written) && !beyond.containsKey(side)) {
+      List<Ast.Address> writtenAddresses = side == ClauseKind.FROM ? query.from() : query.to();
+      if (!isEverywhere(writtenAddresses) && !beyond.containsKey(side)) {
         return;
       }
     }

@@ -40,25 +40,25 @@ final class NamedQuery {
     if (named.query().use() != null) {
       errors.conflict(named.query().use().span(), "a named query can't use another", "its clauses");
     }
-    Ast.Query whole = syntax.query().over(named.query());
+    Ast.Query wholeQuery = syntax.query().over(named.query());
     if (!errors.any()) {
-      MissingClauses.check(whole, errors);
+      MissingClauses.check(wholeQuery, errors);
     }
-    return new Syntax(whole, syntax.tokens());
+    return new Syntax(wholeQuery, syntax.tokens());
   }
 
   /** Returns the formatted text with the named query's clauses. REQUIRES: no errors. */
-  static String layOut(Syntax written, Inventory inventory) {
-    Ast.Word use = written.query().use();
+  static String layOut(Syntax writtenSyntax, Inventory inventory) {
+    Ast.Word use = writtenSyntax.query().use();
     if (use == null) {
-      return Formatter.layOut(written);
+      return Formatter.layOut(writtenSyntax);
     }
     Errors none = new Errors();
     Syntax named = Syntax.read(inventory.query(use.text()).orElseThrow(), FIRST_LINE, none);
     String text =
         java.util.Arrays.stream(ClauseKind.values())
             .filter(kind -> kind != ClauseKind.USE)
-            .map(kind -> (written.query().has(kind) ? written : named).clauseText(kind))
+            .map(kind -> (writtenSyntax.query().has(kind) ? writtenSyntax : named).clauseText(kind))
             .collect(Collectors.joining(" "));
     return Formatter.layOut(Syntax.read(text, none));
   }

@@ -56,7 +56,7 @@ final class OnlyReader {
   void narrow(Processor.Builder trigger, Arguments arguments) {
     ParserInfo parser =
         fields.parsers().stream()
-            .filter(each -> each.name().equals(trigger.getParser()))
+            .filter(info -> info.name().equals(trigger.getParser()))
             .findFirst()
             .orElseThrow();
     parse(arguments, errors)
@@ -65,20 +65,20 @@ final class OnlyReader {
   }
 
   /** A count of tuples becomes a count of the tuples that meet the condition. */
-  private static void narrow(Processor.Builder trigger, ConditionTree only) {
+  private static void narrow(Processor.Builder trigger, ConditionTree conditionTree) {
     if (trigger.getAggregate().isEmpty() && trigger.getValue().hasCount()) {
       trigger
           .setAggregate(Aggregates.planName(Aggregates.named("sum")))
-          .setValue(Values.of(only, ConditionPrinter.text(only), "count"));
+          .setValue(Values.of(conditionTree, ConditionPrinter.text(conditionTree), "count"));
     } else {
-      trigger.getValueBuilder().setOnly(only);
+      trigger.getValueBuilder().setOnly(conditionTree);
     }
   }
 
-  private Optional<ConditionTree> typed(ParsedCondition only, ParserInfo parser) {
-    if (!Fields.hasAll(parser, only.fields())) {
+  private Optional<ConditionTree> typed(ParsedCondition parsedCondition, ParserInfo parser) {
+    if (!Fields.hasAll(parser, parsedCondition.fields())) {
       Ast.Word missing =
-          only.fields().stream()
+          parsedCondition.fields().stream()
               .filter(word -> Fields.having(List.of(parser), word).isEmpty())
               .findFirst()
               .orElseThrow();
@@ -91,7 +91,8 @@ final class OnlyReader {
           "");
       return Optional.empty();
     }
-    return new ConditionTyper(parser, only, inventory, errors).typed(only.tree());
+    return new ConditionTyper(parser, parsedCondition, inventory, errors)
+        .typed(parsedCondition.tree());
   }
 
   /** Reports a trigger that the stream job can't narrow: it only narrows values of a field. */

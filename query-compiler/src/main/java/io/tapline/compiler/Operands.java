@@ -32,20 +32,24 @@ record Operands(Fields fields) {
   }
 
   Optional<Processor.Builder> different(
-      Arguments arguments, MergeableAggregate aggregate, Optional<Ast.Word> of, Window window) {
-    List<ParserInfo> owners = of.map(word -> Fields.having(parsers(), word)).orElse(parsers());
+      Arguments arguments,
+      MergeableAggregate aggregate,
+      Optional<Ast.Word> operand,
+      Window window) {
+    List<ParserInfo> owners = operand.map(word -> Fields.having(parsers(), word)).orElse(parsers());
     if (owners.isEmpty()) {
-      fields.unknown(of.orElseThrow());
+      fields.unknown(operand.orElseThrow());
       return Optional.empty();
     }
     ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
     Processor.Builder result = aggregating(aggregate, window);
     setKey(result, parser, arguments, "group");
-    if (of.isEmpty() && mainFields(parser, arguments).isEmpty()) {
+    if (operand.isEmpty() && mainFields(parser, arguments).isEmpty()) {
       return Optional.empty();
     }
     String field =
-        of.map(word -> Catalogue.field(parser, word.text()).orElseThrow().name())
+        operand
+            .map(word -> Catalogue.field(parser, word.text()).orElseThrow().name())
             .orElseGet(() -> parser.mainFields().get(0));
     return Optional.of(
         result.setValue(Value.newBuilder().setField(field).setUnit(aggregate.unit(""))));
@@ -57,21 +61,24 @@ record Operands(Fields fields) {
    */
   Optional<ParserInfo> withBy(
       List<ParserInfo> candidates, Arguments arguments, String keyArgument) {
-    Optional<Ast.Word> by = arguments.word("by");
-    List<ParserInfo> owners = by.map(word -> Fields.having(candidates, word)).orElse(candidates);
+    Optional<Ast.Word> weight = arguments.word("by");
+    List<ParserInfo> owners =
+        weight.map(word -> Fields.having(candidates, word)).orElse(candidates);
     List<ParserInfo> counted =
-        by.map(word -> candidates.stream().filter(p -> Countable.has(p, word)).toList())
+        weight
+            .map(word -> candidates.stream().filter(p -> Countable.has(p, word)).toList())
             .orElse(List.of());
     if (!counted.isEmpty()) {
       return Optional.of(Fields.firstHaving(counted, arguments.words(keyArgument)));
     }
     if (owners.isEmpty()) {
-      fields.unknown(by.orElseThrow());
+      fields.unknown(weight.orElseThrow());
       fields.key(parsers().get(0), arguments.words(keyArgument));
       return Optional.empty();
     }
     List<ParserInfo> numeric =
-        by.map(word -> Fields.havingNumber(owners, word))
+        weight
+            .map(word -> Fields.havingNumber(owners, word))
             .filter(list -> !list.isEmpty())
             .orElse(owners);
     return Optional.of(Fields.firstHaving(numeric, arguments.words(keyArgument)));

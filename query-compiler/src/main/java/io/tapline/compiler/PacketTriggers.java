@@ -220,11 +220,11 @@ final class PacketTriggers {
     if (trigger.getNetworksCount() == 0) {
       return;
     }
-    boolean counted = MEASURES.containsKey(trigger.getParser());
+    boolean wasCounted = MEASURES.containsKey(trigger.getParser());
     errors.conflict(
         arguments.span("group"),
         "only the monitor can group by network, and this trigger runs in the stream job",
-        counted
+        wasCounted
             ? "every= shorter than the interval of " + trigger.getParser()
             : "whole addresses, or a trigger on tcp_pkt_size or udp_flow");
   }

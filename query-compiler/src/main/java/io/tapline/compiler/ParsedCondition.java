@@ -30,15 +30,15 @@ import java.util.stream.Stream;
 record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
 
   /** Parses WHERE; reports an error and returns nothing if it is not a condition. */
-  static Optional<ParsedCondition> of(Ast.Condition where, Errors errors) {
+  static Optional<ParsedCondition> of(Ast.Condition condition, Errors errors) {
     try {
-      ConditionTree tree = ConditionParser.parse(where.text(), new Vocabulary.Any());
-      List<Token> tokens = ConditionTokens.of(where.text());
-      return Optional.of(new ParsedCondition(tree, at -> span(where, tokens, at)));
+      ConditionTree tree = ConditionParser.parse(condition.text(), new Vocabulary.Any());
+      List<Token> tokens = ConditionTokens.of(condition.text());
+      return Optional.of(new ParsedCondition(tree, position -> span(condition, tokens, position)));
     } catch (ConditionSyntaxException e) {
-      boolean atEnd = e.at() == where.text().getBytes(StandardCharsets.UTF_8).length;
-      Span span = atEnd ? where.next().span() : span(where, e.at(), e.end());
-      String message = atEnd ? found(where.next()) : e.getMessage();
+      boolean atEnd = e.at() == condition.text().getBytes(StandardCharsets.UTF_8).length;
+      Span span = atEnd ? condition.next().span() : span(condition, e.at(), e.end());
+      String message = atEnd ? found(condition.next()) : e.getMessage();
       errors.add(span, QueryError.Code.SYNTAX, message, e.expected(), "");
       return Optional.empty();
     }
@@ -59,16 +59,16 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
       ConditionTree tree = ConditionParser.parse(text, new Vocabulary.Any());
       return tree.getNodesCount() == 0
           ? Optional.empty()
-          : Optional.of(new ParsedCondition(tree, at -> argument.span()));
+          : Optional.of(new ParsedCondition(tree, position -> argument.span()));
     } catch (ConditionSyntaxException e) {
       return Optional.empty();
     }
   }
 
   /** Returns the position from a byte to the end of the word that contains it. */
-  private static Span span(Ast.Condition where, List<Token> tokens, int at) {
+  private static Span span(Ast.Condition condition, List<Token> tokens, int position) {
     int i = 0;
-    while (tokens.get(i).end() <= at && tokens.get(i).kind() != Kind.END) {
+    while (tokens.get(i).end() <= position && tokens.get(i).kind() != Kind.END) {
       i++;
     }
     int end = tokens.get(i).end();
@@ -76,7 +76,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
     for (i++; word && tokens.get(i).at() == end && isOfWord(tokens.get(i)); i++) {
       end = tokens.get(i).end();
     }
-    return span(where, at, end);
+    return span(condition, position, end);
   }
 
   private static boolean isOfWord(Token token) {
@@ -84,16 +84,17 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
   }
 
   /** Returns the position of a range of bytes. */
-  private static Span span(Ast.Condition where, int at, int end) {
-    byte[] text = where.text().getBytes(StandardCharsets.UTF_8);
-    String before = new String(text, 0, at, StandardCharsets.UTF_8);
-    String part = new String(text, at, Math.max(at, end) - at, StandardCharsets.UTF_8);
+  private static Span span(Ast.Condition condition, int position, int end) {
+    byte[] text = condition.text().getBytes(StandardCharsets.UTF_8);
+    String before = new String(text, 0, position, StandardCharsets.UTF_8);
+    String part =
+        new String(text, position, Math.max(position, end) - position, StandardCharsets.UTF_8);
     int line = (int) before.chars().filter(c -> c == '\n').count();
     String sameLine = before.substring(before.lastIndexOf('\n') + 1);
     int column = sameLine.codePointCount(0, sameLine.length());
     return new Span(
-        where.begin().line() + line,
-        (line == 0 ? where.begin().column() : 1) + column,
+        condition.begin().line() + line,
+        (line == 0 ? condition.begin().column() : 1) + column,
         Math.max(1, part.codePointCount(0, part.length())));
   }
 

@@ -37,9 +37,10 @@ final class ParserArgumentReader {
    * Returns the values of all arguments of the query's parsers, including defaults. Ignores forms
    * of strings and unknown names, which {@link ShapeReader} reports.
    */
-  static List<ParserArgument> read(List<Ast.Parser> written, Catalogue catalogue, Errors errors) {
+  static List<ParserArgument> read(
+      List<Ast.Parser> writtenParsers, Catalogue catalogue, Errors errors) {
     Map<String, ParserArgumentReader> readers = new LinkedHashMap<>();
-    for (Ast.Parser one : written) {
+    for (Ast.Parser one : writtenParsers) {
       catalogue
           .parser(one.name().text())
           .ifPresent(
@@ -55,18 +56,19 @@ final class ParserArgumentReader {
     return all;
   }
 
-  private void accept(Ast.Argument written) {
-    Optional<ParserArgumentInfo> argument = parser.argument(written.name().text());
+  private void accept(Ast.Argument writtenArgument) {
+    Optional<ParserArgumentInfo> argument = parser.argument(writtenArgument.name().text());
     if (argument.isEmpty()) {
       return;
     }
     String name = argument.get().name();
     if (!seen.add(name)) {
       errors.conflict(
-          written.name().span(), "%s is given twice".formatted(name), "each argument once");
+          writtenArgument.name().span(), "%s is given twice".formatted(name), "each argument once");
       return;
     }
-    value(argument.get(), written.values().get(0)).ifPresent(value -> values.put(name, value));
+    value(argument.get(), writtenArgument.values().get(0))
+        .ifPresent(value -> values.put(name, value));
   }
 
   private void addTo(List<ParserArgument> all) {

@@ -344,7 +344,7 @@ final class ProcessorCompiler {
   private void noDuration(ParserInfo parser, Ast.Word processor) {
     String able =
         fields.catalogue().parsers().stream()
-            .filter(other -> other.duration().isPresent())
+            .filter(candidate -> candidate.duration().isPresent())
             .map(ParserInfo::name)
             .collect(Collectors.joining(", "));
     String message =

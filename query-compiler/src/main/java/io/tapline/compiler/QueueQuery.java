@@ -48,10 +48,10 @@ final class QueueQuery {
   /**
    * Reports errors in the combination of the clauses.
    *
-   * @param written FROM and TO
+   * @param writtenMatch FROM and TO
    */
   void check(
-      Rights rights, Match written, List<ParserArgument> arguments, boolean allParsersKnown) {
+      Rights rights, Match writtenMatch, List<ParserArgument> arguments, boolean allParsersKnown) {
     if (query.has(ClauseKind.AT) && allParsersKnown && !measuresQueues) {
       refuseOtherParser();
     }
@@ -68,8 +68,8 @@ final class QueueQuery {
           "%s measures all queues that have taps or that packets report (INT), so the monitor inspects every packet, and in a network every edge switch would mirror; AT names queues"
               .formatted(parsers.get(0).name()));
     }
-    if (measuresQueues && selects(written)) {
-      checkFlowUnits(written, arguments);
+    if (measuresQueues && selects(writtenMatch)) {
+      checkFlowUnits(writtenMatch, arguments);
       noteWholeQueues();
     }
   }
@@ -79,19 +79,19 @@ final class QueueQuery {
   }
 
   private void refuseOtherParser() {
-    Optional<ParserInfo> other = parsers.stream().filter(each -> !each.queues()).findFirst();
+    Optional<ParserInfo> refused = parsers.stream().filter(parser -> !parser.queues()).findFirst();
     String message =
-        "AT names queues, and %s does not measure them".formatted(other.orElseThrow().name());
+        "AT names queues, and %s does not measure them".formatted(refused.orElseThrow().name());
     spanOf(ClauseKind.AT)
         .ifPresent(
             span -> errors.conflict(span, message, "only parsers of queues, such as queue_flows"));
   }
 
   /** FROM and TO can't select by a field that a tuple aggregates over. */
-  private void checkFlowUnits(Match written, List<ParserArgument> arguments) {
+  private void checkFlowUnits(Match writtenMatch, List<ParserArgument> arguments) {
     for (ParserArgument argument : arguments) {
       boolean destination = argument.getValue().equals("destination");
-      boolean pair = argument.getValue().equals("pair") && hasPorts(written);
+      boolean pair = argument.getValue().equals("pair") && hasPorts(writtenMatch);
       if (argument.getName().equals("flow") && (destination || pair)) {
         String message =
             "%s(flow=%s) adds up all %s, and FROM and TO choose among them"
@@ -126,22 +126,22 @@ final class QueueQuery {
    * Returns the match for the query's packets: everything for queues, whose taps are read
    * completely.
    */
-  Match match(Match written) {
-    return measuresQueues ? Match.getDefaultInstance() : written;
+  Match match(Match writtenMatch) {
+    return measuresQueues ? Match.getDefaultInstance() : writtenMatch;
   }
 
   /** Returns the match for the flows to report; empty if all flows are reported. */
-  Optional<Match> reported(Match written) {
-    return measuresQueues && selects(written) ? Optional.of(written) : Optional.empty();
+  Optional<Match> reported(Match writtenMatch) {
+    return measuresQueues && selects(writtenMatch) ? Optional.of(writtenMatch) : Optional.empty();
   }
 
-  private static boolean selects(Match written) {
-    return written.getFromCount() > 0 || written.getToCount() > 0;
+  private static boolean selects(Match writtenMatch) {
+    return writtenMatch.getFromCount() > 0 || writtenMatch.getToCount() > 0;
   }
 
-  private static boolean hasPorts(Match written) {
-    return written.getFromList().stream().anyMatch(QueueQuery::hasPort)
-        || written.getToList().stream().anyMatch(QueueQuery::hasPort);
+  private static boolean hasPorts(Match writtenMatch) {
+    return writtenMatch.getFromList().stream().anyMatch(QueueQuery::hasPort)
+        || writtenMatch.getToList().stream().anyMatch(QueueQuery::hasPort);
   }
 
   private static boolean hasPort(Address address) {

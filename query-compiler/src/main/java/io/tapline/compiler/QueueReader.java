@@ -37,8 +37,8 @@ final class QueueReader {
   }
 
   /** Checks everything that does not depend on the inventory. */
-  static void checkWithoutNames(List<Ast.Queue> written, Errors errors) {
-    new QueueReader(new PortNames(SwitchPorts.NONE), Optional.empty(), errors).read(written);
+  static void checkWithoutNames(List<Ast.Queue> writtenQueues, Errors errors) {
+    new QueueReader(new PortNames(SwitchPorts.NONE), Optional.empty(), errors).read(writtenQueues);
   }
 
   /**
@@ -47,46 +47,48 @@ final class QueueReader {
    * @param taps taps of the query's monitor, if they are known
    */
   static List<Queue> read(
-      List<Ast.Queue> written, Inventory inventory, Optional<KnownTaps> taps, Errors errors) {
-    return new QueueReader(new PortNames(inventory.ports()), taps, errors).read(written);
+      List<Ast.Queue> writtenQueues, Inventory inventory, Optional<KnownTaps> taps, Errors errors) {
+    return new QueueReader(new PortNames(inventory.ports()), taps, errors).read(writtenQueues);
   }
 
-  private List<Queue> read(List<Ast.Queue> written) {
-    if (written.size() > MAX_QUEUES) {
+  private List<Queue> read(List<Ast.Queue> writtenQueues) {
+    if (writtenQueues.size() > MAX_QUEUES) {
       String message = "AT names more than %d queues".formatted(MAX_QUEUES);
       String expected = "fewer queues: a monitor has at most 64 taps, two of each queue";
-      errors.add(written.get(MAX_QUEUES).span(), QueryError.Code.TOO_LARGE, message, expected, "");
+      errors.add(
+          writtenQueues.get(MAX_QUEUES).span(), QueryError.Code.TOO_LARGE, message, expected, "");
       return List.of();
     }
     Set<Queue> queues = new LinkedHashSet<>();
-    for (Ast.Queue one : written) {
+    for (Ast.Queue one : writtenQueues) {
       Optional<Queue> queue = resolve(one);
       if (queue.isPresent() && !queues.add(queue.get())) {
         errors.note("AT names %s twice".formatted(text(queue.get())));
       }
-      queue.ifPresent(found -> requireTaps(one, found));
+      queue.ifPresent(marked -> requireTaps(one, marked));
     }
     return List.copyOf(queues);
   }
 
-  private Optional<Queue> resolve(Ast.Queue written) {
-    if (!isName(written.switchName(), "switch") || !isName(written.port(), "port")) {
+  private Optional<Queue> resolve(Ast.Queue writtenQueue) {
+    if (!isName(writtenQueue.switchName(), "switch") || !isName(writtenQueue.port(), "port")) {
       return Optional.empty();
     }
-    PortNames.Result result = ports.resolve(written.switchName().text(), written.port().text());
+    PortNames.Result result =
+        ports.resolve(writtenQueue.switchName().text(), writtenQueue.port().text());
     if (result instanceof PortNames.Port port) {
       return Optional.of(queue(port.switchName(), port.port()));
     }
-    report(written, (PortNames.Problem) result);
+    report(writtenQueue, (PortNames.Problem) result);
     return Optional.empty();
   }
 
-  private void report(Ast.Queue written, PortNames.Problem problem) {
+  private void report(Ast.Queue writtenQueue, PortNames.Problem problem) {
     Span span =
         switch (problem.part()) {
-          case SWITCH -> written.switchName().span();
-          case PORT -> written.port().span();
-          case BOTH -> written.span();
+          case SWITCH -> writtenQueue.switchName().span();
+          case PORT -> writtenQueue.port().span();
+          case BOTH -> writtenQueue.span();
         };
     errors.place(span, problem.code(), problem.message(), problem.expected(), problem.suggestion());
   }
@@ -105,13 +107,13 @@ final class QueueReader {
     return right;
   }
 
-  private void requireTaps(Ast.Queue written, Queue queue) {
+  private void requireTaps(Ast.Queue writtenQueue, Queue queue) {
     List<String> missing = taps.map(known -> known.missing(text(queue))).orElse(List.of());
     if (missing.isEmpty()) {
       return;
     }
     if (taps.orElseThrow().copied()) {
-      checkCopies(written, queue, missing);
+      checkCopies(writtenQueue, queue, missing);
       return;
     }
     String message =
@@ -122,7 +124,7 @@ final class QueueReader {
     List<String> complete = taps.orElseThrow().queues();
     String others = complete.isEmpty() ? "" : "; with both taps: " + Names.list(complete);
     errors.place(
-        written.span(),
+        writtenQueue.span(),
         QueryError.Code.CONFLICT,
         message,
         String.join(" and ", options) + others,
@@ -130,13 +132,13 @@ final class QueueReader {
   }
 
   /** Reports why switches can't copy both sides of a queue, if so. */
-  private void checkCopies(Ast.Queue written, Queue queue, List<String> missing) {
+  private void checkCopies(Ast.Queue writtenQueue, Queue queue, List<String> missing) {
     ports
         .copyProblem(queue.getSwitchName(), queue.getPort())
         .ifPresent(
             problem ->
                 errors.place(
-                    written.span(),
+                    writtenQueue.span(),
                     QueryError.Code.CONFLICT,
                     problem,
                     "a queue between two switches, or an agent with "

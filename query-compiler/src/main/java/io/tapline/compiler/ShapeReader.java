@@ -34,10 +34,11 @@ final class ShapeReader {
     List<Shape> shapes = new ArrayList<>();
     Set<ParserInfo> known = new LinkedHashSet<>();
     Set<String> shaped = new HashSet<>();
-    for (Ast.Parser written : parsers) {
-      Optional<ParserInfo> parser = catalogue.parser(written.name().text());
-      parser.ifPresentOrElse(known::add, () -> checkForms(written, errors));
-      for (Ast.Argument argument : parser.map(info -> forms(written, info)).orElse(List.of())) {
+    for (Ast.Parser writtenParser : parsers) {
+      Optional<ParserInfo> parser = catalogue.parser(writtenParser.name().text());
+      parser.ifPresentOrElse(known::add, () -> checkForms(writtenParser, errors));
+      for (Ast.Argument argument :
+          parser.map(info -> forms(writtenParser, info)).orElse(List.of())) {
         Optional<Shape> shape = shape(parser.get(), argument, policy, errors);
         if (shape.isPresent() && !shaped.add(key(shape.get()))) {
           twoForms(argument, shape.get().getField(), errors);
@@ -69,8 +70,8 @@ final class ShapeReader {
     }
   }
 
-  private static List<Ast.Argument> forms(Ast.Parser written, ParserInfo parser) {
-    return written.arguments().stream()
+  private static List<Ast.Argument> forms(Ast.Parser writtenParser, ParserInfo parser) {
+    return writtenParser.arguments().stream()
         .filter(argument -> parser.argument(argument.name().text()).isEmpty())
         .toList();
   }
@@ -155,7 +156,7 @@ final class ShapeReader {
   }
 
   private static void requireAllowed(
-      Ast.Word written, Shape shape, List<Shape.Form> allowed, Errors errors) {
+      Ast.Word writtenWord, Shape shape, List<Shape.Form> allowed, Errors errors) {
     if (allowed.contains(shape.getForm()) || shape.getForm() == Shape.Form.OMIT) {
       return;
     }
@@ -166,6 +167,6 @@ final class ShapeReader {
             .formatted(shape.getField(), shape.getParser(), name(shape.getForm()));
     String expected =
         Names.either(List.copyOf(names)) + ", as the inventory's section \"texts\" says";
-    errors.add(written.span(), QueryError.Code.FORBIDDEN, message, expected, "");
+    errors.add(writtenWord.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 }

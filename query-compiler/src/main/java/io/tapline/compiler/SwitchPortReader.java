@@ -44,14 +44,14 @@ final class SwitchPortReader {
         "",
         "must map switches to their ports");
     SwitchPorts links = reader.ports.build();
-    for (Map.Entry<String, JsonNode> each : numbers.properties()) {
+    for (Map.Entry<String, JsonNode> entry : numbers.properties()) {
       require(
-          links.switches().contains(each.getKey()),
-          each.getKey(),
+          links.switches().contains(entry.getKey()),
+          entry.getKey(),
           "the network has no such switch");
-      require(each.getValue().isObject(), each.getKey(), "must map neighbours to port numbers");
-      for (Map.Entry<String, JsonNode> port : each.getValue().properties()) {
-        reader.number(each.getKey(), port.getKey(), port.getValue());
+      require(entry.getValue().isObject(), entry.getKey(), "must map neighbours to port numbers");
+      for (Map.Entry<String, JsonNode> port : entry.getValue().properties()) {
+        reader.number(entry.getKey(), port.getKey(), port.getValue());
       }
     }
     return reader.ports.build();
@@ -59,8 +59,8 @@ final class SwitchPortReader {
 
   private void graph(JsonNode network) {
     network.path("switches").fieldNames().forEachRemaining(ports::addSwitch);
-    for (Map.Entry<String, JsonNode> each : network.path("switches").properties()) {
-      each.getValue().forEach(host -> ports.addLink(each.getKey(), host.asText()));
+    for (Map.Entry<String, JsonNode> entry : network.path("switches").properties()) {
+      entry.getValue().forEach(host -> ports.addLink(entry.getKey(), host.asText()));
     }
     network
         .path("links")
@@ -103,10 +103,10 @@ final class SwitchPortReader {
       values.add(value);
     }
     List<Integer> numbers = new ArrayList<>();
-    for (JsonNode each : values) {
-      boolean valid = each.isInt() && each.asInt() > 0;
+    for (JsonNode element : values) {
+      boolean valid = element.isInt() && element.asInt() > 0;
       require(valid, where, "must be a port number from 1, or a list of them");
-      numbers.add(each.asInt());
+      numbers.add(element.asInt());
     }
     try {
       ports.number(name, neighbour, numbers);

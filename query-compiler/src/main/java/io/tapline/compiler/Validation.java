@@ -32,7 +32,8 @@ final class Validation {
     List<Ast.Processor> processors = query.processors();
     if (ProcessorCompiler.areFewEnough(processors, errors)) {
       int parsers = distinctParsers(query);
-      processors.forEach(each -> ProcessorCompiler.checkWithoutFields(each, parsers, errors));
+      processors.forEach(
+          processor -> ProcessorCompiler.checkWithoutFields(processor, parsers, errors));
     }
   }
 
@@ -46,7 +47,7 @@ final class Validation {
         ? Integer.MAX_VALUE
         : (int)
             query.parsers().stream()
-                .map(each -> Names.normal(each.name().text()))
+                .map(parser -> Names.normal(parser.name().text()))
                 .distinct()
                 .count();
   }

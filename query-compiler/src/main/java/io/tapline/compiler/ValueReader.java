@@ -26,23 +26,23 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
   private static final BigInteger MAX_U64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
 
   /** Returns a value, or the addresses of a host; nothing after an error. */
-  List<Literal> of(Literal written, FieldInfo field) {
-    String text = text(written);
+  List<Literal> of(Literal writtenLiteral, FieldInfo field) {
+    String text = text(writtenLiteral);
     int slash = text.indexOf('/');
     if (field.type() == FieldInfo.Type.ADDRESS) {
-      return addresses(written).stream().map(ValueReader::word).toList();
-    } else if (field.type() == FieldInfo.Type.STRING && (written.hasText() || slash <= 0)) {
+      return addresses(writtenLiteral).stream().map(ValueReader::word).toList();
+    } else if (field.type() == FieldInfo.Type.STRING && (writtenLiteral.hasText() || slash <= 0)) {
       return List.of(Literal.newBuilder().setText(ByteString.copyFromUtf8(text)).build());
-    } else if (slash > 0 && !written.hasText()) {
+    } else if (slash > 0 && !writtenLiteral.hasText()) {
       String message = "%s is not an address".formatted(field.name());
-      Span span = spans.apply(written.getAt() + bytes(text, slash + 1));
+      Span span = spans.apply(writtenLiteral.getAt() + bytes(text, slash + 1));
       errors.type(span, message, "a value without prefix length");
       return List.of();
     } else if (field.type() == FieldInfo.Type.BOOL) {
-      return bool(written, field).map(ValueReader::word).stream().toList();
+      return bool(writtenLiteral, field).map(ValueReader::word).stream().toList();
     }
-    return number(written, field)
-        .filter(number -> isInRange(number, written, field))
+    return number(writtenLiteral, field)
+        .filter(number -> isInRange(number, writtenLiteral, field))
         .map(number -> word(number.toPlainString()))
         .stream()
         .toList();
@@ -64,49 +64,50 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     return spans.apply(literal.getAt());
   }
 
-  private Optional<String> bool(Literal written, FieldInfo field) {
-    String text = text(written).toLowerCase(Locale.ROOT);
+  private Optional<String> bool(Literal writtenLiteral, FieldInfo field) {
+    String text = text(writtenLiteral).toLowerCase(Locale.ROOT);
     if (text.equals("true") || text.equals("false")) {
       return Optional.of(text);
     }
     String message =
-        "%s is true or false, not %s".formatted(field.name(), Names.quoted(text(written)));
+        "%s is true or false, not %s".formatted(field.name(), Names.quoted(text(writtenLiteral)));
     String nearest = Names.nearest(text, List.of("true", "false"));
-    errors.add(span(written), QueryError.Code.TYPE, message, "true or false", nearest);
+    errors.add(span(writtenLiteral), QueryError.Code.TYPE, message, "true or false", nearest);
     return Optional.empty();
   }
 
   /** Returns a number in the field's unit; nothing after an error. */
-  Optional<BigDecimal> number(Literal written, FieldInfo field) {
-    String word = written.getWord();
+  Optional<BigDecimal> number(Literal writtenLiteral, FieldInfo field) {
+    String word = writtenLiteral.getWord();
     Optional<BigDecimal> value = Literals.number(word);
     if (value.isEmpty() && field.unit().equals("ns")) {
       value = Literals.durationNs(word);
     } else if (value.isEmpty() && field.unit().equals("bytes")) {
       value = Literals.sizeBytes(word);
     }
-    if (value.isEmpty() || written.hasText()) {
+    if (value.isEmpty() || writtenLiteral.hasText()) {
       String expected = expected(field);
       String message =
-          "%s takes %s, not %s".formatted(field.name(), expected, Names.quoted(text(written)));
-      errors.type(span(written), message, expected);
+          "%s takes %s, not %s"
+              .formatted(field.name(), expected, Names.quoted(text(writtenLiteral)));
+      errors.type(span(writtenLiteral), message, expected);
       return Optional.empty();
     }
     return value.map(BigDecimal::stripTrailingZeros);
   }
 
-  private boolean isInRange(BigDecimal number, Literal written, FieldInfo field) {
-    boolean whole = number.scale() <= 0;
+  private boolean isInRange(BigDecimal number, Literal writtenLiteral, FieldInfo field) {
+    boolean isWhole = number.scale() <= 0;
     boolean inRange =
         switch (field.type()) {
           case U64 ->
-              whole && number.signum() >= 0 && number.toBigInteger().compareTo(MAX_U64) <= 0;
-          case I64 -> whole && number.toBigInteger().bitLength() < 64;
+              isWhole && number.signum() >= 0 && number.toBigInteger().compareTo(MAX_U64) <= 0;
+          case I64 -> isWhole && number.toBigInteger().bitLength() < 64;
           default -> true;
         };
     if (!inRange) {
-      String message = "%s can't be %s".formatted(field.name(), text(written));
-      errors.range(span(written), message, expected(field));
+      String message = "%s can't be %s".formatted(field.name(), text(writtenLiteral));
+      errors.range(span(writtenLiteral), message, expected(field));
     }
     return inRange;
   }
@@ -120,8 +121,8 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     };
   }
 
-  private List<String> addresses(Literal written) {
-    String text = text(written);
+  private List<String> addresses(Literal writtenLiteral) {
+    String text = text(writtenLiteral);
     int slash = text.indexOf('/');
     String address = slash < 0 ? text : text.substring(0, slash);
     Optional<IpPrefix> ip = IpPrefix.parse(address);
@@ -130,25 +131,25 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
       return host.get().prefixes().stream().map(IpPrefix::toString).toList();
     } else if (ip.isEmpty()) {
       String expected = "an address, ip/length or a name of the inventory";
-      Ast.Word word = new Ast.Word(address, address, span(written));
+      Ast.Word word = new Ast.Word(address, address, span(writtenLiteral));
       errors.unknownPlace(word, "host", expected, inventory.names());
       return List.of();
     }
-    return prefix(ip.get(), written).map(IpPrefix::toString).stream().toList();
+    return prefix(ip.get(), writtenLiteral).map(IpPrefix::toString).stream().toList();
   }
 
   /** Reports an invalid prefix length. */
-  void check(Literal written) {
-    String text = text(written);
+  void check(Literal writtenLiteral) {
+    String text = text(writtenLiteral);
     int slash = text.indexOf('/');
     if (slash > 0) {
-      IpPrefix.parse(text.substring(0, slash)).ifPresent(ip -> prefix(ip, written));
+      IpPrefix.parse(text.substring(0, slash)).ifPresent(ip -> prefix(ip, writtenLiteral));
     }
   }
 
   /** Returns the prefix if its length is valid. */
-  private Optional<IpPrefix> prefix(IpPrefix ip, Literal written) {
-    String text = text(written);
+  private Optional<IpPrefix> prefix(IpPrefix ip, Literal writtenLiteral) {
+    String text = text(writtenLiteral);
     int slash = text.indexOf('/');
     if (slash < 0) {
       return Optional.of(ip);
@@ -159,7 +160,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
           "%s is not a prefix length of %s"
               .formatted(Names.quoted(digits), text.substring(0, slash));
       String expected = "0 to %d".formatted(ip.longest());
-      Span span = spans.apply(written.getAt() + bytes(text, slash + 1));
+      Span span = spans.apply(writtenLiteral.getAt() + bytes(text, slash + 1));
       errors.place(span, QueryError.Code.RANGE, message, expected, "");
       return Optional.empty();
     }

@@ -34,17 +34,18 @@ final class WhereReader {
   private final Inventory inventory;
   private final Errors errors;
 
-  private WhereReader(ParsedCondition where, Fields fields, Inventory inventory, Errors errors) {
-    this.where = where;
+  private WhereReader(
+      ParsedCondition parsedCondition, Fields fields, Inventory inventory, Errors errors) {
+    this.where = parsedCondition;
     this.fields = fields;
     this.inventory = inventory;
     this.errors = errors;
   }
 
   /** Parses WHERE; returns nothing if it is missing or invalid, and reports the latter. */
-  static Optional<ParsedCondition> parse(Ast.Condition written, Errors errors) {
-    return Optional.ofNullable(written)
-        .flatMap(each -> ParsedCondition.of(each, errors))
+  static Optional<ParsedCondition> parse(Ast.Condition writtenCondition, Errors errors) {
+    return Optional.ofNullable(writtenCondition)
+        .flatMap(filter -> ParsedCondition.of(filter, errors))
         .filter(parsed -> isShortEnough(parsed, errors));
   }
 
@@ -80,10 +81,10 @@ final class WhereReader {
 
   /** Returns the conditions that tuples must meet, by parsers. REQUIRES: all parsers are known. */
   static List<TupleFilter> read(
-      ParsedCondition where, Fields fields, Inventory inventory, Errors errors) {
-    WhereReader reader = new WhereReader(where, fields, inventory, errors);
+      ParsedCondition parsedCondition, Fields fields, Inventory inventory, Errors errors) {
+    WhereReader reader = new WhereReader(parsedCondition, fields, inventory, errors);
     Map<List<String>, List<ConditionTree>> filters = new LinkedHashMap<>();
-    Trees.conjuncts(where.tree()).forEach(each -> reader.addTo(filters, each));
+    Trees.conjuncts(parsedCondition.tree()).forEach(conjunct -> reader.addTo(filters, conjunct));
     return filters.entrySet().stream()
         .map(entry -> filter(entry.getKey(), Trees.and(entry.getValue())))
         .toList();
@@ -106,7 +107,10 @@ final class WhereReader {
       return;
     }
     ParserInfo parser =
-        owners.stream().filter(each -> ordersNumbers(part, each)).findFirst().orElse(owners.get(0));
+        owners.stream()
+            .filter(owner -> ordersNumbers(part, owner))
+            .findFirst()
+            .orElse(owners.get(0));
     new ConditionTyper(parser, where, inventory, errors)
         .typed(part)
         .ifPresent(
@@ -147,7 +151,7 @@ final class WhereReader {
         ConditionTyper.fieldsOf(typed).map(name -> parser.field(name).orElseThrow()).toList();
     List<String> requiredParsers =
         fields.parsers().stream()
-            .filter(each -> infos.stream().allMatch(info -> hasField(each, info)))
+            .filter(owner -> infos.stream().allMatch(info -> hasField(owner, info)))
             .map(ParserInfo::name)
             .toList();
     if (requiredParsers.size() < fields.parsers().size() && !infos.isEmpty()) {

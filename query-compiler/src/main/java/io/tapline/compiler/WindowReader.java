@@ -28,9 +28,11 @@ final class WindowReader {
   /** Reads a window that is always bounded. */
   static Window rolling(Arguments arguments, Errors errors) {
     Optional<Long> size = arguments.windowNs("w");
-    boolean wrong = arguments.has("w") && size.isEmpty();
+    boolean isWrong = arguments.has("w") && size.isEmpty();
     WindowReader reader = new WindowReader(arguments, errors);
-    return wrong ? reader.wrong() : reader.sized(size.orElse(ProcessorCatalogue.DEFAULT_WINDOW_NS));
+    return isWrong
+        ? reader.wrong()
+        : reader.sized(size.orElse(ProcessorCatalogue.DEFAULT_WINDOW_NS));
   }
 
   /** Reads a window; without w it is the whole query. */

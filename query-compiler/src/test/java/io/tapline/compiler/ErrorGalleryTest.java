@@ -36,15 +36,15 @@ class ErrorGalleryTest {
 
   @Test
   void galleryShowsEveryKindOfError() {
-    Set<QueryError.Code> shown =
+    Set<QueryError.Code> shownCodes =
         queries(Fixtures.resource("gallery.txt")).stream()
             .flatMap(query -> Fixtures.compile(query).errors().stream())
             .map(QueryError::code)
             .collect(Collectors.toCollection(() -> EnumSet.noneOf(QueryError.Code.class)));
     // Other tests cover a query without the required rights and a query that is too large to print.
-    shown.add(QueryError.Code.FORBIDDEN);
-    shown.add(QueryError.Code.TOO_LARGE);
-    assertThat(shown).containsExactlyInAnyOrder(QueryError.Code.values());
+    shownCodes.add(QueryError.Code.FORBIDDEN);
+    shownCodes.add(QueryError.Code.TOO_LARGE);
+    assertThat(shownCodes).containsExactlyInAnyOrder(QueryError.Code.values());
   }
 
   static List<String> queries(String gallery) {

@@ -97,9 +97,9 @@ class FormatterTest {
   void acceptsUnknownNamesButNoSyntaxErrors() {
     assertThat(format("PARSE unknown TO nowhere PROCESS (top-k: key=nothing)"))
         .isEqualTo("PARSE unknown\nTO nowhere\nPROCESS (top-k: key=nothing)");
-    FormatResult wrong = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
-    assertThat(wrong.text()).isEmpty();
-    assertThat(wrong.errors())
+    FormatResult wrongResult = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
+    assertThat(wrongResult.text()).isEmpty();
+    assertThat(wrongResult.errors())
         .singleElement()
         .satisfies(e -> assertThat(e.message()).isEqualTo("TO must come before PROCESS"));
   }

@@ -95,13 +95,13 @@ class HostileInputTest {
   private static String mutate(String query, Random random) {
     StringBuilder text = new StringBuilder(query);
     for (int changes = 1 + random.nextInt(4); changes > 0 && text.length() > 0; changes--) {
-      int at = random.nextInt(text.length());
-      int end = Math.min(text.length(), at + 1 + random.nextInt(12));
+      int position = random.nextInt(text.length());
+      int end = Math.min(text.length(), position + 1 + random.nextInt(12));
       switch (random.nextInt(4)) {
-        case 0 -> text.delete(at, end);
-        case 1 -> text.insert(at, PIECES[random.nextInt(PIECES.length)]);
-        case 2 -> text.replace(at, end, PIECES[random.nextInt(PIECES.length)]);
-        default -> text.insert(random.nextInt(text.length()), text.substring(at, end));
+        case 0 -> text.delete(position, end);
+        case 1 -> text.insert(position, PIECES[random.nextInt(PIECES.length)]);
+        case 2 -> text.replace(position, end, PIECES[random.nextInt(PIECES.length)]);
+        default -> text.insert(random.nextInt(text.length()), text.substring(position, end));
       }
     }
     return text.toString();
@@ -166,8 +166,8 @@ class HostileInputTest {
   void nothingIsPrinted() {
     PrintStream out = System.out;
     PrintStream err = System.err;
-    ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    PrintStream trap = new PrintStream(printed, true, StandardCharsets.UTF_8);
+    ByteArrayOutputStream printedStream = new ByteArrayOutputStream();
+    PrintStream trap = new PrintStream(printedStream, true, StandardCharsets.UTF_8);
     try {
       System.setOut(trap);
       System.setErr(trap);
@@ -178,6 +178,6 @@ class HostileInputTest {
       System.setOut(out);
       System.setErr(err);
     }
-    assertThat(printed.toString(StandardCharsets.UTF_8)).isEmpty();
+    assertThat(printedStream.toString(StandardCharsets.UTF_8)).isEmpty();
   }
 }

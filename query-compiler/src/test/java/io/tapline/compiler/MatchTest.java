@@ -57,23 +57,24 @@ class MatchTest {
   }
 
   private static int selectedOf100(Random random) throws UnknownHostException {
-    List<Written> from = side(random);
-    List<Written> to = side(random);
-    if (from.isEmpty() && to.isEmpty()) {
-      to = List.of(written(random));
+    List<Written> sources = side(random);
+    List<Written> destinations = side(random);
+    if (sources.isEmpty() && destinations.isEmpty()) {
+      destinations = List.of(written(random));
     }
-    Match match = compile(text("FROM", from) + text("TO", to));
+    Match match = compile(text("FROM", sources) + text("TO", destinations));
     int selected = 0;
     for (int i = 0; i < 100; i++) {
       byte[] client = ip(random);
       byte[] server = ip(random);
       int clientPort = port(random);
       int serverPort = port(random);
-      boolean expected = holds(from, client, clientPort) && holds(to, server, serverPort);
+      boolean expected =
+          holds(sources, client, clientPort) && holds(destinations, server, serverPort);
       boolean actual =
           inList(match.getFromList(), client, clientPort)
               && inList(match.getToList(), server, serverPort);
-      assertThat(actual).as("%s %s %s", from, to, match).isEqualTo(expected);
+      assertThat(actual).as("%s %s %s", sources, destinations, match).isEqualTo(expected);
       selected += expected ? 1 : 0;
     }
     return selected;

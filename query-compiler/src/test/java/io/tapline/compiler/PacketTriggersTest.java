@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Monitor;
-import io.tapline.schema.proto.NetworkLength;
 import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.PrefixLength;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
 import java.util.List;
@@ -61,9 +61,9 @@ class PacketTriggersTest {
     Plan plan =
         plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT.replace("> 50KB", "< 50KB"));
     assertThat(text(plan.getTriggers(0).getWhenList())).isEqualTo("BYTES 50000.0 LESS");
-    Condition shown = plan.getProcessors(0).getCondition();
-    assertThat(shown.getComparison()).isEqualTo(Condition.Comparison.AT_LEAST);
-    assertThat(shown.getThreshold()).isEqualTo(-Double.MAX_VALUE);
+    Condition shownCondition = plan.getProcessors(0).getCondition();
+    assertThat(shownCondition.getComparison()).isEqualTo(Condition.Comparison.AT_LEAST);
+    assertThat(shownCondition.getThreshold()).isEqualTo(-Double.MAX_VALUE);
   }
 
   @Test
@@ -76,28 +76,30 @@ class PacketTriggersTest {
     assertThat(text(trigger.getClearList())).isEqualTo("BYTES 20000.0 GREATER_EQUAL");
     assertThat(trigger.getAfter()).isEqualTo(3);
     assertThat(Durations.toMillis(trigger.getCooldown())).isEqualTo(2);
-    Processor shown = plan.getProcessors(0);
-    assertThat(shown.getTrigger().getAfter()).isEqualTo(1);
-    assertThat(shown.getTrigger().hasCooldown()).isFalse();
-    assertThat(shown.getCondition().getComparison()).isEqualTo(Condition.Comparison.AT_LEAST);
-    assertThat(shown.getCondition().getThreshold()).isEqualTo(-Double.MAX_VALUE);
-    assertThat(shown.getTrigger().getClear()).isEqualTo(-Double.MAX_VALUE);
+    Processor shownProcessor = plan.getProcessors(0);
+    assertThat(shownProcessor.getTrigger().getAfter()).isEqualTo(1);
+    assertThat(shownProcessor.getTrigger().hasCooldown()).isFalse();
+    assertThat(shownProcessor.getCondition().getComparison())
+        .isEqualTo(Condition.Comparison.AT_LEAST);
+    assertThat(shownProcessor.getCondition().getThreshold()).isEqualTo(-Double.MAX_VALUE);
+    assertThat(shownProcessor.getTrigger().getClear()).isEqualTo(-Double.MAX_VALUE);
   }
 
   @Test
   void theJobShowsItsGreatestValue() {
-    Processor shown =
+    Processor shownProcessor =
         plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT.replace("10ms", "3ms"))
             .getProcessors(0);
-    assertThat(shown.getParser()).isEqualTo("trigger");
-    assertThat(shown.getAggregate()).isEqualTo("MAX");
-    assertThat(shown.getValue().getField()).isEqualTo("value");
-    assertThat(shown.getValue().getUnit()).isEqualTo("bytes");
-    assertThat(shown.getValue().getOnly().getNodesCount()).isEqualTo(1);
-    assertThat(shown.getKeyList()).containsExactly("src_ip");
-    assertThat(Durations.toMillis(shown.getWindow().getSize())).isEqualTo(12);
-    assertThat(shown.getWindow().getSlide()).isEqualTo(shown.getWindow().getSize());
-    assertThat(shown.hasTrigger()).isTrue();
+    assertThat(shownProcessor.getParser()).isEqualTo("trigger");
+    assertThat(shownProcessor.getAggregate()).isEqualTo("MAX");
+    assertThat(shownProcessor.getValue().getField()).isEqualTo("value");
+    assertThat(shownProcessor.getValue().getUnit()).isEqualTo("bytes");
+    assertThat(shownProcessor.getValue().getOnly().getNodesCount()).isEqualTo(1);
+    assertThat(shownProcessor.getKeyList()).containsExactly("src_ip");
+    assertThat(Durations.toMillis(shownProcessor.getWindow().getSize())).isEqualTo(12);
+    assertThat(shownProcessor.getWindow().getSlide())
+        .isEqualTo(shownProcessor.getWindow().getSize());
+    assertThat(shownProcessor.hasTrigger()).isTrue();
   }
 
   @Test
@@ -186,8 +188,8 @@ class PacketTriggersTest {
     Plan plan = plan(trigger("group=(" + group + ", dst_port)"));
     PacketTrigger trigger = plan.getTriggers(0);
     assertThat(trigger.getGroupList()).containsExactly(field, "dst_port");
-    NetworkLength expected =
-        NetworkLength.newBuilder().setField(field).setIpv4(ipv4).setIpv6(ipv6).build();
+    PrefixLength expected =
+        PrefixLength.newBuilder().setField(field).setIpv4(ipv4).setIpv6(ipv6).build();
     assertThat(trigger.getNetworksList()).containsExactly(expected);
     assertThat(plan.getProcessors(0).getNetworksList()).containsExactly(expected);
   }
@@ -250,8 +252,8 @@ class PacketTriggersTest {
     assertThat(plan.getTriggersList()).isEmpty();
     assertThat(plan.getProcessors(0).getValue().getOnly().getNodesCount()).isEqualTo(1);
     assertThat(Explain.render(plan, List.of())).contains("only    dst_port = 80");
-    Value counted = plan(query.formatted("count > 3")).getProcessors(0).getValue();
-    assertThat(counted.getConditionText()).isEqualTo("dst_port = 80");
+    Value countedValue = plan(query.formatted("count > 3")).getProcessors(0).getValue();
+    assertThat(countedValue.getConditionText()).isEqualTo("dst_port = 80");
     assertThat(Fixtures.errors(query.formatted("rate > 3")))
         .contains("values of a field and counts of tuples");
   }

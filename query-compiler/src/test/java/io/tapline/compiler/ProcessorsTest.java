@@ -53,9 +53,9 @@ class ProcessorsTest {
   @MethodSource("arguments")
   void everyArgumentTakesEffect(String processor, String argument) {
     assertThat(SAMPLES).containsKey(argument);
-    String with = "(%s: %s=%s)".formatted(processor, argument, SAMPLES.get(argument));
+    String clause = "(%s: %s=%s)".formatted(processor, argument, SAMPLES.get(argument));
     String parsers = processor.equals("join") ? "http_get, mysql_query" : "http_get";
-    assertThat(one(parsers, with)).isNotEqualTo(one(parsers, "(" + processor + ")"));
+    assertThat(one(parsers, clause)).isNotEqualTo(one(parsers, "(" + processor + ")"));
   }
 
   /** Returns the aggregate's name; plans omit it for counts. */

@@ -50,9 +50,9 @@ final class QueryGenerator {
 
   private List<String> parsers() {
     List<String> all = new ArrayList<>(List.of("http_get"));
-    for (String other : List.of("tcp_conn_time", "tcp-pkt-size", "MYSQL", "memcached_get")) {
+    for (String otherName : List.of("tcp_conn_time", "tcp-pkt-size", "MYSQL", "memcached_get")) {
       if (random.nextInt(3) == 0) {
-        all.add(random.nextInt(all.size() + 1), other);
+        all.add(random.nextInt(all.size() + 1), otherName);
       }
     }
     // The processor diff takes the first parser, which must have a duration.

@@ -311,9 +311,10 @@ class QueueQueryTest {
         "queue_flows FROM * TO * AT leaf1:3 VLAN 7 -> queue_flows must see all packets, and VLAN selects only some",
       })
   void conflictingClausesAreErrors(String clauses, String message) {
-    String at = clauses.contains(" AT ") ? "" : " AT leaf1:3";
+    String atClause = clauses.contains(" AT ") ? "" : " AT leaf1:3";
     String process = " LIMIT 90s SAMPLE * PROCESS (group-count: group=src_ip, w=1s)";
-    assertThat(error(compile("PARSE " + clauses + at + process)).message()).isEqualTo(message);
+    assertThat(error(compile("PARSE " + clauses + atClause + process)).message())
+        .isEqualTo(message);
   }
 
   @Test

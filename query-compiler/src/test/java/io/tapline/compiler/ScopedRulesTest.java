@@ -53,9 +53,10 @@ class ScopedRulesTest {
           "10.0.2.7, 10.0.2.200:80",
           "10.0.2.9, 10.0.3.1");
 
-  private static CompileResult compile(String from, String to) {
+  private static CompileResult compile(String source, String destination) {
     return Compiler.compile(
-        "PARSE tcp_pkt_size FROM %s TO %s LIMIT 90s SAMPLE * PROCESS (top-k)".formatted(from, to),
+        "PARSE tcp_pkt_size FROM %s TO %s LIMIT 90s SAMPLE * PROCESS (top-k)"
+            .formatted(source, destination),
         Fixtures.CATALOGUE,
         Inventory.empty(),
         Compiler.Options.local("web-1", RIGHTS));
@@ -93,9 +94,9 @@ class ScopedRulesTest {
         SWITCHES.stream().collect(Collectors.toMap(EdgeSwitch::id, edge -> "m-" + edge.id()));
     List<Query> queries = new ArrayList<>();
     int refused = 0;
-    for (String from : SIDES) {
-      for (String to : SIDES) {
-        CompileResult result = compile(from, to);
+    for (String source : SIDES) {
+      for (String destination : SIDES) {
+        CompileResult result = compile(source, destination);
         if (result.plan().isEmpty()) {
           refused++;
           continue;
@@ -111,11 +112,11 @@ class ScopedRulesTest {
     int alone = 0;
     for (int i = 0; i < queries.size(); i++) {
       // Tests each query alone, and together with others whose rules are interleaved.
-      List<Query> some = new ArrayList<>(List.of(queries.get(i)));
+      List<Query> someQueries = new ArrayList<>(List.of(queries.get(i)));
       for (int more = random.nextInt(3); more > 0; more--) {
-        some.add(queries.get(random.nextInt(queries.size())));
+        someQueries.add(queries.get(random.nextInt(queries.size())));
       }
-      List<Query> different = some.stream().distinct().toList();
+      List<Query> different = someQueries.stream().distinct().toList();
       alone += different.size() == 1 ? 1 : 0;
       Map<String, List<Wanted>> wanted = MirrorPlanner.wanted(different, SWITCHES);
       for (EdgeSwitch edge : SWITCHES) {

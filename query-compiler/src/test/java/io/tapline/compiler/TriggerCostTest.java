@@ -108,12 +108,12 @@ class TriggerCostTest {
 
   @Test
   void triggersBeyondTheBudgetAreRejectedWithFigures() {
-    CompileResult refused = at(6_000_000);
-    assertThat(refused.plan()).isEmpty();
-    assertThat(refused.errors())
+    CompileResult refusedResult = at(6_000_000);
+    assertThat(refusedResult.plan()).isEmpty();
+    assertThat(refusedResult.errors())
         .extracting(QueryError::code)
         .containsExactly(QueryError.Code.TOO_LARGE);
-    assertThat(ErrorRenderer.render(QUERY, refused.errors()))
+    assertThat(ErrorRenderer.render(QUERY, refusedResult.errors()))
         .contains(
             "testing 1 trigger on packets, in windows of 10ms, takes 153 % of a core at 6.00 million"
                 + " packets/s and 100,000 groups a window: parsing 70 %, matching 9 %, counting"

@@ -79,8 +79,8 @@ class TupleTriggersTest {
     Plan own = load("when=\"count > 9\", every=10ms");
     assertThat(TupleTriggers.inMonitors(own)).isEqualTo(own);
     for (Plan plan : new Plan[] {shared, own}) {
-      Plan both = plan.toBuilder().addMonitors(Monitor.newBuilder().setId("second")).build();
-      Plan tested = TupleTriggers.inMonitors(both);
+      Plan bothPlan = plan.toBuilder().addMonitors(Monitor.newBuilder().setId("second")).build();
+      Plan tested = TupleTriggers.inMonitors(bothPlan);
       assertThat(tested.getTupleTriggersCount()).isEqualTo(plan == shared ? 1 : 0);
       assertThat(tested.getParsersList().contains("trigger")).isEqualTo(plan == shared);
     }

@@ -94,12 +94,12 @@ public final class TupleColumns {
 
   private boolean[] absent(ByteString present) {
     boolean[] absent = new boolean[rows()];
-    boolean any = false;
+    boolean hasAny = false;
     for (int row = 0; row < absent.length; row++) {
       absent[row] = !isSet(present, row);
-      any |= absent[row];
+      hasAny |= absent[row];
     }
-    return any ? absent : null;
+    return hasAny ? absent : null;
   }
 
   private static boolean isSet(ByteString bits, int row) {
@@ -168,13 +168,13 @@ public final class TupleColumns {
     }
     byte[] data = raw[column];
     int width = sources[column].getWidth();
-    int at = row * width;
+    int node = row * width;
     long number =
         switch (width) {
-          case 1 -> data[at] & 0xffL;
-          case 2 -> (short) SHORT.get(data, at) & 0xffffL;
-          case 4 -> (int) INT.get(data, at) & 0xffff_ffffL;
-          default -> (long) LONG.get(data, at);
+          case 1 -> data[node] & 0xffL;
+          case 2 -> (short) SHORT.get(data, node) & 0xffffL;
+          case 4 -> (int) INT.get(data, node) & 0xffff_ffffL;
+          default -> (long) LONG.get(data, node);
         };
     return sources[column].getBase() + number;
   }
@@ -280,8 +280,8 @@ public final class TupleColumns {
         throw malformed("dictionary of column " + column.getName() + " ends outside of its bytes");
       }
       // Rows without a value are written as entries without bytes.
-      boolean none = length == 0 && !column.getPresent().isEmpty();
-      if (address && length != 4 && length != 16 && !none) {
+      boolean isEmpty = length == 0 && !column.getPresent().isEmpty();
+      if (address && length != 4 && length != 16 && !isEmpty) {
         throw malformed(
             "column " + column.getName() + " contains an address of " + length + " bytes");
       }

@@ -211,8 +211,8 @@ class BatchReaderTest {
     List<ColumnSpec> specs =
         List.of(
             new ColumnSpec("u", Column.Type.U64, ""), new ColumnSpec("s", Column.Type.STRING, ""));
-    TupleBatch good = write(specs, List.of(new Object[] {1L, "a"}, new Object[] {2L, "b"}));
-    TupleBatch bad = contradiction.damage().apply(good.toBuilder()).build();
+    TupleBatch goodBatch = write(specs, List.of(new Object[] {1L, "a"}, new Object[] {2L, "b"}));
+    TupleBatch bad = contradiction.damage().apply(goodBatch.toBuilder()).build();
     assertThatThrownBy(
             () -> {
               TupleColumns columns = TupleColumns.of(bad);

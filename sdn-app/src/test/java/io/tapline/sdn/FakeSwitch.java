@@ -51,8 +51,8 @@ public final class FakeSwitch {
     while (table != Flow.NO_TABLE) {
       Optional<Flow> flow = decides(table, packet);
       flow.ifPresent(
-          found ->
-              found.actions().stream()
+          decided ->
+              decided.actions().stream()
                   .filter(FlowAction.Output.class::isInstance)
                   .forEach(action -> outputs.add(((FlowAction.Output) action).port())));
       table = flow.map(Flow::next).orElse(Flow.NO_TABLE);
@@ -66,17 +66,17 @@ public final class FakeSwitch {
    */
   public List<Sent> sent(Packet packet) {
     List<Sent> sent = new ArrayList<>();
-    Packet at = packet;
+    Packet current = packet;
     int table = 0;
     while (table != Flow.NO_TABLE) {
-      Optional<Flow> flow = decides(table, at);
+      Optional<Flow> flow = decides(table, current);
       for (FlowAction action : flow.map(Flow::actions).orElse(List.of())) {
         if (action instanceof FlowAction.SetEthDst set) {
-          at = at.to(set.mac());
+          current = current.to(set.mac());
         } else if (action instanceof FlowAction.Output output) {
           boolean back = output.port() == FlowAction.IN_PORT;
           if (output.port() != packet.inPort()) {
-            sent.add(new Sent(back ? packet.inPort() : output.port(), at.ethDst()));
+            sent.add(new Sent(back ? packet.inPort() : output.port(), current.ethDst()));
           }
         }
       }

@@ -29,8 +29,8 @@ public final class FatTreeCables {
         switches.add(above);
         for (int j = 0; j < half; j++) {
           long mac = 0x0200_0000_0000L + edge * 256 + j;
-          SwitchPort at = new SwitchPort(edge, 1 + j);
-          hosts.add(new Host(mac, at, Set.of((int) mac), 0));
+          SwitchPort port = new SwitchPort(edge, 1 + j);
+          hosts.add(new Host(mac, port, Set.of((int) mac), 0));
           link(edge, half + 1 + j, 200 + pod * half + j, 1 + i);
           link(above, half + 1 + j, 300 + i * half + j, 1 + pod);
         }

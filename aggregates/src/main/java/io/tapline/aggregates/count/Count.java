@@ -35,10 +35,10 @@ public final class Count implements MergeableAggregate {
     public void growTo(int capacity) {}
 
     @Override
-    public void add(int[] groups, long[] values, int from, int to) {}
+    public void add(int[] groups, long[] values, int begin, int end) {}
 
     @Override
-    public void merge(int group, Accumulators other, int from) {}
+    public void merge(int group, Accumulators other, int otherGroup) {}
 
     @Override
     public boolean isSubtractable() {
@@ -46,7 +46,7 @@ public final class Count implements MergeableAggregate {
     }
 
     @Override
-    public void subtract(int group, Accumulators other, int from) {}
+    public void subtract(int group, Accumulators subtracted, int otherGroup) {}
 
     @Override
     public double glance(int group, long tuples) {
@@ -54,8 +54,8 @@ public final class Count implements MergeableAggregate {
     }
 
     @Override
-    public Value result(int group, Group about) {
-      return about.count();
+    public Value result(int group, Group context) {
+      return context.count();
     }
 
     @Override

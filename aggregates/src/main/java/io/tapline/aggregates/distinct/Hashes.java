@@ -103,8 +103,8 @@ final class Hashes implements Accumulator<Hashes> {
 
   /** Distinct values of the sampled flows are a lower bound; no upper one is known. */
   @Override
-  public Value result(Group about) {
-    return about.atLeast(value());
+  public Value result(Group context) {
+    return context.atLeast(value());
   }
 
   /** Returns the number, with bounds if it is an estimate. */

@@ -28,8 +28,8 @@ public final class Distribution extends SpreadAggregate {
 
   private static final class Means extends Spreads {
     @Override
-    public Value result(int group, Group about) {
-      return mean(group, about);
+    public Value result(int group, Group context) {
+      return mean(group, context);
     }
   }
 }

@@ -28,8 +28,8 @@ public final class HistogramOfValues extends SpreadAggregate {
 
   private static final class Numbers extends Spreads {
     @Override
-    public Value result(int group, Group about) {
-      return about.count();
+    public Value result(int group, Group context) {
+      return context.count();
     }
   }
 }

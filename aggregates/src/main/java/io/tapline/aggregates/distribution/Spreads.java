@@ -53,32 +53,32 @@ abstract class Spreads extends Accumulators {
   }
 
   @Override
-  public final void add(int[] groups, long[] added, int from, int to) {
+  public final void add(int[] groups, long[] added, int begin, int end) {
     for (Accumulators part : parts) {
-      part.add(groups, added, from, to);
+      part.add(groups, added, begin, end);
     }
   }
 
   @Override
-  public final void merge(int group, Accumulators other, int from) {
+  public final void merge(int group, Accumulators other, int otherGroup) {
     for (int i = 0; i < parts.length; i++) {
-      parts[i].merge(group, ((Spreads) other).parts[i], from);
+      parts[i].merge(group, ((Spreads) other).parts[i], otherGroup);
     }
   }
 
-  final Value mean(int group, Group about) {
-    return about.mean(sums.sum(group));
+  final Value mean(int group, Group context) {
+    return context.mean(sums.sum(group));
   }
 
   /** Quantiles and histogram are those of the tuples that were kept. */
   @Override
-  public final Details details(int group, Group about) {
-    boolean none = about.tuples() == 0;
+  public final Details details(int group, Group context) {
+    boolean isEmpty = context.tuples() == 0;
     Map<String, Value> numbers = new LinkedHashMap<>();
-    numbers.put("count", about.count());
-    numbers.put("mean", none ? Value.NONE : mean(group, about));
-    numbers.put("min", none ? Value.NONE : smallest.result(group, about));
-    numbers.put("max", none ? Value.NONE : largest.result(group, about));
+    numbers.put("count", context.count());
+    numbers.put("mean", isEmpty ? Value.NONE : mean(group, context));
+    numbers.put("min", isEmpty ? Value.NONE : smallest.result(group, context));
+    numbers.put("max", isEmpty ? Value.NONE : largest.result(group, context));
     Values own = values.of(group);
     QUANTILES.forEach((name, share) -> numbers.put(name, Value.real(own.quantile(share).number())));
     return new Details(numbers, own.histogram());

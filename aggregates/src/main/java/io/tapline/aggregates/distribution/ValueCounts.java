@@ -55,11 +55,11 @@ final class ValueCounts {
 
   /** Increments the count of a value's cell; returns false if there is no such cell. */
   boolean increment(double value) {
-    int at = Arrays.binarySearch(cells, 0, size, order(value) - 1 >> shift);
-    if (at < 0) {
+    int index = Arrays.binarySearch(cells, 0, size, order(value) - 1 >> shift);
+    if (index < 0) {
       return false;
     }
-    counts[at]++;
+    counts[index]++;
     return true;
   }
 

@@ -98,10 +98,10 @@ public final class Values implements Accumulator<Values> {
 
   /** A sampled result has no bounds: any value may have been left out. */
   @Override
-  public Value result(Group about) {
-    Value found = quantile(about.share());
-    boolean exact = found.low() == found.high();
-    return about.unbounded(exact ? about.value(found.number()) : found);
+  public Value result(Group context) {
+    Value quantile = quantile(context.share());
+    boolean exact = quantile.low() == quantile.high();
+    return context.unbounded(exact ? context.value(quantile.number()) : quantile);
   }
 
   @Override

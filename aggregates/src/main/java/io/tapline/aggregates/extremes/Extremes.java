@@ -39,11 +39,11 @@ public final class Extremes extends Accumulators {
   }
 
   @Override
-  public void add(int[] groups, long[] values, int from, int to) {
+  public void add(int[] groups, long[] values, int begin, int end) {
     long flip = largest ? -1 : 0;
-    boolean real = isReal();
-    for (int i = from; i < to; i++) {
-      long ordered = (real ? sortable(values[i]) : values[i]) ^ flip;
+    boolean isReal = isReal();
+    for (int i = begin; i < end; i++) {
+      long ordered = (isReal ? sortable(values[i]) : values[i]) ^ flip;
       min[groups[i]] = Math.min(min[groups[i]], ordered);
     }
   }
@@ -54,8 +54,8 @@ public final class Extremes extends Accumulators {
   }
 
   @Override
-  public void merge(int group, Accumulators other, int from) {
-    min[group] = Math.min(min[group], ((Extremes) other).min[from]);
+  public void merge(int group, Accumulators other, int otherGroup) {
+    min[group] = Math.min(min[group], ((Extremes) other).min[otherGroup]);
   }
 
   /** Returns a group's extreme of the tuples that were kept. REQUIRES: it has a value. */
@@ -66,8 +66,8 @@ public final class Extremes extends Accumulators {
 
   /** Only one bound of a sampled extreme is known, since unseen values may lie beyond it. */
   @Override
-  public Value result(int group, Group about) {
-    return largest ? about.atLeast(extreme(group)) : about.atMost(extreme(group));
+  public Value result(int group, Group context) {
+    return largest ? context.atLeast(extreme(group)) : context.atMost(extreme(group));
   }
 
   @Override

@@ -23,8 +23,8 @@ public final class Avg extends SumAggregate {
 
   private static final class Means extends Sums {
     @Override
-    public Value result(int group, Group about) {
-      return about.mean(sum(group));
+    public Value result(int group, Group context) {
+      return context.mean(sum(group));
     }
 
     @Override

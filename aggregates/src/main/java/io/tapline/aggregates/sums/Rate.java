@@ -35,9 +35,9 @@ public final class Rate extends SumAggregate {
 
   private static final class Rates extends Sums {
     @Override
-    public Value result(int group, Group about) {
-      Value total = about.countsTuples() ? about.count() : about.total(sum(group));
-      double seconds = about.windowNs() / NS_PER_S;
+    public Value result(int group, Group context) {
+      Value total = context.countsTuples() ? context.count() : context.total(sum(group));
+      double seconds = context.windowNs() / NS_PER_S;
       return Value.real(total.number() / seconds)
           .within(total.low() / seconds, total.high() / seconds);
     }

@@ -34,13 +34,13 @@ public class Sums extends Accumulators {
   }
 
   @Override
-  public void add(int[] groups, long[] values, int from, int to) {
+  public void add(int[] groups, long[] values, int begin, int end) {
     if (isReal()) {
-      for (int i = from; i < to; i++) {
+      for (int i = begin; i < end; i++) {
         realSums[groups[i]] += Double.longBitsToDouble(values[i]);
       }
     } else {
-      for (int i = from; i < to; i++) {
+      for (int i = begin; i < end; i++) {
         sums[groups[i]] = saturated(sums[groups[i]], values[i]);
       }
     }
@@ -52,11 +52,11 @@ public class Sums extends Accumulators {
   }
 
   @Override
-  public void merge(int group, Accumulators other, int from) {
-    Sums others = (Sums) other;
-    sums[group] = saturated(sums[group], others.sums[from]);
-    if (realSums != null && others.realSums != null) {
-      realSums[group] += others.realSums[from];
+  public void merge(int group, Accumulators other, int otherGroup) {
+    Sums otherSums = (Sums) other;
+    sums[group] = saturated(sums[group], otherSums.sums[otherGroup]);
+    if (realSums != null && otherSums.realSums != null) {
+      realSums[group] += otherSums.realSums[otherGroup];
     }
   }
 
@@ -66,8 +66,8 @@ public class Sums extends Accumulators {
   }
 
   @Override
-  public void subtract(int group, Accumulators other, int from) {
-    sums[group] -= ((Sums) other).sums[from];
+  public void subtract(int group, Accumulators subtracted, int otherGroup) {
+    sums[group] -= ((Sums) subtracted).sums[otherGroup];
   }
 
   @Override
@@ -91,8 +91,8 @@ public class Sums extends Accumulators {
   }
 
   @Override
-  public Value result(int group, Group about) {
-    return about.total(sum(group));
+  public Value result(int group, Group context) {
+    return context.total(sum(group));
   }
 
   @Override

@@ -60,9 +60,9 @@ class ValuesTest {
       Values[] parts = new Values[1 + random.nextInt(20)];
       Arrays.setAll(parts, part -> new Values());
       for (int i = count - 1; i >= 0; i--) {
-        int other = random.nextInt(i + 1);
-        double value = values[other];
-        values[other] = values[i];
+        int j = random.nextInt(i + 1);
+        double value = values[j];
+        values[j] = values[i];
         values[i] = value;
         // The parts have very different sizes.
         parts[(int) (parts.length * Math.pow(random.nextDouble(), 3))].add(value);

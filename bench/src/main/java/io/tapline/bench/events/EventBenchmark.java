@@ -45,8 +45,8 @@ public final class EventBenchmark implements AutoCloseable {
       if (agesNs.length == 0) {
         return Double.NaN;
       }
-      int at = (int) Math.ceil(percent / 100 * agesNs.length) - 1;
-      return agesNs[Math.max(0, at)] / 1e6;
+      int index = (int) Math.ceil(percent / 100 * agesNs.length) - 1;
+      return agesNs[Math.max(0, index)] / 1e6;
     }
   }
 

@@ -68,18 +68,18 @@ final class EventClient implements AutoCloseable {
         }
         start = end + 1;
       }
-    } catch (IOException closed) {
+    } catch (IOException e) {
       // The benchmark has ended.
     }
   }
 
   /** Returns the end of the next line, whose beginning it may move; -1 after the last one. */
   private int nextLine() throws IOException {
-    for (int at = start; ; at++) {
-      if (at == filled) {
+    for (int i = start; ; i++) {
+      if (i == filled) {
         if (start > 0) {
           System.arraycopy(buffer, start, buffer, 0, filled - start);
-          at -= start;
+          i -= start;
           filled -= start;
           start = 0;
         }
@@ -92,8 +92,8 @@ final class EventClient implements AutoCloseable {
         }
         filled += count;
       }
-      if (buffer[at] == '\n') {
-        return at;
+      if (buffer[i] == '\n') {
+        return i;
       }
     }
   }
@@ -110,10 +110,10 @@ final class EventClient implements AutoCloseable {
     return true;
   }
 
-  private synchronized void take(int from, int end) throws IOException {
+  private synchronized void take(int first, int end) throws IOException {
     Instant now = Instant.now();
     long nowNs = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-    try (JsonParser json = JSON.createParser(buffer, start + from, end - start - from)) {
+    try (JsonParser json = JSON.createParser(buffer, start + first, end - start - first)) {
       for (JsonToken token = json.nextToken(); token != null; token = json.nextToken()) {
         if (token == JsonToken.FIELD_NAME) {
           String field = json.currentName();

@@ -50,8 +50,8 @@ public class PlacementBench {
   public void draw() {
     SplittableRandom random = new SplittableRandom(1);
     Topology topology = FatTree.of(K, HostMaker.ofPaper(random));
-    Flows drawn = Workload.even(topology, K, flows, TOTAL_BPS / flows, random);
-    problem = new Problem(topology, drawn, Sizes.PAPER);
+    Flows flowSet = Workload.even(topology, K, flows, TOTAL_BPS / flows, random);
+    problem = new Problem(topology, flowSet, Sizes.PAPER);
   }
 
   @Benchmark

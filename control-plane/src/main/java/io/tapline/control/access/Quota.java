@@ -27,20 +27,20 @@ public record Quota(int queries, int eventStreams, int watches, int requestsPerS
   /**
    * Parses a tenant's entry in a file.
    *
-   * @param usual values for members that the entry leaves out
+   * @param usualQuota values for members that the entry leaves out
    * @throws IllegalArgumentException with a description of the error
    */
-  static Quota read(JsonNode node, Quota usual) {
+  static Quota read(JsonNode node, Quota usualQuota) {
     for (Map.Entry<String, JsonNode> member : node.properties()) {
       if (!MEMBERS.contains(member.getKey())) {
         throw new IllegalArgumentException("unknown member \"" + member.getKey() + "\"");
       }
     }
     return new Quota(
-        number(node, "queries", usual.queries(), 0),
-        number(node, "event_streams", usual.eventStreams(), 0),
-        number(node, "watches", usual.watches(), 0),
-        number(node, "requests_per_second", usual.requestsPerSecond(), 1));
+        number(node, "queries", usualQuota.queries(), 0),
+        number(node, "event_streams", usualQuota.eventStreams(), 0),
+        number(node, "watches", usualQuota.watches(), 0),
+        number(node, "requests_per_second", usualQuota.requestsPerSecond(), 1));
   }
 
   private static int number(JsonNode node, String name, int usual, int min) {

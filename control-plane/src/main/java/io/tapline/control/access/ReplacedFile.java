@@ -48,10 +48,10 @@ public final class ReplacedFile {
     }
   }
 
-  private static void copyRights(Path from, Path to) throws IOException {
-    PosixFileAttributes wanted = Files.readAttributes(from, PosixFileAttributes.class);
-    PosixFileAttributes attributes = Files.readAttributes(to, PosixFileAttributes.class);
-    PosixFileAttributeView view = Files.getFileAttributeView(to, PosixFileAttributeView.class);
+  private static void copyRights(Path source, Path target) throws IOException {
+    PosixFileAttributes wanted = Files.readAttributes(source, PosixFileAttributes.class);
+    PosixFileAttributes attributes = Files.readAttributes(target, PosixFileAttributes.class);
+    PosixFileAttributeView view = Files.getFileAttributeView(target, PosixFileAttributeView.class);
     if (!attributes.owner().equals(wanted.owner())) {
       view.setOwner(wanted.owner());
     }

@@ -30,8 +30,8 @@ public final class TokenText {
   private TokenText(String text) {
     this.text = text;
     try {
-      Node whole = new Yaml().compose(new StringReader(text));
-      this.root = whole instanceof MappingNode map ? map : null;
+      Node wholeNode = new Yaml().compose(new StringReader(text));
+      this.root = wholeNode instanceof MappingNode map ? map : null;
     } catch (YAMLException e) {
       throw new IllegalArgumentException("not YAML: " + e.getMessage(), e);
     }
@@ -49,8 +49,8 @@ public final class TokenText {
 
   /** Removes an entry; {@code index} starts at 0. REQUIRES: the text has an entry of this index. */
   public static String remove(String text, int index) {
-    TokenText known = new TokenText(text);
-    return known.remove((SequenceNode) known.tokens().getValueNode(), index);
+    TokenText knownText = new TokenText(text);
+    return knownText.remove((SequenceNode) knownText.tokens().getValueNode(), index);
   }
 
   private String add(List<String> members) {
@@ -100,7 +100,7 @@ public final class TokenText {
   private NodeTuple tokens() {
     return root.getValue().stream()
         .filter(
-            each -> each.getKeyNode() instanceof ScalarNode key && key.getValue().equals(TOKENS))
+            entry -> entry.getKeyNode() instanceof ScalarNode key && key.getValue().equals(TOKENS))
         .findFirst()
         .orElse(null);
   }
@@ -144,8 +144,8 @@ public final class TokenText {
 
   /** Inserts lines after the line of a position. */
   private static String withLines(String text, int place, String lines) {
-    int at = afterLine(text, place);
-    return ended(text.substring(0, at)) + lines + text.substring(at);
+    int position = afterLine(text, place);
+    return ended(text.substring(0, position)) + lines + text.substring(position);
   }
 
   private static int afterLine(String text, int place) {
@@ -160,12 +160,12 @@ public final class TokenText {
     return text.isEmpty() || text.endsWith("\n") ? text : text + "\n";
   }
 
-  private String replaced(int from, int to, String replacement) {
-    return text.substring(0, from) + replacement + text.substring(to);
+  private String replaced(int begin, int end, String replacement) {
+    return text.substring(0, begin) + replacement + text.substring(end);
   }
 
-  private static String inserted(String text, int at, String more) {
-    return text.substring(0, at) + more + text.substring(at);
+  private static String inserted(String text, int position, String more) {
+    return text.substring(0, position) + more + text.substring(position);
   }
 
   private int begin(Node node) {

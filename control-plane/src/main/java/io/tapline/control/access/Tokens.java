@@ -126,14 +126,14 @@ public final class Tokens {
     if (node.has("name") && !NAME.matcher(name).matches()) {
       throw new IllegalArgumentException("name: up to 64 letters, digits and . _ @ -");
     }
-    Quota usual = role == Role.ADMIN ? Quota.NONE : Quota.USUAL;
+    Quota usualQuota = role == Role.ADMIN ? Quota.NONE : Quota.USUAL;
     return new Token(
         name,
         role,
         new Rights(tenant, role == Role.ADMIN, scope),
         sha256,
         expiry(node.path("expires")),
-        quotas.containsKey(tenant) ? Quota.read(quotas.get(tenant), usual) : usual);
+        quotas.containsKey(tenant) ? Quota.read(quotas.get(tenant), usualQuota) : usualQuota);
   }
 
   private static Role role(String text) {

@@ -51,7 +51,7 @@ final class CopyBalance {
 
   private record Reading(long sinceNs, long atNs, long copied) {}
 
-  private record Arrived(long untilNs, long packets) {}
+  private record Arrival(long untilNs, long packets) {}
 
   private static final class FlowCount {
     private final long firstNs;
@@ -72,7 +72,7 @@ final class CopyBalance {
   private final Map<String, FlowCount> flows = new HashMap<>();
   private final Deque<Reading> readings = new ArrayDeque<>();
   private Reading latest;
-  private final Deque<Arrived> arrivals = new ArrayDeque<>();
+  private final Deque<Arrival> arrivals = new ArrayDeque<>();
   private long incarnation;
   private long copiedByRemoved;
   private boolean counting;
@@ -108,7 +108,7 @@ final class CopyBalance {
     if (arrivals.isEmpty() || packets != arrivals.getLast().packets()) {
       stillSinceNs = Math.max(stillSinceNs, untilNs);
     }
-    arrivals.addLast(new Arrived(untilNs, packets));
+    arrivals.addLast(new Arrival(untilNs, packets));
     if (arrivals.size() > KEPT) {
       arrivals.removeFirst();
     }
@@ -140,8 +140,8 @@ final class CopyBalance {
     }
     Map<String, FlowCount> before = new HashMap<>(flows);
     flows.clear();
-    for (MirrorCount each : now) {
-      flows.put(each.flow(), counted(each, before.remove(each.flow())));
+    for (MirrorCount mirrorCount : now) {
+      flows.put(mirrorCount.flow(), counted(mirrorCount, before.remove(mirrorCount.flow())));
     }
     before.values().forEach(removed -> copiedByRemoved += removed.copied());
     long copied = copiedByRemoved + flows.values().stream().mapToLong(FlowCount::copied).sum();
@@ -183,14 +183,14 @@ final class CopyBalance {
    */
   private long arrivedBy(long timeNs) {
     long packets = 0;
-    for (Arrived each : arrivals) {
+    for (Arrival each : arrivals) {
       packets = each.untilNs() <= timeNs ? each.packets() : Math.min(packets, each.packets());
     }
     return packets;
   }
 
   private void evaluate() {
-    Arrived arrived = arrivals.getLast();
+    Arrival arrived = arrivals.getLast();
     Reading reading = null;
     while (!readings.isEmpty() && readings.getFirst().atNs() + ON_ITS_WAY_NS <= arrived.untilNs()) {
       reading = readings.removeFirst();
@@ -238,8 +238,8 @@ final class CopyBalance {
     if (!counting || comparedNs >= timeNs + MOSTLY_LAG_NS) {
       return true;
     }
-    boolean read = latest != null && latest.sinceNs() >= timeNs;
-    return read
+    boolean wasRead = latest != null && latest.sinceNs() >= timeNs;
+    return wasRead
         && lost() == lostThen
         && latest.copied() - lost <= arrivals.getLast().packets() - arrivedBefore;
   }

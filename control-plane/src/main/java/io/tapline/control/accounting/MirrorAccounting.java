@@ -114,7 +114,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     run(
         () -> {
           balances.remove(agent);
-          waiting.forEach(each -> each.lost().remove(agent));
+          waiting.forEach(waiter -> waiter.lost().remove(agent));
           reportedLosses.remove(agent);
         });
   }
@@ -126,7 +126,8 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
           .submit(
               () -> {
                 Map<String, Copies> all = new TreeMap<>();
-                balances.forEach((host, each) -> each.now().ifPresent(now -> all.put(host, now)));
+                balances.forEach(
+                    (host, balance) -> balance.now().ifPresent(now -> all.put(host, now)));
                 return all;
               })
           .get();
@@ -181,7 +182,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     List<MirrorCount> counts = network.counts();
     balances.forEach(
         (host, balance) ->
-            balance.copied(counts.stream().filter(each -> each.hosts().contains(host)).toList()));
+            balance.copied(counts.stream().filter(count -> count.hosts().contains(host)).toList()));
   }
 
   private void report(String host) {
@@ -198,15 +199,15 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
 
   private void release() {
     long nowNs = System.nanoTime();
-    for (Waiting each : List.copyOf(waiting)) {
-      boolean settled =
-          each.lost().entrySet().stream()
+    for (Waiting waiter : List.copyOf(waiting)) {
+      boolean hasSettled =
+          waiter.lost().entrySet().stream()
               .allMatch(
                   host ->
-                      balances.get(host.getKey()).isSettled(each.requestedNs(), host.getValue()));
-      if (settled || nowNs - each.requestedNs() > MAX_WAITING_NS) {
-        waiting.remove(each);
-        each.done().complete(null);
+                      balances.get(host.getKey()).isSettled(waiter.requestedNs(), host.getValue()));
+      if (hasSettled || nowNs - waiter.requestedNs() > MAX_WAITING_NS) {
+        waiting.remove(waiter);
+        waiter.done().complete(null);
       }
     }
   }
@@ -214,7 +215,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   /** Releases all waiting queries. */
   @Override
   public void close() {
-    run(() -> waiting.forEach(each -> each.done().complete(null)));
+    run(() -> waiting.forEach(waiter -> waiter.done().complete(null)));
     thread.shutdown();
   }
 }

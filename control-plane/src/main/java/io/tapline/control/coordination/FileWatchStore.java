@@ -79,7 +79,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     JsonNode json;
     try {
       json = MAPPER.readTree(Files.readString(file));
-    } catch (NoSuchFileException fresh) {
+    } catch (NoSuchFileException absent) {
       return -1;
     } catch (JsonProcessingException e) {
       throw new IOException(file + " is not a file of watches: " + e.getOriginalMessage(), e);
@@ -87,9 +87,9 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     if (!json.path("epoch").isIntegralNumber() || !json.path("watches").isArray()) {
       throw new IOException(file + " is not a file of watches: it lacks \"epoch\" or \"watches\"");
     }
-    for (JsonNode each : json.path("watches")) {
+    for (JsonNode watchJson : json.path("watches")) {
       try {
-        WatchRecord watch = WatchJson.read(each);
+        WatchRecord watch = WatchJson.read(watchJson);
         watches.put(watch.id(), watch);
       } catch (IOException e) {
         throw new IOException(file + ": " + e.getMessage(), e);
@@ -97,7 +97,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     }
     json.path("heard_ns")
         .properties()
-        .forEach(each -> lastHeard.put(each.getKey(), each.getValue().asLong()));
+        .forEach(field -> lastHeard.put(field.getKey(), field.getValue().asLong()));
     return json.path("epoch").asLong();
   }
 

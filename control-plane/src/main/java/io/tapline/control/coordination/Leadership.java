@@ -77,18 +77,18 @@ public final class Leadership implements AutoCloseable {
   }
 
   static Leadership connect(
-      String servers, Duration session, TlsFiles tls, List<String> creators, Duration patience)
+      String servers, Duration session, TlsFiles tls, List<String> creators, Duration timeout)
       throws PipelineException {
     try {
       NodeRights rights = new NodeRights(!tls.isNone(), creators);
-      return connect(servers, session, new ZooKeeperTls(tls), rights, patience);
+      return connect(servers, session, new ZooKeeperTls(tls), rights, timeout);
     } catch (IOException e) {
       throw new PipelineException(Kind.RESOURCES, "ZooKeeper over TLS: " + e.getMessage(), e);
     }
   }
 
   private static Leadership connect(
-      String servers, Duration session, ZooKeeperTls tls, NodeRights rights, Duration patience)
+      String servers, Duration session, ZooKeeperTls tls, NodeRights rights, Duration timeout)
       throws PipelineException {
     CuratorFramework client =
         CuratorFrameworkFactory.builder()
@@ -110,7 +110,7 @@ public final class Leadership implements AutoCloseable {
                 tls.isWanted() ? " over TLS" : "",
                 tls.isWanted() ? ", authorities and certificates at both ends" : "");
     try {
-      if (client.blockUntilConnected((int) patience.toMillis(), TimeUnit.MILLISECONDS)) {
+      if (client.blockUntilConnected((int) timeout.toMillis(), TimeUnit.MILLISECONDS)) {
         // Without the right to its nodes, a candidate would wait forever.
         client.getChildren().forPath("/");
         return new Leadership(client, tls, rights);
@@ -209,7 +209,7 @@ public final class Leadership implements AutoCloseable {
   private void ensure(String path) throws Exception {
     try {
       client.create().creatingParentsIfNeeded().forPath(path, new byte[0]);
-    } catch (KeeperException.NodeExistsException there) {
+    } catch (KeeperException.NodeExistsException e) {
       // That is the desired state.
     }
   }

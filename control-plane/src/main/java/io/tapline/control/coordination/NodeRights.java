@@ -72,18 +72,18 @@ final class NodeRights implements ACLProvider {
   /**
    * Does the same for all descendants of a node.
    *
-   * @param closed {@link #own} as the server stores it
+   * @param closedACLs {@link #own} as the server stores it
    */
-  private void closeChildren(CuratorFramework client, String path, List<ACL> closed)
+  private void closeChildren(CuratorFramework client, String path, List<ACL> closedACLs)
       throws Exception {
     for (String name : client.getChildren().forPath(path)) {
       String child = ZKPaths.makePath(path, name);
       try {
-        if (!client.getACL().forPath(child).equals(closed)) {
+        if (!client.getACL().forPath(child).equals(closedACLs)) {
           client.setACL().withACL(own).forPath(child);
         }
-        closeChildren(client, child, closed);
-      } catch (KeeperException.NoNodeException gone) {
+        closeChildren(client, child, closedACLs);
+      } catch (KeeperException.NoNodeException e) {
         // The node is gone, such as that of a control plane that has left the election.
       }
     }

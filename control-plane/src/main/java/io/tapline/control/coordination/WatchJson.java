@@ -49,7 +49,7 @@ final class WatchJson {
           .put("trigger", watch.trigger());
     }
     ObjectNode coverage = json.putObject("coverage");
-    watch.coverage().forEach((node, each) -> coverage.set(node, of(each)));
+    watch.coverage().forEach((node, nodeCoverage) -> coverage.set(node, of(nodeCoverage)));
     return json;
   }
 
@@ -93,7 +93,7 @@ final class WatchJson {
       Map<String, Coverage> coverage = new LinkedHashMap<>();
       json.path("coverage")
           .properties()
-          .forEach(each -> coverage.put(each.getKey(), coverage(each.getValue())));
+          .forEach(field -> coverage.put(field.getKey(), coverage(field.getValue())));
       return new WatchRecord(
           id,
           spec(json),

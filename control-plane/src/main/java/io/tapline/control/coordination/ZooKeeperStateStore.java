@@ -60,7 +60,7 @@ public final class ZooKeeperStateStore implements StateStore {
     try {
       try {
         fenced(client.transactionOp().setData().forPath(path, bytes));
-      } catch (KeeperException.NoNodeException fresh) {
+      } catch (KeeperException.NoNodeException absent) {
         create(path, bytes);
       }
     } catch (Exception e) {
@@ -72,7 +72,7 @@ public final class ZooKeeperStateStore implements StateStore {
   private void create(String path, byte[] bytes) throws Exception {
     try {
       fenced(client.transactionOp().create().forPath(path, bytes));
-    } catch (KeeperException.NodeExistsException made) {
+    } catch (KeeperException.NodeExistsException e) {
       fenced(client.transactionOp().setData().forPath(path, bytes));
     }
   }
@@ -96,7 +96,7 @@ public final class ZooKeeperStateStore implements StateStore {
   void delete(String path) throws IOException {
     try {
       fenced(client.transactionOp().delete().forPath(path));
-    } catch (KeeperException.NoNodeException gone) {
+    } catch (KeeperException.NoNodeException e) {
       // That is the desired state.
     } catch (Exception e) {
       throw fault(e);
@@ -132,7 +132,7 @@ public final class ZooKeeperStateStore implements StateStore {
   List<String> children(String path) throws IOException {
     try {
       return client.getChildren().forPath(path);
-    } catch (KeeperException.NoNodeException none) {
+    } catch (KeeperException.NoNodeException e) {
       return List.of();
     } catch (Exception e) {
       throw fault(e);
@@ -158,12 +158,12 @@ public final class ZooKeeperStateStore implements StateStore {
    * Returns the key of string hashes that an earlier term stored; stores and returns this one if
    * there is none.
    */
-  public HashKey textKey(HashKey fresh) throws IOException {
+  public HashKey textKey(HashKey newKey) throws IOException {
     try {
       return HashKey.of(new String(client.getData().forPath(TEXT_KEY), StandardCharsets.US_ASCII));
-    } catch (KeeperException.NoNodeException none) {
-      put(TEXT_KEY, fresh.digits().getBytes(StandardCharsets.US_ASCII));
-      return fresh;
+    } catch (KeeperException.NoNodeException e) {
+      put(TEXT_KEY, newKey.digits().getBytes(StandardCharsets.US_ASCII));
+      return newKey;
     } catch (Exception e) {
       throw fault(e);
     }

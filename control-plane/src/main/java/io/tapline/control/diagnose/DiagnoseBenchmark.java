@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * link, by the number of flows, each to another host; hosts are processes of this machine.
  */
 public final class DiagnoseBenchmark implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(120);
+  private static final Duration TIMEOUT = Duration.ofSeconds(120);
 
   /** The link for which all flows of the experiment compete. */
   private static final String LINK = Headers.DATA + " && path[0] == 100 && path[1] == 200";
@@ -49,7 +49,7 @@ public final class DiagnoseBenchmark implements AutoCloseable {
         start(program, traces.resolve(flow.path("receiver").asText() + ".pcap"));
       }
     }
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     try (DrillService drill = new DrillService(addresses)) {
       while (!drill.states().stream().allMatch(DiagnoseBenchmark::hasRows)) {
         if (Instant.now().isAfter(end)) {
@@ -117,10 +117,10 @@ public final class DiagnoseBenchmark implements AutoCloseable {
       long connected = System.nanoTime();
       DrillService.View view = drill.view(List.of());
       long frozen = System.nanoTime();
-      int found = new Headers(view, 0, 0).byFlow(LINK, "COUNT").size();
+      int rows = new Headers(view, 0, 0).byFlow(LINK, "COUNT").size();
       long end = System.nanoTime();
-      if (found != flows) {
-        throw DrillException.notFound(found + " flows over the link, where " + flows + " are");
+      if (rows != flows) {
+        throw DrillException.notFound(rows + " flows over the link, where " + flows + " are");
       }
       return new double[] {
         (connected - begin) / 1e6, (frozen - connected) / 1e6, (end - frozen) / 1e6

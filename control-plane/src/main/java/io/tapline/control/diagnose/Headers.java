@@ -32,8 +32,8 @@ final class Headers {
   }
 
   /** Returns queries as of the same moment over another span. */
-  Headers within(long from, long to) {
-    return new Headers(view, Math.max(from, fromNs), toNs == 0 ? to : Math.min(to, toNs));
+  Headers within(long beginNs, long endNs) {
+    return new Headers(view, Math.max(beginNs, fromNs), toNs == 0 ? endNs : Math.min(endNs, toNs));
   }
 
   DrillService.View view() {
@@ -53,14 +53,14 @@ final class Headers {
    * @param stored name of a filter stored on the nodes; empty for none
    */
   List<Segment> segments(String filter, String stored) throws DrillException {
-    DrillService.Headers found =
+    DrillService.Headers rows =
         view.headers(
             new DrillRequest(filter, fromNs, toNs, DrillRequest.MAX_ROWS, List.of(), stored));
-    if (found.truncated()) {
+    if (rows.truncated()) {
       cut.add(filter);
     }
     List<Segment> segments = new ArrayList<>();
-    found.rows().forEach(row -> segments.add(Segment.of(row)));
+    rows.rows().forEach(row -> segments.add(Segment.of(row)));
     return segments;
   }
 

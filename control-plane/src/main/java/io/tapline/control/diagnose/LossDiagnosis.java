@@ -45,8 +45,8 @@ final class LossDiagnosis {
 
   LossReport run() throws DrillException {
     Map<FlowKey, List<Segment>> repeats = new LinkedHashMap<>();
-    for (Segment each : headers.segments(Headers.DATA, stored)) {
-      repeats.computeIfAbsent(each.flow(), flow -> new ArrayList<>()).add(each);
+    for (Segment segment : headers.segments(Headers.DATA, stored)) {
+      repeats.computeIfAbsent(segment.flow(), flow -> new ArrayList<>()).add(segment);
     }
     Map<FlowKey, Double> segments = headers.byFlow(Headers.DATA, "COUNT");
     List<Finding> findings = new ArrayList<>();
@@ -114,19 +114,19 @@ final class LossDiagnosis {
   }
 
   private Finding congested(Place place, List<LossEvent> events) throws DrillException {
-    long from = events.stream().mapToLong(LossEvent::timeNs).min().orElse(0);
-    long to = events.stream().mapToLong(LossEvent::timeNs).max().orElse(0);
+    long beginNs = events.stream().mapToLong(LossEvent::timeNs).min().orElse(0);
+    long endNs = events.stream().mapToLong(LossEvent::timeNs).max().orElse(0);
     int longest = events.stream().mapToInt(event -> event.path().size()).max().orElse(1);
     Map<FlowKey, Long> losses = new LinkedHashMap<>();
     events.forEach(event -> losses.merge(event.flow(), 1L, Long::sum));
-    List<Contender> flows = contenders(place, headers.within(from, to), longest, losses);
+    List<Contender> flows = contenders(place, headers.within(beginNs, endNs), longest, losses);
     return new Finding(
         List.of(place.switchId()),
         place.next(),
         yields(flows) ? Cause.YIELDS_TO_PRIORITY : Cause.CONTENTION_OF_EQUALS,
         events.size(),
-        from,
-        to,
+        beginNs,
+        endNs,
         intervals(events),
         flows);
   }

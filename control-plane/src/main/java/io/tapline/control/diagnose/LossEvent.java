@@ -37,19 +37,20 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    */
   static List<LossEvent> of(List<Segment> segments, List<Segment> repeats) {
     Set<List<Long>> retransmissions = new HashSet<>();
-    repeats.forEach(each -> retransmissions.add(List.of(each.timeNs(), each.seq())));
+    repeats.forEach(segment -> retransmissions.add(List.of(segment.timeNs(), segment.seq())));
     TreeMap<Long, Segment> first = new TreeMap<>();
-    for (Segment each : segments) {
-      if (!retransmissions.contains(List.of(each.timeNs(), each.seq())) && !each.path().isEmpty()) {
-        first.putIfAbsent(each.seq(), each);
+    for (Segment segment : segments) {
+      if (!retransmissions.contains(List.of(segment.timeNs(), segment.seq()))
+          && !segment.path().isEmpty()) {
+        first.putIfAbsent(segment.seq(), segment);
       }
     }
     long packetNs = packetNs(segments);
     List<LossEvent> events = new ArrayList<>();
     Set<Long> reported = new HashSet<>();
-    for (Segment each : repeats) {
-      if (!hadCome(each, first) && reported.add(each.seq())) {
-        LossEvent event = of(each, first, packetNs);
+    for (Segment repeat : repeats) {
+      if (!hadCome(repeat, first) && reported.add(repeat.seq())) {
+        LossEvent event = of(repeat, first, packetNs);
         if (event != null) {
           events.add(event);
         }
@@ -63,30 +64,31 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    * the original segments.
    */
   private static boolean hadCome(Segment repeats, TreeMap<Long, Segment> first) {
-    Map.Entry<Long, Segment> at = first.floorEntry(repeats.seq());
-    return at != null && at.getKey() + at.getValue().bytes() > repeats.seq();
+    Map.Entry<Long, Segment> original = first.floorEntry(repeats.seq());
+    return original != null && original.getKey() + original.getValue().bytes() > repeats.seq();
   }
 
-  private static LossEvent of(Segment lost, TreeMap<Long, Segment> first, long packetNs) {
-    Map.Entry<Long, Segment> before = first.lowerEntry(lost.seq());
-    Map.Entry<Long, Segment> after = first.higherEntry(lost.seq());
+  private static LossEvent of(Segment lostSegment, TreeMap<Long, Segment> first, long packetNs) {
+    Map.Entry<Long, Segment> before = first.lowerEntry(lostSegment.seq());
+    Map.Entry<Long, Segment> after = first.higherEntry(lostSegment.seq());
     if (before == null && after == null) {
       return null;
     }
     Segment witness = before == null ? after.getValue() : before.getValue();
-    Segment other = after == null ? witness : after.getValue();
+    Segment otherSegment = after == null ? witness : after.getValue();
     int worst = 0;
     long longest = -1;
     for (int hop = 0; hop < witness.path().size(); hop++) {
-      boolean same = other.path().equals(witness.path());
-      long waited = Math.max(witness.latencyNs().get(hop), same ? other.latencyNs().get(hop) : 0);
+      boolean isSame = otherSegment.path().equals(witness.path());
+      long waited =
+          Math.max(witness.latencyNs().get(hop), isSame ? otherSegment.latencyNs().get(hop) : 0);
       if (waited > longest) {
         longest = waited;
         worst = hop;
       }
     }
     return new LossEvent(
-        lost.flow(),
+        lostSegment.flow(),
         witness.path(),
         worst,
         longest >= MIN_PACKETS * packetNs,
@@ -96,9 +98,9 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
   /** Returns the minimum time to send a packet over a link, including propagation. */
   private static long packetNs(List<Segment> segments) {
     long min = Long.MAX_VALUE;
-    for (Segment each : segments) {
-      for (int hop = 0; hop + 1 < each.path().size(); hop++) {
-        min = Math.min(min, Math.max(1, each.linkNs(hop)));
+    for (Segment segment : segments) {
+      for (int hop = 0; hop + 1 < segment.path().size(); hop++) {
+        min = Math.min(min, Math.max(1, segment.linkNs(hop)));
       }
     }
     return min == Long.MAX_VALUE ? 1 : min;

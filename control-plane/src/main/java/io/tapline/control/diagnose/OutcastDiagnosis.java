@@ -113,7 +113,7 @@ final class OutcastDiagnosis {
     Map<FlowKey, Double> bytes = all.byFlow(filter, "SUM(payload_bytes)");
     Map<FlowKey, Long> repeats = new LinkedHashMap<>();
     if (stored != null) {
-      all.segments(filter, stored).forEach(each -> repeats.merge(each.flow(), 1L, Long::sum));
+      all.segments(filter, stored).forEach(segment -> repeats.merge(segment.flow(), 1L, Long::sum));
     }
     List<Flow> flows = new ArrayList<>();
     hops.forEach(
@@ -139,16 +139,16 @@ final class OutcastDiagnosis {
       for (Map.Entry<List<String>, Double> group : all.numbers(passed, "COUNT", pair).entrySet()) {
         List<String> switches = group.getKey();
         if (!switches.isEmpty()) {
-          int to = last ? 0 : Integer.parseInt(switches.get(1));
+          int neighbour = last ? 0 : Integer.parseInt(switches.get(1));
           counts.merge(
-              List.of(Integer.parseInt(switches.get(0)), to),
+              List.of(Integer.parseInt(switches.get(0)), neighbour),
               group.getValue().longValue(),
               Long::sum);
         }
       }
     }
     return counts.entrySet().stream()
-        .map(each -> new Link(each.getKey().get(0), each.getKey().get(1), each.getValue()))
+        .map(entry -> new Link(entry.getKey().get(0), entry.getKey().get(1), entry.getValue()))
         .toList();
   }
 
@@ -160,7 +160,7 @@ final class OutcastDiagnosis {
     TreeMap<Integer, Double> means = means(segments, hops);
     String shares =
         means.entrySet().stream()
-            .map(each -> "%,.0f over %d".formatted(each.getValue(), each.getKey()))
+            .map(entry -> "%,.0f over %d".formatted(entry.getValue(), entry.getKey()))
             .collect(Collectors.joining(", "));
     return outcast
         ? "TCP outcast: flows over the fewest switches get the fewest segments (per flow: "

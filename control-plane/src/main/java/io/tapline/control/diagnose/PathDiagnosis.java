@@ -54,8 +54,8 @@ final class PathDiagnosis {
 
   private String broken() {
     List<String> ways = new ArrayList<>();
-    avoid.forEach(each -> ways.add("path contains " + each));
-    through.forEach(each -> ways.add("path not contains " + each));
+    avoid.forEach(point -> ways.add("path contains " + point));
+    through.forEach(point -> ways.add("path not contains " + point));
     return String.join(" || ", ways);
   }
 
@@ -73,7 +73,7 @@ final class PathDiagnosis {
             packets,
             violations.stream()
                 .limit(3)
-                .map(each -> each.flow().text())
+                .map(violation -> violation.flow().text())
                 .collect(Collectors.joining(", ", "", violations.size() > 3 ? ", …" : "")));
   }
 }

@@ -56,8 +56,8 @@ public final class QueueDiagnosis {
       return;
     }
     bursts
-        .computeIfAbsent(begin, any -> new HashMap<>())
-        .computeIfAbsent(query, any -> new ArrayList<>())
+        .computeIfAbsent(begin, ignored -> new HashMap<>())
+        .computeIfAbsent(query, ignored -> new ArrayList<>())
         .add(event);
     if (bursts.size() > MAX_BURSTS) {
       long evictedNs =
@@ -81,9 +81,9 @@ public final class QueueDiagnosis {
 
   /** Returns the bursts so far. */
   public QueueReport report() {
-    List<QueueReport.Burst> found = new ArrayList<>();
+    List<QueueReport.Burst> allBursts = new ArrayList<>();
     for (Map<String, List<JsonNode>> same : bursts.values()) {
-      found.add(
+      allBursts.add(
           same.values().stream()
               .map(QueueEvents::burst)
               .max(Comparator.comparingLong(QueueReport.Burst::victims))
@@ -93,26 +93,26 @@ public final class QueueDiagnosis {
     return new QueueReport(
         queue,
         List.copyOf(queries),
-        found,
+        allBursts,
         incomplete,
         incomplete ? completeSinceNs : 0,
-        verdict(found));
+        verdict(allBursts));
   }
 
-  private List<String> verdict(List<QueueReport.Burst> found) {
-    if (found.isEmpty()) {
+  private List<String> verdict(List<QueueReport.Burst> bursts) {
+    if (bursts.isEmpty()) {
       return List.of(
           "no burst at %s: no packet waited for the delay of the queries".formatted(queue));
     }
     QueueReport.Burst worst =
-        found.stream().max(Comparator.comparingLong(QueueReport.Burst::delayNs)).orElseThrow();
-    long victims = found.stream().mapToLong(QueueReport.Burst::victims).sum();
-    long lost = found.stream().mapToLong(QueueReport.Burst::lost).sum();
+        bursts.stream().max(Comparator.comparingLong(QueueReport.Burst::delayNs)).orElseThrow();
+    long victims = bursts.stream().mapToLong(QueueReport.Burst::victims).sum();
+    long lost = bursts.stream().mapToLong(QueueReport.Burst::lost).sum();
     List<String> verdict = new ArrayList<>();
     verdict.add(
         "%s at %s: packets waited up to %s, %s at least the delay of the queries"
             .formatted(
-                found.size() == 1 ? "1 burst" : "%,d bursts".formatted(found.size()),
+                bursts.size() == 1 ? "1 burst" : "%,d bursts".formatted(bursts.size()),
                 queue,
                 QueueCause.ms(worst.delayNs()),
                 QueueCause.count(victims, "packet")));

@@ -23,7 +23,7 @@ record Segment(
 
   static Segment of(JsonNode row) {
     List<Integer> path = new ArrayList<>();
-    row.path("path").forEach(each -> path.add(each.asInt()));
+    row.path("path").forEach(hop -> path.add(hop.asInt()));
     return new Segment(
         FlowKey.of(row),
         row.path("time_ns").asLong(),

@@ -32,9 +32,9 @@ final class Suspects {
     double sent =
         losses.keySet().stream().mapToDouble(flow -> segments.getOrDefault(flow, 0.0)).sum();
     List<Integer> left = new ArrayList<>();
-    for (int each : common) {
-      if (unharmed(each) * lost / (sent + lost) < EXPECTED_LOSSES) {
-        left.add(each);
+    for (int index : common) {
+      if (unharmed(index) * lost / (sent + lost) < EXPECTED_LOSSES) {
+        left.add(index);
       }
     }
     return left.isEmpty() ? List.copyOf(common) : left;

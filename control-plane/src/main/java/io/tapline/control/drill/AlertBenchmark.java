@@ -20,7 +20,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * process. Packets of a capture arrive when they are due.
  */
 public final class AlertBenchmark implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final NodeProcesses nodes;
   private final NodeClient node;
@@ -75,7 +75,7 @@ public final class AlertBenchmark implements AutoCloseable {
             .setName("packets")
             .setFunction(AggregateFunction.newBuilder().setFunction("COUNT"))
             .build();
-    Definition.Trigger any =
+    Definition.Trigger trigger =
         Definition.Trigger.newBuilder()
             .setName("any")
             .setAggregate("packets")
@@ -85,13 +85,13 @@ public final class AlertBenchmark implements AutoCloseable {
     while (true) {
       try {
         Snapshots.result(
-            node.define(Definition.newBuilder().setAggregate(packets).build(), PATIENCE));
+            node.define(Definition.newBuilder().setAggregate(packets).build(), TIMEOUT));
         break;
       } catch (StatusRuntimeException e) {
         Thread.sleep(20);
       }
     }
-    Snapshots.result(node.define(Definition.newBuilder().setTrigger(any).build(), PATIENCE));
+    Snapshots.result(node.define(Definition.newBuilder().setTrigger(trigger).build(), TIMEOUT));
   }
 
   @Override

@@ -39,7 +39,7 @@ final class AlertLog {
   }
 
   void add(
-      String owner, String node, Finding found, Map<String, Long> parts, List<String> missing) {
+      String owner, String node, Finding finding, Map<String, Long> parts, List<String> missing) {
     Owned owned = owners.computeIfAbsent(owner, name -> new Owned());
     owned.latest.addLast(
         new Alert(
@@ -47,7 +47,7 @@ final class AlertLog {
             owner,
             before + ++owned.added,
             node,
-            found,
+            finding,
             WatchService.nowNs(),
             parts,
             missing));

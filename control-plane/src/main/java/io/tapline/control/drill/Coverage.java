@@ -41,13 +41,13 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
 
   /** Returns the coverage after a gap that ends now. */
   public Coverage resumed(long known, long fromNs, long nowNs, String reason) {
-    long from = Math.min(fromNs, nowNs);
-    List<Gap> more = new ArrayList<>(gaps);
-    more.add(new Gap(from, nowNs, reason));
+    long beginNs = Math.min(fromNs, nowNs);
+    List<Gap> moreGaps = new ArrayList<>(gaps);
+    moreGaps.add(new Gap(beginNs, nowNs, reason));
     return new Coverage(
         known,
         nowNs,
-        notEvaluatedNs + nowNs - from,
-        more.subList(Math.max(0, more.size() - MAX_GAPS), more.size()));
+        notEvaluatedNs + nowNs - beginNs,
+        moreGaps.subList(Math.max(0, moreGaps.size() - MAX_GAPS), moreGaps.size()));
   }
 }

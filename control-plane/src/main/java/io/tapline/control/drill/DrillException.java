@@ -107,18 +107,18 @@ public final class DrillException extends Exception {
   /** A node with which the TLS handshake fails is up nevertheless. */
   private static String unreachable(Status status) {
     List<Throwable> causes = new ArrayList<>();
-    for (Throwable each = status.getCause(); each != null; each = each.getCause()) {
-      causes.add(each);
+    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+      causes.add(cause);
     }
     Optional<String> untrusted =
         causes.stream()
             .filter(CertificateException.class::isInstance)
-            .map(each -> "has a certificate that is not trusted: " + each.getMessage())
+            .map(cause -> "has a certificate that is not trusted: " + cause.getMessage())
             .findFirst();
     Optional<String> noTls =
         causes.stream()
             .filter(SSLException.class::isInstance)
-            .map(each -> "failed the TLS handshake: " + each.getMessage())
+            .map(cause -> "failed the TLS handshake: " + cause.getMessage())
             .findFirst();
     if (causes.isEmpty() && CLOSED.equals(status.getDescription())) {
       return "closed the connection; does it require TLS (--multilog-ca)?";

@@ -30,7 +30,7 @@ public final class DrillService implements AutoCloseable {
 
   private final NodeTable nodes;
   private final Snapshots snapshots = new Snapshots();
-  private final Reach reach;
+  private final NodeSelection reach;
   private final WatchService watches;
 
   /** Layouts by node name. A node may have another schema after an update. */
@@ -76,7 +76,7 @@ public final class DrillService implements AutoCloseable {
   private DrillService(
       NodeTable nodes, Function<String, List<String>> addressesOf, Optional<TokenFile> tokens) {
     this.nodes = nodes;
-    reach = new Reach(addressesOf);
+    reach = new NodeSelection(addressesOf);
     watches = new WatchService(nodes, reach, tokens);
   }
 
@@ -132,7 +132,7 @@ public final class DrillService implements AutoCloseable {
   /** Asks all nodes for their states. */
   public List<NodeState> states() {
     Map<NodeClient, ListenableFuture<NodeDescription>> queried = new LinkedHashMap<>();
-    nodes.all().values().forEach(node -> queried.put(node, node.describe(Snapshots.PATIENCE)));
+    nodes.all().values().forEach(node -> queried.put(node, node.describe(Snapshots.TIMEOUT)));
     List<NodeState> states = new ArrayList<>();
     queried.forEach(
         (node, answer) -> {
@@ -176,29 +176,31 @@ public final class DrillService implements AutoCloseable {
 
   private Headers headers(SnapshotVector snapshot, DrillRequest request) throws DrillException {
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
-    EarliestRows found =
+    EarliestRows earliest =
         new EarliestRows(request.limit() == 0 ? DrillRequest.MAX_ROWS : request.limit());
     Map<NodeClient, ListenableFuture<Void>> queried = new LinkedHashMap<>();
-    for (Map.Entry<NodeClient, Tails> each : snapshot.tails().entrySet()) {
-      NodeClient node = each.getKey();
+    for (Map.Entry<NodeClient, Tails> entry : snapshot.tails().entrySet()) {
+      NodeClient node = entry.getKey();
       try {
-        EarliestRows.OfNode rows = found.of(node.name(), layout(node, each.getValue()));
+        EarliestRows.OfNode rows = earliest.of(node.name(), layout(node, entry.getValue()));
         // One more than the limit shows whether there are more.
-        QueryRequest query = message(request, each.getValue()).setLimit(found.limit() + 1).build();
+        QueryRequest query =
+            message(request, entry.getValue()).setLimit(earliest.limit() + 1).build();
         queried.put(node, node.query(query, ANSWER, rows::add));
       } catch (StatusRuntimeException e) {
         failed(node, e, missing);
       }
     }
-    for (Map.Entry<NodeClient, ListenableFuture<Void>> each : queried.entrySet()) {
+    for (Map.Entry<NodeClient, ListenableFuture<Void>> entry : queried.entrySet()) {
       try {
-        Snapshots.result(each.getValue());
+        Snapshots.result(entry.getValue());
       } catch (StatusRuntimeException e) {
-        failed(each.getKey(), e, missing);
+        failed(entry.getKey(), e, missing);
       }
     }
-    missing.putAll(found.unreadable());
-    return new Headers(found.rows(), found.more(), names(snapshot), missing, snapshot.leftOut());
+    missing.putAll(earliest.unreadable());
+    return new Headers(
+        earliest.rows(), earliest.more(), names(snapshot), missing, snapshot.leftOut());
   }
 
   /**
@@ -236,23 +238,23 @@ public final class DrillService implements AutoCloseable {
       snapshot
           .tails()
           .forEach(
-              (node, at) ->
+              (node, tails) ->
                   queried.put(
                       node,
                       node.aggregate(
                           AggregateRequest.newBuilder()
                               .setFunction(function)
-                              .setQuery(message(request, at))
+                              .setQuery(message(request, tails))
                               .setWithStates(aggregate.isOfStates())
                               .build(),
                           ANSWER)));
-      for (Map.Entry<NodeClient, ListenableFuture<AggregateReply>> each : queried.entrySet()) {
+      for (Map.Entry<NodeClient, ListenableFuture<AggregateReply>> entry : queried.entrySet()) {
         try {
-          sums.add(part, Snapshots.result(each.getValue()));
+          sums.add(part, Snapshots.result(entry.getValue()));
         } catch (StatusRuntimeException e) {
-          failed(each.getKey(), e, missing);
+          failed(entry.getKey(), e, missing);
         } catch (IllegalArgumentException e) {
-          missing.put(each.getKey().name(), "sent an invalid answer: " + e.getMessage());
+          missing.put(entry.getKey().name(), "sent an invalid answer: " + e.getMessage());
         }
       }
     }
@@ -274,18 +276,18 @@ public final class DrillService implements AutoCloseable {
     SnapshotVector snapshot = snapshot(request);
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
     long left = request.limit() == 0 ? Long.MAX_VALUE : request.limit();
-    for (Map.Entry<NodeClient, Tails> each : snapshot.tails().entrySet()) {
+    for (Map.Entry<NodeClient, Tails> entry : snapshot.tails().entrySet()) {
       QueryRequest query =
-          message(request, each.getValue()).setLimit(left == Long.MAX_VALUE ? 0 : left).build();
+          message(request, entry.getValue()).setLimit(left == Long.MAX_VALUE ? 0 : left).build();
       try {
-        Iterator<PcapngPiece> pieces = each.getKey().pcapng(query, ANSWER);
+        Iterator<PcapngPiece> pieces = entry.getKey().pcapng(query, ANSWER);
         while (left > 0 && pieces.hasNext()) {
           PcapngPiece piece = pieces.next();
           piece.getBytes().writeTo(out);
           left -= left == Long.MAX_VALUE ? 0 : piece.getPackets();
         }
       } catch (StatusRuntimeException e) {
-        failed(each.getKey(), e, missing);
+        failed(entry.getKey(), e, missing);
       }
     }
     return missing;
@@ -367,14 +369,14 @@ public final class DrillService implements AutoCloseable {
     return queried;
   }
 
-  static QueryRequest.Builder message(DrillRequest request, Tails at) {
+  static QueryRequest.Builder message(DrillRequest request, Tails tails) {
     QueryRequest.Builder message =
         QueryRequest.newBuilder()
             .setExpression(request.filter().expression())
             .setFilter(request.stored())
             .setTimeLowNs(request.fromNs())
             .setTimeHighNs(request.toNs())
-            .setAt(at);
+            .setAt(tails);
     request.filter().condition().ifPresent(message::setCondition);
     if (!request.scope().isEverything()) {
       message.setScope(request.scope().ofHeaders());
@@ -382,21 +384,21 @@ public final class DrillService implements AutoCloseable {
     return message;
   }
 
-  private RowLayout layout(NodeClient node, Tails at) {
-    KnownLayout known = layouts.get(node.name());
-    if (known == null || known.incarnation() != at.getIncarnation()) {
-      NodeDescription description = Snapshots.result(node.describe(Snapshots.PATIENCE));
-      known = new KnownLayout(at.getIncarnation(), new RowLayout(description.getSchema()));
-      layouts.put(node.name(), known);
+  private RowLayout layout(NodeClient node, Tails tails) {
+    KnownLayout knownLayout = layouts.get(node.name());
+    if (knownLayout == null || knownLayout.incarnation() != tails.getIncarnation()) {
+      NodeDescription description = Snapshots.result(node.describe(Snapshots.TIMEOUT));
+      knownLayout = new KnownLayout(tails.getIncarnation(), new RowLayout(description.getSchema()));
+      layouts.put(node.name(), knownLayout);
     }
-    return known.layout();
+    return knownLayout.layout();
   }
 
   private static void failed(NodeClient node, StatusRuntimeException e, Map<String, String> missing)
       throws DrillException {
-    DrillException wrong = DrillException.ofQuestion(node.name(), e.getStatus());
-    if (wrong != null) {
-      throw wrong;
+    DrillException wrongException = DrillException.ofQuestion(node.name(), e.getStatus());
+    if (wrongException != null) {
+      throw wrongException;
     }
     missing.put(node.name(), DrillException.sentence(e.getStatus()));
   }

@@ -99,9 +99,10 @@ final class EarliestRows {
       ByteString rows = batch.getRows();
       ByteBuffer bytes = rows.asReadOnlyByteBuffer().slice();
       int width = layout.rowBytes();
-      for (int at = 0; at + width <= rows.size(); at += width) {
-        long timeNs = layout.timeNs(bytes, at);
-        EarliestRows.this.add(new Row(timeNs, next++, this, rows.substring(at, at + width)));
+      for (int offset = 0; offset + width <= rows.size(); offset += width) {
+        long timeNs = layout.timeNs(bytes, offset);
+        EarliestRows.this.add(
+            new Row(timeNs, next++, this, rows.substring(offset, offset + width)));
       }
       unreadable += batch.getUnreadableSegments();
     }

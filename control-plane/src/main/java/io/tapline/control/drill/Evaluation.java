@@ -26,7 +26,7 @@ public record Evaluation(
    * @param nodes the nodes that should evaluate it
    */
   static List<Evaluation> of(
-      WatchRecord watch, Collection<NodeClient> nodes, NodeFeeds feeds, MissedAlerts missed) {
+      WatchRecord watch, Collection<NodeClient> nodes, NodeFeeds feeds, MissedAlerts missedAlerts) {
     Map<String, NodeClient> all = new TreeMap<>();
     // Nodes that evaluated it and are gone.
     watch.coverage().keySet().forEach(name -> all.put(name, null));
@@ -44,7 +44,7 @@ public record Evaluation(
                   && heardNs > WatchService.nowNs() - SILENT_NS;
           long known = coverage == null ? watch.addedNs() : Math.max(coverage.sinceNs(), heardNs);
           evaluations.add(
-              new Evaluation(name, evaluates, known, coverage, missed.of(watch.id(), name)));
+              new Evaluation(name, evaluates, known, coverage, missedAlerts.of(watch.id(), name)));
         });
     return evaluations;
   }

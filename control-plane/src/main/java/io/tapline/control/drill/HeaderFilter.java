@@ -59,7 +59,10 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
   private static List<Aggregate> aggregates(ConditionTree condition) {
     return condition.getNodesList().stream()
         .map(Node::getComparison)
-        .flatMap(each -> Stream.concat(each.getLeftList().stream(), each.getRightList().stream()))
+        .flatMap(
+            comparison ->
+                Stream.concat(
+                    comparison.getLeftList().stream(), comparison.getRightList().stream()))
         .filter(Term::hasAggregate)
         .map(Term::getAggregate)
         .toList();
@@ -90,7 +93,9 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
                 node.getComparisonBuilder().getRightBuilderList().stream())
             .filter(Term.Builder::hasAggregate)
             .map(Term.Builder::getAggregateBuilder)
-            .forEach(each -> each.setName(name.apply(each.getName())));
+            .forEach(
+                aggregateBuilder ->
+                    aggregateBuilder.setName(name.apply(aggregateBuilder.getName())));
       }
     }
     return renamed.build();

@@ -88,16 +88,20 @@ public final class IngestBenchmark implements AutoCloseable {
   /** Runs this number of rounds. */
   public List<Round> measure(int rounds, Duration every)
       throws DrillException, IOException, InterruptedException {
-    List<Round> measured = new ArrayList<>();
+    List<Round> measuredRounds = new ArrayList<>();
     round(every, true);
     for (int i = 0; i < rounds; i++) {
       Rate without = round(every, false);
-      Rate with = round(every, true);
-      measured.add(
+      Rate withLoad = round(every, true);
+      measuredRounds.add(
           new Round(
-              without.perSecond, with.perSecond, without.perCpu, with.perCpu, with.snapshots));
+              without.perSecond,
+              withLoad.perSecond,
+              without.perCpu,
+              withLoad.perCpu,
+              withLoad.snapshots));
     }
-    return measured;
+    return measuredRounds;
   }
 
   private record Rate(double perSecond, double perCpu, int snapshots) {}

@@ -89,8 +89,8 @@ final class NodeClient implements AutoCloseable {
     return address;
   }
 
-  ListenableFuture<NodeDescription> describe(Duration patience) {
-    return later(patience).describe(DescribeRequest.getDefaultInstance());
+  ListenableFuture<NodeDescription> describe(Duration timeout) {
+    return later(timeout).describe(DescribeRequest.getDefaultInstance());
   }
 
   ListenableFuture<SnapshotAnswer> freeze(Duration expiry) {
@@ -104,30 +104,30 @@ final class NodeClient implements AutoCloseable {
   }
 
   /** Gives up both commands after an answer did not arrive in time; neither will be answered. */
-  void giveUpSnapshot() {
+  void abandonSnapshot() {
     snapshots.close();
   }
 
-  ListenableFuture<EndpointsReply> endpoints(HeaderFilter filter, Duration patience) {
+  ListenableFuture<EndpointsReply> endpoints(HeaderFilter filter, Duration timeout) {
     EndpointsRequest.Builder request =
         EndpointsRequest.newBuilder().setExpression(filter.expression());
     filter.condition().ifPresent(request::setCondition);
     if (!filter.scope().isEverything()) {
       request.setScope(filter.scope().ofHeaders());
     }
-    return later(patience).endpoints(request.build());
+    return later(timeout).endpoints(request.build());
   }
 
-  ListenableFuture<AggregateReply> aggregate(AggregateRequest request, Duration patience) {
-    return later(patience).aggregate(request);
+  ListenableFuture<AggregateReply> aggregate(AggregateRequest request, Duration timeout) {
+    return later(timeout).aggregate(request);
   }
 
-  ListenableFuture<DefineReply> define(Definition definition, Duration patience) {
-    return later(patience).define(definition);
+  ListenableFuture<DefineReply> define(Definition definition, Duration timeout) {
+    return later(timeout).define(definition);
   }
 
-  ListenableFuture<RemoveReply> remove(RemoveRequest request, Duration patience) {
-    return later(patience).remove(request);
+  ListenableFuture<RemoveReply> remove(RemoveRequest request, Duration timeout) {
+    return later(timeout).remove(request);
   }
 
   /** Receives the node's description, then alerts and heartbeats, until the node or this ends. */
@@ -139,11 +139,11 @@ final class NodeClient implements AutoCloseable {
    * Passes on batches as they arrive, on the connection's thread; a slow consumer causes
    * backpressure on the node. An exception of the consumer ends the query.
    */
-  ListenableFuture<Void> query(QueryRequest request, Duration patience, Consumer<RowBatch> taker) {
+  ListenableFuture<Void> query(QueryRequest request, Duration timeout, Consumer<RowBatch> taker) {
     SettableFuture<Void> done = SettableFuture.create();
     MultiLogNodeGrpc.newStub(channel)
         .withExecutor(MoreExecutors.directExecutor())
-        .withDeadlineAfter(patience.toNanos(), TimeUnit.NANOSECONDS)
+        .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
         .query(
             request,
             new StreamObserver<RowBatch>() {
@@ -165,19 +165,19 @@ final class NodeClient implements AutoCloseable {
     return done;
   }
 
-  Iterator<PcapngPiece> pcapng(QueryRequest request, Duration patience) {
-    return now(patience).pcapng(request);
+  Iterator<PcapngPiece> pcapng(QueryRequest request, Duration timeout) {
+    return now(timeout).pcapng(request);
   }
 
-  private MultiLogNodeGrpc.MultiLogNodeFutureStub later(Duration patience) {
+  private MultiLogNodeGrpc.MultiLogNodeFutureStub later(Duration timeout) {
     return MultiLogNodeGrpc.newFutureStub(channel)
         .withExecutor(MoreExecutors.directExecutor())
-        .withDeadlineAfter(patience.toNanos(), TimeUnit.NANOSECONDS);
+        .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  private MultiLogNodeGrpc.MultiLogNodeBlockingStub now(Duration patience) {
+  private MultiLogNodeGrpc.MultiLogNodeBlockingStub now(Duration timeout) {
     return MultiLogNodeGrpc.newBlockingStub(channel)
-        .withDeadlineAfter(patience.toNanos(), TimeUnit.NANOSECONDS);
+        .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   @Override

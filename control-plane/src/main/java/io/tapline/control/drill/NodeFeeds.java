@@ -89,10 +89,11 @@ final class NodeFeeds {
     if (node.isLost()) {
       return;
     }
-    Cursor at = cursors.get(node.name());
+    Cursor cursor = cursors.get(node.name());
     AttachRequest.Builder request = AttachRequest.newBuilder().setHeartbeatMs(HEARTBEAT_MS);
-    request.setIncarnation(at == null ? 0 : at.incarnation());
-    node.attach(request.setAfterAlert(at == null ? 0 : at.number()).build(), new Feed(node));
+    request.setIncarnation(cursor == null ? 0 : cursor.incarnation());
+    node.attach(
+        request.setAfterAlert(cursor == null ? 0 : cursor.number()).build(), new Feed(node));
   }
 
   private final class Feed implements StreamObserver<NodeEvent> {
@@ -118,26 +119,26 @@ final class NodeFeeds {
       long incarnation = description.getIncarnation();
       cursors.compute(
           node.name(),
-          (name, at) ->
-              at == null
+          (name, cursor) ->
+              cursor == null
                   ? new Cursor(incarnation, 0, description.getLastAlert())
-                  : at.incarnation() == incarnation ? at : new Cursor(incarnation, 0, 0));
+                  : cursor.incarnation() == incarnation ? cursor : new Cursor(incarnation, 0, 0));
     }
 
     private void take(NodeAlert alert) {
-      Cursor at = cursors.get(node.name());
+      Cursor cursor = cursors.get(node.name());
       long number = alert.getNumber();
       // Nodes of an earlier version do not number alerts.
-      if (number > 0 && number <= at.number()) {
+      if (number > 0 && number <= cursor.number()) {
         return;
       }
-      cursors.put(node.name(), at.to(Math.max(number, at.number())));
-      String unique = number > 0 ? at.incarnation() + "-" + number : "0-" + alert.getFoundNs();
+      cursors.put(node.name(), cursor.to(Math.max(number, cursor.number())));
+      String unique = number > 0 ? cursor.incarnation() + "-" + number : "0-" + alert.getFoundNs();
       listener.alert(
           node,
           alert,
           "%s-%s-%s".formatted(alert.getTrigger(), node.name(), unique),
-          number > 0 && number <= at.replayed());
+          number > 0 && number <= cursor.replayed());
     }
 
     @Override

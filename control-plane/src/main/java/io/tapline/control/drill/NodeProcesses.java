@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 
 /** MultiLog nodes on this host, with their sockets in a folder that is removed with them. */
 final class NodeProcesses implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(300);
+  private static final Duration TIMEOUT = Duration.ofSeconds(300);
 
   /** Unit of CPU time in /proc/PID/stat. */
   private static final double TICKS_PER_SECOND = 100;
@@ -99,7 +99,7 @@ final class NodeProcesses implements AutoCloseable {
    *     state
    */
   void awaitRows(DrillService drill, long rows) throws IOException, InterruptedException {
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     while (!drill.states().stream().allMatch(state -> rows(state) >= rows)) {
       if (Instant.now().isAfter(end)) {
         throw new IOException(

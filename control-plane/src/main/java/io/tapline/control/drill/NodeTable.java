@@ -43,17 +43,17 @@ final class NodeTable implements AutoCloseable {
   }
 
   private synchronized NodeClient join(NodeAddress address, Set<String> staying) {
-    NodeClient known = nodes.get(address.name());
+    NodeClient knownClient = nodes.get(address.name());
     if (staying.contains(address.name())
-        || known != null && !known.isLost() && known.address().equals(address)) {
+        || knownClient != null && !knownClient.isLost() && knownClient.address().equals(address)) {
       return null;
     }
     NodeClient node = new NodeClient(address, access);
     if (!access.refusal(address).isEmpty()) {
       node.lose(access.refusal(address));
     }
-    if (known != null) {
-      known.close();
+    if (knownClient != null) {
+      knownClient.close();
     }
     Map<String, NodeClient> more = new LinkedHashMap<>(nodes);
     more.put(address.name(), node);

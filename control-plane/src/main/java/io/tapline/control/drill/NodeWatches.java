@@ -84,17 +84,17 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
       return Coverage.since(incarnation, nowNs)
           .resumed(incarnation, watch.addedNs(), nowNs, "the node could not be reached");
     }
-    long from = Math.max(heardNs, before.sinceNs());
-    boolean same = before.incarnation() == 0 || before.incarnation() == incarnation;
-    if (!same) {
-      return before.resumed(incarnation, from, nowNs, "the node was restarted");
+    long beginNs = Math.max(heardNs, before.sinceNs());
+    boolean isSame = before.incarnation() == 0 || before.incarnation() == incarnation;
+    if (!isSame) {
+      return before.resumed(incarnation, beginNs, nowNs, "the node was restarted");
     }
     if (!present) {
-      return before.resumed(incarnation, from, nowNs, "the node no longer had the watch");
+      return before.resumed(incarnation, beginNs, nowNs, "the node no longer had the watch");
     }
     // A node of an earlier version drops alerts that nothing receives.
     return description.hasLastAlert() || before.incarnation() == 0
         ? before.of(incarnation)
-        : before.resumed(incarnation, from, nowNs, "the node kept no alerts");
+        : before.resumed(incarnation, beginNs, nowNs, "the node kept no alerts");
   }
 }

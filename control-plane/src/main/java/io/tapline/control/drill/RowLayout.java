@@ -52,15 +52,15 @@ final class RowLayout {
   }
 
   /** Returns a row as JSON: times as {@code time_ns}, without absent fields and without "frame". */
-  ObjectNode json(ByteBuffer rows, int at) {
+  ObjectNode json(ByteBuffer rows, int offset) {
     rows.order(ByteOrder.LITTLE_ENDIAN);
     ObjectNode json = JsonNodeFactory.instance.objectNode();
     for (Field field : fields) {
-      if (isPresent(field, rows, at) && !field.name.startsWith("frame")) {
+      if (isPresent(field, rows, offset) && !field.name.startsWith("frame")) {
         if (field.elements == 1) {
-          put(json, field, rows, at + field.offset);
+          put(json, field, rows, offset + field.offset);
         } else {
-          json.set(field.name, list(field, rows, at + field.offset));
+          json.set(field.name, list(field, rows, offset + field.offset));
         }
       }
     }
@@ -68,14 +68,14 @@ final class RowLayout {
   }
 
   /** Returns the elements up to the last nonzero one; elements after it are unset. */
-  private static ArrayNode list(Field field, ByteBuffer rows, int at) {
+  private static ArrayNode list(Field field, ByteBuffer rows, int offset) {
     ArrayNode list = JsonNodeFactory.instance.arrayNode();
     int used = 0;
     for (int i = 0; i < field.elements; i++) {
       ObjectNode element = JsonNodeFactory.instance.objectNode();
-      put(element, field, rows, at + i * field.bytes);
+      put(element, field, rows, offset + i * field.bytes);
       list.add(element.elements().next());
-      used = isZero(field, rows, at + i * field.bytes) ? used : i + 1;
+      used = isZero(field, rows, offset + i * field.bytes) ? used : i + 1;
     }
     while (list.size() > used) {
       list.remove(list.size() - 1);
@@ -83,9 +83,9 @@ final class RowLayout {
     return list;
   }
 
-  private static boolean isZero(Field field, ByteBuffer rows, int at) {
+  private static boolean isZero(Field field, ByteBuffer rows, int offset) {
     for (int i = 0; i < field.bytes; i++) {
-      if (rows.get(at + i) != 0) {
+      if (rows.get(offset + i) != 0) {
         return false;
       }
     }
@@ -93,42 +93,43 @@ final class RowLayout {
   }
 
   /** Returns the row's first time field: nanoseconds since the epoch. */
-  long timeNs(ByteBuffer rows, int at) {
+  long timeNs(ByteBuffer rows, int offset) {
     rows.order(ByteOrder.LITTLE_ENDIAN);
     for (Field field : fields) {
       if (field.type.equals("time")) {
-        return rows.getLong(at + field.offset);
+        return rows.getLong(offset + field.offset);
       }
     }
     throw new IllegalArgumentException("the schema has no time");
   }
 
-  private boolean isPresent(Field field, ByteBuffer rows, int at) {
+  private boolean isPresent(Field field, ByteBuffer rows, int offset) {
     return field.bit < 0
-        || (rows.get(at + presence + field.bit / BITS) >> field.bit % BITS & 1) == 1;
+        || (rows.get(offset + presence + field.bit / BITS) >> field.bit % BITS & 1) == 1;
   }
 
-  private static void put(ObjectNode json, Field field, ByteBuffer rows, int at) {
+  private static void put(ObjectNode json, Field field, ByteBuffer rows, int offset) {
     switch (field.type) {
-      case "time" -> json.put(field.name + "_ns", rows.getLong(at));
-      case "bool" -> json.put(field.name, rows.get(at) != 0);
-      case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(at)));
-      case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(at)));
-      case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(at)));
+      case "time" -> json.put(field.name + "_ns", rows.getLong(offset));
+      case "bool" -> json.put(field.name, rows.get(offset) != 0);
+      case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(offset)));
+      case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(offset)));
+      case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(offset)));
       // Some readers lose precision beyond 53 bits of a JSON number, so it is a string, like flow
       // IDs in tuples.
-      case "u64" -> putLong(json, field.name, rows.getLong(at));
-      case "i8" -> json.put(field.name, rows.get(at));
-      case "i16" -> json.put(field.name, rows.getShort(at));
-      case "i32" -> json.put(field.name, rows.getInt(at));
-      case "i64" -> json.put(field.name, rows.getLong(at));
-      case "f32" -> json.put(field.name, rows.getFloat(at));
-      case "f64" -> json.put(field.name, rows.getDouble(at));
-      case "ipv4" -> json.put(field.name, v4(rows.getInt(at)));
-      case "ipv6" -> json.put(field.name, v6(bytes(rows, at, field.bytes)));
+      case "u64" -> putLong(json, field.name, rows.getLong(offset));
+      case "i8" -> json.put(field.name, rows.get(offset));
+      case "i16" -> json.put(field.name, rows.getShort(offset));
+      case "i32" -> json.put(field.name, rows.getInt(offset));
+      case "i64" -> json.put(field.name, rows.getLong(offset));
+      case "f32" -> json.put(field.name, rows.getFloat(offset));
+      case "f64" -> json.put(field.name, rows.getDouble(offset));
+      case "ipv4" -> json.put(field.name, v4(rows.getInt(offset)));
+      case "ipv6" -> json.put(field.name, v6(bytes(rows, offset, field.bytes)));
       case "mac" ->
-          json.put(field.name, HexFormat.ofDelimiter(":").formatHex(bytes(rows, at, field.bytes)));
-      default -> json.put(field.name, text(field, bytes(rows, at, field.bytes)));
+          json.put(
+              field.name, HexFormat.ofDelimiter(":").formatHex(bytes(rows, offset, field.bytes)));
+      default -> json.put(field.name, text(field, bytes(rows, offset, field.bytes)));
     }
   }
 
@@ -144,9 +145,9 @@ final class RowLayout {
     }
   }
 
-  private static byte[] bytes(ByteBuffer rows, int at, int count) {
+  private static byte[] bytes(ByteBuffer rows, int offset, int count) {
     byte[] bytes = new byte[count];
-    rows.get(at, bytes);
+    rows.get(offset, bytes);
     return bytes;
   }
 

@@ -10,15 +10,15 @@ enum Sketches {
   /** Count, mean, and sum of squared differences from the mean, the latter two as doubles. */
   STDEV(3) {
     @Override
-    void merge(long[] target, long[] from) {
+    void merge(long[] target, long[] source) {
       long a = target[0];
-      long b = from[0];
+      long b = source[0];
       if (b == 0) {
         return;
       }
       double count = (double) a + b;
-      double delta = real(from[1]) - real(target[1]);
-      double squares = real(target[2]) + real(from[2]) + delta * delta * a * b / count;
+      double delta = real(source[1]) - real(target[1]);
+      double squares = real(target[2]) + real(source[2]) + delta * delta * a * b / count;
       target[0] = a + b;
       target[1] = Double.doubleToRawLongBits(real(target[1]) + delta * b / count);
       target[2] = Double.doubleToRawLongBits(squares);
@@ -37,11 +37,11 @@ enum Sketches {
   /** HyperLogLog with 2048 one-byte registers. */
   DISTINCT(256) {
     @Override
-    void merge(long[] target, long[] from) {
+    void merge(long[] target, long[] source) {
       for (int i = 0; i < target.length; i++) {
         long merged = 0;
         for (int shift = 0; shift < Long.SIZE; shift += Byte.SIZE) {
-          merged |= Math.max(target[i] >>> shift & 255, from[i] >>> shift & 255) << shift;
+          merged |= Math.max(target[i] >>> shift & 255, source[i] >>> shift & 255) << shift;
         }
         target[i] = merged;
       }
@@ -71,9 +71,9 @@ enum Sketches {
     private static final int SUBS = 32;
 
     @Override
-    void merge(long[] target, long[] from) {
+    void merge(long[] target, long[] source) {
       for (int i = 0; i < target.length; i++) {
-        target[i] += from[i];
+        target[i] += source[i];
       }
     }
 
@@ -111,15 +111,15 @@ enum Sketches {
   }
 
   /** Merges another node's state. */
-  abstract void merge(long[] target, long[] from);
+  abstract void merge(long[] target, long[] source);
 
   /** Returns the result; null if nothing was counted. */
   abstract Double value(long[] state, double quantile);
 
   /** Returns true if an aggregate of this name is merged by its state. */
   static boolean has(String function) {
-    for (Sketches each : values()) {
-      if (each.name().equals(function)) {
+    for (Sketches sketch : values()) {
+      if (sketch.name().equals(function)) {
         return true;
       }
     }

@@ -31,7 +31,7 @@ final class Snapshots {
   static final Duration EXPIRY = Duration.ofSeconds(2);
 
   /** Shorter than the expiry: a later answer could not be used. */
-  static final Duration PATIENCE = Duration.ofSeconds(1);
+  static final Duration TIMEOUT = Duration.ofSeconds(1);
 
   private static final int MAX_ATTEMPTS = 5;
 
@@ -49,8 +49,8 @@ final class Snapshots {
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       Map<String, String> missing = new LinkedHashMap<>();
       Map<NodeClient, FreezeReply> frozen = new LinkedHashMap<>();
-      boolean taken = freeze(nodes, frozen, missing);
-      if (unfreeze(frozen) && !taken) {
+      boolean wasTaken = freeze(nodes, frozen, missing);
+      if (unfreeze(frozen) && !wasTaken) {
         Map<NodeClient, Tails> tails = new LinkedHashMap<>();
         frozen.forEach((node, reply) -> tails.put(node, reply.getTails()));
         return new SnapshotVector(tails, missing, leftOut);
@@ -73,7 +73,7 @@ final class Snapshots {
       Collection<NodeClient> nodes,
       Map<NodeClient, FreezeReply> frozen,
       Map<String, String> missing) {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + TIMEOUT.toNanos();
     Map<NodeClient, ListenableFuture<SnapshotAnswer>> pending = new LinkedHashMap<>();
     for (NodeClient node : nodes) {
       if (node.isLost()) {
@@ -82,30 +82,30 @@ final class Snapshots {
         pending.put(node, node.freeze(EXPIRY));
       }
     }
-    boolean taken = false;
-    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : pending.entrySet()) {
+    boolean wasTaken = false;
+    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> entry : pending.entrySet()) {
       try {
-        frozen.put(each.getKey(), answer(each.getKey(), each.getValue(), end).getFrozen());
+        frozen.put(entry.getKey(), answer(entry.getKey(), entry.getValue(), end).getFrozen());
       } catch (StatusRuntimeException e) {
         if (e.getStatus().getCode() == Code.FAILED_PRECONDITION) {
-          taken = true;
+          wasTaken = true;
         } else {
-          missing.put(each.getKey().name(), DrillException.sentence(e.getStatus()));
+          missing.put(entry.getKey().name(), DrillException.sentence(e.getStatus()));
         }
       }
     }
-    return taken;
+    return wasTaken;
   }
 
   /** Returns true if every node was frozen until now. */
   private static boolean unfreeze(Map<NodeClient, FreezeReply> frozen) {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + TIMEOUT.toNanos();
     Map<NodeClient, ListenableFuture<SnapshotAnswer>> pending = new LinkedHashMap<>();
     frozen.forEach((node, reply) -> pending.put(node, node.unfreeze(reply.getId())));
     boolean all = true;
-    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : pending.entrySet()) {
+    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> entry : pending.entrySet()) {
       try {
-        all &= answer(each.getKey(), each.getValue(), end).getUnfrozen().getWasFrozen();
+        all &= answer(entry.getKey(), entry.getValue(), end).getUnfrozen().getWasFrozen();
       } catch (StatusRuntimeException e) {
         all = false;
       }
@@ -120,19 +120,19 @@ final class Snapshots {
     try {
       answer = future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
-      node.giveUpSnapshot();
+      node.abandonSnapshot();
       throw Status.DEADLINE_EXCEEDED.asRuntimeException();
     } catch (ExecutionException e) {
       throw Status.fromThrowable(e.getCause()).asRuntimeException();
     } catch (InterruptedException e) {
-      node.giveUpSnapshot();
+      node.abandonSnapshot();
       Thread.currentThread().interrupt();
       throw Status.CANCELLED.withDescription("interrupted").asRuntimeException();
     }
     if (answer.hasRefused()) {
-      SnapshotAnswer.Refusal refused = answer.getRefused();
-      throw Status.fromCodeValue(refused.getCode())
-          .withDescription(refused.getMessage())
+      SnapshotAnswer.Refusal refusal = answer.getRefused();
+      throw Status.fromCodeValue(refusal.getCode())
+          .withDescription(refusal.getMessage())
           .asRuntimeException();
     }
     return answer;

@@ -27,9 +27,9 @@ final class WatchInstaller {
   }
 
   private final NodeTable nodes;
-  private final Reach reach;
+  private final NodeSelection reach;
 
-  WatchInstaller(NodeTable nodes, Reach reach) {
+  WatchInstaller(NodeTable nodes, NodeSelection reach) {
     this.nodes = nodes;
     this.reach = reach;
   }
@@ -73,7 +73,7 @@ final class WatchInstaller {
     Installed installed = Installed.BEFORE;
     for (Definition definition : spec.definitions(name, nodesOf(spec).size())) {
       try {
-        ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.PATIENCE);
+        ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.TIMEOUT);
         Snapshots.result(reply);
         installed = Installed.NOW;
       } catch (StatusRuntimeException e) {
@@ -121,12 +121,12 @@ final class WatchInstaller {
 
   /** Removes a watch from a node, if the node answers. */
   void clear(NodeClient node, String name) {
-    WatchSpec.removals(name).forEach(each -> remove(node, each));
+    WatchSpec.removals(name).forEach(removal -> remove(node, removal));
   }
 
   private static void remove(NodeClient node, RemoveRequest request) {
     try {
-      Snapshots.result(node.remove(request, Snapshots.PATIENCE));
+      Snapshots.result(node.remove(request, Snapshots.TIMEOUT));
     } catch (StatusRuntimeException e) {
       // The node has no such watch, or will be updated when it reconnects.
     }

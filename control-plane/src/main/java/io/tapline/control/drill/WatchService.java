@@ -55,9 +55,10 @@ public final class WatchService implements AutoCloseable {
             return thread;
           });
 
-  private final TogetherWatches together =
-      new TogetherWatches(
-          (found, parts, missing) -> keep(String.join("+", parts.keySet()), found, parts, missing));
+  private final CombinedWatches together =
+      new CombinedWatches(
+          (finding, parts, missing) ->
+              keep(String.join("+", parts.keySet()), finding, parts, missing));
 
   private final NodeFeeds feeds =
       new NodeFeeds(
@@ -87,7 +88,7 @@ public final class WatchService implements AutoCloseable {
   private int checks;
 
   /** REQUIRES: {@link #lead} is called before any watch is added. */
-  WatchService(NodeTable nodes, Reach reach, Optional<TokenFile> tokens) {
+  WatchService(NodeTable nodes, NodeSelection reach, Optional<TokenFile> tokens) {
     this.nodes = nodes;
     this.installer = new WatchInstaller(nodes, reach);
     this.tokens = new TokenChecks(tokens);
@@ -258,11 +259,12 @@ public final class WatchService implements AutoCloseable {
     table.update(
         name,
         watch -> {
-          WatchRecord covered = watch;
+          WatchRecord coveredRecord = watch;
           for (NodeClient node : defined) {
-            covered = covered.with(node.name(), Coverage.since(feeds.incarnation(node), now));
+            coveredRecord =
+                coveredRecord.with(node.name(), Coverage.since(feeds.incarnation(node), now));
           }
-          return covered;
+          return coveredRecord;
         });
   }
 
@@ -352,7 +354,7 @@ public final class WatchService implements AutoCloseable {
   private void later(Runnable task, long delayMs) {
     try {
       worker.schedule(task, delayMs, TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException closed) {
+    } catch (RejectedExecutionException e) {
       // The caller no longer waits for it.
     }
   }
@@ -394,16 +396,16 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  private void take(NodeClient node, Finding found) {
-    WatchRecord watch = table.active(found.alert().getTrigger());
+  private void take(NodeClient node, Finding finding) {
+    WatchRecord watch = table.active(finding.alert().getTrigger());
     if (watch == null) {
       return;
     }
-    missed.arrived(watch.id(), node.name(), found.alert().getTriggerNumber());
+    missed.arrived(watch.id(), node.name(), finding.alert().getTriggerNumber());
     if (watch.spec().together()) {
-      together.reported(watch.spec(), found, installer.nodesOf(watch.spec()));
+      together.reported(watch.spec(), finding, installer.nodesOf(watch.spec()));
     } else {
-      keep(node.name(), found, Map.of(), List.of());
+      keep(node.name(), finding, Map.of(), List.of());
     }
   }
 
@@ -421,10 +423,10 @@ public final class WatchService implements AutoCloseable {
   }
 
   private synchronized void keep(
-      String node, Finding found, Map<String, Long> parts, List<String> missing) {
-    WatchRecord watch = table.active(found.alert().getTrigger());
+      String node, Finding finding, Map<String, Long> parts, List<String> missing) {
+    WatchRecord watch = table.active(finding.alert().getTrigger());
     if (watch != null) {
-      alerts.add(watch.owner(), node, found, parts, missing);
+      alerts.add(watch.owner(), node, finding, parts, missing);
     }
   }
 

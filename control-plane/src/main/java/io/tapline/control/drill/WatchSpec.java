@@ -243,7 +243,11 @@ public record WatchSpec(
     if (filter.condition().isPresent()) {
       definition
           .setCondition(
-              filter.renamed(each -> PROGRESS_NAMES.contains(each) ? progress + "." + each : each))
+              filter.renamed(
+                  filterName ->
+                      PROGRESS_NAMES.contains(filterName)
+                          ? progress + "." + filterName
+                          : filterName))
           .addAggregates(progress);
     }
     if (!scope().isEverything()) {

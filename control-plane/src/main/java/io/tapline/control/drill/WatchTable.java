@@ -39,10 +39,10 @@ final class WatchTable {
    *
    * @throws IOException if they can't be read
    */
-  synchronized void load(WatchStore from) throws IOException {
+  synchronized void load(WatchStore watchStore) throws IOException {
     Map<String, WatchRecord> stored = new LinkedHashMap<>();
-    from.watches().forEach(watch -> stored.put(watch.id(), watch));
-    store = from;
+    watchStore.watches().forEach(watch -> stored.put(watch.id(), watch));
+    store = watchStore;
     records = Collections.unmodifiableMap(stored);
   }
 

@@ -217,7 +217,7 @@ public final class EmbeddedFlink implements JobCluster {
     cluster
         .thenCompose(MiniCluster::closeAsync)
         .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
-        .exceptionally(late -> null)
+        .exceptionally(ignored -> null)
         .join();
   }
 }

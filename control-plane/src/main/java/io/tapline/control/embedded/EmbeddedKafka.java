@@ -148,7 +148,7 @@ public final class EmbeddedKafka implements AutoCloseable {
       Consumer<String> onFailure)
       throws Exception {
     int[] ports = Ports.free(3);
-    Path metadata = memory.map(each -> each.path().resolve(logs.getFileName())).orElse(logs);
+    Path metadata = memory.map(mount -> mount.path().resolve(logs.getFileName())).orElse(logs);
     format(logs, metadata);
     Map<String, String> settings = settings(logs, ports, address);
     settings.put("metadata.log.dir", metadata.toString());
@@ -298,11 +298,11 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   private static void removeQuietly(Optional<TemporaryFolder> folder) {
     folder.ifPresent(
-        each -> {
+        directory -> {
           try {
-            each.close();
+            directory.close();
           } catch (IOException e) {
-            LOG.warn("can't remove {}: {}", each.path(), e.toString());
+            LOG.warn("can't remove {}: {}", directory.path(), e.toString());
           }
         });
   }

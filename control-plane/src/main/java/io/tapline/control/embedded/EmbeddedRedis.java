@@ -132,13 +132,13 @@ final class EmbeddedRedis implements AutoCloseable {
         new ProcessBuilder()
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.appendTo(log(folder).toFile()));
-    Process started = ChildProcesses.start(builder, List.of("redis-server", "-"));
-    try (Writer settings = started.outputWriter(StandardCharsets.UTF_8)) {
+    Process startedProcess = ChildProcesses.start(builder, List.of("redis-server", "-"));
+    try (Writer settings = startedProcess.outputWriter(StandardCharsets.UTF_8)) {
       settings.write(settings());
     } catch (IOException e) {
       LOG.debug("redis-server rejected its settings; see its log", e);
     }
-    return started;
+    return startedProcess;
   }
 
   private String settings() {

@@ -58,7 +58,7 @@ public final class LocalAgents implements AutoCloseable {
       TlsFiles kafkaTls) {
     private List<String> command(String name, int port) {
       List<String> line = new ArrayList<>(List.of(program.toString(), "--name", name));
-      networkInterface.ifPresent(each -> line.addAll(List.of("--interface", each)));
+      networkInterface.ifPresent(device -> line.addAll(List.of("--interface", device)));
       taps.forEach(tap -> line.addAll(List.of("--tap", tap.text())));
       line.addAll(List.of("--control-plane", "127.0.0.1:" + port));
       if (kafkaTls.isNone()) {
@@ -96,15 +96,15 @@ public final class LocalAgents implements AutoCloseable {
       ProcessBuilder builder = new ProcessBuilder().redirectErrorStream(true);
       process = ChildProcesses.start(builder, settings.command(name, port));
       startedNs = System.nanoTime();
-      Process started = process;
-      Thread reader = new Thread(() -> log(started), "agent-" + name);
+      Process startedProcess = process;
+      Thread reader = new Thread(() -> log(startedProcess), "agent-" + name);
       reader.setDaemon(true);
       reader.start();
-      started.onExit().thenAcceptAsync(ended -> restart(this, ended.exitValue(), reader));
+      startedProcess.onExit().thenAcceptAsync(ended -> restart(this, ended.exitValue(), reader));
     }
 
-    private void log(Process of) {
-      try (BufferedReader lines = of.inputReader(StandardCharsets.UTF_8)) {
+    private void log(Process process) {
+      try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
           lastLine = line;
           LOG.info("{}", line);
@@ -132,8 +132,8 @@ public final class LocalAgents implements AutoCloseable {
    * full.
    */
   public static List<String> names(int maxQueries) {
-    int each = PartPlans.QUERIES_PER_MONITOR;
-    int agents = (maxQueries + each - 1) / each;
+    int queriesPerMonitor = PartPlans.QUERIES_PER_MONITOR;
+    int agents = (maxQueries + queriesPerMonitor - 1) / queriesPerMonitor;
     return IntStream.range(0, agents).mapToObj(i -> "local-" + i).toList();
   }
 

@@ -127,7 +127,7 @@ final class TemporaryFolder implements AutoCloseable {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
       String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
       return Optional.of(Long.parseLong(afterName[19]));
-    } catch (IOException gone) {
+    } catch (IOException e) {
       return Optional.empty();
     }
   }

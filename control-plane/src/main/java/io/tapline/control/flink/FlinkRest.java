@@ -22,7 +22,7 @@ import java.util.List;
 /** Client for the part of a job manager's REST interface that Tapline needs. Thread-safe. */
 final class FlinkRest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final int NO_LEADER = 503;
   private static final String BOUNDARY = "tapline-job-jar";
 
@@ -32,12 +32,12 @@ final class FlinkRest {
   /** Creates a client for plain HTTP, or for TLS with the system's authorities. */
   FlinkRest(URI base) {
     this.base = base;
-    this.http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+    this.http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
   }
 
   /** Creates a client for TLS with these files, if any are given. */
   FlinkRest(URI base, TlsFiles tls) throws IOException {
-    HttpClient.Builder client = HttpClient.newBuilder().connectTimeout(PATIENCE);
+    HttpClient.Builder client = HttpClient.newBuilder().connectTimeout(TIMEOUT);
     this.base = base;
     this.http = (tls.isNone() ? client : client.sslContext(tls.context())).build();
   }
@@ -74,8 +74,8 @@ final class FlinkRest {
   /** Returns the message of the innermost cause in the text of a stack trace. */
   static String rootOf(String trace) {
     String cause = "Caused by: ";
-    String from = trace.substring(Math.max(0, trace.lastIndexOf(cause)));
-    String line = from.startsWith(cause) ? from.substring(cause.length()) : from;
+    String message = trace.substring(Math.max(0, trace.lastIndexOf(cause)));
+    String line = message.startsWith(cause) ? message.substring(cause.length()) : message;
     line = line.lines().findFirst().orElse("").strip();
     return line.replaceFirst("^[\\w.$]+(Exception|Error): ", "");
   }
@@ -135,7 +135,7 @@ final class FlinkRest {
   private Answer send(String method, String path, BodyPublisher body, String type)
       throws IOException {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(base.resolve(path)).timeout(PATIENCE).method(method, body);
+        HttpRequest.newBuilder(base.resolve(path)).timeout(TIMEOUT).method(method, body);
     if (!type.isEmpty()) {
       request.header("Content-Type", type);
     }

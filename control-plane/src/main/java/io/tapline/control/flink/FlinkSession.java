@@ -37,10 +37,10 @@ public final class FlinkSession implements JobCluster {
   private static final long RETRY_MS = 1_000;
 
   /** Time that a job manager may be down, or without leadership, when a job is submitted. */
-  private static final Duration SUBMIT_PATIENCE = Duration.ofSeconds(30);
+  private static final Duration SUBMIT_TIMEOUT = Duration.ofSeconds(30);
 
   /** The same for a running job, which is longer: without a response, its state is unknown. */
-  private static final Duration RESUME_PATIENCE = Duration.ofSeconds(120);
+  private static final Duration RESUME_TIMEOUT = Duration.ofSeconds(120);
 
   private static final long POLL_MS = 200;
 
@@ -53,7 +53,7 @@ public final class FlinkSession implements JobCluster {
   private final String checkpoints;
   private final Map<String, CompletableFuture<JobEnd>> jobs = new ConcurrentHashMap<>();
   private final Map<String, Integer> unknown = new HashMap<>();
-  private final Hindrances hindrances = new Hindrances();
+  private final JobProblems hindrances = new JobProblems();
   private final ScheduledExecutorService poller =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -107,7 +107,7 @@ public final class FlinkSession implements JobCluster {
     List<String> arguments = QueryJob.arguments(plan, endpoints, options);
     try {
       retried(
-          SUBMIT_PATIENCE,
+          SUBMIT_TIMEOUT,
           () -> {
             submit(id.toHexString(), arguments);
             return true;
@@ -124,20 +124,20 @@ public final class FlinkSession implements JobCluster {
   @Override
   public boolean resume(JobID id) throws IOException {
     boolean known =
-        retried(RESUME_PATIENCE, () -> rest.get("/jobs/" + id.toHexString()).decided().ok());
+        retried(RESUME_TIMEOUT, () -> rest.get("/jobs/" + id.toHexString()).decided().ok());
     if (known) {
       jobs.put(id.toHexString(), new CompletableFuture<>());
     }
     return known;
   }
 
-  private interface Try<T> {
+  private interface Attempt<T> {
     T get() throws IOException;
   }
 
   /** Retries until the leading job manager has accepted or refused. */
-  private <T> T retried(Duration patience, Try<T> request) throws IOException {
-    long deadline = System.nanoTime() + patience.toNanos();
+  private <T> T retried(Duration timeout, Attempt<T> request) throws IOException {
+    long deadline = System.nanoTime() + timeout.toNanos();
     while (true) {
       try {
         return request.get();
@@ -265,12 +265,14 @@ public final class FlinkSession implements JobCluster {
   @Override
   public List<TaskManager> taskManagers() throws IOException {
     List<TaskManager> managers = new ArrayList<>();
-    for (JsonNode each : rest.get("/taskmanagers").decided().body().path("taskmanagers")) {
+    for (JsonNode taskManager : rest.get("/taskmanagers").decided().body().path("taskmanagers")) {
       // Example: pekko.tcp://flink@10.0.0.3:6122/user/rpc/taskmanager_0
-      String host = URI.create(each.path("path").asText()).getHost();
+      String host = URI.create(taskManager.path("path").asText()).getHost();
       managers.add(
           new TaskManager(
-              each.path("id").asText(), host == null ? "" : host, each.path("freeSlots").asInt()));
+              taskManager.path("id").asText(),
+              host == null ? "" : host,
+              taskManager.path("freeSlots").asInt()));
     }
     return managers;
   }

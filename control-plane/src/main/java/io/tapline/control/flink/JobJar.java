@@ -77,17 +77,17 @@ public final class JobJar {
     return jar;
   }
 
-  private static Path location(Class<?> from) throws IOException {
+  private static Path location(Class<?> anchor) throws IOException {
     try {
-      return Path.of(from.getProtectionDomain().getCodeSource().getLocation().toURI());
+      return Path.of(anchor.getProtectionDomain().getCodeSource().getLocation().toURI());
     } catch (URISyntaxException e) {
-      throw new IOException("the jar of " + from.getName() + " is not found", e);
+      throw new IOException("the jar of " + anchor.getName() + " is not found", e);
     }
   }
 
   private static void addJar(Path jar, Map<String, byte[]> entries) throws IOException {
     try (ZipFile file = new ZipFile(jar.toFile())) {
-      for (ZipEntry entry : file.stream().filter(each -> !each.isDirectory()).toList()) {
+      for (ZipEntry entry : file.stream().filter(zipEntry -> !zipEntry.isDirectory()).toList()) {
         add(entry.getName(), file.getInputStream(entry).readAllBytes(), entries);
       }
     }
@@ -112,10 +112,10 @@ public final class JobJar {
   }
 
   private static byte[] lines(byte[] first, byte[] second) {
-    ByteArrayOutputStream joined = new ByteArrayOutputStream();
-    joined.writeBytes(first);
-    joined.write('\n');
-    joined.writeBytes(second);
-    return joined.toByteArray();
+    ByteArrayOutputStream joinedStream = new ByteArrayOutputStream();
+    joinedStream.writeBytes(first);
+    joinedStream.write('\n');
+    joinedStream.writeBytes(second);
+    return joinedStream.toByteArray();
   }
 }

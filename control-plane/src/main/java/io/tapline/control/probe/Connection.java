@@ -40,17 +40,17 @@ final class Connection implements AutoCloseable {
    * @throws Fault if the name does not resolve or the connection is refused
    */
   static Connection open(Address address, Deadline deadline) throws Fault {
-    InetAddress[] found;
+    InetAddress[] addresses;
     try {
-      found = InetAddress.getAllByName(address.host());
+      addresses = InetAddress.getAllByName(address.host());
     } catch (UnknownHostException e) {
       throw new Fault("the name " + address.host() + " does not resolve; is it spelled right?", e);
     }
     Fault first = null;
-    for (InetAddress each : found) {
+    for (InetAddress inetAddress : addresses) {
       try {
         return new Connection(
-            connected(new InetSocketAddress(each, address.port()), deadline), deadline);
+            connected(new InetSocketAddress(inetAddress, address.port()), deadline), deadline);
       } catch (Fault e) {
         first = first == null ? e : first;
       }
@@ -87,10 +87,11 @@ final class Connection implements AutoCloseable {
     } catch (IOException e) {
       throw new Fault(e.getMessage(), e);
     }
-    Connection plain = open(address, deadline);
+    Connection plainConnection = open(address, deadline);
     try {
       SSLSocket socket =
-          (SSLSocket) sockets.createSocket(plain.socket, address.host(), address.port(), true);
+          (SSLSocket)
+              sockets.createSocket(plainConnection.socket, address.host(), address.port(), true);
       SSLParameters parameters = socket.getSSLParameters();
       parameters.setEndpointIdentificationAlgorithm("HTTPS");
       socket.setSSLParameters(parameters);
@@ -98,7 +99,7 @@ final class Connection implements AutoCloseable {
       socket.startHandshake();
       return new Connection(socket, deadline);
     } catch (IOException e) {
-      plain.close();
+      plainConnection.close();
       throw handshakeFault(e);
     }
   }

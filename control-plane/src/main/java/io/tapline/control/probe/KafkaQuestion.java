@@ -85,8 +85,8 @@ final class KafkaQuestion implements Question {
       throw new EOFException();
     }
     ByteBuffer read = ByteBuffer.wrap(header);
-    boolean whole = header.length == 2 * Integer.BYTES;
-    int size = whole ? read.getInt() : 0;
+    boolean isWhole = header.length == 2 * Integer.BYTES;
+    int size = isWhole ? read.getInt() : 0;
     if (size < Integer.BYTES || size > MAX_RESPONSE_BYTES || read.getInt() != correlation) {
       throw new ProtocolException("it is not a Kafka broker: it sends " + Connection.shown(header));
     }

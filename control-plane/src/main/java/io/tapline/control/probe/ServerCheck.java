@@ -20,30 +20,30 @@ import java.util.concurrent.TimeUnit;
  * parallel. One usable broker of several is sufficient.
  */
 public final class ServerCheck {
-  private static final Duration PATIENCE = Duration.ofMillis(2_200);
+  private static final Duration TIMEOUT = Duration.ofMillis(2_200);
 
   /** Extra time for name servers, whose lookups have no deadline. */
   private static final Duration GRACE = Duration.ofMillis(100);
 
   private static final String LATE = "resolving the name timed out; is it spelled right?";
 
-  private final Deadline deadline = Deadline.in(PATIENCE);
+  private final Deadline deadline = Deadline.in(TIMEOUT);
   private final List<Server> servers = new ArrayList<>();
 
   /** A service, and the questions to its servers. */
   private record Server(
       String name, List<String> addresses, List<CompletableFuture<String>> faults) {
     Optional<String> fault(Deadline deadline) {
-      List<String> found = new ArrayList<>();
+      List<String> allFaults = new ArrayList<>();
       for (int i = 0; i < addresses.size(); i++) {
         String fault =
             faults.get(i).completeOnTimeout(LATE, deadline.leftMs(), TimeUnit.MILLISECONDS).join();
         if (fault.isEmpty()) {
           return Optional.empty();
         }
-        found.add(name + " " + addresses.get(i) + ": " + fault);
+        allFaults.add(name + " " + addresses.get(i) + ": " + fault);
       }
-      return Optional.of(String.join("\n", found));
+      return Optional.of(String.join("\n", allFaults));
     }
   }
 
@@ -63,7 +63,7 @@ public final class ServerCheck {
     ServerCheck check = new ServerCheck();
     kafka.ifPresent(check::ask);
     redis.ifPresent(check::ask);
-    Deadline last = Deadline.in(PATIENCE.plus(GRACE));
+    Deadline last = Deadline.in(TIMEOUT.plus(GRACE));
     List<String> faults =
         check.servers.stream().flatMap(server -> server.fault(last).stream()).toList();
     if (!faults.isEmpty()) {
@@ -78,7 +78,7 @@ public final class ServerCheck {
             "Kafka broker",
             brokers.stream().map(Address::toString).toList(),
             brokers.stream()
-                .map(each -> new Probe(each, kafka.tls(), "kafka", new KafkaQuestion()))
+                .map(broker -> new Probe(broker, kafka.tls(), "kafka", new KafkaQuestion()))
                 .map(probe -> checked(() -> probe.run(deadline)))
                 .toList()));
   }

@@ -22,18 +22,18 @@ final class Clocks {
    * Returns a note for the query's author; empty if the clocks agree or no host has measured them.
    */
   static Optional<String> note(Plan plan, List<AgentState> hosts) {
-    List<AgentState> measured =
+    List<AgentState> measuredStates =
         hosts.stream()
             .filter(AgentState::up)
             .filter(host -> host.clock() != null)
             .sorted(Comparator.comparingLong(host -> host.clock().offsetNs()))
             .toList();
     long stepNs = stepNs(plan);
-    if (measured.size() < 2 || stepNs == 0) {
+    if (measuredStates.size() < 2 || stepNs == 0) {
       return Optional.empty();
     }
-    AgentState slowest = measured.get(0);
-    AgentState fastest = measured.get(measured.size() - 1);
+    AgentState slowest = measuredStates.get(0);
+    AgentState fastest = measuredStates.get(measuredStates.size() - 1);
     long differenceNs = fastest.clock().offsetNs() - slowest.clock().offsetNs();
     long errorNs = fastest.clock().errorNs() + slowest.clock().errorNs();
     if (differenceNs + errorNs <= MAX_SHARE * stepNs) {

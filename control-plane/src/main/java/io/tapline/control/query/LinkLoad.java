@@ -27,7 +27,7 @@ public record LinkLoad(
     boolean partial) {
 
   /** Returns true if both are the same figure, perhaps of different windows. */
-  boolean isSameFigure(LinkLoad other) {
-    return statistic.equals(other.statistic) && field.equals(other.field);
+  boolean isSameFigure(LinkLoad otherLoad) {
+    return statistic.equals(otherLoad.statistic) && field.equals(otherLoad.field);
   }
 }

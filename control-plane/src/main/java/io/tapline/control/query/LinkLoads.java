@@ -158,13 +158,13 @@ public final class LinkLoads {
     if (place.switchName().isEmpty()) {
       return;
     }
-    List<LinkLoad> known = loads.computeIfAbsent(place, any -> new ArrayList<>());
+    List<LinkLoad> knownLoads = loads.computeIfAbsent(place, ignored -> new ArrayList<>());
     boolean superseded =
-        known.stream()
+        knownLoads.stream()
             .anyMatch(one -> one.isSameFigure(load) && one.windowEndNs() >= load.windowEndNs());
     if (!superseded) {
-      known.removeIf(load::isSameFigure);
-      known.add(load);
+      knownLoads.removeIf(load::isSameFigure);
+      knownLoads.add(load);
     }
   }
 }

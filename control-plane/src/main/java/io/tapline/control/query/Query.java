@@ -117,8 +117,8 @@ final class Query {
 
   /** Returns the query as users see it now. */
   QueryInfo shown() {
-    QueryInfo known = info.shown();
-    return known.state().ended() ? known : known.noting(components.hindrance());
+    QueryInfo knownInfo = info.shown();
+    return knownInfo.state().ended() ? knownInfo : knownInfo.noting(components.hindrance());
   }
 
   /**
@@ -244,8 +244,8 @@ final class Query {
   }
 
   /** Writes the query as an earlier control plane recorded it. */
-  synchronized void rewriteAs(QueryInfo known) {
-    info = known;
+  synchronized void rewriteAs(QueryInfo knownInfo) {
+    info = knownInfo;
     unwritten = true;
     if (!written()) {
       LOG.error("can't write query {} to Redis", id());

@@ -104,11 +104,13 @@ final class QueryMonitors implements PartPlacement {
   }
 
   private QueryMonitor overFiles(Plan plan, Runnable onCapturing) throws IOException {
-    OwnMonitor started =
+    OwnMonitor startedMonitor =
         OwnMonitor.start(environment.backend(), plan, start.source(), progress, onCapturing);
     environment.fileMonitors().incrementAndGet();
-    started.end().whenComplete((none, error) -> environment.fileMonitors().decrementAndGet());
-    return started;
+    startedMonitor
+        .end()
+        .whenComplete((none, error) -> environment.fileMonitors().decrementAndGet());
+    return startedMonitor;
   }
 
   /** See {@link QueryMonitor#onMirrored}. */
@@ -158,16 +160,16 @@ final class QueryMonitors implements PartPlacement {
   /** Ends everything at once. */
   void close() {
     SamplingWatch watch;
-    QueryMonitor started;
+    QueryMonitor startedMonitor;
     synchronized (this) {
       watch = sampling;
-      started = monitor;
+      startedMonitor = monitor;
     }
     if (watch != null) {
       watch.close();
     }
-    if (started != null) {
-      started.kill();
+    if (startedMonitor != null) {
+      startedMonitor.kill();
     }
   }
 

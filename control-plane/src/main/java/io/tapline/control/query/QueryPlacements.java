@@ -35,7 +35,7 @@ final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
 
   /** Time that a query waits for switches to be programmed. */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private static final long POLL_MS = 20;
 
@@ -43,23 +43,23 @@ final class QueryPlacements {
   private static final long LATE_POLL_MS = 1_000;
 
   private final Optional<Network> network;
-  private final Duration patience;
+  private final Duration timeout;
   private NetworkState state;
   private NetworkAdapter adapter;
 
   /** Placements in this network; without a network, nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
-    this(network, SwitchPorts.NONE, PATIENCE);
+    this(network, SwitchPorts.NONE, TIMEOUT);
   }
 
   /** Placements in this network, with queues that switches can copy. */
   QueryPlacements(Optional<Network> network, SwitchPorts ports) {
-    this(network, ports, PATIENCE);
+    this(network, ports, TIMEOUT);
   }
 
-  QueryPlacements(Optional<Network> network, SwitchPorts ports, Duration patience) {
+  QueryPlacements(Optional<Network> network, SwitchPorts ports, Duration timeout) {
     this.network = network;
-    this.patience = patience;
+    this.timeout = timeout;
     state = network.map(known -> NetworkState.empty(known, ports)).orElse(null);
   }
 
@@ -128,10 +128,10 @@ final class QueryPlacements {
       return new Copies(List.of(), List.of(), "the inventory has no network");
     }
     try {
-      boolean placed = queues.stream().allMatch(queue -> queue.getMark() != 0);
-      List<Queue> found = placed ? queues : state.place(queues, hosts);
-      state = state.copy(query, found).after();
-      return new Copies(found, state.rules(query), "");
+      boolean isPlaced = queues.stream().allMatch(queue -> queue.getMark() != 0);
+      List<Queue> placedQueues = isPlaced ? queues : state.place(queues, hosts);
+      state = state.copy(query, placedQueues).after();
+      return new Copies(placedQueues, state.rules(query), "");
     } catch (PlacementException | TooManyRules e) {
       return new Copies(List.of(), List.of(), e.getMessage());
     }
@@ -150,15 +150,15 @@ final class QueryPlacements {
     if (!copiesFor(query) || queues.stream().anyMatch(queue -> queue.getMark() == 0)) {
       return Optional.empty();
     }
-    List<Queue> others = new ArrayList<>(state.copied(query));
-    others.removeAll(queues);
+    List<Queue> otherQueues = new ArrayList<>(state.copied(query));
+    otherQueues.removeAll(queues);
     List<Queue> unplaced =
         queues.stream().map(queue -> queue.toBuilder().clearHost().clearMark().build()).toList();
     Set<String> left = new TreeSet<>(free);
     try {
       while (true) {
         String host = state.place(unplaced.subList(0, 1), left).get(0).getHost();
-        Optional<List<Queue>> moved = moveTo(host, query, unplaced, others);
+        Optional<List<Queue>> moved = moveTo(host, query, unplaced, otherQueues);
         if (moved.isPresent()) {
           return moved;
         }
@@ -171,13 +171,13 @@ final class QueryPlacements {
   }
 
   private Optional<List<Queue>> moveTo(
-      String host, String query, List<Queue> unplaced, List<Queue> others) {
+      String host, String query, List<Queue> unplaced, List<Queue> otherQueues) {
     try {
-      List<Queue> placed = state.place(unplaced, Set.of(host));
-      List<Queue> all = new ArrayList<>(others);
-      all.addAll(placed);
+      List<Queue> placedQueues = state.place(unplaced, Set.of(host));
+      List<Queue> all = new ArrayList<>(otherQueues);
+      all.addAll(placedQueues);
       state = state.copy(query, all).after();
-      return Optional.of(placed);
+      return Optional.of(placedQueues);
     } catch (PlacementException | TooManyRules e) {
       LOG.warn("{} can't measure the queues of {}: {}", host, query, e.getMessage());
       return Optional.empty();
@@ -261,8 +261,8 @@ final class QueryPlacements {
    * false and changes nothing if switches can't do that or can't confirm it.
    */
   synchronized boolean narrow(String query, int zeros) {
-    boolean known = adapter != null && adapter.seesSwitches() && state.queries().contains(query);
-    if (!known || !MirrorPlanner.canBeNarrowed(state.plan(query).match())) {
+    boolean isKnown = adapter != null && adapter.seesSwitches() && state.queries().contains(query);
+    if (!isKnown || !MirrorPlanner.canBeNarrowed(state.plan(query).match())) {
       return false;
     }
     try {
@@ -312,11 +312,11 @@ final class QueryPlacements {
 
   /** Returns the state of the switches; empty if this process does not control them. */
   Optional<NetworkStatus> switches() {
-    NetworkAdapter known;
+    NetworkAdapter knownAdapter;
     synchronized (this) {
-      known = adapter;
+      knownAdapter = adapter;
     }
-    return known == null ? Optional.empty() : known.seen();
+    return knownAdapter == null ? Optional.empty() : knownAdapter.seen();
   }
 
   /**
@@ -335,7 +335,7 @@ final class QueryPlacements {
    */
   void mirror(String query, Runnable onReady, Runnable onMirrored) {
     mirror();
-    awaitMirrored(query, onReady, onMirrored, System.nanoTime() + patience.toNanos());
+    awaitMirrored(query, onReady, onMirrored, System.nanoTime() + timeout.toNanos());
   }
 
   private void awaitMirrored(String query, Runnable onReady, Runnable onMirrored, long untilNs) {
@@ -364,8 +364,8 @@ final class QueryPlacements {
   }
 
   private synchronized List<String> missing(String query) {
-    boolean known = state != null && (state.queries().contains(query) || state.copiesFor(query));
-    if (adapter == null || !known) {
+    boolean isKnown = state != null && (state.queries().contains(query) || state.copiesFor(query));
+    if (adapter == null || !isKnown) {
       return List.of();
     }
     Set<String> switches = new TreeSet<>();

@@ -98,28 +98,28 @@ public final class QueryPlanner {
     Plan plan = local.plan().get();
     if (plan.getQueuesCount() > 0) {
       Optional<Copied> queues =
-          source.flatMap(from -> queues(plan, from, placements::previewCopies));
+          source.flatMap(inputs -> queues(plan, inputs, placements::previewCopies));
       return previewCopied(local, source, queues.orElse(new Copied(plan, "", false)));
     }
     Optional<Copied> traffic =
-        source.flatMap(from -> traffic(plan, from, placements::previewTraffic));
+        source.flatMap(inputs -> traffic(plan, inputs, placements::previewTraffic));
     if (traffic.isPresent()) {
       return previewCopied(local, source, traffic.get());
     }
     Optional<AgentRegistry> mirrored =
-        source.flatMap(Source::networkHosts).filter(any -> isMirrored(plan));
+        source.flatMap(Source::networkHosts).filter(ignored -> isMirrored(plan));
     QueryPlacements.Outcome outcome =
         withoutForeignNames(
             placements.preview(plan.getQuery(), plan.getMatch(), mirrored.map(PartPlans::up)),
             rights);
-    Plan placed =
+    Plan placedPlan =
         mirrored.isEmpty()
             ? outcome
                 .plan()
                 .map(place -> asIfMirrored(plan, place))
                 .orElse(withMonitors(plan, source, Optional.empty()))
             : withMonitors(plan, source, outcome.plan());
-    Plan complete = source.isPresent() ? withStream(placed) : placed;
+    Plan complete = source.isPresent() ? withStream(placedPlan) : placedPlan;
     return new Preview(
         new CompileResult(
             Optional.of(complete), notes(local, outcome, complete, source), List.of()),
@@ -129,7 +129,7 @@ public final class QueryPlanner {
   private List<Note> notes(
       CompileResult local, QueryPlacements.Outcome outcome, Plan plan, Optional<Source> source) {
     List<Note> notes = notes(local, outcome);
-    source.flatMap(from -> polledTimes(plan, from)).ifPresent(notes::add);
+    source.flatMap(inputs -> polledTimes(plan, inputs)).ifPresent(notes::add);
     source
         .map(Source::unavailable)
         .filter(reason -> !reason.isEmpty())
@@ -138,8 +138,8 @@ public final class QueryPlanner {
   }
 
   private Preview previewCopied(CompileResult local, Optional<Source> source, Copied copied) {
-    Plan placed = withMonitors(copied.plan(), source, Optional.empty());
-    Plan complete = source.isPresent() ? withStream(placed) : placed;
+    Plan placedPlan = withMonitors(copied.plan(), source, Optional.empty());
+    Plan complete = source.isPresent() ? withStream(placedPlan) : placedPlan;
     QueryPlacements.Outcome outcome =
         new QueryPlacements.Outcome(Optional.empty(), copied.refusal());
     return new Preview(
@@ -167,15 +167,15 @@ public final class QueryPlanner {
     Traffic traffic =
         source
             .networkHosts()
-            .filter(any -> TrafficCollectors.wants(plan))
+            .filter(ignored -> TrafficCollectors.wants(plan))
             .map(hosts -> TrafficCollectors.find(plan, hosts.states(), placements::monitorsAt))
             .orElse(TrafficCollectors.NONE);
     if (traffic.collectors().isEmpty()) {
       return Optional.empty();
     }
     QueryPlacements.Collected collected = collecting.place(plan.getQuery(), traffic);
-    Plan placed = TrafficCollectors.placed(plan, traffic, collected.rules());
-    return Optional.of(new Copied(placed, collected.refusal(), true));
+    Plan placedPlan = TrafficCollectors.placed(plan, traffic, collected.rules());
+    return Optional.of(new Copied(placedPlan, collected.refusal(), true));
   }
 
   private interface Copying {
@@ -184,9 +184,9 @@ public final class QueryPlanner {
 
   /** Returns the query with the queues placed that no tap shows; empty if switches copy none. */
   private Optional<Copied> queues(Plan plan, Source source, Copying copying) {
-    Optional<AgentRegistry> hosts = source.networkHosts().filter(any -> placements.mirrors());
+    Optional<AgentRegistry> hosts = source.networkHosts().filter(ignored -> placements.mirrors());
     List<Queue> untapped =
-        hosts.map(each -> PartPlans.untapped(plan, each, ports)).orElse(List.of());
+        hosts.map(host -> PartPlans.untapped(plan, host, ports)).orElse(List.of());
     if (untapped.isEmpty()) {
       return Optional.empty();
     }
@@ -198,14 +198,14 @@ public final class QueryPlanner {
     List<Queue> all = new ArrayList<>(plan.getQueuesList());
     all.removeAll(untapped);
     all.addAll(copies.queues());
-    Plan placed =
+    Plan placedPlan =
         plan.toBuilder()
             .clearQueues()
             .addAllQueues(all)
             .clearRules()
             .addAllRules(copies.rules())
             .build();
-    return Optional.of(new Copied(placed, "", true));
+    return Optional.of(new Copied(placedPlan, "", true));
   }
 
   /**
@@ -247,7 +247,7 @@ public final class QueryPlanner {
         return copyReservation(compiled, source, traffic.get());
       }
       // Only agents' monitors receive mirrored packets.
-      Optional<AgentRegistry> mirrored = source.networkHosts().filter(any -> isMirrored(local));
+      Optional<AgentRegistry> mirrored = source.networkHosts().filter(ignored -> isMirrored(local));
       QueryPlacements.Outcome outcome =
           withoutForeignNames(
               placements.reserve(local.getQuery(), local.getMatch(), mirrored.map(PartPlans::up)),
@@ -260,10 +260,11 @@ public final class QueryPlanner {
   }
 
   private Reservation copyReservation(CompileResult compiled, Source source, Copied copied) {
-    CompileResult placed =
+    CompileResult placedResult =
         new CompileResult(Optional.of(copied.plan()), compiled.notes(), compiled.errors());
-    Reservation made = reservation(placed, source, QueryPlacements.Outcome.NOTHING, false);
-    QueryRecord record = made.record();
+    Reservation madeReservation =
+        reservation(placedResult, source, QueryPlacements.Outcome.NOTHING, false);
+    QueryRecord record = madeReservation.record();
     return new Reservation(
         new QueryRecord(
             record.info(),
@@ -272,7 +273,7 @@ public final class QueryPlanner {
             copied.copied(),
             record.parts(),
             record.stopping()),
-        copied.refusal().isEmpty() ? made.refusal() : copied.refusal());
+        copied.refusal().isEmpty() ? madeReservation.refusal() : copied.refusal());
   }
 
   /** Returns true if switches copy the packets that a query's match selects. */
@@ -288,7 +289,7 @@ public final class QueryPlanner {
 
   private Reservation reservation(
       CompileResult compiled, Source source, QueryPlacements.Outcome outcome, boolean mirrored) {
-    Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored);
+    Optional<NetworkPlan> place = outcome.plan().filter(network -> mirrored);
     Plan plan = withStream(withMonitors(compiled.plan().orElseThrow(), Optional.of(source), place));
     List<Plan> parts =
         source.hosts().isEmpty() ? List.of() : parts(plan, source.hosts().get(), place);
@@ -327,12 +328,12 @@ public final class QueryPlanner {
   /** Compiles again with the missing topics: the error then points at the topic. */
   private CompileResult compile(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
-    Compiler.Options any = Compiler.Options.local(newId(rights.tenant()), rights);
+    Compiler.Options anyOptions = Compiler.Options.local(newId(rights.tenant()), rights);
     Compiler.Options options =
         source
-            .filter(from -> from.unavailable().isEmpty())
-            .map(from -> any.withTaps(taps(from)))
-            .orElse(any);
+            .filter(inputs -> inputs.unavailable().isEmpty())
+            .map(inputs -> anyOptions.withTaps(taps(inputs)))
+            .orElse(anyOptions);
     CompileResult compiled = Compiler.compile(text, catalogue, inventory, options);
     Set<String> wanted = compiled.plan().map(QueryPlanner::alertTopics).orElse(Set.of());
     Set<String> missing = wanted.isEmpty() ? Set.of() : topics.missing(wanted);
@@ -342,8 +343,10 @@ public final class QueryPlanner {
   }
 
   private KnownTaps taps(Source source) {
-    KnownTaps known = source.knownTaps(ports);
-    return source.networkHosts().isPresent() && placements.mirrors() ? known.withCopies() : known;
+    KnownTaps knownTaps = source.knownTaps(ports);
+    return source.networkHosts().isPresent() && placements.mirrors()
+        ? knownTaps.withCopies()
+        : knownTaps;
   }
 
   private static Set<String> alertTopics(Plan plan) {
@@ -381,7 +384,10 @@ public final class QueryPlanner {
     return TupleTriggers.inMonitors(
         place
             .map(network -> PartPlans.placed(plan, network))
-            .or(() -> source.flatMap(from -> from.hosts().map(hosts -> watched(plan, from, hosts))))
+            .or(
+                () ->
+                    source.flatMap(
+                        inputs -> inputs.hosts().map(hosts -> watched(plan, inputs, hosts))))
             .orElse(plan));
   }
 

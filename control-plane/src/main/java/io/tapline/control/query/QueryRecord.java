@@ -64,10 +64,10 @@ public record QueryRecord(
   /** Returns the record as JSON in UTF-8. */
   public byte[] bytes() {
     ObjectNode json = MAPPER.createObjectNode();
-    StoredState stored = StoredState.of(info.state());
-    json.put("step", stored.step().name()).put("job", job).put("mirrored", mirrored);
+    StoredState storedState = StoredState.of(info.state());
+    json.put("step", storedState.step().name()).put("job", job).put("mirrored", mirrored);
     json.put("stopping", stopping);
-    json.put("id", info.id()).put("text", info.text()).put("state", stored.shown().name());
+    json.put("id", info.id()).put("text", info.text()).put("state", storedState.shown().name());
     json.put("submitted_ns", info.submittedNs());
     json.put("started_ns", info.startedNs()).put("ended_ns", info.endedNs());
     json.put("error", info.error()).set("notes", MAPPER.valueToTree(info.notes()));

@@ -38,10 +38,10 @@ public final class QueryResults {
    * beginning), at most a page of them.
    */
   public List<WindowResult> windowsAfter(String id, String after) {
-    StreamEntryID from = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
+    StreamEntryID start = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
     try (Jedis redis = pool.getResource()) {
       // The range start is exclusive: paging neither repeats nor misses an entry.
-      List<StreamEntry> entries = redis.xrange(windows(id), "(" + from, "+", PAGE);
+      List<StreamEntry> entries = redis.xrange(windows(id), "(" + start, "+", PAGE);
       return entries.stream().map(QueryResults::window).toList();
     }
   }

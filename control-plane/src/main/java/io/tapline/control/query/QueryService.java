@@ -165,14 +165,14 @@ public final class QueryService implements AutoCloseable {
    */
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
-      List<Queue> copied =
+      List<Queue> copiedQueues =
           record.parts().stream()
               .flatMap(part -> part.getQueuesList().stream())
-              .filter(each -> each.getMark() != 0)
+              .filter(parameter -> parameter.getMark() != 0)
               .toList();
-      if (!copied.isEmpty()) {
+      if (!copiedQueues.isEmpty()) {
         if (!record.hasEnded()) {
-          restoreCopies(record, copied);
+          restoreCopies(record, copiedQueues);
         }
       } else if (TrafficCollectors.has(record.plan())) {
         if (!record.hasEnded()) {
@@ -194,8 +194,8 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  private void restoreCopies(QueryRecord record, List<Queue> copied) {
-    String refusal = placements.reserveCopies(record.id(), copied, Set.of()).refusal();
+  private void restoreCopies(QueryRecord record, List<Queue> copiedQueues) {
+    String refusal = placements.reserveCopies(record.id(), copiedQueues, Set.of()).refusal();
     if (!refusal.isEmpty()) {
       displaced.put(
           record.id(), "its queues can't be copied again (%s): resubmit it".formatted(refusal));
@@ -216,8 +216,8 @@ public final class QueryService implements AutoCloseable {
    * Resumes the queries that an earlier control plane left. REQUIRES: {@link #restorePlaces} was
    * called, no query was submitted yet, and the registry does not listen.
    */
-  public void resume(List<QueryRecord> left, StateStore from, Source source) {
-    state = from;
+  public void resume(List<QueryRecord> left, StateStore store, Source source) {
+    state = store;
     for (QueryRecord record : left) {
       LOG.info("resuming {} in state {}", record.id(), record.info().state());
       Query query =
@@ -316,7 +316,7 @@ public final class QueryService implements AutoCloseable {
 
   /** The store is not used after the end has completed: {@link #close} may be waiting for that. */
   private void end(Query query) {
-    boolean written = awaitWritten(query);
+    boolean wasWritten = awaitWritten(query);
     try {
       forgetOldest();
     } finally {
@@ -325,7 +325,7 @@ public final class QueryService implements AutoCloseable {
       drainEvents();
       events.close(query.id());
       // If it is not written, the next leader records the end.
-      if (written) {
+      if (wasWritten) {
         query.forget();
       }
       query.end().complete(null);

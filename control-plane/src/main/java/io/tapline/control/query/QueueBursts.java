@@ -81,8 +81,8 @@ public final class QueueBursts {
    * @param queues the queues that its AT names; empty if it measures every queue with two taps, and
    *     every queue that packets report
    */
-  public record Measuring(String query, List<String> queues) {
-    public Measuring {
+  public record MeasuredQueues(String query, List<String> queues) {
+    public MeasuredQueues {
       queues = List.copyOf(queues);
     }
 
@@ -93,23 +93,23 @@ public final class QueueBursts {
   }
 
   /** Returns the kept queries that report bursts, the latest first. */
-  public List<Measuring> measuring() {
-    List<Measuring> found =
+  public List<MeasuredQueues> measuring() {
+    List<MeasuredQueues> found =
         queries.list().stream().map(QueryInfo::id).flatMap(this::measuring).toList();
-    logs.keySet().retainAll(found.stream().map(Measuring::query).toList());
+    logs.keySet().retainAll(found.stream().map(MeasuredQueues::query).toList());
     return found;
   }
 
-  private Stream<Measuring> measuring(String query) {
+  private Stream<MeasuredQueues> measuring(String query) {
     JsonNode plan = queries.plan(query).orElseGet(MAPPER::createObjectNode);
     boolean parses =
         StreamSupport.stream(plan.path("parsers").spliterator(), false)
             .anyMatch(parser -> parser.asText().equals(PARSER));
     List<String> queues =
         StreamSupport.stream(plan.path("queues").spliterator(), false)
-            .map(at -> at.path("switch_name").asText() + ":" + at.path("port").asText())
+            .map(port -> port.path("switch_name").asText() + ":" + port.path("port").asText())
             .toList();
-    return parses ? Stream.of(new Measuring(query, queues)) : Stream.empty();
+    return parses ? Stream.of(new MeasuredQueues(query, queues)) : Stream.empty();
   }
 
   /**

@@ -100,7 +100,7 @@ final class RunComponents {
     return source.hosts().isPresent() && byName
         ? hosts
         : backend.access().monitors().stream()
-            .map(each -> each.login().user())
+            .map(monitor -> monitor.login().user())
             .collect(Collectors.toSet());
   }
 
@@ -141,8 +141,8 @@ final class RunComponents {
       ProgressListener.Phase running = progress.phase("run the job");
       jobEnd.whenComplete((end, error) -> running.close());
     } catch (CompletionException e) {
-      if (e.getCause() instanceof IOException known) {
-        throw known;
+      if (e.getCause() instanceof IOException knownException) {
+        throw knownException;
       }
       if (e.getCause() instanceof IllegalArgumentException fault) {
         throw fault;

@@ -40,7 +40,7 @@ final class TrafficCollectors {
   private static Traffic.Vantage vantage(Plan plan) {
     return plan.getArgumentsList().stream()
         .filter(TrafficCollectors::isVantage)
-        .map(each -> Traffic.Vantage.valueOf(each.getValue().toUpperCase(Locale.ROOT)))
+        .map(entry -> Traffic.Vantage.valueOf(entry.getValue().toUpperCase(Locale.ROOT)))
         .max(Comparator.naturalOrder())
         .orElseThrow();
   }
@@ -74,18 +74,19 @@ final class TrafficCollectors {
         .forEach(
             (name, host) ->
                 monitors
-                    .computeIfAbsent(host, any -> Monitor.newBuilder().setId(host).setHost(host))
+                    .computeIfAbsent(
+                        host, ignored -> Monitor.newBuilder().setId(host).setHost(host))
                     .addSwitches(name));
     Plan.Builder placed = plan.toBuilder().clearMonitors().clearRules().addAllRules(rules);
     monitors
         .values()
-        .forEach(each -> placed.addMonitors(each.setPartition(placed.getMonitorsCount())));
+        .forEach(monitor -> placed.addMonitors(monitor.setPartition(placed.getMonitorsCount())));
     return placed.build();
   }
 
   /** Returns true if a plan's monitors are collectors. */
   static boolean has(Plan plan) {
-    return plan.getMonitorsList().stream().anyMatch(each -> each.getSwitchesCount() > 0);
+    return plan.getMonitorsList().stream().anyMatch(monitor -> monitor.getSwitchesCount() > 0);
   }
 
   /** Returns the traffic that a plan from {@link #placed} collects. */
@@ -93,7 +94,8 @@ final class TrafficCollectors {
     SortedMap<String, String> collectors = new TreeMap<>();
     plan.getMonitorsList()
         .forEach(
-            each -> each.getSwitchesList().forEach(name -> collectors.put(name, each.getHost())));
+            monitor ->
+                monitor.getSwitchesList().forEach(name -> collectors.put(name, monitor.getHost())));
     return new Traffic(vantage(plan), collectors);
   }
 }

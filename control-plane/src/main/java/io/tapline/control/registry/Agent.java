@@ -81,9 +81,9 @@ final class Agent {
   }
 
   /** Returns true if this agent started later than another of the same name: the latest wins. */
-  boolean outlives(AgentHello other) {
+  boolean outlives(AgentHello newHello) {
     return stream != null
-        && Long.compareUnsigned(other.getIncarnation(), hello.getIncarnation()) < 0;
+        && Long.compareUnsigned(newHello.getIncarnation(), hello.getIncarnation()) < 0;
   }
 
   /** Takes a lease: sends the agent its assignments, and asks it to end others. */
@@ -132,15 +132,15 @@ final class Agent {
             .collect(Collectors.toSet());
     List<Assigned> lost = new ArrayList<>();
     for (String query : List.copyOf(assigned.keySet())) {
-      Assigned each = assigned.get(query);
-      if (restarted || each.inherited() && !has.contains(query)) {
+      Assigned assignment = assigned.get(query);
+      if (restarted || assignment.inherited() && !has.contains(query)) {
         lost.add(assigned.remove(query));
       } else {
-        assigned.put(query, each.onMessage());
+        assigned.put(query, assignment.onMessage());
       }
     }
     String reason = "the agent of " + name + " was restarted; tuples that it had not sent are lost";
-    lost.forEach(each -> each.events().lost(reason));
+    lost.forEach(assignment -> assignment.events().lost(reason));
   }
 
   private AgentCommand.Builder command() {
@@ -172,8 +172,8 @@ final class Agent {
     } else {
       // Monitors of the previous version refuse fields that they do not know; no monitor evaluates
       // these two.
-      Plan known = assignment.plan().toBuilder().clearFilters().clearProcessors().build();
-      assign.setPlanJson(Plans.toJson(known));
+      Plan knownPlan = assignment.plan().toBuilder().clearFilters().clearProcessors().build();
+      assign.setPlanJson(Plans.toJson(knownPlan));
     }
     send(command().setAssign(assign));
     if (assignment.mirrored()) {
@@ -190,7 +190,7 @@ final class Agent {
 
   /** Asks the agent to end a query; the query's events report the end. */
   void end(String query) {
-    if (assigned.computeIfPresent(query, (id, each) -> each.ended()) != null) {
+    if (assigned.computeIfPresent(query, (id, assignment) -> assignment.ended()) != null) {
       sendEnd(query, false);
     }
   }
@@ -227,7 +227,7 @@ final class Agent {
   }
 
   void limit(String query, double rate) {
-    if (assigned.computeIfPresent(query, (id, each) -> each.limited(rate)) != null) {
+    if (assigned.computeIfPresent(query, (id, assignment) -> assignment.limited(rate)) != null) {
       sendLimit(query, rate);
     }
   }
@@ -296,21 +296,21 @@ final class Agent {
   private void miss(long disconnectedNs) {
     if (disconnectedNs > options.grace().toNanos()) {
       failAll("the agent of " + name + " disconnected and did not return");
-    } else if (disconnectedNs > patienceNs() && !reportedDisconnect) {
+    } else if (disconnectedNs > timeoutNs() && !reportedDisconnect) {
       reportedDisconnect = true;
-      List.copyOf(assigned.values()).forEach(each -> each.events().disconnected());
+      List.copyOf(assigned.values()).forEach(assignment -> assignment.events().disconnected());
     }
   }
 
   /** Returns the patience with a lost agent: longer if it has to find this control plane first. */
-  private long patienceNs() {
+  private long timeoutNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.disconnectAfter().toNanos() * (looking ? 3 : 1);
   }
 
   /** Handles a broken stream, which another one may already have replaced. */
-  void broke(LeaseStream broken) {
-    if (broken == stream) {
+  void broke(LeaseStream brokenStream) {
+    if (brokenStream == stream) {
       lost();
     }
   }
@@ -326,11 +326,11 @@ final class Agent {
   private void failAll(String reason) {
     List<Assigned> failed = List.copyOf(assigned.values());
     assigned.clear();
-    failed.forEach(each -> each.events().failed("resources", reason));
+    failed.forEach(assignment -> assignment.events().failed("resources", reason));
   }
 
-  void onMessage(LeaseStream from, AgentHeartbeat newHello) {
-    if (from == stream) {
+  void onMessage(LeaseStream leaseStream, AgentHeartbeat newHello) {
+    if (leaseStream == stream) {
       heartbeat = newHello;
       heardNs = System.nanoTime();
       clock.add(
@@ -338,8 +338,8 @@ final class Agent {
     }
   }
 
-  void onMessage(LeaseStream from, MonitorStatus newHello) {
-    if (from != stream) {
+  void onMessage(LeaseStream leaseStream, MonitorStatus newHello) {
+    if (leaseStream != stream) {
       return;
     }
     heardNs = System.nanoTime();
@@ -350,13 +350,13 @@ final class Agent {
     switch (status.getEventCase()) {
       case QUERY_ADDED ->
           assigned(status.getQueryAdded().getQuery(), status)
-              .ifPresent(each -> each.events().running());
+              .ifPresent(assignment -> assignment.events().running());
       case CREDITS ->
           assigned(status.getCredits().getQuery(), status)
-              .ifPresent(each -> each.events().credits(status.getCredits()));
+              .ifPresent(assignment -> assignment.events().credits(status.getCredits()));
       case LIMITED ->
           assigned(status.getLimited().getQuery(), status)
-              .ifPresent(each -> each.events().limited(status.getLimited().getRate()));
+              .ifPresent(assignment -> assignment.events().limited(status.getLimited().getRate()));
       case TRIGGERS -> onTriggers(status);
       case QUERY_REFUSED -> onRefused(status);
       case QUERY_ENDED -> onEnded(status);
@@ -371,30 +371,32 @@ final class Agent {
   /** Returns the assignment that a status refers to; empty if it refers to another epoch of it. */
   private Optional<Assigned> assigned(String query, MonitorStatus status) {
     return Optional.ofNullable(assigned.get(query))
-        .filter(each -> status.getEpoch() == 0 || status.getEpoch() == each.epoch());
+        .filter(assignment -> status.getEpoch() == 0 || status.getEpoch() == assignment.epoch());
   }
 
   private void onTriggers(MonitorStatus status) {
     MonitorStatus.Triggers answer = status.getTriggers();
     assigned(answer.getQuery(), status)
         .ifPresent(
-            each -> {
+            assignment -> {
               List<TriggersCommand> again =
-                  answer.hasSinceNs() ? List.of() : triggers.refused(each.epoch(), answer);
+                  answer.hasSinceNs() ? List.of() : triggers.refused(assignment.epoch(), answer);
               sendTriggers(again);
               if (again.isEmpty()) {
-                each.events().triggers(answer);
+                assignment.events().triggers(answer);
               }
             });
   }
 
   private void onRefused(MonitorStatus status) {
-    MonitorStatus.QueryRefused refused = status.getQueryRefused();
-    assigned(refused.getQuery(), status)
+    MonitorStatus.QueryRefused queryRefused = status.getQueryRefused();
+    assigned(queryRefused.getQuery(), status)
         .ifPresent(
-            each -> {
-              assigned.remove(refused.getQuery());
-              each.events().failed(refused.getKind(), name + ": " + refused.getMessage());
+            assignment -> {
+              assigned.remove(queryRefused.getQuery());
+              assignment
+                  .events()
+                  .failed(queryRefused.getKind(), name + ": " + queryRefused.getMessage());
             });
   }
 
@@ -406,14 +408,15 @@ final class Agent {
     }
     assigned(query, status)
         .ifPresent(
-            each -> {
+            assignment -> {
               assigned.remove(query);
               sendEnd(query, false);
               if (ended.getLost()) {
-                each.events()
+                assignment
+                    .events()
                     .lost("the monitor of " + name + " was lost before it had sent everything");
               } else {
-                each.events().ended(ended.getAccounting());
+                assignment.events().ended(ended.getAccounting());
               }
             });
   }
@@ -438,7 +441,8 @@ final class Agent {
 
   private void warn(String message) {
     LOG.warn("agent {}: {}", name, message);
-    List.copyOf(assigned.values()).forEach(each -> each.events().warning(name + ": " + message));
+    List.copyOf(assigned.values())
+        .forEach(assignment -> assignment.events().warning(name + ": " + message));
   }
 
   /** Ignores copies while the host's clock offset is unknown, since they can't be dated. */

@@ -152,15 +152,15 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
 
   @Override
   public void move(
-      String from, String to, String query, int epoch, Plan plan, AssignmentEvents events) {
+      String oldHost, String newHost, String query, int epoch, Plan plan, AssignmentEvents events) {
     run(
         () -> {
-          Agent before = agents.get(from);
-          if (before != null && !from.equals(to)) {
+          Agent before = agents.get(oldHost);
+          if (before != null && !oldHost.equals(newHost)) {
             before.forget(query);
           }
-          if (!assignNow(to, query, epoch, plan, events, false)) {
-            events.failed("internal", to + " already has a part of " + query);
+          if (!assignNow(newHost, query, epoch, plan, events, false)) {
+            events.failed("internal", newHost + " already has a part of " + query);
           }
         });
   }
@@ -357,8 +357,8 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
         return;
       }
       makeRoom();
-      Agent known = agents.computeIfAbsent(hello.getAgent(), AgentRegistry.this::newAgent);
-      if (known.outlives(hello)) {
+      Agent knownAgent = agents.computeIfAbsent(hello.getAgent(), AgentRegistry.this::newAgent);
+      if (knownAgent.outlives(hello)) {
         stream.fail(
             Status.ALREADY_EXISTS.withDescription(
                 "a later agent has the name " + hello.getAgent()));
@@ -366,7 +366,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
         stream.fail(
             Status.FAILED_PRECONDITION.withDescription("this control plane no longer leads"));
       } else {
-        agent = known;
+        agent = knownAgent;
         agent.lease(hello, stream);
       }
     }
@@ -387,7 +387,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     }
 
     @Override
-    public void onError(Throwable broken) {
+    public void onError(Throwable brokenThrowable) {
       run(this::broke);
     }
 

@@ -19,7 +19,8 @@ public interface Assignments {
    * Takes a query from one host, if it has it, and assigns it to another, or to the same one again;
    * returns at once.
    */
-  void move(String from, String to, String query, int epoch, Plan plan, AssignmentEvents events);
+  void move(
+      String oldHost, String newHost, String query, int epoch, Plan plan, AssignmentEvents events);
 
   /** Asks a query to end on a host. */
   void end(String agent, String query);

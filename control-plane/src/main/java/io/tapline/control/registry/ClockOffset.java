@@ -24,8 +24,8 @@ public final class ClockOffset {
    * @param errorNs maximum error
    */
   public record Estimate(long offsetNs, long errorNs) {
-    boolean contradicts(Estimate other) {
-      return Math.abs(offsetNs - other.offsetNs) > errorNs + other.errorNs;
+    boolean contradicts(Estimate otherEstimate) {
+      return Math.abs(offsetNs - otherEstimate.offsetNs) > errorNs + otherEstimate.errorNs;
     }
   }
 
@@ -33,8 +33,9 @@ public final class ClockOffset {
    * Returns the nanoseconds by which the two most distant clocks certainly differ; 0 if no two do.
    */
   public static long differenceNs(List<Estimate> clocks) {
-    long ahead = clocks.stream().mapToLong(each -> each.offsetNs - each.errorNs).max().orElse(0);
-    long behind = clocks.stream().mapToLong(each -> each.offsetNs + each.errorNs).min().orElse(0);
+    long ahead = clocks.stream().mapToLong(clock -> clock.offsetNs - clock.errorNs).max().orElse(0);
+    long behind =
+        clocks.stream().mapToLong(clock -> clock.offsetNs + clock.errorNs).min().orElse(0);
     return Math.max(0, ahead - behind);
   }
 

@@ -72,7 +72,7 @@ public final class ReplicaManager implements AutoCloseable {
   private void adopt(String url, List<String> addresses) {
     for (int i = 1; i < pool.servers().size(); i++) {
       if (addresses.contains(pool.servers().get(i).address())) {
-        copies.computeIfAbsent(url, none -> new TreeSet<>()).add(i);
+        copies.computeIfAbsent(url, ignored -> new TreeSet<>()).add(i);
         servers = Math.max(servers, i + 1);
       }
     }
@@ -116,11 +116,11 @@ public final class ReplicaManager implements AutoCloseable {
         servers++;
       }
       int stopped = wanted.servers() < servers ? servers-- : 0;
-      boolean moved = become(wanted);
+      boolean wasMoved = become(wanted);
       if (stopped > 0) {
         commands.stop(pool.servers().get(stopped - 1));
       }
-      if (moved || stopped > 0 || wanted.servers() != now.servers()) {
+      if (wasMoved || stopped > 0 || wanted.servers() != now.servers()) {
         tell(windowEndNs, now.servers(), perSecond);
       }
     } catch (IOException e) {
@@ -157,7 +157,7 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   private void copy(String url, int server) {
-    Set<Integer> on = copies.computeIfAbsent(url, none -> new TreeSet<>());
+    Set<Integer> on = copies.computeIfAbsent(url, ignored -> new TreeSet<>());
     if (on.contains(server)) {
       return;
     }
@@ -188,10 +188,10 @@ public final class ReplicaManager implements AutoCloseable {
     for (int i = 0; i < DRAIN_PAUSES && !before.isEmpty(); i++) {
       ServerCommands.pause();
     }
-    for (Map.Entry<String, Set<Integer>> each : before.entrySet()) {
-      for (int server : each.getValue()) {
+    for (Map.Entry<String, Set<Integer>> entry : before.entrySet()) {
+      for (int server : entry.getValue()) {
         try {
-          replicator.remove(each.getKey(), pool.servers().get(server));
+          replicator.remove(entry.getKey(), pool.servers().get(server));
         } catch (IOException e) {
           failed.accept(e.getMessage());
         }

@@ -23,7 +23,7 @@ final class Replicator {
 
   private static final Pattern PLAIN = Pattern.compile("(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+");
   private static final int LONGEST_URL = 1024;
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final int OK = 200;
 
   private final HttpClient http =
@@ -38,16 +38,16 @@ final class Replicator {
   }
 
   /** Copies a page and verifies the copy. */
-  void copy(String url, WebServer from, WebServer to) throws IOException {
+  void copy(String url, WebServer source, WebServer target) throws IOException {
     Path original = Files.createTempFile("tapline-page-", "");
     Path copy = Files.createTempFile("tapline-page-", "");
     try {
-      fetch(url, from, original);
-      send(url, to, HttpRequest.newBuilder().PUT(BodyPublishers.ofFile(original)));
-      fetch(url, to, copy);
+      fetch(url, source, original);
+      send(url, target, HttpRequest.newBuilder().PUT(BodyPublishers.ofFile(original)));
+      fetch(url, target, copy);
       if (Files.mismatch(original, copy) != -1) {
         throw new IOException(
-            url + " on " + to.name() + " differs from the file on " + from.name());
+            url + " on " + target.name() + " differs from the file on " + source.name());
       }
     } finally {
       Files.deleteIfExists(original);
@@ -56,22 +56,22 @@ final class Replicator {
   }
 
   /** Removes a copy, which need not exist. */
-  void remove(String url, WebServer from) throws IOException {
-    send(url, from, HttpRequest.newBuilder().DELETE());
+  void remove(String url, WebServer server) throws IOException {
+    send(url, server, HttpRequest.newBuilder().DELETE());
   }
 
-  private void fetch(String url, WebServer from, Path file) throws IOException {
+  private void fetch(String url, WebServer source, Path file) throws IOException {
     HttpResponse<Path> answer =
         exchange(
-            request(url, from, HttpRequest.newBuilder().GET()),
+            request(url, source, HttpRequest.newBuilder().GET()),
             info ->
                 info.statusCode() == OK && length(info) <= MAX_BYTES
                     ? BodySubscribers.ofFile(file)
                     : BodySubscribers.replacing(null));
     if (answer.statusCode() != OK) {
-      throw new IOException(from.name() + " answered " + answer.statusCode() + " to GET " + url);
+      throw new IOException(source.name() + " answered " + answer.statusCode() + " to GET " + url);
     } else if (answer.body() == null) {
-      throw new IOException(url + " on " + from.name() + " is too long, or of unknown length");
+      throw new IOException(url + " on " + source.name() + " is too long, or of unknown length");
     }
   }
 
@@ -79,18 +79,18 @@ final class Replicator {
     return info.headers().firstValueAsLong("content-length").orElse(Long.MAX_VALUE);
   }
 
-  private void send(String url, WebServer to, HttpRequest.Builder request) throws IOException {
-    HttpRequest ready = request(url, to, request);
+  private void send(String url, WebServer target, HttpRequest.Builder request) throws IOException {
+    HttpRequest ready = request(url, target, request);
     int status = exchange(ready, BodyHandlers.discarding()).statusCode();
     boolean isDeleted = ready.method().equals("DELETE") && status == 404;
     if (status / 100 != 2 && !isDeleted) {
       throw new IOException(
-          to.name() + " answered " + status + " to " + ready.method() + " " + url);
+          target.name() + " answered " + status + " to " + ready.method() + " " + url);
     }
   }
 
   private static HttpRequest request(String url, WebServer server, HttpRequest.Builder request) {
-    return request.uri(URI.create("http://" + server.address() + url)).timeout(PATIENCE).build();
+    return request.uri(URI.create("http://" + server.address() + url)).timeout(TIMEOUT).build();
   }
 
   private <T> HttpResponse<T> exchange(HttpRequest request, HttpResponse.BodyHandler<T> handler)

@@ -38,13 +38,13 @@ final class Updater {
     if (windowEndNs < restUntilNs) {
       return now;
     }
-    double each =
+    double share =
         perSecond.values().stream().mapToDouble(Double::doubleValue).max().orElse(0)
             / now.servers();
     int servers = now.servers();
-    if (each > thresholds.upperPerSecond() && servers < maxServers) {
+    if (share > thresholds.upperPerSecond() && servers < maxServers) {
       servers++;
-    } else if (each < thresholds.lowerPerSecond() && servers > 1) {
+    } else if (share < thresholds.lowerPerSecond() && servers > 1) {
       servers--;
     }
     if (servers != now.servers()) {

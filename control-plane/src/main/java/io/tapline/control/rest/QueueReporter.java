@@ -6,7 +6,7 @@ import io.tapline.control.diagnose.QueueReports;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueueBursts;
-import io.tapline.control.query.QueueBursts.Measuring;
+import io.tapline.control.query.QueueBursts.MeasuredQueues;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +26,7 @@ final class QueueReporter implements QueueReports {
   public QueueReport of(String written, long fromNs, long toNs, Predicate<String> allowed)
       throws DrillException {
     String queue = resolve(written);
-    List<Measuring> queries =
+    List<MeasuredQueues> queries =
         bursts.measuring().stream()
             .filter(one -> one.measures(queue) && allowed.test(one.query()))
             .toList();
@@ -36,15 +36,15 @@ final class QueueReporter implements QueueReports {
               .formatted(queue, queue));
     }
     QueueDiagnosis diagnosis = new QueueDiagnosis(queue, fromNs, toNs);
-    for (Measuring one : queries) {
+    for (MeasuredQueues one : queries) {
       diagnosis.addQuery(one.query());
       diagnosis.completeSince(
           bursts.read(
               one.query(),
               fromNs,
               toNs,
-              (found, event) -> {
-                if (found.equals(queue)) {
+              (name, event) -> {
+                if (name.equals(queue)) {
                   diagnosis.add(one.query(), event);
                 }
               }));
@@ -54,10 +54,10 @@ final class QueueReporter implements QueueReports {
 
   @Override
   public List<QueueReport> all(long fromNs, long toNs, Predicate<String> allowed) {
-    Map<String, QueueDiagnosis> found = new TreeMap<>();
-    for (Measuring one : bursts.measuring()) {
+    Map<String, QueueDiagnosis> diagnoses = new TreeMap<>();
+    for (MeasuredQueues one : bursts.measuring()) {
       if (allowed.test(one.query())) {
-        one.queues().forEach(queue -> of(found, queue, fromNs, toNs).addQuery(one.query()));
+        one.queues().forEach(queue -> of(diagnoses, queue, fromNs, toNs).addQuery(one.query()));
         Set<String> measured = new HashSet<>(one.queues());
         long sinceNs =
             bursts.read(
@@ -66,19 +66,19 @@ final class QueueReporter implements QueueReports {
                 toNs,
                 (queue, event) -> {
                   measured.add(queue);
-                  QueueDiagnosis diagnosis = of(found, queue, fromNs, toNs);
+                  QueueDiagnosis diagnosis = of(diagnoses, queue, fromNs, toNs);
                   diagnosis.addQuery(one.query());
                   diagnosis.add(one.query(), event);
                 });
-        measured.forEach(queue -> of(found, queue, fromNs, toNs).completeSince(sinceNs));
+        measured.forEach(queue -> of(diagnoses, queue, fromNs, toNs).completeSince(sinceNs));
       }
     }
-    return found.values().stream().map(QueueDiagnosis::report).toList();
+    return diagnoses.values().stream().map(QueueDiagnosis::report).toList();
   }
 
   private static QueueDiagnosis of(
-      Map<String, QueueDiagnosis> found, String queue, long fromNs, long toNs) {
-    return found.computeIfAbsent(queue, name -> new QueueDiagnosis(name, fromNs, toNs));
+      Map<String, QueueDiagnosis> diagnoses, String queue, long fromNs, long toNs) {
+    return diagnoses.computeIfAbsent(queue, name -> new QueueDiagnosis(name, fromNs, toNs));
   }
 
   @Override

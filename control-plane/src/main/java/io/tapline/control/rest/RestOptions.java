@@ -59,8 +59,9 @@ public record RestOptions(
   }
 
   /** Returns these options for holders of these tokens. */
-  public RestOptions with(TokenFile known) {
-    return new RestOptions(bind, port, leader, Optional.of(known), proxies, tls, names, maxStreams);
+  public RestOptions with(TokenFile knownFile) {
+    return new RestOptions(
+        bind, port, leader, Optional.of(knownFile), proxies, tls, names, maxStreams);
   }
 
   /** Returns these options behind these proxies. */

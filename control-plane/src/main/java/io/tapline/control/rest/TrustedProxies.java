@@ -81,7 +81,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
   private boolean trusts(String client) {
     Optional<IpPrefix> address = address(client);
     return address.isPresent()
-        && (networks.stream().anyMatch(each -> new Scope(List.of(each)).holds(address.get()))
+        && (networks.stream().anyMatch(prefix -> new Scope(List.of(prefix)).holds(address.get()))
             || names.stream().anyMatch(name -> addresses(name).contains(address.get())));
   }
 

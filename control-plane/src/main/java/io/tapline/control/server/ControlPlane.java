@@ -132,8 +132,9 @@ public final class ControlPlane {
     try (DrillService drill = settings.drill();
         // Its monitors belong to agents, which receive their keys once this control plane leads.
         PipelineSession session = session(HashKeys.KNOWN);
-        Lead lead =
-            new Lead(leadership, this::startController, drill.watches(), settings.hashKeys());
+        LeaderSession lead =
+            new LeaderSession(
+                leadership, this::startController, drill.watches(), settings.hashKeys());
         AgentRegistry registry =
             registry(session, HashKeys.KNOWN, LeaseListener.both(listeners(session, drill), lead));
         RestServer server =

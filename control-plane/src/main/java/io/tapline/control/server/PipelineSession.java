@@ -94,7 +94,7 @@ public final class PipelineSession implements AutoCloseable {
   private List<WindowResult> page(String id, String last) {
     try {
       return queries().results().windowsAfter(id, last);
-    } catch (JedisException gone) {
+    } catch (JedisException e) {
       // The query will fail with the reason.
       return List.of();
     }

@@ -23,8 +23,9 @@ public record SwitchSettings(InetSocketAddress address, NetworkMap map, Optional
     try {
       return Controller.start(ControllerOptions.of(address, map).with(tls));
     } catch (IOException e) {
-      boolean taken = String.valueOf(e.getMessage()).contains("already in use");
-      throw new IOException(e.getMessage() + (taken ? ": is another controller running?" : ""), e);
+      boolean wasTaken = String.valueOf(e.getMessage()).contains("already in use");
+      throw new IOException(
+          e.getMessage() + (wasTaken ? ": is another controller running?" : ""), e);
     }
   }
 }

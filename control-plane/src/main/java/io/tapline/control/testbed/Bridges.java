@@ -70,7 +70,7 @@ final class Bridges {
           .forEach(cable -> List.of(cable.a(), cable.b()).forEach(p -> ports.put(p, LINK)));
     }
     if (plan.collector() != null && plan.collector().mirrorMbit() > 0) {
-      plan.switches().forEach(each -> ports.put(each.collectorPort(), MIRROR));
+      plan.switches().forEach(sw -> ports.put(sw.collectorPort(), MIRROR));
     }
     return ports;
   }
@@ -115,8 +115,8 @@ final class Bridges {
     if (limited.containsValue(MIRROR)) {
       words.addAll(rate(MIRROR, plan.collector().mirrorMbit()));
     }
-    for (FatTreePlan.Switch each : plan.switches()) {
-      String bridge = each.bridge();
+    for (FatTreePlan.Switch sw : plan.switches()) {
+      String bridge = sw.bridge();
       String controller = "@c" + number++;
       words.addAll(List.of("--", "--id=" + controller, "create", "controller", "max_backoff=1000"));
       words.add("connection_mode=out-of-band");
@@ -125,10 +125,10 @@ final class Bridges {
       words.add("controller=" + controller);
       words.addAll(List.of("datapath_type=netdev", "fail_mode=secure"));
       words.add("protocols=OpenFlow13,OpenFlow14");
-      words.add("other-config:datapath-id=%016x".formatted(each.datapath()));
+      words.add("other-config:datapath-id=%016x".formatted(sw.datapath()));
       words.add("other-config:disable-in-band=true");
-      for (int port = 0; port < each.ports().size(); port++) {
-        String device = each.ports().get(port);
+      for (int port = 0; port < sw.ports().size(); port++) {
+        String device = sw.ports().get(port);
         words.addAll(List.of("--", "add-port", bridge, device));
         words.addAll(List.of("--", "set", "interface", device, "ofport_request=" + (port + 1)));
         words.addAll(virtual.getOrDefault(device, List.of()));

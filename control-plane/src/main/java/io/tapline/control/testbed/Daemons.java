@@ -174,8 +174,8 @@ final class Daemons {
   /** Returns the agent whose monitor has a tap for each switch. */
   private Daemon collector(TestbedState state) {
     List<String> arguments = new ArrayList<>(List.of("--name=" + Collector.NAME));
-    for (FatTreePlan.Switch each : state.plan().switches()) {
-      arguments.add("--tap=%s=%s".formatted(each.id(), each.collected()));
+    for (FatTreePlan.Switch sw : state.plan().switches()) {
+      arguments.add("--tap=%s=%s".formatted(sw.id(), sw.collected()));
     }
     arguments.add("--control-plane=" + String.join(",", state.agents().controlPlanes()));
     int memoryMib = Collector.MEMORY_MIB * state.plan().switches().size();

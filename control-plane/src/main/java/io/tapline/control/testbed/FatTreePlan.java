@@ -135,11 +135,11 @@ public record FatTreePlan(
   }
 
   private Switch made(String switchId, String id, long datapath, List<String> ports) {
-    Switch made = new Switch(switchId, device(id), datapath, ports);
+    Switch madeSwitch = new Switch(switchId, device(id), datapath, ports);
     if (collector != null) {
-      ports.add(made.collectorPort());
+      ports.add(madeSwitch.collectorPort());
     }
-    return made;
+    return madeSwitch;
   }
 
   private List<String> ports(String id, char down, int downs, char up) {
@@ -202,21 +202,21 @@ public record FatTreePlan(
     return cables;
   }
 
-  private Cable cable(String pattern, int pod, int i, int j, String other) {
-    return new Cable(device(pattern.formatted(pod, i, j)), device(other));
+  private Cable cable(String pattern, int pod, int i, int j, String remainder) {
+    return new Cable(device(pattern.formatted(pod, i, j)), device(remainder));
   }
 
   /** Returns every network device that the plan creates outside of namespaces. */
   public List<String> devices() {
     List<String> devices = new ArrayList<>();
-    switches().forEach(each -> devices.add(each.bridge()));
+    switches().forEach(sw -> devices.add(sw.bridge()));
     for (Node host : hosts()) {
       devices.addAll(List.of(host.switchPort(), host.control()));
       devices.addAll(memif ? List.of() : List.of(host.mirrorPort()));
     }
     cables().forEach(cable -> devices.addAll(List.of(cable.a(), cable.b())));
     if (collector != null) {
-      switches().forEach(each -> devices.add(each.collectorPort()));
+      switches().forEach(sw -> devices.add(sw.collectorPort()));
       devices.add(collectorControl());
     }
     return devices;
@@ -272,12 +272,12 @@ public record FatTreePlan(
     }
     String space = collectorNamespace();
     StringBuilder lines = new StringBuilder("netns add %s\n".formatted(space));
-    for (Switch each : switches()) {
-      lines.append(cable(each.collectorPort(), each.collected(), space));
+    for (Switch sw : switches()) {
+      lines.append(cable(sw.collectorPort(), sw.collected(), space));
       lines.append(
           collector.mirrorMbit() > 0
               ? "link set %s txqueuelen %d\n"
-                  .formatted(each.collectorPort(), collector.queuePackets())
+                  .formatted(sw.collectorPort(), collector.queuePackets())
               : "");
     }
     lines.append(cable(collectorControl(), "control0", space));
@@ -356,19 +356,19 @@ public record FatTreePlan(
     Map<String, String> neighbours = new HashMap<>();
     hosts().forEach(host -> neighbours.put(host.switchPort(), host.id()));
     Map<String, String> switchOf = new HashMap<>();
-    switches().forEach(each -> each.ports().forEach(port -> switchOf.put(port, each.id())));
+    switches().forEach(sw -> sw.ports().forEach(port -> switchOf.put(port, sw.id())));
     for (Cable cable : cables()) {
       neighbours.put(cable.a(), switchOf.get(cable.b()));
       neighbours.put(cable.b(), switchOf.get(cable.a()));
     }
     StringBuilder lines = new StringBuilder("  ports:\n");
-    for (Switch each : switches()) {
+    for (Switch sw : switches()) {
       String ports =
-          each.ports().stream()
+          sw.ports().stream()
               .filter(neighbours::containsKey)
-              .map(port -> neighbours.get(port) + ": " + (each.ports().indexOf(port) + 1))
+              .map(port -> neighbours.get(port) + ": " + (sw.ports().indexOf(port) + 1))
               .collect(Collectors.joining(", "));
-      lines.append("    %s: {%s}\n".formatted(each.id(), ports));
+      lines.append("    %s: {%s}\n".formatted(sw.id(), ports));
     }
     return lines.toString();
   }
@@ -376,18 +376,17 @@ public record FatTreePlan(
   /** Returns the ports for copies, which carry none of the host's own traffic. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
-    for (Switch each : switches()) {
+    for (Switch sw : switches()) {
       Map<String, String> monitors = new LinkedHashMap<>();
       hosts().forEach(host -> monitors.put(host.id(), host.mirrorPort()));
-      monitors.put(Collector.NAME, each.collectorPort());
+      monitors.put(Collector.NAME, sw.collectorPort());
       String ports =
           monitors.entrySet().stream()
-              .filter(monitor -> each.ports().contains(monitor.getValue()))
+              .filter(monitor -> sw.ports().contains(monitor.getValue()))
               .map(
-                  monitor ->
-                      monitor.getKey() + ": " + (each.ports().indexOf(monitor.getValue()) + 1))
+                  monitor -> monitor.getKey() + ": " + (sw.ports().indexOf(monitor.getValue()) + 1))
               .collect(Collectors.joining(", "));
-      lines.append(ports.isEmpty() ? "" : "      %s: {%s}\n".formatted(each.id(), ports));
+      lines.append(ports.isEmpty() ? "" : "      %s: {%s}\n".formatted(sw.id(), ports));
     }
     return lines.toString();
   }

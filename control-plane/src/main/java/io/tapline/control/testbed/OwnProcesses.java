@@ -16,7 +16,7 @@ import java.util.concurrent.locks.LockSupport;
  * their command names its folder.
  */
 final class OwnProcesses {
-  private static final long PATIENCE_NS = 10_000_000_000L;
+  private static final long TIMEOUT_NS = 10_000_000_000L;
   private static final int LOOKS = 20;
   private static final long LOOK_NS = 10_000_000;
 
@@ -44,18 +44,18 @@ final class OwnProcesses {
   List<TestbedProcess> all() {
     return noted().stream()
         .map(
-            each ->
+            process ->
                 new TestbedProcess(
-                    each.name(),
-                    running(each).isPresent(),
-                    each.pid() == null ? 0 : each.pid(),
-                    each.restarts()))
+                    process.name(),
+                    running(process).isPresent(),
+                    process.pid() == null ? 0 : process.pid(),
+                    process.restarts()))
         .toList();
   }
 
   Optional<ProcessHandle> find(String name) {
     return noted().stream()
-        .filter(each -> each.name().equals(name))
+        .filter(process -> process.name().equals(name))
         .findFirst()
         .flatMap(OwnProcesses::running)
         .or(() -> byPidFile(name));
@@ -119,7 +119,7 @@ final class OwnProcesses {
   }
 
   private static boolean haveExited(List<ProcessHandle> processes) {
-    long deadline = System.nanoTime() + PATIENCE_NS;
+    long deadline = System.nanoTime() + TIMEOUT_NS;
     while (processes.stream().anyMatch(OwnProcesses::lives)) {
       if (System.nanoTime() > deadline) {
         return false;

@@ -36,8 +36,8 @@ final class Programs {
       builder.environment().putAll(environment);
       builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
       Process process = builder.start();
-      try (OutputStream to = process.getOutputStream()) {
-        to.write(input.getBytes(StandardCharsets.UTF_8));
+      try (OutputStream stdin = process.getOutputStream()) {
+        stdin.write(input.getBytes(StandardCharsets.UTF_8));
       } catch (IOException e) {
         // It exited before it had read all input; its exit code shows why.
       }

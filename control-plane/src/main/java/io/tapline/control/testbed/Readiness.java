@@ -12,7 +12,7 @@ import java.util.function.Supplier;
  * already complete.
  */
 final class Readiness {
-  private static final long PATIENCE_NS = 240_000_000_000L;
+  private static final long TIMEOUT_NS = 240_000_000_000L;
   private static final long LOOK_NS = 100_000_000;
 
   private final TestbedState state;
@@ -32,7 +32,7 @@ final class Readiness {
   }
 
   void await() throws TestbedException {
-    long endNs = System.nanoTime() + PATIENCE_NS;
+    long endNs = System.nanoTime() + TIMEOUT_NS;
     for (String missing = missing(); !missing.isEmpty(); missing = missing()) {
       if (System.nanoTime() > endNs) {
         throw new TestbedException(missing);
@@ -50,7 +50,8 @@ final class Readiness {
   private String missing() {
     List<TestbedProcess> there = processes.all();
     for (Daemon daemon : daemons.of(state)) {
-      if (there.stream().noneMatch(each -> each.running() && each.name().equals(daemon.name()))) {
+      if (there.stream()
+          .noneMatch(process -> process.running() && process.name().equals(daemon.name()))) {
         return "%s is not running: %s".formatted(daemon.name(), processes.lastWords(daemon.name()));
       }
     }
@@ -76,10 +77,10 @@ final class Readiness {
   }
 
   private void requireNoneEnded() throws TestbedException {
-    for (TestbedProcess each : processes.all()) {
-      if (!state.complete() && each.restarts() > 0) {
+    for (TestbedProcess process : processes.all()) {
+      if (!state.complete() && process.restarts() > 0) {
         throw new TestbedException(
-            "%s ended: %s".formatted(each.name(), processes.lastWords(each.name())));
+            "%s ended: %s".formatted(process.name(), processes.lastWords(process.name())));
       }
     }
   }

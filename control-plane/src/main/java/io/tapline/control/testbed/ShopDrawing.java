@@ -40,25 +40,27 @@ final class ShopDrawing {
             <rect width="100%" height="100%" fill="white"/>
             <text x="380" y="20" text-anchor="middle">Mean connection time, ms (Figure 9)</text>
             """);
-    Map<String, Double> drawn = new LinkedHashMap<>(meansMs);
-    drawn.keySet().removeIf(tier -> !PLACES.keySet().containsAll(List.of(tier.split(","))));
-    drawn.keySet().forEach(tier -> line(svg, tier.split(",")));
-    drawn.forEach((tier, mean) -> number(svg, tier.split(","), mean));
+    Map<String, Double> times = new LinkedHashMap<>(meansMs);
+    times.keySet().removeIf(tier -> !PLACES.keySet().containsAll(List.of(tier.split(","))));
+    times.keySet().forEach(tier -> line(svg, tier.split(",")));
+    times.forEach((tier, mean) -> number(svg, tier.split(","), mean));
     PLACES.forEach(
-        (name, at) ->
+        (name, center) ->
             svg.append(
                 format(
                     "<circle cx=\"%d\" cy=\"%d\" r=\"26\" fill=\"#eeeeee\" stroke=\"black\"/>\n"
                         + "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-                    at[0], at[1], at[0], at[1] + 4, name)));
+                    center[0], center[1], center[0], center[1] + 4, name)));
     return svg.append("</svg>\n").toString();
   }
 
   private static void line(StringBuilder svg, String[] ends) {
-    int[] from = PLACES.get(ends[0]);
-    int[] to = PLACES.get(ends[1]);
+    int[] source = PLACES.get(ends[0]);
+    int[] target = PLACES.get(ends[1]);
     svg.append(
-        format("<path d=\"M%d %d L%d %d\" stroke=\"black\"/>\n", from[0], from[1], to[0], to[1]));
+        format(
+            "<path d=\"M%d %d L%d %d\" stroke=\"black\"/>\n",
+            source[0], source[1], target[0], target[1]));
   }
 
   /**
@@ -66,14 +68,14 @@ final class ShopDrawing {
    * halo.
    */
   private static void number(StringBuilder svg, String[] ends, double mean) {
-    int[] from = PLACES.get(ends[0]);
-    int[] to = PLACES.get(ends[1]);
+    int[] source = PLACES.get(ends[0]);
+    int[] target = PLACES.get(ends[1]);
     for (String around : List.of(" stroke=\"white\" stroke-width=\"6\"", "")) {
       svg.append(
           format(
               "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\"%s>%.2f</text>\n",
-              from[0] + 0.4 * (to[0] - from[0]),
-              from[1] + 0.4 * (to[1] - from[1]) + 4,
+              source[0] + 0.4 * (target[0] - source[0]),
+              source[1] + 0.4 * (target[1] - source[1]) + 4,
               around,
               mean));
     }

@@ -70,7 +70,7 @@ public final class Testbed {
     if (!"root".equals(System.getProperty("user.name"))) {
       return Optional.of("a testbed needs root: run it with sudo");
     }
-    List<String> missing = PROGRAMS.stream().filter(each -> !Programs.exists(each)).toList();
+    List<String> missing = PROGRAMS.stream().filter(program -> !Programs.exists(program)).toList();
     return missing.isEmpty()
         ? Optional.empty()
         : Optional.of(
@@ -100,7 +100,7 @@ public final class Testbed {
       if (running.isPresent() && !running.get().complete()) {
         removal.remove(running.get());
       }
-      TestbedState wanted =
+      TestbedState wantedState =
           new TestbedState(
               name,
               plan.k(),
@@ -115,16 +115,16 @@ public final class Testbed {
               isDevice(DATAPATH) ? List.of() : List.of(DATAPATH),
               KernelSettings.now());
       if (running.isPresent() && running.get().complete()) {
-        keep(running.get(), wanted);
+        keep(running.get(), wantedState);
         return false;
       }
       requireFree(plan);
-      wanted.write(folder);
+      wantedState.write(folder);
       try {
-        make(wanted);
-        wanted.completed().write(folder);
+        make(wantedState);
+        wantedState.completed().write(folder);
       } catch (TestbedException e) {
-        removal.remove(wanted);
+        removal.remove(wantedState);
         throw e;
       }
       return true;
@@ -156,9 +156,9 @@ public final class Testbed {
         folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
   }
 
-  private void requirePrograms(boolean any) throws TestbedException {
+  private void requirePrograms(boolean hasAny) throws TestbedException {
     for (String program : Daemons.IN_HOSTS) {
-      if (any && !Files.isExecutable(daemons.program(program))) {
+      if (hasAny && !Files.isExecutable(daemons.program(program))) {
         throw new TestbedException(
             "the native programs are not built (no %s): run make build"
                 .formatted(daemons.program(program)));
@@ -170,8 +170,8 @@ public final class Testbed {
    * Keeps a complete testbed, whose supervisor restarts dead processes; starts a supervisor if
    * there is none.
    */
-  private void keep(TestbedState running, TestbedState wanted) throws TestbedException {
-    if (!running.wants(wanted)) {
+  private void keep(TestbedState running, TestbedState wantedState) throws TestbedException {
+    if (!running.wants(wantedState)) {
       throw new TestbedException(
           "testbed %s is up with other settings (%s): take it down first".formatted(name, running));
     }
@@ -242,11 +242,11 @@ public final class Testbed {
 
   /** Verifies the switches, since ovs-vsctl does not reliably report failures to create them. */
   private void requireSwitches(FatTreePlan plan) throws TestbedException {
-    for (FatTreePlan.Switch each : plan.switches()) {
-      if (!isDevice(each.bridge())) {
+    for (FatTreePlan.Switch sw : plan.switches()) {
+      if (!isDevice(sw.bridge())) {
         throw new TestbedException(
             "Open vSwitch did not create bridge %s; a host can have one userspace datapath (device %s) at a time: is there another testbed?"
-                .formatted(each.bridge(), DATAPATH));
+                .formatted(sw.bridge(), DATAPATH));
       }
     }
     for (FatTreePlan.Node host : plan.hosts()) {

@@ -48,11 +48,11 @@ public record TestbedState(
   }
 
   /** Returns true if another state was requested with the same parameters. */
-  boolean wants(TestbedState other) {
-    return plan().equals(other.plan())
-        && openFlowPort == other.openFlowPort
-        && ownController == other.ownController
-        && agents.equals(other.agents);
+  boolean wants(TestbedState otherState) {
+    return plan().equals(otherState.plan())
+        && openFlowPort == otherState.openFlowPort
+        && ownController == otherState.ownController
+        && agents.equals(otherState.agents);
   }
 
   TestbedState completed() {
@@ -72,10 +72,10 @@ public record TestbedState(
   }
 
   void write(Path folder) throws TestbedException {
-    Path fresh = folder.resolve(FILE + ".new");
+    Path newFile = folder.resolve(FILE + ".new");
     try {
-      Files.writeString(fresh, MAPPER.writeValueAsString(this) + "\n");
-      Files.move(fresh, folder.resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
+      Files.writeString(newFile, MAPPER.writeValueAsString(this) + "\n");
+      Files.move(newFile, folder.resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new TestbedException("can't write " + folder.resolve(FILE), e);
     }

@@ -106,8 +106,8 @@ final class EventFollower implements AutoCloseable {
     if (latest.isEmpty() || latest.get(0).number() == position + 1) {
       return latest;
     }
-    List<EventEntry> stored = queries.events().store().after(query, position);
-    return stored.isEmpty() ? latest : stored;
+    List<EventEntry> storedEntries = queries.events().store().after(query, position);
+    return storedEntries.isEmpty() ? latest : storedEntries;
   }
 
   private void take(EventEntry entry) {

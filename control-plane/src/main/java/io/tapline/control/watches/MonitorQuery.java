@@ -22,8 +22,8 @@ final class MonitorQuery {
     }
     arguments.add("every=" + Literals.durationText(Durations.fromNanos(watch.everyNs())));
     arguments.add("severity=" + watch.severity());
-    String to = watch.filter().scope().limits().orElse("*");
+    String limits = watch.filter().scope().limits().orElse("*");
     return "PARSE packets FROM * TO %s SAMPLE * PROCESS (trigger: %s)"
-        .formatted(to, String.join(", ", arguments));
+        .formatted(limits, String.join(", ", arguments));
   }
 }

@@ -254,16 +254,16 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     if (query.isEmpty()) {
       return Optional.of(new MonitorWatches.End(true, "it has no query"));
     }
-    Optional<QueryInfo> found = queries.find(query);
-    if (found.isEmpty()) {
+    Optional<QueryInfo> queryInfo = queries.find(query);
+    if (queryInfo.isEmpty()) {
       return Optional.of(new MonitorWatches.End(true, "query " + query + " is no longer known"));
     }
-    QueryState state = found.get().state();
+    QueryState state = queryInfo.get().state();
     if (!state.ended()) {
       return Optional.empty();
     }
     boolean failed = state == QueryState.FAILED;
-    String reason = failed ? "failed: " + found.get().error() : "was " + state.text();
+    String reason = failed ? "failed: " + queryInfo.get().error() : "was " + state.text();
     return Optional.of(new MonitorWatches.End(failed, "its query %s %s".formatted(query, reason)));
   }
 

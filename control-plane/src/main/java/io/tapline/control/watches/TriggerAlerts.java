@@ -62,10 +62,10 @@ final class TriggerAlerts {
   /** The event names its group as "src_ip=10.1.2.0/24 dst_port=80"; flow stands for all fields. */
   private void addGroup(String text, NodeAlert.Builder alert) {
     Map<String, String> values = new HashMap<>();
-    for (String each : text.split(" ")) {
-      int equals = each.indexOf('=');
+    for (String name : text.split(" ")) {
+      int equals = name.indexOf('=');
       if (equals > 0) {
-        values.put(each.substring(0, equals), each.substring(equals + 1));
+        values.put(name.substring(0, equals), name.substring(equals + 1));
       }
     }
     for (String word : watch.aggregate().groupBy()) {

@@ -272,9 +272,9 @@ class CopyBalanceTest {
       boolean mayBeMasked = quietMs == 0;
       counted = mayBeMasked ? random.nextInt(100) : 0;
       for (int ms = 0; ms < END_MS; ms += STEP_MS) {
-        boolean cut = ms >= cutFromMs && ms < cutFromMs + cutMs;
+        boolean isCut = ms >= cutFromMs && ms < cutFromMs + cutMs;
         boolean busy = ms >= quietMs && ms < END_MS - 15_000 && ms / 7_000 % 3 != 2;
-        traffic(ms, busy ? random.nextInt(20) : 0, cut);
+        traffic(ms, busy ? random.nextInt(20) : 0, isCut);
         report(ms);
         assertThat(balance.lost()).as("seed %d at %d ms", seed, ms).isLessThanOrEqualTo(lost);
       }
@@ -283,10 +283,10 @@ class CopyBalanceTest {
       }
     }
 
-    private void traffic(int ms, int packets, boolean cut) {
+    private void traffic(int ms, int packets, boolean isCut) {
       for (int i = 0; i < packets; i++) {
         uncounted.add((long) ms + random.nextInt(maxLagMs));
-        if (cut) {
+        if (isCut) {
           lost++;
         } else {
           onTheirWay.add(new Copy(ms, ms + random.nextInt(1_500)));

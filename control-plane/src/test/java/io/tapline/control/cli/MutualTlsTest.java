@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the answers to other clients at ports that require a certificate of one authority. */
 class MutualTlsTest {
-  private static final int PATIENCE_MS = 10_000;
+  private static final int TIMEOUT_MS = 10_000;
   private static final InetSocketAddress ANY =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
@@ -49,8 +49,8 @@ class MutualTlsTest {
     authority = Certificates.authority(folder, "authority");
     authority.sign("server", "IP:127.0.0.1");
     authority.sign("own", "DNS:own");
-    Certificates other = Certificates.authority(folder, "other");
-    other.sign("stranger", "DNS:own");
+    Certificates otherAuthority = Certificates.authority(folder, "other");
+    otherAuthority.sign("stranger", "DNS:own");
     server = files("server");
     own = files("own");
     stranger = files("stranger");
@@ -71,10 +71,10 @@ class MutualTlsTest {
                 .context()
                 .getSocketFactory()
                 .createSocket(InetAddress.getLoopbackAddress(), port)) {
-      socket.setSoTimeout(PATIENCE_MS);
+      socket.setSoTimeout(TIMEOUT_MS);
       socket.getOutputStream().write(said);
       return Math.max(0, socket.getInputStream().read(new byte[64]));
-    } catch (IOException refused) {
+    } catch (IOException e) {
       return 0;
     }
   }
@@ -82,12 +82,12 @@ class MutualTlsTest {
   /** Does the same without TLS. A TLS server may answer with an alert, which is seven bytes. */
   private static int answeredPlainly(int port, byte[] said) throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-      socket.setSoTimeout(PATIENCE_MS);
+      socket.setSoTimeout(TIMEOUT_MS);
       socket.getOutputStream().write(said);
       byte[] answer = socket.getInputStream().readNBytes(64);
       boolean alert = answer.length == 7 && answer[0] == 0x15;
       return alert ? 0 : answer.length;
-    } catch (IOException refused) {
+    } catch (IOException e) {
       return 0;
     }
   }
@@ -121,14 +121,14 @@ class MutualTlsTest {
                 .context()
                 .getSocketFactory()
                 .createSocket(InetAddress.getLoopbackAddress(), controller.port())) {
-      socket.setSoTimeout(PATIENCE_MS);
+      socket.setSoTimeout(TIMEOUT_MS);
       DataInputStream in = new DataInputStream(socket.getInputStream());
       socket.getOutputStream().write(HELLO);
       assertThat(nextType(in)).as("hello").isZero();
       assertThat(nextType(in)).as("features request").isEqualTo(5);
       socket.getOutputStream().write(features(datapath));
       return nextType(in) == MULTIPART_REQUEST;
-    } catch (IOException closed) {
+    } catch (IOException e) {
       return false;
     }
   }
@@ -197,7 +197,7 @@ class MutualTlsTest {
         assertThat(isTaken(controller, refused, 1)).as(refused).isFalse();
         Await.until(
             refused,
-            Duration.ofMillis(PATIENCE_MS),
+            Duration.ofMillis(TIMEOUT_MS),
             () -> audit.with("rejected a switch at 127.0.0.1: ").size() == 1);
         assertThat(controller.counters().get(Counter.TLS_FAILURES)).as(refused).isEqualTo(1);
       }

@@ -69,13 +69,13 @@ class RefusalsTest {
     HttpServer web = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 8);
     web.start();
     SERVERS.add(() -> web.stop(0));
-    ServerSocket silent = opened(new ServerSocket(0, 64, InetAddress.getLoopbackAddress()));
+    ServerSocket silentSocket = opened(new ServerSocket(0, 64, InetAddress.getLoopbackAddress()));
     Certificates authority = Certificates.authority(folder, "authority");
     authority.sign("server", "IP:127.0.0.1");
     stored = opened(new StoredQueries());
     PLACES.put("UNUSED", "127.0.0.1:1");
     PLACES.put("WEB", "127.0.0.1:" + web.getAddress().getPort());
-    PLACES.put("SILENT", "127.0.0.1:" + silent.getLocalPort());
+    PLACES.put("SILENT", "127.0.0.1:" + silentSocket.getLocalPort());
     PLACES.put("SECURE", opened(TlsPeer.start(authority.files("server"))).address());
     PLACES.put("REDIS", opened(TestRedis.start()).address());
   }

@@ -39,7 +39,7 @@ class FileWatchStoreTest {
 
   private static Scope scope(String... prefixes) {
     return new Scope(
-        List.of(prefixes).stream().map(each -> Scope.prefix(each).orElseThrow()).toList());
+        List.of(prefixes).stream().map(prefix -> Scope.prefix(prefix).orElseThrow()).toList());
   }
 
   /** A watch with every part that a record has. */

@@ -87,21 +87,21 @@ class LeadershipTest {
   void recordsOutliveTheirWriterAndLaterTermsFenceIt() throws Exception {
     try (Leadership first = connect();
         Leadership second = connect()) {
-      ZooKeeperStateStore old = first.claim();
-      assertThat(old.queries()).isEmpty();
-      old.put(record("b", 1));
-      old.put(record("a", 2));
-      old.put(record("a", 2));
-      old.remove("nobody");
-      old.addAgent("h1");
+      ZooKeeperStateStore oldStore = first.claim();
+      assertThat(oldStore.queries()).isEmpty();
+      oldStore.put(record("b", 1));
+      oldStore.put(record("a", 2));
+      oldStore.put(record("a", 2));
+      oldStore.remove("nobody");
+      oldStore.addAgent("h1");
       ZooKeeperStateStore now = second.claim();
-      assertThat(now.term()).isGreaterThan(old.term());
+      assertThat(now.term()).isGreaterThan(oldStore.term());
       assertThat(now.queries()).containsExactly(record("b", 1), record("a", 2));
       assertThat(now.agents()).containsExactly("h1");
-      assertThatThrownBy(() -> old.put(record("a", 9)))
+      assertThatThrownBy(() -> oldStore.put(record("a", 9)))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("another control plane leads");
-      assertThatThrownBy(() -> old.remove("a")).hasMessageContaining("another");
+      assertThatThrownBy(() -> oldStore.remove("a")).hasMessageContaining("another");
       now.remove("b");
       assertThat(now.queries()).containsExactly(record("a", 2));
     }
@@ -112,8 +112,8 @@ class LeadershipTest {
     HashKey key = HashKey.random();
     try (Leadership first = connect();
         Leadership second = connect()) {
-      ZooKeeperStateStore old = first.claim();
-      assertThat(old.textKey(key).digits()).isEqualTo(key.digits());
+      ZooKeeperStateStore oldStore = first.claim();
+      assertThat(oldStore.textKey(key).digits()).isEqualTo(key.digits());
       ZooKeeperStateStore now = second.claim();
       assertThat(now.textKey(HashKey.random()).digits()).isEqualTo(key.digits());
     }
@@ -121,14 +121,14 @@ class LeadershipTest {
 
   @Test
   void reconnectsToARestartedServer() throws Exception {
-    try (Leadership only = connect()) {
-      only.campaign("http://only");
-      await(only.led());
-      ZooKeeperStateStore store = only.claim();
+    try (Leadership leadership = connect()) {
+      leadership.campaign("http://only");
+      await(leadership.led());
+      ZooKeeperStateStore store = leadership.claim();
       server.restart();
       store.put(record("q", 1));
       assertThat(store.queries()).hasSize(1);
-      assertThat(only.lost()).isNotDone();
+      assertThat(leadership.lost()).isNotDone();
     }
   }
 

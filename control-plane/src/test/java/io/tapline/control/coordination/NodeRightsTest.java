@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tests rights on nodes of a real ZooKeeper server that identifies clients by certificates. */
 class NodeRightsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
   private static final byte[] NOTHING = {};
 
   /** Additional settings of Flink's ZooKeeper client. */
@@ -87,7 +87,7 @@ class NodeRightsTest {
   }
 
   private Leadership connect(String name, String... creators) throws PipelineException {
-    return Leadership.connect(address(), SESSION, tls(name), List.of(creators), PATIENCE);
+    return Leadership.connect(address(), SESSION, tls(name), List.of(creators), TIMEOUT);
   }
 
   private interface Work {
@@ -108,7 +108,7 @@ class NodeRightsTest {
                   }
                 },
                 tls.settings())) {
-      assertThat(connected.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(connected.await(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
       work.with(client);
     }
   }
@@ -128,7 +128,7 @@ class NodeRightsTest {
 
   private static void lead(Leadership leadership, String url) throws Exception {
     leadership.campaign(url);
-    leadership.led().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    leadership.led().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
   }
 
   /** Checks that a client may do nothing with the existing nodes. */
@@ -171,7 +171,7 @@ class NodeRightsTest {
         as("flink", NodeRightsTest::hasNoRights);
         as("other", NodeRightsTest::hasNoRights);
       }
-      second.led().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      second.led().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       ZooKeeperStateStore now = second.claim();
       assertThat(now.queries()).containsExactly(record("q"));
       assertThat(now.agents()).containsExactly("h1");
@@ -202,7 +202,7 @@ class NodeRightsTest {
             old.create(path, open.get(path), Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
           }
         });
-    as("flink", other -> assertThat(other.getChildren("/tapline", false)).isNotEmpty());
+    as("flink", flinkClient -> assertThat(flinkClient.getChildren("/tapline", false)).isNotEmpty());
     try (Leadership next = connect("control-2")) {
       lead(next, "https://next");
       ZooKeeperStateStore store = next.claim();
@@ -219,7 +219,7 @@ class NodeRightsTest {
       leader.claim();
       Work createsOne =
           any -> any.create("/flink", NOTHING, Ids.CREATOR_ALL_ACL, CreateMode.PERSISTENT);
-      as("other", other -> refused("create a node", createsOne, other));
+      as("other", otherClient -> refused("create a node", createsOne, otherClient));
       as(
           "flink",
           named -> {
@@ -232,7 +232,8 @@ class NodeRightsTest {
           named -> assertThat(named.getChildren("/flink", false)).containsExactly("default"));
       as(
           "control-2",
-          other -> refused("list Flink's", any -> any.getChildren("/flink", false), other));
+          otherClient ->
+              refused("list Flink's", any -> any.getChildren("/flink", false), otherClient));
       as("flink", NodeRightsTest::mayNotEnter);
     }
   }
@@ -289,8 +290,9 @@ class NodeRightsTest {
         });
     as(
         "flink",
-        other ->
-            other.create("/tapline/agents", NOTHING, Ids.CREATOR_ALL_ACL, CreateMode.PERSISTENT));
+        otherClient ->
+            otherClient.create(
+                "/tapline/agents", NOTHING, Ids.CREATOR_ALL_ACL, CreateMode.PERSISTENT));
     try (Leadership leader = connect("control-2")) {
       lead(leader, "https://leader");
       assertThatThrownBy(leader::claim)

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tests a real ZooKeeper server that requires TLS and client certificates. */
 class ZooKeeperTlsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
   private static final Duration IN_VAIN = Duration.ofSeconds(1);
 
   @TempDir static Path folder;
@@ -35,7 +35,7 @@ class ZooKeeperTlsTest {
     server = new SecureZooKeeper(folder, "zookeeper", authority.file());
     // This also shows that it answers permitted clients.
     try {
-      connect("localhost", tls("own"), PATIENCE).close();
+      connect("localhost", tls("own"), TIMEOUT).close();
     } catch (PipelineException e) {
       throw new AssertionError("the server says: " + server.log(), e);
     }
@@ -54,16 +54,16 @@ class ZooKeeperTlsTest {
     return new TlsFiles(file("authority.pem"), file(name + ".pem"), file(name + ".key"));
   }
 
-  private static Leadership connect(String host, TlsFiles tls, Duration patience)
+  private static Leadership connect(String host, TlsFiles tls, Duration timeout)
       throws PipelineException {
-    return Leadership.connect(host + ":" + server.port(), SESSION, tls, List.of(), patience);
+    return Leadership.connect(host + ":" + server.port(), SESSION, tls, List.of(), timeout);
   }
 
   @Test
   void aCertificateOfTheAuthorityIsEnoughToLead() throws Exception {
-    try (Leadership own = connect("localhost", tls("own"), PATIENCE)) {
+    try (Leadership own = connect("localhost", tls("own"), TIMEOUT)) {
       own.campaign("https://own");
-      own.led().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      own.led().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       assertThat(own.claim().queries()).isEmpty();
     }
   }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests a takeover of watches with a real ZooKeeper server and a real node. */
 class ZooKeeperWatchStoreTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @TempDir Path folder;
   private TestZooKeeper server;
@@ -79,21 +79,22 @@ class ZooKeeperWatchStoreTest {
   void theNextLeaderHasTheWatchesAndADeposedOneIsFenced() throws Exception {
     try (Leadership first = connect();
         Leadership second = connect();
-        DrillService old = following();
+        DrillService oldService = following();
         DrillService next = following()) {
-      old.watches().lead(first.claim().watchStore());
-      String kept = old.watches().add(watch());
-      String removed = old.watches().add(watch());
-      Await.until("it is evaluated", PATIENCE, () -> evaluates(old, kept));
-      old.watches().remove(removed);
+      oldService.watches().lead(first.claim().watchStore());
+      String kept = oldService.watches().add(watch());
+      String removed = oldService.watches().add(watch());
+      Await.until("it is evaluated", TIMEOUT, () -> evaluates(oldService, kept));
+      oldService.watches().remove(removed);
       next.watches().lead(second.claim().watchStore());
       assertThat(next.watches().list()).containsOnlyKeys(kept);
-      Await.until("it is evaluated again", PATIENCE, () -> evaluates(next, kept));
-      assertThat(gaps(next, kept)).as("the node never stopped").isEqualTo(gaps(old, kept));
-      assertThatThrownBy(() -> old.watches().add(watch()))
+      Await.until("it is evaluated again", TIMEOUT, () -> evaluates(next, kept));
+      assertThat(gaps(next, kept)).as("the node never stopped").isEqualTo(gaps(oldService, kept));
+      assertThatThrownBy(() -> oldService.watches().add(watch()))
           .isInstanceOf(DrillException.class)
           .hasMessageContaining("another control plane leads");
-      assertThatThrownBy(() -> old.watches().remove(kept)).isInstanceOf(DrillException.class);
+      assertThatThrownBy(() -> oldService.watches().remove(kept))
+          .isInstanceOf(DrillException.class);
       assertThat(next.watches().list()).containsOnlyKeys(kept);
     }
   }
@@ -102,14 +103,14 @@ class ZooKeeperWatchStoreTest {
   void termsIncreaseAndFenceEarlierWrites() throws Exception {
     try (Leadership first = connect();
         Leadership second = connect()) {
-      WatchStore old = first.claim().watchStore();
-      assertThat(old.watches()).isEmpty();
-      assertThat(old.lastHeard()).isEmpty();
-      old.putLastHeard(Map.of("h1", 7L));
+      WatchStore oldStore = first.claim().watchStore();
+      assertThat(oldStore.watches()).isEmpty();
+      assertThat(oldStore.lastHeard()).isEmpty();
+      oldStore.putLastHeard(Map.of("h1", 7L));
       WatchStore now = second.claim().watchStore();
-      assertThat(now.lastAlert()).isGreaterThan(old.lastAlert()).isLessThan(1L << 53);
+      assertThat(now.lastAlert()).isGreaterThan(oldStore.lastAlert()).isLessThan(1L << 53);
       assertThat(now.lastHeard()).isEqualTo(Map.of("h1", 7L));
-      assertThatThrownBy(() -> old.putLastHeard(Map.of()))
+      assertThatThrownBy(() -> oldStore.putLastHeard(Map.of()))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("another control plane leads");
     }

@@ -104,7 +104,7 @@ class DiagnosisTest {
       DiagnosisService diagnosis = new DiagnosisService(nodes.drill());
       Map<List<Integer>, Long> ways = new HashMap<>();
       JsonNode flow = nodes.truth().path("flows").get(0);
-      flow.path("paths").forEach(each -> ways.put(switches(each), each.path("segments").asLong()));
+      flow.path("paths").forEach(way -> ways.put(switches(way), way.path("segments").asLong()));
       assertThat(ways).hasSize(2);
       for (List<Long> rule : List.of(List.of(203L), List.of(302L, 201L))) {
         PathReport report = diagnosis.path("payload_bytes > 0", rule, List.of(), 0, 0);
@@ -141,11 +141,11 @@ class DiagnosisTest {
         flow.path("paths").forEach(path -> addLinks(path, links));
       }
       assertThat(segments).isEqualTo(expectedSegments);
-      Map<String, Long> found = new HashMap<>();
+      Map<String, Long> linkSegments = new HashMap<>();
       for (Link link : report.links()) {
-        found.put(link.from() + ">" + link.to(), link.segments());
+        linkSegments.put(link.from() + ">" + link.to(), link.segments());
       }
-      assertThat(found).isEqualTo(links);
+      assertThat(linkSegments).isEqualTo(links);
     }
   }
 
@@ -185,10 +185,10 @@ class DiagnosisTest {
 
   /** At that switch, no flow has more losses than it had, and the total is most of the losses. */
   private static void expectLosses(Finding finding, JsonNode truth) {
-    Map<String, Long> found = new HashMap<>();
+    Map<String, Long> linkSegments = new HashMap<>();
     for (Contender flow : finding.flows()) {
       if (flow.losses() > 0) {
-        found.put(flow.flow().text(), flow.losses());
+        linkSegments.put(flow.flow().text(), flow.losses());
       }
     }
     long all = 0;
@@ -199,24 +199,24 @@ class DiagnosisTest {
           lost = drop.path("segments").asLong();
         }
       }
-      assertThat(found.getOrDefault(name(flow), 0L)).as(name(flow)).isBetween(0L, lost);
+      assertThat(linkSegments.getOrDefault(name(flow), 0L)).as(name(flow)).isBetween(0L, lost);
       all += lost;
     }
     assertThat(finding.losses()).isBetween((long) (MOSTLY * all), all);
   }
 
   private static void expectRetransmissions(LossReport report, JsonNode truth) {
-    Map<String, Long> found = new HashMap<>();
+    Map<String, Long> linkSegments = new HashMap<>();
     for (Retransmitted flow : report.retransmissions()) {
-      found.put(flow.flow().text(), flow.retransmissions());
+      linkSegments.put(flow.flow().text(), flow.retransmissions());
     }
     long all = 0;
     for (JsonNode flow : truth.path("flows")) {
       long sent = flow.path("retransmitted").asLong();
-      assertThat(found.getOrDefault(name(flow), 0L)).as(name(flow)).isBetween(0L, sent);
+      assertThat(linkSegments.getOrDefault(name(flow), 0L)).as(name(flow)).isBetween(0L, sent);
       all += sent;
     }
-    assertThat(found.values().stream().mapToLong(Long::longValue).sum())
+    assertThat(linkSegments.values().stream().mapToLong(Long::longValue).sum())
         .isBetween((long) (MOSTLY * all), all);
   }
 }

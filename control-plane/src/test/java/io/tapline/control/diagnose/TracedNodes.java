@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class TracedNodes implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
-  private static final long PATIENCE_S = 60;
+  private static final long TIMEOUT_S = 60;
 
   private final Path trace;
   private final Path folder;
@@ -82,7 +82,7 @@ public final class TracedNodes implements AutoCloseable {
             NodeDescription node = describe(host);
             return node != null
                 && node.getDefinitionsList().stream()
-                    .anyMatch(each -> each.getTrigger().getName().equals(name));
+                    .anyMatch(definition -> definition.getTrigger().getName().equals(name));
           });
     }
   }
@@ -145,7 +145,7 @@ public final class TracedNodes implements AutoCloseable {
   }
 
   private void await(Condition condition) throws Exception {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
     while (!condition.holds()) {
       if (System.nanoTime() > end) {
         throw new AssertionError("timeout: " + logs());

@@ -84,9 +84,9 @@ class DrillServiceTest {
 
   @Test
   void exceedingTheLimitIsReported() throws Exception {
-    Headers some = both.headers(new DrillRequest("", 0, 0, 5, List.of()));
-    assertThat(some.rows()).hasSize(5);
-    assertThat(some.truncated()).isTrue();
+    Headers headers = both.headers(new DrillRequest("", 0, 0, 5, List.of()));
+    assertThat(headers.rows()).hasSize(5);
+    assertThat(headers.truncated()).isTrue();
     List<ObjectNode> all = both.headers(new DrillRequest("", 0, 0, 0, List.of())).rows();
     assertThat(all).hasSize((int) count(both, ""));
     long exactly = count(both, "", "h2");
@@ -97,11 +97,13 @@ class DrillServiceTest {
   @Test
   void timesLimitTheRows() throws Exception {
     List<ObjectNode> rows = both.headers(all("", "h1")).rows();
-    long from = time(rows.get(10));
-    long to = time(rows.get(20));
-    DrillRequest request = new DrillRequest("", from, to, DrillRequest.MAX_ROWS, List.of("h1"));
+    long beginNs = time(rows.get(10));
+    long endNs = time(rows.get(20));
+    DrillRequest request =
+        new DrillRequest("", beginNs, endNs, DrillRequest.MAX_ROWS, List.of("h1"));
     assertThat(both.headers(request).rows())
-        .hasSize((int) rows.stream().filter(row -> time(row) >= from && time(row) <= to).count());
+        .hasSize(
+            (int) rows.stream().filter(row -> time(row) >= beginNs && time(row) <= endNs).count());
   }
 
   @Test
@@ -120,9 +122,9 @@ class DrillServiceTest {
             rows.stream().mapToDouble(row -> row.path("bytes").asDouble()).max().getAsDouble(),
             "MIN(bytes)",
             rows.stream().mapToDouble(row -> row.path("bytes").asDouble()).min().getAsDouble());
-    for (Map.Entry<String, Double> each : wanted.entrySet()) {
-      Numbers numbers = both.numbers(all(""), DrillAggregate.parse(each.getKey(), List.of()));
-      assertThat(numbers.groups().get(0).getValue()).as(each.getKey()).isEqualTo(each.getValue());
+    for (Map.Entry<String, Double> entry : wanted.entrySet()) {
+      Numbers numbers = both.numbers(all(""), DrillAggregate.parse(entry.getKey(), List.of()));
+      assertThat(numbers.groups().get(0).getValue()).as(entry.getKey()).isEqualTo(entry.getValue());
     }
   }
 
@@ -133,7 +135,7 @@ class DrillServiceTest {
     double[] bytes =
         rows.stream().mapToDouble(row -> row.path("bytes").asDouble()).sorted().toArray();
     double mean = Arrays.stream(bytes).average().getAsDouble();
-    double variance = Arrays.stream(bytes).map(each -> (each - mean) * (each - mean)).sum();
+    double variance = Arrays.stream(bytes).map(value -> (value - mean) * (value - mean)).sum();
     assertThat(number("STDEV(bytes)"))
         .isCloseTo(Math.sqrt(variance / bytes.length), withPercentage(1e-6));
     assertThat(number("QUANTILE(bytes)")).isCloseTo(bytes[bytes.length / 2], withPercentage(1.6));
@@ -198,21 +200,21 @@ class DrillServiceTest {
   @Test
   void queriesOnlyHostsThatMayHaveSeenThePackets() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
-    String from = row.path("src_ip").asText();
-    String to = row.path("dst_ip").asText();
+    String source = row.path("src_ip").asText();
+    String destination = row.path("dst_ip").asText();
     Map<String, List<String>> addresses =
-        Map.of("h1", List.of(to + "/32"), "h2", List.of("192.0.2.0/24", "2001:db8::/64"));
+        Map.of("h1", List.of(destination + "/32"), "h2", List.of("192.0.2.0/24", "2001:db8::/64"));
     List<NodeAddress> nodes = List.of(first.address(), second.address());
     try (DrillService drill =
         new DrillService(nodes, name -> addresses.getOrDefault(name, List.of()))) {
-      String between = "src_ip == " + from + " && dst_ip == " + to;
+      String between = "src_ip == " + source + " && dst_ip == " + destination;
       Headers headers = drill.headers(all(between));
       assertThat(headers.queried()).containsExactly("h1");
       assertThat(headers.leftOut()).containsOnlyKeys("h2");
       assertThat(headers.leftOut().get("h2")).contains("192.0.2.0/24");
       assertThat(headers.missing()).isEmpty();
       assertThat(headers.rows()).hasSameSizeAs(both.headers(all(between, "h1")).rows());
-      assertThat(drill.headers(all("src_ip == " + from)).queried()).containsExactly("h1", "h2");
+      assertThat(drill.headers(all("src_ip == " + source)).queried()).containsExactly("h1", "h2");
       assertThat(drill.headers(all(between + " || dst_port == 443")).leftOut()).isEmpty();
       assertThat(drill.headers(all(between, "h2")).queried()).containsExactly("h2");
       Headers none = drill.headers(all("src_ip == 198.51.100.1 && dst_ip == 198.51.100.2"));
@@ -234,9 +236,9 @@ class DrillServiceTest {
     ByteBuffer file = ByteBuffer.wrap(out.toByteArray()).order(ByteOrder.LITTLE_ENDIAN);
     int sections = 0;
     int packets = 0;
-    for (int at = 0; at < file.limit(); at += file.getInt(at + 4)) {
-      sections += file.getInt(at) == 0x0a0d0d0a ? 1 : 0;
-      packets += file.getInt(at) == 6 ? 1 : 0;
+    for (int offset = 0; offset < file.limit(); offset += file.getInt(offset + 4)) {
+      sections += file.getInt(offset) == 0x0a0d0d0a ? 1 : 0;
+      packets += file.getInt(offset) == 6 ? 1 : 0;
     }
     assertThat(sections).isEqualTo(2);
     assertThat(packets).isEqualTo((int) count(both, "dst_port == 80"));
@@ -300,7 +302,7 @@ class DrillServiceTest {
         socket.getOutputStream().write("HTTP/1.1 200 OK\r\n\r\nno gRPC\r\n".getBytes());
         socket.getOutputStream().flush();
       }
-    } catch (java.io.IOException closed) {
+    } catch (java.io.IOException e) {
       sockets.clear();
     }
   }
@@ -354,9 +356,9 @@ class DrillServiceTest {
   /** A freeze of a minute ends early, with the stream that started it. */
   @Test
   void aFreezeEndsWithItsStream() throws Exception {
-    NodeClient other = new NodeClient(second.address(), NodeAccess.LOCAL);
-    try (other) {
-      Futures.getUnchecked(other.freeze(Duration.ofSeconds(60)));
+    NodeClient otherNode = new NodeClient(second.address(), NodeAccess.LOCAL);
+    try (otherNode) {
+      Futures.getUnchecked(otherNode.freeze(Duration.ofSeconds(60)));
       assertThatThrownBy(() -> count(both, ""))
           .isInstanceOfSatisfying(
               DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.BUSY));
@@ -367,10 +369,10 @@ class DrillServiceTest {
   /** The freeze of a live coordinator that never unfreezes expires. */
   @Test
   void aFreezeExpiresIfNoCoordinatorEndsIt() throws Exception {
-    try (NodeClient other = new NodeClient(first.address(), NodeAccess.LOCAL)) {
-      Futures.getUnchecked(other.freeze(Duration.ofMillis(30)));
+    try (NodeClient otherNode = new NodeClient(first.address(), NodeAccess.LOCAL)) {
+      Futures.getUnchecked(otherNode.freeze(Duration.ofMillis(30)));
       assertThat(count(both, "")).isPositive();
-      Futures.getUnchecked(other.freeze(Duration.ofSeconds(60)));
+      Futures.getUnchecked(otherNode.freeze(Duration.ofSeconds(60)));
       assertThatThrownBy(() -> count(both, ""))
           .isInstanceOfSatisfying(
               DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.BUSY));

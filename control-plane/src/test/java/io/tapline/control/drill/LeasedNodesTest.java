@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests real nodes that appear and disappear with leases. */
 class LeasedNodesTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @TempDir static Path folder;
   private static NodeProcess first;
@@ -131,7 +131,7 @@ class LeasedNodesTest {
 
   private static void awaitConditions(DrillService drill, String watch, List<String> wanted)
       throws Exception {
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     while (!conditions(drill, watch).equals(wanted)) {
       assertThat(Instant.now()).as(() -> conditions(drill, watch).toString()).isBefore(end);
       Thread.sleep(10);
@@ -142,13 +142,13 @@ class LeasedNodesTest {
     return drill.states().stream()
         .filter(state -> state.description() != null)
         .flatMap(state -> state.description().getDefinitionsList().stream())
-        .filter(each -> each.getTrigger().getName().equals(watch))
-        .map(each -> each.getTrigger().getCondition())
+        .filter(definition -> definition.getTrigger().getName().equals(watch))
+        .map(definition -> definition.getTrigger().getCondition())
         .toList();
   }
 
   private static void awaitDefined(DrillService drill, String watch, long nodes) throws Exception {
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     while (defined(drill, watch) != nodes) {
       assertThat(Instant.now()).as("in time").isBefore(end);
       Thread.sleep(10);
@@ -159,7 +159,9 @@ class LeasedNodesTest {
     return drill.states().stream()
         .filter(state -> state.description() != null)
         .flatMap(state -> state.description().getDefinitionsList().stream())
-        .filter(each -> each.hasAggregate() && each.getAggregate().getName().equals(watch))
+        .filter(
+            definition ->
+                definition.hasAggregate() && definition.getAggregate().getName().equals(watch))
         .count();
   }
 

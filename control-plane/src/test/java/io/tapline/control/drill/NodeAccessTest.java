@@ -134,8 +134,9 @@ class NodeAccessTest {
 
   @Test
   void doesNotQueryNodesWithoutAValidCertificate() throws Exception {
-    Certificates other = Certificates.authority(folder, "other");
-    assertThat(error(node, access(other, TOKEN))).contains("a certificate that is not trusted");
+    Certificates otherAuthority = Certificates.authority(folder, "other");
+    assertThat(error(node, access(otherAuthority, TOKEN)))
+        .contains("a certificate that is not trusted");
     authority.sign("elsewhere", "IP:127.0.0.2");
     try (NodeProcess elsewhere = launch("elsewhere")) {
       elsewhere.awaitListening();
@@ -147,9 +148,9 @@ class NodeAccessTest {
   void aNodeWithoutTlsGetsNoToken() throws Exception {
     NodeAddress address = new NodeAddress("plain", "127.0.0.1:" + FreePort.any());
     Path capture = NodeProcess.capture("http_small.pcap.zst");
-    try (NodeProcess plain = NodeProcess.launchAt(folder, address, capture)) {
-      plain.awaitRows(NodeAccess.LOCAL);
-      assertThat(error(plain, access(TOKEN))).contains("failed the TLS handshake");
+    try (NodeProcess plainProcess = NodeProcess.launchAt(folder, address, capture)) {
+      plainProcess.awaitRows(NodeAccess.LOCAL);
+      assertThat(error(plainProcess, access(TOKEN))).contains("failed the TLS handshake");
     }
   }
 

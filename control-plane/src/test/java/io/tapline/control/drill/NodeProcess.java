@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 /** A {@code tapline-multilog} process over a capture file, listening on a Unix socket. */
 public final class NodeProcess implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final Process process;
   private final NodeAddress address;
@@ -65,7 +65,7 @@ public final class NodeProcess implements AutoCloseable {
   void awaitListening() throws Exception {
     int colon = address.target().lastIndexOf(':');
     int port = Integer.parseInt(address.target().substring(colon + 1));
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     while (true) {
       try (Socket socket = new Socket(address.target().substring(0, colon), port)) {
         assertThat(socket.isConnected()).isTrue();
@@ -79,7 +79,7 @@ public final class NodeProcess implements AutoCloseable {
 
   /** Waits until every packet of the capture is in its log. */
   void awaitRows(NodeAccess access) throws Exception {
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     try (DrillService drill = new DrillService(List.of(address), name -> List.of(), access)) {
       while (Instant.now().isBefore(end)) {
         assertThat(process.isAlive()).as(() -> read(log)).isTrue();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests two real nodes that each get the bundled capture when the test sends it. */
 class TogetherWatchTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final long SECOND_NS = 1_000_000_000;
 
   @TempDir Path folder;
@@ -49,7 +49,7 @@ class TogetherWatchTest {
   }
 
   private static void await(Callable<Boolean> condition) throws Exception {
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     while (!condition.call()) {
       assertThat(Instant.now()).as("in time").isBefore(end);
       Thread.sleep(10);
@@ -108,15 +108,15 @@ class TogetherWatchTest {
       for (int nodes = 1; nodes < 8; nodes++) {
         for (int threshold = 0; threshold < 50; threshold++) {
           String when = "SUM " + comparison + " " + threshold;
-          SharedThreshold whole = SharedThreshold.parse(when, sum);
-          SharedThreshold share = SharedThreshold.parse(whole.share(nodes), sum);
+          SharedThreshold wholeThreshold = SharedThreshold.parse(when, sum);
+          SharedThreshold share = SharedThreshold.parse(wholeThreshold.share(nodes), sum);
           // The maximum total with no node above its share.
           int max = 0;
           while (!share.holds(max + 1)) {
             max++;
           }
-          boolean none = !share.holds(0) && whole.holds((double) nodes * max);
-          assertThat(none).as("%s of %d", when, nodes).isFalse();
+          boolean isEmpty = !share.holds(0) && wholeThreshold.holds((double) nodes * max);
+          assertThat(isEmpty).as("%s of %d", when, nodes).isFalse();
         }
       }
     }

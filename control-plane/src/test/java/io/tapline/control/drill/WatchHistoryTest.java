@@ -21,16 +21,16 @@ class WatchHistoryTest {
 
   @Test
   void gapsInNumbersAreMissedAlerts() {
-    MissedAlerts missed = new MissedAlerts();
+    MissedAlerts missedAlerts = new MissedAlerts();
     for (long number : new long[] {3, 4, 7}) {
-      missed.arrived("watch_1", "h1", number);
+      missedAlerts.arrived("watch_1", "h1", number);
     }
-    assertThat(missed.of("watch_1", "h1")).isEqualTo(4);
-    missed.arrived("watch_1", "h1", 2);
-    assertThat(missed.of("watch_1", "h1")).as("a restarted node begins at 1").isEqualTo(5);
-    missed.arrived("watch_1", "h2", 0);
-    assertThat(missed.of("watch_1", "h2")).isZero();
-    missed.forget("watch_1");
-    assertThat(missed.of("watch_1", "h1")).isZero();
+    assertThat(missedAlerts.of("watch_1", "h1")).isEqualTo(4);
+    missedAlerts.arrived("watch_1", "h1", 2);
+    assertThat(missedAlerts.of("watch_1", "h1")).as("a restarted node begins at 1").isEqualTo(5);
+    missedAlerts.arrived("watch_1", "h2", 0);
+    assertThat(missedAlerts.of("watch_1", "h2")).isZero();
+    missedAlerts.forget("watch_1");
+    assertThat(missedAlerts.of("watch_1", "h1")).isZero();
   }
 }

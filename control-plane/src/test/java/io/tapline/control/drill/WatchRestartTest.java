@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * sends through a pipe.
  */
 class WatchRestartTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final Holder HOLDER = new Holder("web", "", 10);
 
   @TempDir Path folder;
@@ -58,7 +58,7 @@ class WatchRestartTest {
         DrillService.following(
             List.of(node.address()), name -> List.of(), NodeAccess.LOCAL, tokens);
     drill.watches().lead(store);
-    Await.until("alerts are received", PATIENCE, () -> drill.watches().hears("h1"));
+    Await.until("alerts are received", TIMEOUT, () -> drill.watches().hears("h1"));
   }
 
   private void end() {
@@ -85,8 +85,8 @@ class WatchRestartTest {
 
   private List<String> defined() {
     return drill.states().get(0).description().getDefinitionsList().stream()
-        .filter(each -> each.hasAggregate())
-        .map(each -> each.getAggregate().getName())
+        .filter(definition -> definition.hasAggregate())
+        .map(definition -> definition.getAggregate().getName())
         .toList();
   }
 
@@ -96,7 +96,7 @@ class WatchRestartTest {
 
   /** Waits until no further alert has arrived for a second. */
   private List<Alert> settled() throws Exception {
-    Await.until("an alert", PATIENCE, () -> !alerts().isEmpty());
+    Await.until("an alert", TIMEOUT, () -> !alerts().isEmpty());
     int before;
     do {
       before = alerts().size();
@@ -124,12 +124,12 @@ class WatchRestartTest {
     List<Alert> whileDisconnected = settled();
     end();
     lead(Optional.empty());
-    List<Alert> repeated = settled();
-    assertThat(ids(repeated.stream()))
+    List<Alert> repeatedAlerts = settled();
+    assertThat(ids(repeatedAlerts.stream()))
         .isEqualTo(ids(whileDisconnected.stream()))
         .doesNotHaveDuplicates();
-    assertThat(repeated).allMatch(Alert::replayed);
-    assertThat(repeated.get(0).number())
+    assertThat(repeatedAlerts).allMatch(Alert::replayed);
+    assertThat(repeatedAlerts.get(0).number())
         .isGreaterThan(whileDisconnected.get(whileDisconnected.size() - 1).number());
     assertThat(evaluation(name).evaluates()).isTrue();
     assertThat(evaluation(name).coverage().gaps()).as("the node never stopped").isEmpty();
@@ -150,7 +150,7 @@ class WatchRestartTest {
   @Test
   void aRestartedNodeGetsTheWatchBackWithAGap() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
-    Await.until("the node evaluates it", PATIENCE, () -> evaluation(name).evaluates());
+    Await.until("the node evaluates it", TIMEOUT, () -> evaluation(name).evaluates());
     long begin = evaluation(name).coverage().sinceNs();
     end();
     node.kill();
@@ -158,7 +158,7 @@ class WatchRestartTest {
     assertThat(evaluation(name).evaluates()).isFalse();
     assertThat(evaluation(name).knownToNs()).isGreaterThanOrEqualTo(begin);
     node = NodeProcess.launch(folder, "h1", pipe);
-    Await.until("the node evaluates it again", PATIENCE, () -> evaluation(name).evaluates());
+    Await.until("the node evaluates it again", TIMEOUT, () -> evaluation(name).evaluates());
     assertThat(defined()).containsExactly(name);
     Coverage coverage = evaluation(name).coverage();
     assertThat(coverage.gaps()).hasSize(1);
@@ -187,12 +187,12 @@ class WatchRestartTest {
   @Test
   void aNodeThatWasUnreachableWhenTheWatchWasAddedHasAGap() throws Exception {
     node.kill();
-    Await.until("the node is unreachable", PATIENCE, () -> !drill.watches().hears("h1"));
+    Await.until("the node is unreachable", TIMEOUT, () -> !drill.watches().hears("h1"));
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     assertThat(evaluation(name).evaluates()).isFalse();
     assertThat(evaluation(name).coverage()).isNull();
     node = NodeProcess.launch(folder, "h1", pipe);
-    Await.until("the node evaluates it", PATIENCE, () -> evaluation(name).evaluates());
+    Await.until("the node evaluates it", TIMEOUT, () -> evaluation(name).evaluates());
     assertThat(evaluation(name).coverage().gaps())
         .extracting(Coverage.Gap::reason)
         .containsExactly("the node could not be reached");
@@ -202,14 +202,14 @@ class WatchRestartTest {
   void aWatchRemovedByAnotherServerIsRestoredWithAGap() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
     end();
-    try (DrillService other = new DrillService(List.of(node.address()))) {
+    try (DrillService otherService = new DrillService(List.of(node.address()))) {
       Await.until(
           "it is cleared",
-          PATIENCE,
-          () -> other.states().get(0).description().getDefinitionsList().isEmpty());
+          TIMEOUT,
+          () -> otherService.states().get(0).description().getDefinitionsList().isEmpty());
     }
     lead(Optional.empty());
-    Await.until("it is back", PATIENCE, () -> evaluation(name).coverage().gaps().size() == 1);
+    Await.until("it is back", TIMEOUT, () -> evaluation(name).coverage().gaps().size() == 1);
     assertThat(evaluation(name).coverage().gaps().get(0).reason())
         .isEqualTo("the node no longer had the watch");
     feed();
@@ -223,10 +223,10 @@ class WatchRestartTest {
     end();
     try (NodeClient client = new NodeClient(node.address(), NodeAccess.LOCAL)) {
       RemoveRequest trigger = RemoveRequest.newBuilder().setTrigger(name).build();
-      Snapshots.result(client.remove(trigger, Snapshots.PATIENCE));
+      Snapshots.result(client.remove(trigger, Snapshots.TIMEOUT));
     }
     lead(Optional.empty());
-    Await.until("it is completed", PATIENCE, () -> evaluation(name).coverage().gaps().size() == 1);
+    Await.until("it is completed", TIMEOUT, () -> evaluation(name).coverage().gaps().size() == 1);
     feed();
     assertThat(settled()).isNotEmpty();
   }
@@ -247,7 +247,7 @@ class WatchRestartTest {
     lead(Optional.of(new TokenFile(file)));
     Scope scope = new Scope(List.of(Scope.prefix("10.0.2.0/23").orElseThrow()));
     HeaderFilter filter =
-        HeaderFilter.parse("dst_port == 80", Set.of("dst_port"), scope, any -> false);
+        HeaderFilter.parse("dst_port == 80", Set.of("dst_port"), scope, ignored -> false);
     DrillAggregate count = DrillAggregate.parse("COUNT", List.of());
     WatchSpec scoped =
         new WatchSpec(filter, count, "", 1_000_000_000, 1_000_000, "info", List.of(), false);
@@ -258,15 +258,15 @@ class WatchRestartTest {
     Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", all, db));
     lead(Optional.of(new TokenFile(file)));
     assertThat(drill.watches().list()).containsOnlyKeys(dbs, unowned);
-    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(dbs, unowned)));
+    Await.until("it is gone", TIMEOUT, () -> defined().equals(List.of(dbs, unowned)));
     WatchRecord ended = drill.watches().records().get(webs);
     assertThat(ended.isActive()).isFalse();
     assertThat(ended.reason()).isEqualTo("its token was revoked, or has expired");
     // While the server runs, the token's subnets change and no longer cover the watch's.
     Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", "10.0.2.0/24", db));
-    Await.until("it ends", PATIENCE, () -> !drill.watches().records().get(dbs).isActive());
+    Await.until("it ends", TIMEOUT, () -> !drill.watches().records().get(dbs).isActive());
     assertThat(drill.watches().records().get(dbs).reason()).contains("no longer permits it");
-    Await.until("it is gone", PATIENCE, () -> defined().equals(List.of(unowned)));
+    Await.until("it is gone", TIMEOUT, () -> defined().equals(List.of(unowned)));
     end();
     lead(Optional.empty());
     assertThat(drill.watches().records()).containsOnlyKeys(webs, dbs, unowned);

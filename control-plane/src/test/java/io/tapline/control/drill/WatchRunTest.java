@@ -26,9 +26,9 @@ class WatchRunTest {
         "node | COUNT > 5 | node",
       })
   void theConditionDecides(String run, String when, String place) throws DrillException {
-    WatchRun chosen = WatchRun.choose(run, when);
-    assertThat(chosen.name()).isEqualTo(place);
-    assertThat(chosen.reason()).isNotBlank();
+    WatchRun chosenRun = WatchRun.choose(run, when);
+    assertThat(chosenRun.name()).isEqualTo(place);
+    assertThat(chosenRun.reason()).isNotBlank();
   }
 
   @ParameterizedTest

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests watches with a real node whose packets the test sends through a pipe. */
 class WatchServiceTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @TempDir Path folder;
   private Path pipe;
@@ -46,7 +46,7 @@ class WatchServiceTest {
   }
 
   private static void await(Callable<Boolean> condition) throws Exception {
-    Instant end = Instant.now().plus(PATIENCE);
+    Instant end = Instant.now().plus(TIMEOUT);
     while (!condition.call()) {
       assertThat(Instant.now()).as("in time").isBefore(end);
       Thread.sleep(10);
@@ -73,8 +73,8 @@ class WatchServiceTest {
 
   private List<String> defined() {
     return drill.states().get(0).description().getDefinitionsList().stream()
-        .filter(each -> each.hasAggregate())
-        .map(each -> each.getAggregate().getName())
+        .filter(definition -> definition.hasAggregate())
+        .map(definition -> definition.getAggregate().getName())
         .toList();
   }
 
@@ -132,12 +132,12 @@ class WatchServiceTest {
 
   @Test
   void invalidRequestsLeaveNothingBehind() throws Exception {
-    for (WatchSpec wrong :
+    for (WatchSpec wrongSpec :
         List.of(
             watch("dst_prt == 80", "COUNT > 5"),
             watch("dst_port == 80", "MEDIAN > 5"),
             watch("", "COUNT > 5", "colour"))) {
-      assertThatThrownBy(() -> drill.watches().add(wrong))
+      assertThatThrownBy(() -> drill.watches().add(wrongSpec))
           .isInstanceOfSatisfying(
               DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));
     }

@@ -92,8 +92,8 @@ class ClosedServicesTest {
       KafkaEndpoint own = kafka.endpoint();
       KafkaEndpoint hosts =
           new KafkaEndpoint(kafka.hostBrokers(), own.tls(), own.login(), own.mechanism());
-      for (KafkaEndpoint each : List.of(own, hosts)) {
-        try (Admin admin = Admin.create(KafkaClients.settings(each))) {
+      for (KafkaEndpoint endpoint : List.of(own, hosts)) {
+        try (Admin admin = Admin.create(KafkaClients.settings(endpoint))) {
           assertThat(admin.listTopics().names().get()).isEmpty();
         }
       }
@@ -119,7 +119,7 @@ class ClosedServicesTest {
           assertThat(admin.listTopics().names().get()).isEmpty();
         }
       }
-      for (Login wrong :
+      for (Login wrongLogin :
           List.of(
               new Login("control", key.monitorPassword("control")),
               new Login("broker", key.monitorPassword("broker")),
@@ -128,10 +128,10 @@ class ClosedServicesTest {
               new Login("h1", key.monitorPassword("h2")))) {
         Map<String, Object> settings =
             KafkaClients.settings(
-                new KafkaEndpoint(server, TlsFiles.NONE, wrong, SaslMechanism.PLAIN));
+                new KafkaEndpoint(server, TlsFiles.NONE, wrongLogin, SaslMechanism.PLAIN));
         try (Admin admin = Admin.create(settings)) {
           assertThatThrownBy(() -> admin.listTopics().names().get())
-              .as(wrong.user())
+              .as(wrongLogin.user())
               .hasCauseInstanceOf(SaslAuthenticationException.class);
         }
       }

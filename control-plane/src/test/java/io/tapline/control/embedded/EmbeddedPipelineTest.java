@@ -162,7 +162,7 @@ class EmbeddedPipelineTest {
     List<Path> folders = new ArrayList<>();
     for (Path parent : List.of(TemporaryFolder.parent(), TemporaryFolder.MEMORY)) {
       try (Stream<Path> all = Files.list(parent)) {
-        all.filter(each -> each.getFileName().toString().matches(own)).forEach(folders::add);
+        all.filter(file -> file.getFileName().toString().matches(own)).forEach(folders::add);
       }
     }
     folders.sort(null);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class LocalAgentsTest {
   private static final Path PROGRAMS =
       Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private AgentRegistry registry;
 
@@ -88,7 +88,7 @@ class LocalAgentsTest {
         before.get(0).destroyForcibly();
         Await.until(
             "another agent has the lease",
-            PATIENCE,
+            TIMEOUT,
             () -> registry.states().get(0).sinceNs() != sinceNs && !up().isEmpty());
         assertThat(agents()).hasSize(1).isNotEqualTo(before);
       }

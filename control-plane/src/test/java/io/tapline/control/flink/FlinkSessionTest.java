@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** Tests a session with a real job manager over its REST interface. */
 class FlinkSessionTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
   /** A task that idles until it is cancelled. */
   public static final class Idle extends AbstractInvokable {
@@ -43,7 +43,7 @@ class FlinkSessionTest {
     vertex.setInvokableClass(Idle.class);
     vertex.setParallelism(1);
     JobGraph job = JobGraphBuilder.newStreamingJobGraphBuilder().addJobVertex(vertex).build();
-    cluster.submitJob(job).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    cluster.submitJob(job).get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     return job.getJobID();
   }
 
@@ -57,10 +57,10 @@ class FlinkSessionTest {
             .build();
     try (MiniCluster cluster = new MiniCluster(oneSlot)) {
       cluster.start();
-      URI address = cluster.getRestAddress().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      URI address = cluster.getRestAddress().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       JobID first = submit(cluster);
       Await.until(
-          "the first job has its slot", PATIENCE, () -> state(address, first).contains("RUNNING"));
+          "the first job has its slot", TIMEOUT, () -> state(address, first).contains("RUNNING"));
       JobID second = submit(cluster);
       try (FlinkSession session =
           new FlinkSession(address, new FlinkRest(address), Path.of("no.jar"), "")) {
@@ -69,11 +69,11 @@ class FlinkSessionTest {
         assertThat(session.resume(second)).isTrue();
         Await.until(
             "the second job says that it waits",
-            PATIENCE,
+            TIMEOUT,
             () -> session.hindrance(second).contains("no free slot"));
         assertThat(session.hindrance(first)).isEmpty();
-        cluster.cancelJob(first).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-        Await.until("the second job works", PATIENCE, () -> session.hindrance(second).isEmpty());
+        cluster.cancelJob(first).get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+        Await.until("the second job works", TIMEOUT, () -> session.hindrance(second).isEmpty());
         assertThat(state(address, second)).contains("RUNNING");
       }
     }
@@ -88,13 +88,13 @@ class FlinkSessionTest {
             .build();
     try (MiniCluster cluster = new MiniCluster(led)) {
       cluster.start();
-      URI address = cluster.getRestAddress().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      URI address = cluster.getRestAddress().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       HaLeadershipControl lead = cluster.getHaLeadershipControl().orElseThrow();
-      lead.revokeDispatcherLeadership().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      lead.revokeDispatcherLeadership().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       JobID job = new JobID();
       Await.until(
           "no control plane leads",
-          PATIENCE,
+          TIMEOUT,
           () -> new FlinkRest(address).get("/jobs/" + job.toHexString()).status() == 503);
       try (FlinkSession session =
           new FlinkSession(address, new FlinkRest(address), Path.of("no.jar"), "")) {
@@ -104,7 +104,7 @@ class FlinkSessionTest {
             .as("the outcome is open")
             .isInstanceOf(TimeoutException.class);
         lead.grantDispatcherLeadership();
-        assertThat(known.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isFalse();
+        assertThat(known.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isFalse();
       }
     }
   }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests a real job manager whose REST interface requires TLS and client certificates. */
 class FlinkTlsTest {
-  private static final int PATIENCE_S = 90;
+  private static final int TIMEOUT_S = 90;
   private static final String PASSWORD = "secret";
   private static final String REFUSED_BY_FLINK = "it rejected the job's jar";
 
@@ -94,7 +94,7 @@ class FlinkTlsTest {
             .build();
     try (MiniCluster cluster = new MiniCluster(one)) {
       cluster.start();
-      int port = cluster.getRestAddress().get(PATIENCE_S, TimeUnit.SECONDS).getPort();
+      int port = cluster.getRestAddress().get(TIMEOUT_S, TimeUnit.SECONDS).getPort();
       URI address = URI.create("https://localhost:" + port);
       assertThat(new FlinkRest(address, tls("own")).get("/overview").ok()).isTrue();
       // This manager accepts no jars; only a client with the right certificate gets that answer.

@@ -42,13 +42,13 @@ class JobJarTest {
       assertThat(job.getClassLoader()).isSameAs(loader);
       assertThat(job.getDeclaredMethods()).isNotEmpty();
       Class<?> service = loader.loadClass(MergeableAggregate.class.getName());
-      List<String> found =
+      List<String> services =
           StreamSupport.stream(ServiceLoader.load(service, loader).spliterator(), false)
-              .map(each -> each.getClass().getName())
+              .map(loaded -> loaded.getClass().getName())
               .toList();
-      assertThat(found)
+      assertThat(services)
           .containsExactlyInAnyOrderElementsOf(
-              Aggregates.all().stream().map(each -> each.getClass().getName()).toList());
+              Aggregates.all().stream().map(loaded -> loaded.getClass().getName()).toList());
     }
   }
 }

@@ -84,8 +84,8 @@ class ServerCheckTest {
 
   @Test
   void oneBrokerOfSeveralIsEnough() throws Exception {
-    try (EmbeddedServices open = EmbeddedServices.startOpen("")) {
-      String good = open.endpoints().kafka().brokers();
+    try (EmbeddedServices openServices = EmbeddedServices.startOpen("")) {
+      String good = openServices.endpoints().kafka().brokers();
       assertThat(fault(KafkaEndpoint.open(UNUSED + "," + good))).isEmpty();
       assertThat(fault(kafka(good, authority.nobody()))).contains("it does not use TLS");
     }
@@ -110,8 +110,8 @@ class ServerCheckTest {
       assertThat(fault(KafkaEndpoint.open(peer.address())))
           .contains("it uses TLS; add --tls kafka");
       assertThat(fault(peer.redis())).contains("it uses TLS; add --tls redis");
-      Certificates other = Certificates.authority(folder, "other");
-      assertThat(fault(kafka(peer.address(), other.nobody())))
+      Certificates otherAuthority = Certificates.authority(folder, "other");
+      assertThat(fault(kafka(peer.address(), otherAuthority.nobody())))
           .contains("its certificate is not signed by an authority in --tls-ca");
       assertThat(fault(peer.redis().withTls(authority.files("own"))))
           .contains("closed the connection without an answer");

@@ -117,17 +117,18 @@ class QueryPlacementsTest {
     QueryPlacements placements =
         new QueryPlacements(NetworkSection.fromYaml(yaml, inventory), inventory.ports());
     List<Queue> queues = List.of(Queue.newBuilder().setSwitchName("leaf1").setPort("3").build());
-    List<Queue> placed = placements.reserveCopies("q", queues, Set.of("web")).queues();
-    assertThat(placed).extracting(Queue::getHost).containsExactly("web");
-    assertThat(placements.moveCopies("q", placed, Set.of("db")))
+    List<Queue> placedQueues = placements.reserveCopies("q", queues, Set.of("web")).queues();
+    assertThat(placedQueues).extracting(Queue::getHost).containsExactly("web");
+    assertThat(placements.moveCopies("q", placedQueues, Set.of("db")))
         .as("copies of arrivals would cross the queue")
         .isEmpty();
-    List<Queue> moved = placements.moveCopies("q", placed, Set.of("app", "db")).orElseThrow();
-    assertThat(moved).extracting(Queue::getHost).containsExactly("app");
-    assertThat(moved.get(0).getMark()).as("copies of both hosts differ").isEqualTo(2);
-    assertThat(placements.moveCopies("q", moved, Set.of())).isEmpty();
+    List<Queue> movedQueues =
+        placements.moveCopies("q", placedQueues, Set.of("app", "db")).orElseThrow();
+    assertThat(movedQueues).extracting(Queue::getHost).containsExactly("app");
+    assertThat(movedQueues.get(0).getMark()).as("copies of both hosts differ").isEqualTo(2);
+    assertThat(placements.moveCopies("q", movedQueues, Set.of())).isEmpty();
     assertThat(placements.moveCopies("q", queues, Set.of("web"))).as("not copied").isEmpty();
-    assertThat(placements.moveCopies("p", moved, Set.of("web"))).as("unknown").isEmpty();
+    assertThat(placements.moveCopies("p", movedQueues, Set.of("web"))).as("unknown").isEmpty();
     placements.release("q");
     assertThat(placements.copiesFor("q")).isFalse();
   }
@@ -212,7 +213,7 @@ class QueryPlacementsTest {
     private volatile boolean installed;
 
     @Override
-    public void mirror(MirrorState wanted) {}
+    public void mirror(MirrorState wantedState) {}
 
     @Override
     public MirrorReport report() {

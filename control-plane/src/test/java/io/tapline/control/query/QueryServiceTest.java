@@ -101,13 +101,13 @@ class QueryServiceTest {
   }
 
   private static List<ProcessHandle> children(String program) {
-    List<ProcessHandle> found = new ArrayList<>();
+    List<ProcessHandle> children = new ArrayList<>();
     for (ProcessHandle child : ProcessHandle.current().descendants().toList()) {
       if (child.isAlive() && child.info().command().orElse("").endsWith(program)) {
-        found.add(child);
+        children.add(child);
       }
     }
-    return found;
+    return children;
   }
 
   /** Returns this process's pipeline files with the prefix that are not being deleted. */
@@ -129,10 +129,10 @@ class QueryServiceTest {
     assertThatThrownBy(() -> queries.submit(QUERY, small(), ProgressListener.SILENT, web, 1))
         .isInstanceOf(TooManyQueries.class)
         .hasMessageContaining("web has 1 running queries");
-    String other = submit(small());
+    String otherQuery = submit(small());
     queries.stop(first);
     queries.awaitEnd(first);
-    queries.awaitEnd(other);
+    queries.awaitEnd(otherQuery);
     queries.awaitEnd(queries.submit(QUERY, small(), ProgressListener.SILENT, web, 1));
   }
 
@@ -168,20 +168,20 @@ class QueryServiceTest {
   void anEndDuringAnOutageOfRedisIsWrittenLater() throws Exception {
     String id = submit(slow());
     awaitState(id, QueryState.RUNNING);
-    QueryInfo shown;
+    QueryInfo shownInfo;
     signalRedis("STOP");
     try {
       queries.failAll("lost");
       awaitState(id, QueryState.FAILED);
-      shown = queries.find(id).orElseThrow();
+      shownInfo = queries.find(id).orElseThrow();
       assertThat(queries.runningCount()).as("it is not forgotten").isEqualTo(1);
     } finally {
       signalRedis("CONT");
     }
     await("Redis has its final state", () -> queries.runningCount() == 0);
-    QueryInfo written = queries.find(id).orElseThrow();
-    assertThat(written.state()).isEqualTo(QueryState.FAILED);
-    assertThat(written.error()).isNotEmpty().isEqualTo(shown.error());
+    QueryInfo writtenInfo = queries.find(id).orElseThrow();
+    assertThat(writtenInfo.state()).isEqualTo(QueryState.FAILED);
+    assertThat(writtenInfo.error()).isNotEmpty().isEqualTo(shownInfo.error());
   }
 
   /** Debian calls the server's file redis-check-rdb. */

@@ -69,13 +69,13 @@ class RedisRestartTest {
   private static EmbeddedOptions options(Path monitor, TestRedis redis) throws Exception {
     Catalogue catalogue =
         Catalogue.fromJson(Files.readString(ROOT.resolve("build/share/tapline/parsers.json")));
-    EmbeddedOptions usual = EmbeddedOptions.of(monitor, catalogue, Inventory.empty());
+    EmbeddedOptions usualOptions = EmbeddedOptions.of(monitor, catalogue, Inventory.empty());
     return new EmbeddedOptions(
-        usual.monitor(),
-        usual.plugins(),
-        usual.catalogue(),
-        usual.inventory(),
-        usual.network(),
+        usualOptions.monitor(),
+        usualOptions.plugins(),
+        usualOptions.catalogue(),
+        usualOptions.inventory(),
+        usualOptions.network(),
         "",
         "",
         TlsFiles.NONE,
@@ -85,8 +85,8 @@ class RedisRestartTest {
         TlsFiles.NONE,
         "",
         TopicPolicy.defaults(),
-        usual.hashKeys(),
+        usualOptions.hashKeys(),
         JobKey.random(),
-        usual.maxQueries());
+        usualOptions.maxQueries());
   }
 }

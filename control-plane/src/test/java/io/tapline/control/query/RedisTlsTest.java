@@ -29,8 +29,8 @@ class RedisTlsTest {
     Certificates authority = Certificates.authority(folder, "authority");
     authority.sign("redis", "IP:127.0.0.1");
     authority.sign("own", "DNS:own");
-    Certificates other = Certificates.authority(folder, "other");
-    other.sign("stranger", "DNS:own");
+    Certificates otherAuthority = Certificates.authority(folder, "other");
+    otherAuthority.sign("stranger", "DNS:own");
     port = FreePort.any();
     redis =
         new ProcessBuilder(

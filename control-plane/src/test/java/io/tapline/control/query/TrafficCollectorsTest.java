@@ -27,9 +27,9 @@ class TrafficCollectorsTest {
 
   private static Plan plan(String... vantages) {
     Plan.Builder plan = Plan.newBuilder().setQuery("q");
-    for (String each : vantages) {
+    for (String vantage : vantages) {
       plan.addArguments(ParserArgument.newBuilder().setName("every").setValue("1000000000"));
-      plan.addArguments(ParserArgument.newBuilder().setName("vantage").setValue(each));
+      plan.addArguments(ParserArgument.newBuilder().setName("vantage").setValue(vantage));
     }
     return plan.build();
   }
@@ -38,8 +38,8 @@ class TrafficCollectorsTest {
   private static AgentState agent(String name, boolean up, String... taps) {
     List<AgentTap> all =
         Stream.of(taps)
-            .map(each -> (each + ":").split(":", -1))
-            .map(each -> new AgentTap(each[0], each[1], "", "mon0"))
+            .map(tap -> (tap + ":").split(":", -1))
+            .map(split -> new AgentTap(split[0], split[1], "", "mon0"))
             .toList();
     return new AgentState(
         name, up, 0, "1", "", all, false, 1, List.of(), "", 0, 1, 0, null, List.of());
@@ -79,20 +79,22 @@ class TrafficCollectorsTest {
     Traffic traffic =
         new Traffic(Traffic.Vantage.EDGE, Map.of("spine", "c1", "leaf1", "c1", "leaf2", "c0"));
     Rule rule = Rule.newBuilder().setSwitchId("leaf1").build();
-    Plan placed =
+    Plan placedPlan =
         TrafficCollectors.placed(
             PLAN.toBuilder().addMonitors(Monitor.newBuilder().setHost("local")).build(),
             traffic,
             List.of(rule));
-    assertThat(placed.getMonitorsList())
+    assertThat(placedPlan.getMonitorsList())
         .extracting(
-            Monitor::getHost, Monitor::getPartition, each -> List.copyOf(each.getSwitchesList()))
+            Monitor::getHost,
+            Monitor::getPartition,
+            monitorPart -> List.copyOf(monitorPart.getSwitchesList()))
         .containsExactly(
             tuple("c0", 0, List.of("leaf2")), tuple("c1", 1, List.of("leaf1", "spine")));
-    assertThat(placed.getRulesList()).containsExactly(rule);
-    assertThat(TrafficCollectors.has(placed)).isTrue();
+    assertThat(placedPlan.getRulesList()).containsExactly(rule);
+    assertThat(TrafficCollectors.has(placedPlan)).isTrue();
     assertThat(TrafficCollectors.has(PLAN)).isFalse();
-    assertThat(TrafficCollectors.traffic(placed)).isEqualTo(traffic);
+    assertThat(TrafficCollectors.traffic(placedPlan)).isEqualTo(traffic);
   }
 
   /** A host outside the network may die; queries placed in the network are unaffected. */
@@ -117,8 +119,8 @@ class TrafficCollectorsTest {
     assertThat(placements.reserveTraffic("q", traffic)).isEqualTo(preview);
     placements.close("c1", Set.of("web", "db"));
     assertThat(placements.copiesFor("q")).isTrue();
-    Traffic other = new Traffic(Traffic.Vantage.EDGE, Map.of("leaf1", "c1"));
-    assertThat(placements.reserveTraffic("p", other).refusal())
+    Traffic otherTraffic = new Traffic(Traffic.Vantage.EDGE, Map.of("leaf1", "c1"));
+    assertThat(placements.reserveTraffic("p", otherTraffic).refusal())
         .startsWith("query q runs with vantage=all");
     placements.release("q");
     assertThat(placements.copiesFor("q")).isFalse();

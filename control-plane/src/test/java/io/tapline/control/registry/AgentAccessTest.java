@@ -41,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 class AgentAccessTest {
   private static final Path PROGRAMS =
       Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final String TOKEN = "first-0123456789abcdef";
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -133,7 +133,7 @@ class AgentAccessTest {
               AgentMessage.newBuilder()
                   .setHello(AgentHello.newBuilder().setAgent(agent).setIncarnation(1))
                   .build());
-      return answer.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      return answer.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     } finally {
       channel.shutdownNow();
     }
@@ -145,7 +145,7 @@ class AgentAccessTest {
     assertThat(lease("pair", TOKEN, "h3").isOk()).as("by a DNS name").isTrue();
     assertThat(lease("pair", TOKEN, "h4").isOk()).as("by another").isTrue();
     // The listener is notified after the agent.
-    Await.until("all have a lease", PATIENCE, () -> LEASED.size() == 3);
+    Await.until("all have a lease", TIMEOUT, () -> LEASED.size() == 3);
     assertThat(LEASED).containsExactly("h1", "h3", "h4");
   }
 
@@ -153,9 +153,9 @@ class AgentAccessTest {
   void aCertificateOfAnotherHostIsRejectedAndAuditedOnce() throws Exception {
     try (AuditLines audit = new AuditLines()) {
       for (int i = 0; i < 3; i++) {
-        Status refused = lease("h2", TOKEN, "h1");
-        assertThat(refused.getCode()).isEqualTo(Code.PERMISSION_DENIED);
-        assertThat(refused.getDescription())
+        Status refusedStatus = lease("h2", TOKEN, "h1");
+        assertThat(refusedStatus.getCode()).isEqualTo(Code.PERMISSION_DENIED);
+        assertThat(refusedStatus.getDescription())
             .isEqualTo("the certificate of CN=h2 is not valid for the lease of h1: it names h2");
       }
       assertThat(lease("pair", TOKEN, "127.0.0.1").getCode()).isEqualTo(Code.PERMISSION_DENIED);
@@ -181,18 +181,18 @@ class AgentAccessTest {
       assertThat(lease("h5-expired", TOKEN, "h5").getCode()).isEqualTo(Code.UNAVAILABLE);
       Await.until(
           "it is audited",
-          PATIENCE,
+          TIMEOUT,
           () -> audit.with("rejected an agent's certificate from CN=h5").size() == 1);
     }
     assertThat(LEASED).isEmpty();
     assertThat(lease("h1", TOKEN, "h1").isOk()).as("the valid token, after all failures").isTrue();
-    Await.until("it has its lease before the next test begins", PATIENCE, () -> !LEASED.isEmpty());
+    Await.until("it has its lease before the next test begins", TIMEOUT, () -> !LEASED.isEmpty());
   }
 
   @Test
   void invalidFilesAreNamed() {
-    TlsFiles wrong = new TlsFiles(file("token"), file("server.pem"), file("server.key"));
-    assertThatThrownBy(() -> AgentAccess.tls(wrong, null))
+    TlsFiles wrongFiles = new TlsFiles(file("token"), file("server.pem"), file("server.key"));
+    assertThatThrownBy(() -> AgentAccess.tls(wrongFiles, null))
         .isInstanceOf(IOException.class)
         .hasMessage(file("token") + ": has no certificate in PEM");
   }
@@ -214,20 +214,20 @@ class AgentAccessTest {
   @Test
   void aRealAgentPresentsItsCertificateAndReportsItsRejection() throws Exception {
     Process right = agent("h2", "h2");
-    Process wrong = agent("h3", "h2");
+    Process wrongProcess = agent("h3", "h2");
     Process stranger = agent("h1", "h1-of-another-role");
     try (AuditLines audit = new AuditLines()) {
-      Await.until("a lease", PATIENCE, () -> LEASED.contains("h2"));
+      Await.until("a lease", TIMEOUT, () -> LEASED.contains("h2"));
       Await.until(
-          "a refusal", PATIENCE, () -> log("h3").contains("is not valid for the lease of h3"));
+          "a refusal", TIMEOUT, () -> log("h3").contains("is not valid for the lease of h3"));
       assertThat(log("h3")).contains("the certificate of CN=h2").contains("it names h2");
       Await.until(
           "a refused handshake",
-          PATIENCE,
+          TIMEOUT,
           () -> !audit.with("rejected an agent's certificate from CN=h1").isEmpty());
       assertThat(LEASED).containsExactly("h2");
     } finally {
-      for (Process agent : List.of(right, wrong, stranger)) {
+      for (Process agent : List.of(right, wrongProcess, stranger)) {
         agent.destroy();
         agent.waitFor();
       }

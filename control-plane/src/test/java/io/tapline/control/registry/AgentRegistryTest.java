@@ -26,13 +26,13 @@ class AgentRegistryTest extends LiveRegistry {
     for (String name : List.of("h1", "control", "job-q1")) {
       logins.put(name, new Login(name, "a-password"));
     }
-    Peer old = Peer.of(channel);
-    old.hello("h1", 1);
-    assertThat(old.endOfStream().getDescription())
+    Peer oldPeer = Peer.of(channel);
+    oldPeer.hello("h1", 1);
+    assertThat(oldPeer.endOfStream().getDescription())
         .contains("broker requires a login", "update tapline-agent on h1");
-    for (String other : List.of("control", "job-q1")) {
+    for (String otherName : List.of("control", "job-q1")) {
       Peer peer = Peer.of(channel);
-      peer.helloWithLogin(other);
+      peer.helloWithLogin(otherName);
       assertThat(peer.endOfStream().getDescription()).contains("a different user at the broker");
     }
     Peer one = Peer.of(channel);
@@ -98,10 +98,10 @@ class AgentRegistryTest extends LiveRegistry {
 
   @Test
   void invalidMessagesEndOnlyTheirStream() throws Exception {
-    Peer good = peer("h1", 1);
-    Peer silent = Peer.of(channel);
-    silent.status("{}", 0);
-    assertThat(silent.endOfStream().getCode()).isEqualTo(Code.INVALID_ARGUMENT);
+    Peer goodPeer = peer("h1", 1);
+    Peer silentPeer = Peer.of(channel);
+    silentPeer.status("{}", 0);
+    assertThat(silentPeer.endOfStream().getCode()).isEqualTo(Code.INVALID_ARGUMENT);
     for (String name : List.of("", "UPPER", "a b", "x".repeat(65))) {
       Peer bad = Peer.of(channel);
       bad.hello(name, 1);
@@ -109,11 +109,11 @@ class AgentRegistryTest extends LiveRegistry {
     }
     RecordedEvents events = new RecordedEvents();
     registry.assign("h1", "q", 1, PLAN, events);
-    assertThat(good.next().hasAssign()).isTrue();
-    good.status("no JSON", 0);
-    good.status("{\"event\":\"query_ended\",\"query\":\"unknown\"}", 9);
-    good.status("[1]", 0);
-    good.status(
+    assertThat(goodPeer.next().hasAssign()).isTrue();
+    goodPeer.status("no JSON", 0);
+    goodPeer.status("{\"event\":\"query_ended\",\"query\":\"unknown\"}", 9);
+    goodPeer.status("[1]", 0);
+    goodPeer.status(
         "{\"event\":\"query_refused\",\"query\":\"q\",\"kind\":\"user\",\"message\":\"no\"}", 1);
     assertThat(events.next()).isEqualTo("failed user: h1: no");
   }

@@ -42,7 +42,7 @@ class AgentSecretTest {
       return line.contains("tapline-monitor --control")
           ? Optional.of(new Seen(line, Files.readString(about.resolve("fd/3"))))
           : Optional.empty();
-    } catch (IOException gone) {
+    } catch (IOException e) {
       return Optional.empty();
     }
   }
@@ -73,7 +73,7 @@ class AgentSecretTest {
     try (AgentRegistry registry = AgentRegistry.start(options, LeaseListener.NONE)) {
       Process agent = agent(registry.port());
       try {
-        registry.assign("h1", "q", 1, Plan.getDefaultInstance(), new Unheard());
+        registry.assign("h1", "q", 1, Plan.getDefaultInstance(), new IgnoredEvents());
         Await.until("a monitor", Duration.ofSeconds(60), () -> monitor(agent).isPresent());
         Seen monitor = monitor(agent).orElseThrow();
         assertThat(monitor.commandLine()).doesNotContain(FLOWS, TEXTS);
@@ -87,7 +87,7 @@ class AgentSecretTest {
   }
 
   /** Another test covers the events of the query. */
-  private static final class Unheard implements AssignmentEvents {
+  private static final class IgnoredEvents implements AssignmentEvents {
     @Override
     public void lost(String reason) {}
 

@@ -157,14 +157,14 @@ class AssignmentsTest extends LiveRegistry {
 
   @Test
   void aMovedQueryIsAbandonedOnItsOldHostAndAssignedToItsNewOne() throws Exception {
-    Peer from = peer("h1", 1);
-    Peer to = peer("h2", 1);
+    Peer oldHost = peer("h1", 1);
+    Peer newHost = peer("h2", 1);
     RecordedEvents events = new RecordedEvents();
     registry.assign("h1", "q", 1, PLAN, events);
-    assertThat(from.next().hasAssign()).isTrue();
+    assertThat(oldHost.next().hasAssign()).isTrue();
     registry.move("h1", "h2", "q", 2, PLAN, events);
-    assertThat(from.next().getEnd().getAbandon()).isTrue();
-    assertThat(to.next().getAssign().getEpoch()).isEqualTo(2);
+    assertThat(oldHost.next().getEnd().getAbandon()).isTrue();
+    assertThat(newHost.next().getAssign().getEpoch()).isEqualTo(2);
     registry.move("h2", "h2", "q", 3, PLAN, events);
     assertThat(events.next()).startsWith("failed internal: h2 already has a part of q");
   }

@@ -75,8 +75,9 @@ abstract class LiveRegistry {
         });
   }
 
-  static ManagedChannel channel(AgentRegistry to) {
-    return Grpc.newChannelBuilder("127.0.0.1:" + to.port(), InsecureChannelCredentials.create())
+  static ManagedChannel channel(AgentRegistry registry) {
+    return Grpc.newChannelBuilder(
+            "127.0.0.1:" + registry.port(), InsecureChannelCredentials.create())
         .build();
   }
 

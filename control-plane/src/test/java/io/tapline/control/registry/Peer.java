@@ -62,8 +62,8 @@ final class Peer implements StreamObserver<AgentCommand> {
 
   /** Sends an event as agents of its protocol do. */
   void status(String json, int epoch) {
-    MonitorStatus old = MonitorStatus.newBuilder().setJson(json).setEpoch(epoch).build();
-    say(AgentMessage.newBuilder().setStatus(protocol == 0 ? old : EventJson.read(old)));
+    MonitorStatus oldStatus = MonitorStatus.newBuilder().setJson(json).setEpoch(epoch).build();
+    say(AgentMessage.newBuilder().setStatus(protocol == 0 ? oldStatus : EventJson.read(oldStatus)));
   }
 
   AgentCommand next() throws InterruptedException {
@@ -98,8 +98,8 @@ final class Peer implements StreamObserver<AgentCommand> {
   }
 
   @Override
-  public void onError(Throwable broken) {
-    end.add(Status.fromThrowable(broken));
+  public void onError(Throwable brokenThrowable) {
+    end.add(Status.fromThrowable(brokenThrowable));
   }
 
   @Override

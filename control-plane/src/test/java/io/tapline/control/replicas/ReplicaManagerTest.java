@@ -158,13 +158,13 @@ class ReplicaManagerTest {
 
   @Test
   void failedServersAndAnUnreachableRedisAreRetried() throws Exception {
-    Pool broken =
+    Pool brokenPool =
         new Pool(
             "videos",
             redis.address(),
             new Thresholds(10, 4, 0),
             List.of(web.server(0), web.server(1, List.of("false"), List.of())));
-    try (ReplicaManager manager = ReplicaManager.open(broken, changes::add, failures::add)) {
+    try (ReplicaManager manager = ReplicaManager.open(brokenPool, changes::add, failures::add)) {
       manager.look(window(5, Map.of("/a", 60)));
       assertThat(manager.servers()).isEqualTo(1);
       assertThat(failures).containsExactly("web2: 'false' ended with exit code 1");

@@ -74,7 +74,7 @@ class UpdaterTest {
       double lower = 0.5 + 10 * random.nextDouble();
       double upper = 2 * lower * (1 + (random.nextBoolean() ? 0 : random.nextDouble()));
       int maxServers = 2 + random.nextInt(9);
-      Updater each = new Updater(new Thresholds(upper, lower, 0), maxServers);
+      Updater updater = new Updater(new Thresholds(upper, lower, 0), maxServers);
       Wanted state = new Wanted(1 + random.nextInt(maxServers), Set.of());
       Map<String, Double> load = new HashMap<>();
       for (int page = 0; page < 3; page++) {
@@ -82,7 +82,7 @@ class UpdaterTest {
       }
       List<Integer> moves = new ArrayList<>();
       for (int window = 0; window < 2 * maxServers + 2; window++) {
-        Wanted next = each.next(window, load, state);
+        Wanted next = updater.next(window, load, state);
         if (next.servers() != state.servers()) {
           moves.add(Integer.signum(next.servers() - state.servers()));
         }

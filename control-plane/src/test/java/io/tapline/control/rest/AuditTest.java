@@ -36,7 +36,7 @@ class AuditTest {
   private static final String WEB = Token.newSecret();
   private static final String BUSY = Token.newSecret();
   private static final String WEB_ID = Token.hash(WEB).substring(0, 8);
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @TempDir static Path folder;
   private static StoredQueries stored;
@@ -87,7 +87,7 @@ class AuditTest {
   }
 
   private static HttpResponse<String> send(
-      String token, String method, String path, String body, String from) throws Exception {
+      String token, String method, String path, String body, String forwardedFor) throws Exception {
     HttpRequest.Builder request =
         stored
             .rest
@@ -97,15 +97,15 @@ class AuditTest {
     if (!token.isEmpty()) {
       request.header("Authorization", "Bearer " + token);
     }
-    if (!from.isEmpty()) {
-      request.header("X-Forwarded-For", from);
+    if (!forwardedFor.isEmpty()) {
+      request.header("X-Forwarded-For", forwardedFor);
     }
     return stored.rest.send(request);
   }
 
   private static String line(int status, String request) throws Exception {
     String begin = status + " " + request + " ";
-    Await.until(begin, PATIENCE, () -> LINES.stream().anyMatch(line -> line.startsWith(begin)));
+    Await.until(begin, TIMEOUT, () -> LINES.stream().anyMatch(line -> line.startsWith(begin)));
     return LINES.stream().filter(line -> line.startsWith(begin)).findFirst().orElseThrow();
   }
 
@@ -132,7 +132,7 @@ class AuditTest {
     assertThat(line(401, "GET /api/v1/queries"))
         .endsWith("tenant=- role=- token=- name=- from=127.0.0.1");
     Await.until(
-        "429", PATIENCE, () -> send(BUSY, "GET", "/api/v1/queries", "", "").statusCode() == 429);
+        "429", TIMEOUT, () -> send(BUSY, "GET", "/api/v1/queries", "", "").statusCode() == 429);
     assertThat(line(429, "GET /api/v1/queries")).contains("tenant=busy role=viewer");
     assertThat(LINES).noneMatch(line -> line.contains("tapline_") || line.contains(WEB));
   }
@@ -187,14 +187,14 @@ class AuditTest {
       AtomicLong requests = new AtomicLong();
       Await.until(
           "rejections arrive faster than they are logged",
-          PATIENCE,
+          TIMEOUT,
           () -> {
             flooded.rest.get("/api/v1/nodes");
             return requests.incrementAndGet() > written() + Audit.REFUSALS_PER_SECOND;
           });
       Await.until(
           "a line that counts the others",
-          PATIENCE,
+          TIMEOUT,
           () -> {
             flooded.rest.send(
                 flooded

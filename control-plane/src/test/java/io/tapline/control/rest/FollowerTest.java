@@ -23,14 +23,14 @@ class FollowerTest {
         BodyHandlers.ofString());
   }
 
-  private static RestServer server(StoredQueries stored, Leader leader) throws Exception {
-    return RestServer.start(stored.queries(), null, RestOptions.loopback(0).led(leader));
+  private static RestServer server(StoredQueries storedQueries, Leader leader) throws Exception {
+    return RestServer.start(storedQueries.queries(), null, RestOptions.loopback(0).led(leader));
   }
 
   @Test
   void aFollowerRedirectsToTheLeader() throws Exception {
-    try (StoredQueries stored = new StoredQueries();
-        RestServer server = server(stored, () -> Optional.of("http://127.0.0.1:1"))) {
+    try (StoredQueries storedQueries = new StoredQueries();
+        RestServer server = server(storedQueries, () -> Optional.of("http://127.0.0.1:1"))) {
       assertThat(send(server, "GET", "/api/v1/queries").statusCode()).isEqualTo(200);
       assertThat(send(server, "GET", "/healthz").statusCode()).isEqualTo(200);
       assertThat(send(server, "GET", "/api/v1/parsers").statusCode()).isEqualTo(200);
@@ -45,8 +45,8 @@ class FollowerTest {
 
   @Test
   void requestsARetryWithoutALeader() throws Exception {
-    try (StoredQueries stored = new StoredQueries();
-        RestServer server = server(stored, () -> Optional.of(""))) {
+    try (StoredQueries storedQueries = new StoredQueries();
+        RestServer server = server(storedQueries, () -> Optional.of(""))) {
       HttpResponse<String> nodes = send(server, "GET", "/api/v1/nodes");
       assertThat(nodes.statusCode()).isEqualTo(503);
       assertThat(nodes.headers().firstValue("Retry-After")).isPresent();

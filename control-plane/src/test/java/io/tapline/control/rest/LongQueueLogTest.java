@@ -80,8 +80,8 @@ class LongQueueLogTest {
 
   private static long calls() {
     try (Jedis client = stored.redis.client()) {
-      Matcher found = CALLS.matcher(client.info("commandstats"));
-      return found.find() ? Long.parseLong(found.group(1)) : 0;
+      Matcher matcher = CALLS.matcher(client.info("commandstats"));
+      return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
     }
   }
 

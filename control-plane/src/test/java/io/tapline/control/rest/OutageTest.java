@@ -13,33 +13,37 @@ import redis.clients.jedis.Jedis;
 class OutageTest {
   @Test
   void readinessNamesTheUnreachableService() throws Exception {
-    try (StoredQueries stored = new StoredQueries();
-        Jedis admin = stored.redis.client()) {
-      assertThat(notReady(stored)).contains("Kafka does not answer").doesNotContain("Redis");
+    try (StoredQueries storedQueries = new StoredQueries();
+        Jedis admin = storedQueries.redis.client()) {
+      assertThat(notReady(storedQueries)).contains("Kafka does not answer").doesNotContain("Redis");
       Await.until(
           "metrics show it, too",
           Duration.ofSeconds(60),
-          () -> stored.rest.get("/metrics").body().contains("ready{service=\"kafka\"} 0.0"));
-      assertThat(stored.rest.get("/metrics").body())
+          () -> storedQueries.rest.get("/metrics").body().contains("ready{service=\"kafka\"} 0.0"));
+      assertThat(storedQueries.rest.get("/metrics").body())
           .contains("tapline_service_ready{service=\"redis\"} 1.0");
       admin.configSet("maxmemory", "1");
-      assertThat(stored.rest.get("/api/v1/queries").statusCode()).as("can be read").isEqualTo(200);
-      assertThat(notReady(stored)).contains("Redis accepts no results: OOM");
-      stored.redis.close();
-      assertThat(notReady(stored)).contains("Redis does not answer");
+      assertThat(storedQueries.rest.get("/api/v1/queries").statusCode())
+          .as("can be read")
+          .isEqualTo(200);
+      assertThat(notReady(storedQueries)).contains("Redis accepts no results: OOM");
+      storedQueries.redis.close();
+      assertThat(notReady(storedQueries)).contains("Redis does not answer");
     }
   }
 
-  private static String notReady(StoredQueries stored) throws Exception {
-    return Rest.problem(stored.rest.get("/readyz"), 503, "unavailable").path("detail").asText();
+  private static String notReady(StoredQueries storedQueries) throws Exception {
+    return Rest.problem(storedQueries.rest.get("/readyz"), 503, "unavailable")
+        .path("detail")
+        .asText();
   }
 
   @Test
   void reportsTheFaultAndRecovers() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      Rest rest = stored.rest;
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      Rest rest = storedQueries.rest;
       assertThat(rest.get("/api/v1/queries").statusCode()).isEqualTo(200);
-      stored.redis.close();
+      storedQueries.redis.close();
       for (String path :
           List.of("/api/v1/queries", "/api/v1/queries/q-1", "/api/v1/queries/q-1/events")) {
         HttpResponse<String> response = rest.get(path);
@@ -50,7 +54,7 @@ class OutageTest {
       assertThat(rest.get("/healthz").statusCode()).isEqualTo(200);
       assertThat(rest.get("/metrics").body()).contains("tapline_queries{state=\"running\"} NaN");
 
-      stored.redis.launch();
+      storedQueries.redis.launch();
       Await.until(
           "queries are shown again",
           Duration.ofSeconds(10),

@@ -17,15 +17,15 @@ class ShutdownTest {
 
   @Test
   void activeRequestsFinishAndThePortIsReleased() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      int port = stored.server.port();
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      int port = storedQueries.server.port();
       try (Socket socket = new Socket("127.0.0.1", port)) {
         socket.setSoTimeout(10_000);
         String query = StoredQueries.QUERY;
         send(socket, HEAD.formatted(query.length()) + query.substring(0, 10));
         // The request for metrics is the second one.
-        Await.until("the request is active", Duration.ofSeconds(5), () -> underWay(stored));
-        CompletableFuture<Void> closed = CompletableFuture.runAsync(stored.server::close);
+        Await.until("the request is active", Duration.ofSeconds(5), () -> underWay(storedQueries));
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(storedQueries.server::close);
         Await.until("no server listens", Duration.ofSeconds(5), () -> !listening(port));
         assertThat(closed).isNotDone();
         send(socket, query.substring(10));
@@ -33,12 +33,12 @@ class ShutdownTest {
         assertThat(answer).startsWith("HTTP/1.1 200 ").contains("\"plan\"");
         closed.get(5, TimeUnit.SECONDS);
       }
-      RestServer.start(stored.queries(), null, RestOptions.loopback(port)).close();
+      RestServer.start(storedQueries.queries(), null, RestOptions.loopback(port)).close();
     }
   }
 
-  private static boolean underWay(StoredQueries stored) throws Exception {
-    return stored.rest.get("/metrics").body().contains("tapline_http_active 2.0");
+  private static boolean underWay(StoredQueries storedQueries) throws Exception {
+    return storedQueries.rest.get("/metrics").body().contains("tapline_http_active 2.0");
   }
 
   private static void send(Socket socket, String text) throws IOException {
@@ -48,7 +48,7 @@ class ShutdownTest {
   private static boolean listening(int port) {
     try (Socket socket = new Socket("127.0.0.1", port)) {
       return socket.isConnected();
-    } catch (IOException refused) {
+    } catch (IOException e) {
       return false;
     }
   }

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests a server over TLS with clients that trust it, that don't, or that use another protocol. */
 class TlsTest {
-  private static final int PATIENCE_MS = 10_000;
+  private static final int TIMEOUT_MS = 10_000;
 
   @TempDir static Path folder;
   private static Certificates authority;
@@ -102,26 +102,27 @@ class TlsTest {
     SSLContext trusting = TlsFiles.trusting(authority.file()).context();
     try (SSLSocket socket =
         (SSLSocket) trusting.getSocketFactory().createSocket("localhost", stored.server.port())) {
-      socket.setSoTimeout(PATIENCE_MS);
+      socket.setSoTimeout(TIMEOUT_MS);
       socket.setEnabledProtocols(new String[] {"TLSv1.2"});
       socket.setEnabledCipherSuites(new String[] {suite});
       socket.startHandshake();
       return true;
-    } catch (SSLHandshakeException refused) {
+    } catch (SSLHandshakeException e) {
       return false;
     }
   }
 
   @Test
   void clientsThatTrustAnotherAuthorityDisconnect() throws Exception {
-    Certificates other = Certificates.authority(folder, "other");
-    assertThatThrownBy(() -> get(other, "localhost")).isInstanceOf(SSLHandshakeException.class);
+    Certificates otherCertificates = Certificates.authority(folder, "other");
+    assertThatThrownBy(() -> get(otherCertificates, "localhost"))
+        .isInstanceOf(SSLHandshakeException.class);
   }
 
   @Test
   void aPlainTextConnectionGetsNoAnswer() throws Exception {
     try (Socket socket = new Socket("127.0.0.1", stored.server.port())) {
-      socket.setSoTimeout(PATIENCE_MS);
+      socket.setSoTimeout(TIMEOUT_MS);
       socket
           .getOutputStream()
           .write(
@@ -147,13 +148,15 @@ class TlsTest {
 
   @Test
   void invalidFilesAreNamed() {
-    for (TlsFiles wrong :
+    for (TlsFiles wrongFiles :
         List.of(
             new TlsFiles(authority.file().toString(), "/missing.pem", key("server")),
             new TlsFiles(authority.file().toString(), key("server"), key("server")),
             new TlsFiles(authority.file().toString(), pem("server"), pem("server")))) {
       assertThatThrownBy(
-              () -> RestServer.start(stored.queries(), null, RestOptions.loopback(0).with(wrong)))
+              () ->
+                  RestServer.start(
+                      stored.queries(), null, RestOptions.loopback(0).with(wrongFiles)))
           .isInstanceOf(PipelineException.class)
           .hasMessageMatching(".*(can't be read|no certificate in PEM|no PRIVATE KEY in PEM).*");
     }

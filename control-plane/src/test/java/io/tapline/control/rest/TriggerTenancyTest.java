@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  * team must get all of its alerts, and none of the first team's.
  */
 class TriggerTenancyTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(120);
+  private static final Duration TIMEOUT = Duration.ofSeconds(120);
   private static final int GROUPS = 100_000;
   private static final int PORTS = 20;
   private static final int PACKETS_PER_PORT = 50;
@@ -55,7 +55,7 @@ class TriggerTenancyTest {
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
-    Await.until("alerts are received", PATIENCE, () -> drill.watches().hears("h1"));
+    Await.until("alerts are received", TIMEOUT, () -> drill.watches().hears("h1"));
     Path file = folder.resolve("tokens.yaml");
     String entry = "  - {tenant: %s, role: analyst, subnets: [%s], sha256: %s}\n";
     Files.writeString(
@@ -102,9 +102,10 @@ class TriggerTenancyTest {
   }
 
   private JsonNode evaluation(String token, String watch) throws Exception {
-    for (JsonNode each : Rest.json(call(token, "GET", "/api/v1/watches", "")).path("watches")) {
-      if (each.path("id").asText().equals(watch)) {
-        return each.path("evaluation").path(0);
+    for (JsonNode watchJson :
+        Rest.json(call(token, "GET", "/api/v1/watches", "")).path("watches")) {
+      if (watchJson.path("id").asText().equals(watch)) {
+        return watchJson.path("evaluation").path(0);
       }
     }
     throw new AssertionError("no watch " + watch);
@@ -149,12 +150,12 @@ class TriggerTenancyTest {
     send();
     Await.until(
         "all packets are processed",
-        PATIENCE,
+        TIMEOUT,
         () -> drill.states().get(0).description().getCounters().getCaptureEnded());
     assertThat(drill.states().get(0).description().getCounters().getRows())
         .isEqualTo(GROUPS + PORTS * PACKETS_PER_PORT);
-    Await.until("the quiet team is alerted", PATIENCE, () -> alerts(QUIET).size() >= PORTS);
-    Await.until("the flooding team is, too", PATIENCE, () -> !alerts(FLOOD).isEmpty());
+    Await.until("the quiet team is alerted", TIMEOUT, () -> alerts(QUIET).size() >= PORTS);
+    Await.until("the flooding team is, too", TIMEOUT, () -> !alerts(FLOOD).isEmpty());
     List<JsonNode> own = alerts(QUIET);
     assertThat(own).allMatch(alert -> alert.path("watch").asText().equals(quiet));
     List<String> ports = new ArrayList<>();
@@ -180,11 +181,12 @@ class TriggerTenancyTest {
     String query =
         "PARSE http_get FROM * TO %s LIMIT 90s SAMPLE * PROCESS "
             + "(trigger: when=\"count > 100\", group=url, every=1s)";
-    for (String to : List.of("192.0.2.2", "10.0.0.0/7", "*")) {
-      String body = "{\"query\": \"%s\"}".formatted(query.formatted(to).replace("\"", "\\\""));
+    for (String destination : List.of("192.0.2.2", "10.0.0.0/7", "*")) {
+      String body =
+          "{\"query\": \"%s\"}".formatted(query.formatted(destination).replace("\"", "\\\""));
       JsonNode problem =
           Rest.problem(call(FLOOD, "POST", "/api/v1/explain", body), 400, "query-rejected");
-      assertThat(problem.toString()).as(to).contains("\"forbidden\"");
+      assertThat(problem.toString()).as(destination).contains("\"forbidden\"");
     }
     String own =
         "{\"query\": \"%s\"}".formatted(query.formatted("10.1.0.0/16").replace("\"", "\\\""));

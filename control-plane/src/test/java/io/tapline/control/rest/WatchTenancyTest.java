@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WatchTenancyTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final String OPS = Token.newSecret();
   private static final String WEB = Token.newSecret();
   private static final String WEB_VIEWER = Token.newSecret();
@@ -52,8 +52,8 @@ class WatchTenancyTest {
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
-    Await.until("the node answers", PATIENCE, () -> drill.states().get(0).description() != null);
-    Await.until("alerts are received", PATIENCE, () -> drill.watches().hears("h1"));
+    Await.until("the node answers", TIMEOUT, () -> drill.states().get(0).description() != null);
+    Await.until("alerts are received", TIMEOUT, () -> drill.watches().hears("h1"));
     Path file = folder.resolve("tokens.yaml");
     Files.writeString(
         file,
@@ -71,8 +71,7 @@ class WatchTenancyTest {
     try (OutputStream packets = Files.newOutputStream(pipe)) {
       packets.write(Files.readAllBytes(NodeProcess.capture("http_small.pcap.zst")));
     }
-    Await.until(
-        "both are alerted", PATIENCE, () -> !alerts(WEB).isEmpty() && !alerts(DB).isEmpty());
+    Await.until("both are alerted", TIMEOUT, () -> !alerts(WEB).isEmpty() && !alerts(DB).isEmpty());
   }
 
   @AfterAll
@@ -152,12 +151,12 @@ class WatchTenancyTest {
     String beyondQuota = "{\"watches\": [%s, %s]}".formatted(QUIET, QUIET);
     assertThat(add(DB, beyondQuota).statusCode()).isEqualTo(429);
     assertThat(listed(OPS).path("watches").findValuesAsText("id")).isEqualTo(before);
-    JsonNode added =
+    JsonNode addedNode =
         Rest.json(
             add(OPS, "{\"watches\": [%s, %s]}".formatted(QUIET, ALERTING.formatted(1 << 30))));
-    List<String> names = added.path("watches").findValuesAsText("id");
+    List<String> names = addedNode.path("watches").findValuesAsText("id");
     assertThat(names).hasSize(2);
-    assertThat(added.path("watches").get(1).path("when").asText()).startsWith("COUNT > ");
+    assertThat(addedNode.path("watches").get(1).path("when").asText()).startsWith("COUNT > ");
     assertThat(listed(OPS).path("watches").findValuesAsText("id")).containsAll(names);
     for (String name : names) {
       assertThat(send(OPS, "DELETE", "/api/v1/watches/" + name, "").statusCode()).isEqualTo(204);
@@ -257,8 +256,8 @@ class WatchTenancyTest {
     }
     JsonNode narrowed = Rest.json(drillAlert(WEB, id, ", \"filter\": \"tcp_flags == 2\""));
     assertThat(narrowed.path("rows").size()).isBetween(0, rows.size() - 1);
-    JsonNode counted = Rest.json(drillAlert(OPS, id, ", \"aggregate\": \"COUNT\""));
-    assertThat(counted.path("groups").get(0).path("value").asInt()).isEqualTo(rows.size());
+    JsonNode countedNode = Rest.json(drillAlert(OPS, id, ", \"aggregate\": \"COUNT\""));
+    assertThat(countedNode.path("groups").get(0).path("value").asInt()).isEqualTo(rows.size());
     Rest.problem(drillAlert(WEB, id, ", \"from_ns\": 5"), 400, "bad-request");
     for (String unknown : List.of("0-0", "q-20261129-012113-5d1e08-0-00000000000000aa-5")) {
       Rest.problem(drillAlert(WEB, unknown, ""), 404, "not-found");
@@ -299,9 +298,9 @@ class WatchTenancyTest {
   void tenantsCantEndEachOthersWatches() throws Exception {
     String path = "/api/v1/watches/";
     String never = "watch_1";
-    HttpResponse<String> refused = send(DB, "DELETE", path + webs, "");
-    Rest.problem(refused, 404, "not-found");
-    assertThat(refused.body().replace(webs, never))
+    HttpResponse<String> refusedResponse = send(DB, "DELETE", path + webs, "");
+    Rest.problem(refusedResponse, 404, "not-found");
+    assertThat(refusedResponse.body().replace(webs, never))
         .isEqualTo(send(DB, "DELETE", path + never, "").body());
     Rest.problem(send(WEB_VIEWER, "DELETE", path + webs, ""), 403, "forbidden");
     assertThat(listed(WEB).toString()).contains(webs);

@@ -22,7 +22,7 @@ class FatTreePlanTest {
   void everyPortHasExactlyOneCableOrHost(int k) {
     FatTreePlan plan = new FatTreePlan("test99", k, 0);
     List<String> ports = new ArrayList<>();
-    plan.switches().forEach(each -> ports.addAll(each.ports()));
+    plan.switches().forEach(sw -> ports.addAll(sw.ports()));
     List<String> ends = new ArrayList<>();
     plan.hosts().forEach(host -> ends.addAll(List.of(host.switchPort(), host.mirrorPort())));
     plan.cables().forEach(cable -> ends.addAll(List.of(cable.a(), cable.b())));
@@ -79,13 +79,13 @@ class FatTreePlanTest {
     String yaml = plan.inventory();
     Inventory inventory = Inventory.fromYaml(yaml);
     NetworkMap map = NetworkMap.of(NetworkSection.fromYaml(yaml, inventory).orElseThrow(), yaml);
-    for (FatTreePlan.Switch each : plan.switches()) {
-      int last = each.ports().size();
-      assertThat(each.ports().get(last - 1)).isEqualTo(each.collectorPort());
-      assertThat(map.monitorPorts().get(each.id()))
+    for (FatTreePlan.Switch sw : plan.switches()) {
+      int last = sw.ports().size();
+      assertThat(sw.ports().get(last - 1)).isEqualTo(sw.collectorPort());
+      assertThat(map.monitorPorts().get(sw.id()))
           .containsEntry(Collector.NAME, MirrorPort.direct(last));
       // Copies name ports by these numbers.
-      assertThat(inventory.ports().of(each.id())).hasSize(4).allMatch(SwitchPorts.Port::isNumbered);
+      assertThat(inventory.ports().of(sw.id())).hasSize(4).allMatch(SwitchPorts.Port::isNumbered);
     }
     assertThat(inventory.ports().find("edge-2-1", "1").orElseThrow().neighbour())
         .isEqualTo("h-2-1-0");

@@ -26,7 +26,7 @@ public final class FreePort {
       int port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, EPHEMERAL_PORTS);
       try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();
-      } catch (BindException taken) {
+      } catch (BindException e) {
         // Tries another port.
       }
     }

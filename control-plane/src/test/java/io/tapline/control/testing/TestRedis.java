@@ -122,7 +122,7 @@ public final class TestRedis implements AutoCloseable {
     process
         .onExit()
         .orTimeout(5, TimeUnit.SECONDS)
-        .exceptionally(late -> process.destroyForcibly())
+        .exceptionally(ignored -> process.destroyForcibly())
         .join();
   }
 }

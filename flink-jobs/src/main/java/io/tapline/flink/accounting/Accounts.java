@@ -158,48 +158,48 @@ public final class Accounts {
     clockSteps++;
   }
 
-  public void add(Accounts other) {
-    packetsIn += other.packetsIn;
-    packetsOut += other.packetsOut;
-    bytesIn += other.bytesIn;
-    tuplesIn += other.tuplesIn;
-    packetsPolled += other.packetsPolled;
-    tuples += other.tuples;
-    records += other.records;
-    duplicates += other.duplicates;
-    clockSteps += other.clockSteps;
-    samplingRate = Math.min(samplingRate, other.samplingRate);
-    dropped.add(other.dropped);
+  public void add(Accounts addedAccounts) {
+    packetsIn += addedAccounts.packetsIn;
+    packetsOut += addedAccounts.packetsOut;
+    bytesIn += addedAccounts.bytesIn;
+    tuplesIn += addedAccounts.tuplesIn;
+    packetsPolled += addedAccounts.packetsPolled;
+    tuples += addedAccounts.tuples;
+    records += addedAccounts.records;
+    duplicates += addedAccounts.duplicates;
+    clockSteps += addedAccounts.clockSteps;
+    samplingRate = Math.min(samplingRate, addedAccounts.samplingRate);
+    dropped.add(addedAccounts.dropped);
     for (int i = 0; i < processors.length; i++) {
-      processors[i].late += other.processors[i].late;
-      processors[i].reused += other.processors[i].reused;
-      processors[i].unanswered += other.processors[i].unanswered;
-      processors[i].halfSeen += other.processors[i].halfSeen;
-      processors[i].dropped.add(other.processors[i].dropped);
+      processors[i].late += addedAccounts.processors[i].late;
+      processors[i].reused += addedAccounts.processors[i].reused;
+      processors[i].unanswered += addedAccounts.processors[i].unanswered;
+      processors[i].halfSeen += addedAccounts.processors[i].halfSeen;
+      processors[i].dropped.add(addedAccounts.processors[i].dropped);
     }
   }
 
   /**
-   * Reverses {@link #add(Accounts)} of {@code other}, except for the sampling rate. REQUIRES:
+   * Reverses {@link #add(Accounts)} of {@code subtracted}, except for the sampling rate. REQUIRES:
    * {@link #mayHaveFolded} is false.
    */
-  public void subtract(Accounts other) {
-    packetsIn -= other.packetsIn;
-    packetsOut -= other.packetsOut;
-    bytesIn -= other.bytesIn;
-    tuplesIn -= other.tuplesIn;
-    packetsPolled -= other.packetsPolled;
-    tuples -= other.tuples;
-    records -= other.records;
-    duplicates -= other.duplicates;
-    clockSteps -= other.clockSteps;
-    dropped.subtract(other.dropped);
+  public void subtract(Accounts subtracted) {
+    packetsIn -= subtracted.packetsIn;
+    packetsOut -= subtracted.packetsOut;
+    bytesIn -= subtracted.bytesIn;
+    tuplesIn -= subtracted.tuplesIn;
+    packetsPolled -= subtracted.packetsPolled;
+    tuples -= subtracted.tuples;
+    records -= subtracted.records;
+    duplicates -= subtracted.duplicates;
+    clockSteps -= subtracted.clockSteps;
+    dropped.subtract(subtracted.dropped);
     for (int i = 0; i < processors.length; i++) {
-      processors[i].late -= other.processors[i].late;
-      processors[i].reused -= other.processors[i].reused;
-      processors[i].unanswered -= other.processors[i].unanswered;
-      processors[i].halfSeen -= other.processors[i].halfSeen;
-      processors[i].dropped.subtract(other.processors[i].dropped);
+      processors[i].late -= subtracted.processors[i].late;
+      processors[i].reused -= subtracted.processors[i].reused;
+      processors[i].unanswered -= subtracted.processors[i].unanswered;
+      processors[i].halfSeen -= subtracted.processors[i].halfSeen;
+      processors[i].dropped.subtract(subtracted.processors[i].dropped);
     }
   }
 

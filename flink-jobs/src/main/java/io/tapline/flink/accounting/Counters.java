@@ -23,13 +23,13 @@ public final class Counters {
     }
   }
 
-  public void add(Counters other) {
-    other.counts.forEach(this::add);
+  public void add(Counters addedCounters) {
+    addedCounters.counts.forEach(this::add);
   }
 
-  /** REQUIRES: all of {@code other} was added, and there was room for each reason. */
-  void subtract(Counters other) {
-    other.counts.forEach(
+  /** REQUIRES: all of {@code subtracted} was added, and there was room for each reason. */
+  void subtract(Counters subtracted) {
+    subtracted.counts.forEach(
         (reason, count) ->
             counts.computeIfPresent(
                 reason, (same, sum) -> sum.longValue() == count ? null : sum - count));

@@ -36,16 +36,16 @@ public final class Ledger {
   /** Returns the accounts to which events at {@code timeNs} are added. */
   public Accounts at(long timeNs) {
     long start = slotOf(timeNs);
-    Accounts known = slots.get(start);
-    if (known != null) {
-      return known;
+    Accounts knownAccounts = slots.get(start);
+    if (knownAccounts != null) {
+      return knownAccounts;
     }
     if (slots.size() >= MAX_SLOTS) {
       return slots.lastEntry().getValue();
     }
-    Accounts added = new Accounts(processors);
-    slots.put(start, added);
-    return added;
+    Accounts addedAccounts = new Accounts(processors);
+    slots.put(start, addedAccounts);
+    return addedAccounts;
   }
 
   /** Adds the tuples of one batch, each at its own time. */

@@ -150,12 +150,12 @@ public final class GroupTable {
 
   /**
    * Adds the values of tuples that were counted: {@code values[i]} to {@code entries[i]} for i from
-   * {@code from} to below {@code to}.
+   * {@code begin} to below {@code end}.
    *
    * @param values bits of doubles in a table of reals, or hashes if the aggregate takes those
    */
-  public void addValues(int[] entries, long[] values, int from, int to) {
-    accumulators.add(entries, values, from, to);
+  public void addValues(int[] entries, long[] values, int begin, int end) {
+    accumulators.add(entries, values, begin, end);
   }
 
   /** Counts a tuple and adds its value. */
@@ -206,10 +206,10 @@ public final class GroupTable {
     }
     double more = 1 / rate - 1;
     double deviation = Math.sqrt(1 - rate) / rate;
-    int at = entry * corrected;
-    int group = at + FIRST_REPLICATE + (int) (flow * 0xd6e8feb86659fd93L >>> 60);
-    corrections[at] += more;
-    corrections[at + 1] += more * value;
+    int offset = entry * corrected;
+    int group = offset + FIRST_REPLICATE + (int) (flow * 0xd6e8feb86659fd93L >>> 60);
+    corrections[offset] += more;
+    corrections[offset + 1] += more * value;
     corrections[group] += deviation;
     if (aggregate.estimatesTotals()) {
       corrections[group + REPLICATES] += deviation * value;
@@ -235,21 +235,21 @@ public final class GroupTable {
     byte[] moved = flow;
     for (int place = first; place < first + flowsKept && moved != null; place++) {
       if (flows[place] == null || Arrays.compareUnsigned(moved, flows[place]) < 0) {
-        byte[] later = flows[place];
+        byte[] replaced = flows[place];
         flows[place] = moved;
-        moved = later;
+        moved = replaced;
       }
     }
     byte[] last = flows[first + flowsKept - 1];
     flowsUntilNs[entry] = last == null ? Long.MAX_VALUE : Exemplar.endNs(last);
   }
 
-  /** Adds a group's exemplars to {@code to}. */
-  public void exemplars(int entry, Exemplars to) {
+  /** Adds a group's exemplars to {@code target}. */
+  public void exemplars(int entry, Exemplars target) {
     for (int i = 0; flows != null && i < flowsKept; i++) {
       byte[] flow = flows[entry * flowsKept + i];
       if (flow != null) {
-        to.offer(flow);
+        target.offer(flow);
       }
     }
   }
@@ -300,12 +300,12 @@ public final class GroupTable {
     return aggregate;
   }
 
-  Value result(int entry, Estimate about) {
-    return accumulators.result(entry, about);
+  Value result(int entry, Estimate context) {
+    return accumulators.result(entry, context);
   }
 
-  Details details(int entry, Estimate about) {
-    return accumulators.details(entry, about);
+  Details details(int entry, Estimate context) {
+    return accumulators.details(entry, context);
   }
 
   /** Returns a group's number if it is cheap to compute and not an estimate; else NaN. */
@@ -325,65 +325,65 @@ public final class GroupTable {
   }
 
   /**
-   * Adds all of {@code other} except its exemplars, which a window looks up in its panes.
+   * Adds all of {@code addedTable} except its exemplars, which a window looks up in its panes.
    *
    * @return the entry here of each entry there
    */
-  public int[] add(GroupTable other) {
-    if (other.real()) {
+  public int[] add(GroupTable addedTable) {
+    if (addedTable.real()) {
       holdReals();
     }
-    int[] places = new int[other.size()];
+    int[] places = new int[addedTable.size()];
     for (int entry = 0; entry < places.length; entry++) {
-      places[entry] = findOrAdd(other.key(entry), other.hash(entry));
-      addEntry(places[entry], other, entry);
+      places[entry] = findOrAdd(addedTable.key(entry), addedTable.hash(entry));
+      addEntry(places[entry], addedTable, entry);
     }
     return places;
   }
 
-  private void addEntry(int entry, GroupTable other, int from) {
-    counts[entry] += other.counts[from];
-    accumulators.merge(entry, other.accumulators, from);
-    if (other.corrections != null) {
-      addCorrections(entry, other.corrections, from * corrected);
+  private void addEntry(int entry, GroupTable addedTable, int otherEntry) {
+    counts[entry] += addedTable.counts[otherEntry];
+    accumulators.merge(entry, addedTable.accumulators, otherEntry);
+    if (addedTable.corrections != null) {
+      addCorrections(entry, addedTable.corrections, otherEntry * corrected);
     }
-    if (other.tallies != null) {
-      tallies().add(entry, other.tallies, from);
+    if (addedTable.tallies != null) {
+      tallies().add(entry, addedTable.tallies, otherEntry);
     }
   }
 
-  private void addCorrections(int entry, double[] from, int at) {
+  private void addCorrections(int entry, double[] source, int offset) {
     if (corrections == null) {
       corrections = new double[counts.length * corrected];
     }
     for (int i = 0; i < corrected; i++) {
-      corrections[entry * corrected + i] += from[at + i];
+      corrections[entry * corrected + i] += source[offset + i];
     }
   }
 
-  /** Adds the exemplars of {@code other}. REQUIRES: {@link #add} was called with it. */
-  public void addExemplars(GroupTable other) {
-    for (int i = 0; other.flows != null && i < other.size() * other.flowsKept; i++) {
-      if (other.flows[i] != null) {
-        int theirs = i / other.flowsKept;
-        offerFlow(find(other.key(theirs), other.hash(theirs)), other.flows[i]);
+  /** Adds the exemplars of {@code addedTable}. REQUIRES: {@link #add} was called with it. */
+  public void addExemplars(GroupTable addedTable) {
+    for (int i = 0; addedTable.flows != null && i < addedTable.size() * addedTable.flowsKept; i++) {
+      if (addedTable.flows[i] != null) {
+        int theirs = i / addedTable.flowsKept;
+        offerFlow(find(addedTable.key(theirs), addedTable.hash(theirs)), addedTable.flows[i]);
       }
     }
   }
 
   /**
-   * Reverses {@link #add} of {@code other}, except that entries stay. REQUIRES: {@link
+   * Reverses {@link #add} of {@code subtracted}, except that entries stay. REQUIRES: {@link
    * #isSubtractable} is true for both.
    *
    * @param places result of {@link #add}
    */
-  public void subtract(GroupTable other, int[] places) {
+  public void subtract(GroupTable subtracted, int[] places) {
     for (int i = 0; i < places.length; i++) {
       int entry = places[i];
-      counts[entry] -= other.counts[i];
-      accumulators.subtract(entry, other.accumulators, i);
-      if (other.tallies != null) {
-        tallies.subtract(entry, other.tallies, i);
+      counts[entry] -= subtracted.counts[i];
+      accumulators.subtract(entry, subtracted.accumulators, i);
+      if (subtracted.tallies != null) {
+        tallies.subtract(entry, subtracted.tallies, i);
       }
     }
   }

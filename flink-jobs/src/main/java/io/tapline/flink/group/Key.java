@@ -84,14 +84,14 @@ public final class Key {
     return hash(key, 0, key.length);
   }
 
-  static long hash(byte[] key, int from, int to) {
-    long hash = 0x9e3779b97f4a7c15L ^ to - from;
-    int i = from;
-    for (; i + 8 <= to; i += 8) {
+  static long hash(byte[] key, int begin, int end) {
+    long hash = 0x9e3779b97f4a7c15L ^ end - begin;
+    int i = begin;
+    for (; i + 8 <= end; i += 8) {
       hash = mix(hash ^ (long) LONG.get(key, i));
     }
     long tail = 0;
-    for (; i < to; i++) {
+    for (; i < end; i++) {
       tail = tail << 8 | key[i] & 0xff;
     }
     return mix(hash ^ tail);
@@ -133,9 +133,9 @@ public final class Key {
 
   private static int compareField(ByteBuffer a, ByteBuffer b) {
     byte type = a.get();
-    byte other = b.get();
-    if (type != other) {
-      return type - other;
+    byte otherType = b.get();
+    if (type != otherType) {
+      return type - otherType;
     }
     return switch (type) {
       case NONE -> 0;
@@ -154,9 +154,9 @@ public final class Key {
     return a.length != b.length ? a.length - b.length : Arrays.compareUnsigned(a, b);
   }
 
-  static byte[] take(ByteBuffer from, int length) {
+  static byte[] take(ByteBuffer source, int length) {
     byte[] bytes = new byte[length];
-    from.get(bytes);
+    source.get(bytes);
     return bytes;
   }
 }

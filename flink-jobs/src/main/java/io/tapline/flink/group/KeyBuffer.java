@@ -18,7 +18,7 @@ public final class KeyBuffer {
   }
 
   /** Appends a field of type STRING or ADDRESS. */
-  public void bytes(Column.Type type, byte[] from, int start, int end) {
+  public void bytes(Column.Type type, byte[] source, int start, int end) {
     int size = end - start;
     reserve(5 + size);
     if (type == Column.Type.ADDRESS) {
@@ -30,7 +30,7 @@ public final class KeyBuffer {
       bytes[length++] = (byte) (size >> 8);
     }
     bytes[length++] = (byte) size;
-    System.arraycopy(from, start, bytes, length, size);
+    System.arraycopy(source, start, bytes, length, size);
     length += size;
   }
 

@@ -33,12 +33,12 @@ final class KeyIndex {
   }
 
   /** Returns the entry of a key, or -1. */
-  int find(byte[] key, int from, int to, long hash) {
+  int find(byte[] key, int begin, int end, long hash) {
     int mask = index.length - 1;
     for (int slot = (int) hash & mask; index[slot] != 0; slot = slot + 1 & mask) {
       if (((index[slot] ^ hash) & HASH_BITS) == 0) {
         int entry = (int) index[slot] - 1;
-        if (equal(keys[entry], key, from, to)) {
+        if (equal(keys[entry], key, begin, end)) {
           return entry;
         }
       }
@@ -46,8 +46,8 @@ final class KeyIndex {
     return -1;
   }
 
-  private static boolean equal(byte[] known, byte[] key, int from, int to) {
-    return Arrays.equals(known, 0, known.length, key, from, to);
+  private static boolean equal(byte[] known, byte[] key, int begin, int end) {
+    return Arrays.equals(known, 0, known.length, key, begin, end);
   }
 
   /** REQUIRES: the key is not in the index yet. The index keeps the array. */
@@ -86,31 +86,31 @@ final class KeyIndex {
    *
    * @param count number of wanted keys
    */
-  void find(KeyList list, int[] wanted, int count, int[] found) {
+  void find(KeyList list, int[] wanted, int count, int[] entries) {
     long[] slots = new long[STRIDE];
     byte[][] known = new byte[STRIDE][];
-    for (int from = 0; from < count; from += STRIDE) {
-      int some = Math.min(STRIDE, count - from);
-      loadSlots(list, wanted, from, some, slots);
+    for (int first = 0; first < count; first += STRIDE) {
+      int some = Math.min(STRIDE, count - first);
+      loadSlots(list, wanted, first, some, slots);
       loadKeys(slots, some, known);
       for (int i = 0; i < some; i++) {
-        int key = wanted[from + i];
-        boolean same =
+        int key = wanted[first + i];
+        boolean isSame =
             ((slots[i] ^ list.hash(key)) & HASH_BITS) == 0
                 && known[i] != null
                 && equal(known[i], list.bytes(), list.start(key), list.end(key));
-        found[from + i] =
-            same
+        entries[first + i] =
+            isSame
                 ? (int) slots[i] - 1
                 : find(list.bytes(), list.start(key), list.end(key), list.hash(key));
       }
     }
   }
 
-  private void loadSlots(KeyList list, int[] wanted, int from, int some, long[] slots) {
+  private void loadSlots(KeyList list, int[] wanted, int first, int some, long[] slots) {
     int mask = index.length - 1;
     for (int i = 0; i < some; i++) {
-      slots[i] = index[(int) list.hash(wanted[from + i]) & mask];
+      slots[i] = index[(int) list.hash(wanted[first + i]) & mask];
     }
   }
 

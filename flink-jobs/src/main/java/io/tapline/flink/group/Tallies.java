@@ -63,21 +63,22 @@ final class Tallies {
     return estimated == 0 ? Value.whole(counted) : Value.real(counted + estimated);
   }
 
-  void add(int entry, Tallies other, int from) {
+  void add(int entry, Tallies addedTallies, int otherEntry) {
     for (int kind = 0; kind < KINDS; kind++) {
-      counts[entry * KINDS + kind] += other.counts[from * KINDS + kind];
-      if (other.more != null) {
-        addMore(entry * KINDS + kind, other.more[from * KINDS + kind]);
+      counts[entry * KINDS + kind] += addedTallies.counts[otherEntry * KINDS + kind];
+      if (addedTallies.more != null) {
+        addMore(entry * KINDS + kind, addedTallies.more[otherEntry * KINDS + kind]);
       }
     }
   }
 
   /**
-   * REQUIRES: {@link #add(int, Tallies, int)} of {@code other} was called, and it is not sampled.
+   * REQUIRES: {@link #add(int, Tallies, int)} of {@code subtracted} was called, and it is not
+   * sampled.
    */
-  void subtract(int entry, Tallies other, int from) {
+  void subtract(int entry, Tallies subtracted, int otherEntry) {
     for (int kind = 0; kind < KINDS; kind++) {
-      counts[entry * KINDS + kind] -= other.counts[from * KINDS + kind];
+      counts[entry * KINDS + kind] -= subtracted.counts[otherEntry * KINDS + kind];
     }
   }
 

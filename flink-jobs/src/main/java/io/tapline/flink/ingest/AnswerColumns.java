@@ -21,12 +21,12 @@ final class AnswerColumns {
   static byte[] read(TupleColumns columns) throws BatchReaderException {
     int partial = columns.index(PARTIAL);
     int unanswered = columns.index(UNANSWERED);
-    boolean known =
+    boolean isKnown =
         partial >= 0
             && unanswered >= 0
             && columns.type(partial) == Column.Type.STRING
             && columns.type(unanswered) == Column.Type.BOOL;
-    return known && !allAnswered(columns, partial) ? read(columns, partial, unanswered) : null;
+    return isKnown && !allAnswered(columns, partial) ? read(columns, partial, unanswered) : null;
   }
 
   /** Checks the dictionary, without reading the rows. */
@@ -42,11 +42,11 @@ final class AnswerColumns {
     boolean[] unknown = columns.absent(unanswered);
     byte[] answers = new byte[halves.length];
     for (int row = 0; row < answers.length; row++) {
-      boolean whole =
+      boolean isWhole =
           halves[row] == columns.entries(partial)
               || columns.entryStart(partial, halves[row]) == columns.entryEnd(partial, halves[row]);
       boolean silentRow = silent[row] != 0 && (unknown == null || !unknown[row]);
-      answers[row] = whole ? Answers.WHOLE : silentRow ? Answers.UNANSWERED : Answers.HALF_SEEN;
+      answers[row] = isWhole ? Answers.WHOLE : silentRow ? Answers.UNANSWERED : Answers.HALF_SEEN;
     }
     return answers;
   }

@@ -112,12 +112,12 @@ public final class Combiner {
     }
   }
 
-  private GroupTable table(long pane, boolean real) {
+  private GroupTable table(long pane, boolean isReal) {
     if (last == null || pane != lastPane) {
       last = panes.computeIfAbsent(pane, index -> newTable());
       lastPane = pane;
     }
-    if (real) {
+    if (isReal) {
       last.holdReals();
     }
     return last;

@@ -88,11 +88,11 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private PartitionState state(KafkaPartitionSplit split) {
     PartitionState state = new PartitionState(query, split.getPartition(), maxFlows);
     state.readTo(Math.max(0, split.getStartingOffset()));
-    if (!(split instanceof KnownSplit known)) {
+    if (!(split instanceof KnownSplit knownSplit)) {
       return state;
     }
     try {
-      state.read(new DataInputDeserializer(known.memory()));
+      state.read(new DataInputDeserializer(knownSplit.memory()));
       return state;
     } catch (IOException e) {
       throw new UncheckedIOException("checkpoint of " + split.splitId() + " can't be read", e);
@@ -123,7 +123,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
     CompletableFuture<Void> records = kafka.isAvailable();
     return listening == null || records.isDone()
         ? records
-        : CompletableFuture.anyOf(records, listening.news()).thenApply(any -> null);
+        : CompletableFuture.anyOf(records, listening.news()).thenApply(ignored -> null);
   }
 
   @Override

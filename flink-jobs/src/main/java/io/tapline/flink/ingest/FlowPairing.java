@@ -80,8 +80,8 @@ final class FlowPairing {
       return;
     }
     TupleValues.require(spec, rows);
-    boolean whole = spec.value().field().isEmpty() || spec.takesHashes() || spec.countsPresent();
-    if (!whole && rows.isReal(spec.value().field())) {
+    boolean isWhole = spec.value().field().isEmpty() || spec.takesHashes() || spec.countsPresent();
+    if (!isWhole && rows.isReal(spec.value().field())) {
       throw BatchReaderException.malformed(
           "column " + spec.value().field() + " is not a whole number");
     }
@@ -231,11 +231,11 @@ final class FlowPairing {
       value = waiting.pollBefore(watermarkNs);
     }
     if (watermarkNs > LONGEST_SILENCE_NS && watermarkNs < Long.MAX_VALUE) {
-      giveUpBefore(watermarkNs - LONGEST_SILENCE_NS, accounts);
+      expireBefore(watermarkNs - LONGEST_SILENCE_NS, accounts);
     }
   }
 
-  private void giveUpBefore(long timeNs, Accounts.OfProcessor accounts) {
+  private void expireBefore(long timeNs, Accounts.OfProcessor accounts) {
     var eldest = flows.values().iterator();
     while (eldest.hasNext()) {
       Flow flow = eldest.next();
@@ -243,7 +243,7 @@ final class FlowPairing {
         return;
       }
       eldest.remove();
-      giveUp(flow, flow.startNs == Flow.NONE ? "without_start" : "without_end", accounts);
+      discard(flow, flow.startNs == Flow.NONE ? "without_start" : "without_end", accounts);
     }
   }
 
@@ -282,7 +282,7 @@ final class FlowPairing {
   void finish(Combiner out, Accounts.OfProcessor accounts) {
     advance(Long.MAX_VALUE, out, accounts);
     for (Flow flow : flows.values()) {
-      giveUp(flow, flow.startNs == Flow.NONE ? "without_start" : "without_end", accounts);
+      discard(flow, flow.startNs == Flow.NONE ? "without_start" : "without_end", accounts);
     }
     flows.clear();
   }
@@ -291,7 +291,7 @@ final class FlowPairing {
     var eldest = flows.values().iterator();
     int surplus = flows.size() - maxFlows;
     while (eldest.hasNext() && (surplus > 0 || keyBytes > MAX_KEY_BYTES)) {
-      giveUp(eldest.next(), "flow_state_full", accounts);
+      discard(eldest.next(), "flow_state_full", accounts);
       eldest.remove();
       surplus--;
     }
@@ -300,7 +300,7 @@ final class FlowPairing {
   /**
    * Accounts for an evicted flow. Without differences, a flow only has a key, and nothing is lost.
    */
-  private void giveUp(Flow flow, String reason, Accounts.OfProcessor accounts) {
+  private void discard(Flow flow, String reason, Accounts.OfProcessor accounts) {
     keyBytes -= flow.keyBytes();
     if (spec.value().isDifference()) {
       accounts.drop(reason, 1);

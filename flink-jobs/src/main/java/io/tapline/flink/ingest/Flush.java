@@ -46,7 +46,7 @@ final class Flush {
   void send(Collection<PartitionState> partitions, Combiner[] combiners, Ledger accounts)
       throws IOException {
     byte[] marks = marks(partitions);
-    boolean moved = marks.length > 1;
+    boolean wasMoved = marks.length > 1;
     int headerLength = marks.length + 1;
     for (int bucket = 0; bucket < buckets.length; bucket++) {
       buckets[bucket].clear();
@@ -58,7 +58,7 @@ final class Flush {
       writePanes(processor, combiners[processor]);
     }
     for (int bucket = 0; bucket < buckets.length; bucket++) {
-      boolean news = moved || bucket == 0 && !accounts.isEmpty();
+      boolean news = wasMoved || bucket == 0 && !accounts.isEmpty();
       if (news || buckets[bucket].length() > headerLength && bucket > 0) {
         byte[] bytes = buckets[bucket].getCopyOfBuffer();
         output.collect(new StreamRecord<>(Tuple2.of(Buckets.key(bucket), bytes)));
@@ -70,18 +70,18 @@ final class Flush {
    * Encodes the marks of the monitors that advanced since the last call; a single byte if none did.
    */
   private byte[] marks(Collection<PartitionState> partitions) throws IOException {
-    DataOutputSerializer moved = new DataOutputSerializer(64);
+    DataOutputSerializer movedSerializer = new DataOutputSerializer(64);
     int count = 0;
     for (PartitionState partition : partitions) {
       for (int monitor = 0; monitor < sentMarksNs.length; monitor++) {
         if (isHere(partition, monitor)) {
-          count += writeMark(partition, monitor, moved) ? 1 : 0;
+          count += writeMark(partition, monitor, movedSerializer) ? 1 : 0;
         }
       }
     }
     DataOutputSerializer out = new DataOutputSerializer(64);
     Wire.writeUnsigned(out, count);
-    out.write(moved.getCopyOfBuffer());
+    out.write(movedSerializer.getCopyOfBuffer());
     return out.getCopyOfBuffer();
   }
 
@@ -96,15 +96,15 @@ final class Flush {
       throws IOException {
     long ns = partition.lanes.markNs(monitor);
     boolean ended = partition.lanes.ended(monitor);
-    boolean silent = partition.isSilent(monitor);
-    boolean moved = ns > sentMarksNs[monitor] || ended && !sentEnds[monitor];
-    if (!moved && silent == sentSilences[monitor]) {
+    boolean isSilent = partition.isSilent(monitor);
+    boolean wasMoved = ns > sentMarksNs[monitor] || ended && !sentEnds[monitor];
+    if (!wasMoved && isSilent == sentSilences[monitor]) {
       return false;
     }
-    new Mark(monitor, ns, ended, silent, partition.lanes.unwatched(monitor)).write(out);
+    new Mark(monitor, ns, ended, isSilent, partition.lanes.unwatched(monitor)).write(out);
     sentMarksNs[monitor] = Math.max(ns, sentMarksNs[monitor]);
     sentEnds[monitor] |= ended;
-    sentSilences[monitor] = silent;
+    sentSilences[monitor] = isSilent;
     return true;
   }
 

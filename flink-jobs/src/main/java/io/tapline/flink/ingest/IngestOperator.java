@@ -158,8 +158,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     }
     try {
       Rows all = new Rows(batch);
-      TupleBatch wanted = where.filter(batch);
-      Rows rows = wanted == batch ? all : new Rows(wanted);
+      TupleBatch wantedBatch = where.filter(batch);
+      Rows rows = wantedBatch == batch ? all : new Rows(wantedBatch);
       for (ProcessorSpec spec : query.processors()) {
         require(partition, spec, rows, batch.getParser());
       }

@@ -32,16 +32,16 @@ final class KeyColumn {
   }
 
   /** Appends a row's value. */
-  void append(int row, KeyBuffer to) {
+  void append(int row, KeyBuffer target) {
     if (absent != null && absent[row]) {
-      to.append(Key.ABSENT);
+      target.append(Key.ABSENT);
       return;
     }
     if (entries == null) {
-      to.number(type, numbers[row]);
+      target.number(type, numbers[row]);
       return;
     }
     int entry = entries[row];
-    to.bytes(type, dictionary, entry == 0 ? 0 : ends[entry - 1], ends[entry]);
+    target.bytes(type, dictionary, entry == 0 ? 0 : ends[entry - 1], ends[entry]);
   }
 }

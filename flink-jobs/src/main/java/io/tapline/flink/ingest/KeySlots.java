@@ -68,9 +68,9 @@ final class KeySlots {
   }
 
   /** Writes the key of a row's slot. */
-  void key(int row, KeyBuffer to) {
+  void key(int row, KeyBuffer target) {
     for (KeyColumn column : columns) {
-      column.append(row, to);
+      column.append(row, target);
     }
   }
 }

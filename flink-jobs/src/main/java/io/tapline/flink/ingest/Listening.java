@@ -49,16 +49,17 @@ final class Listening implements AutoCloseable {
     return state.nextOffset() >= toRead.getOrDefault(state.partition, 0L);
   }
 
-  private List<PartitionState> endRound(Collection<PartitionState> partitions, boolean answered) {
+  private List<PartitionState> endRound(
+      Collection<PartitionState> partitions, boolean wasAnswered) {
     toRead = null;
     ends.next();
-    List<PartitionState> changed = new ArrayList<>();
+    List<PartitionState> changedStates = new ArrayList<>();
     for (PartitionState state : partitions) {
-      if (state.endRound(answered)) {
-        changed.add(state);
+      if (state.endRound(wasAnswered)) {
+        changedStates.add(state);
       }
     }
-    return changed;
+    return changedStates;
   }
 
   @Override

@@ -10,14 +10,14 @@ final class LongSlots {
 
   int slot(long value) {
     int mask = index.length - 1;
-    int at = (int) (value * 0x9e3779b97f4a7c15L >>> 32) & mask;
-    for (; index[at] != 0; at = at + 1 & mask) {
-      if (values[index[at] - 1] == value) {
-        return index[at] - 1;
+    int slot = (int) (value * 0x9e3779b97f4a7c15L >>> 32) & mask;
+    for (; index[slot] != 0; slot = slot + 1 & mask) {
+      if (values[index[slot] - 1] == value) {
+        return index[slot] - 1;
       }
     }
     values[size] = value;
-    index[at] = ++size;
+    index[slot] = ++size;
     if (size == values.length) {
       grow();
     }
@@ -29,11 +29,11 @@ final class LongSlots {
     index = new int[4 * size];
     int mask = index.length - 1;
     for (int i = 0; i < size; i++) {
-      int at = (int) (values[i] * 0x9e3779b97f4a7c15L >>> 32) & mask;
-      while (index[at] != 0) {
-        at = at + 1 & mask;
+      int slot = (int) (values[i] * 0x9e3779b97f4a7c15L >>> 32) & mask;
+      while (index[slot] != 0) {
+        slot = slot + 1 & mask;
       }
-      index[at] = i + 1;
+      index[slot] = i + 1;
     }
   }
 

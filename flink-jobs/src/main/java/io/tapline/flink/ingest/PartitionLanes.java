@@ -80,7 +80,7 @@ public final class PartitionLanes {
     }
   }
 
-  private static final class MonitorLives {
+  private static final class MonitorIncarnations {
     private int epoch;
     private final NavigableMap<Long, Life> lives = new TreeMap<>(Long::compareUnsigned);
     private Unwatched unwatched = new Unwatched();
@@ -132,10 +132,10 @@ public final class PartitionLanes {
    * @param lane null if its incarnation is superseded or has too many lanes
    * @param gap time before the incarnation that the monitor did not watch; null if there is none
    */
-  private record FoundLane(Lane lane, Gap gap) {}
+  private record LaneLookup(Lane lane, Gap gap) {}
 
   private final QuerySpec query;
-  private final Map<Integer, MonitorLives> monitors = new HashMap<>();
+  private final Map<Integer, MonitorIncarnations> monitors = new HashMap<>();
 
   /** The {@link Admission#reportedNs} of the last accepted batch that had one. */
   private long reportedNs = Ledger.UNDATED;
@@ -153,7 +153,7 @@ public final class PartitionLanes {
     if (batch.getWatermarkNs() > Rows.LATEST_NS) {
       return Admission.refused(Verdict.ABSURD, null);
     }
-    MonitorLives lives = monitors.computeIfAbsent(monitor, id -> new MonitorLives());
+    MonitorIncarnations lives = monitors.computeIfAbsent(monitor, id -> new MonitorIncarnations());
     int order = Integer.compareUnsigned(batch.getEpoch(), lives.epoch);
     if (order < 0) {
       return Admission.refused(Verdict.SUPERSEDED, null);
@@ -164,7 +164,7 @@ public final class PartitionLanes {
       return Admission.refused(Verdict.ABSURD, null);
     }
     Gap replaced = order > 0 ? begin(lives, batch) : null;
-    FoundLane found = lane(lives, batch);
+    LaneLookup found = lane(lives, batch);
     Gap gap = replaced == null ? found.gap() : replaced;
     Lane lane = found.lane();
     if (lane == null) {
@@ -176,7 +176,7 @@ public final class PartitionLanes {
   }
 
   /** Returns the next sequence number of the batch's lane; 0 for one that has not sent yet. */
-  private static long nextSequence(MonitorLives monitor, TupleBatch batch) {
+  private static long nextSequence(MonitorIncarnations monitor, TupleBatch batch) {
     Life life = monitor.lives.get(batch.getIncarnation());
     Lane lane = life == null ? null : life.lanes.get(batch.getLane());
     return lane == null ? 0 : lane.nextSequence;
@@ -185,7 +185,7 @@ public final class PartitionLanes {
   /**
    * Begins an epoch; returns the gap since the monitor of the previous one, null if there is none.
    */
-  private static Gap begin(MonitorLives monitor, TupleBatch batch) {
+  private static Gap begin(MonitorIncarnations monitor, TupleBatch batch) {
     monitor.epoch = batch.getEpoch();
     monitor.lives.clear();
     Gap gap = gap(monitor, batch);
@@ -199,20 +199,20 @@ public final class PartitionLanes {
    * The gap ends when the new incarnation starts to watch or, if that is not known yet, at its
    * watermark.
    */
-  private static Gap gap(MonitorLives monitor, TupleBatch batch) {
+  private static Gap gap(MonitorIncarnations monitor, TupleBatch batch) {
     long since = batch.getWatchedSinceNs();
     long toNs = since == 0 || since == Long.MAX_VALUE ? batch.getWatermarkNs() : since;
     return monitor.markNs > 0 && toNs > monitor.markNs ? new Gap(monitor.markNs, toNs) : null;
   }
 
-  private static FoundLane lane(MonitorLives monitor, TupleBatch batch) {
+  private static LaneLookup lane(MonitorIncarnations monitor, TupleBatch batch) {
     var lives = monitor.lives;
     Life life = lives.get(batch.getIncarnation());
     Gap gap = null;
     if (life == null) {
       boolean full = lives.size() == MAX_INCARNATIONS;
       if (full && Long.compareUnsigned(batch.getIncarnation(), lives.firstKey()) < 0) {
-        return new FoundLane(null, null);
+        return new LaneLookup(null, null);
       }
       if (full) {
         lives.pollFirstEntry();
@@ -229,14 +229,14 @@ public final class PartitionLanes {
       lane = new Lane();
       life.lanes.put(batch.getLane(), lane);
     }
-    return new FoundLane(lane, gap);
+    return new LaneLookup(lane, gap);
   }
 
   private static boolean hasStartTime(TupleBatch batch) {
     return batch.getWatchedSinceNs() != 0;
   }
 
-  private Admission accept(MonitorLives monitor, Lane lane, TupleBatch batch, Gap gap) {
+  private Admission accept(MonitorIncarnations monitor, Lane lane, TupleBatch batch, Gap gap) {
     long missing = batch.getSequence() - lane.nextSequence;
     lane.nextSequence = batch.getSequence() + 1;
     long beforeNs = lane.watermarkNs;
@@ -264,7 +264,7 @@ public final class PartitionLanes {
    * Notes that part of the traffic goes unseen until the monitor's newest incarnation watches in
    * each lane.
    */
-  private static void noteUnwatched(MonitorLives monitor) {
+  private static void noteUnwatched(MonitorIncarnations monitor) {
     Life life = monitor.lives.lastEntry().getValue();
     life.lanes.values().stream()
         .mapToLong(lane -> lane.watchedSinceNs)
@@ -273,7 +273,7 @@ public final class PartitionLanes {
         .ifPresent(since -> monitor.unwatched.set(life.beganNs, since));
   }
 
-  private static void refresh(MonitorLives monitor) {
+  private static void refresh(MonitorIncarnations monitor) {
     Life life = monitor.lives.lastEntry().getValue();
     if (life.lanes.size() < life.expected) {
       return;
@@ -302,18 +302,18 @@ public final class PartitionLanes {
    * it is unknown.
    */
   public long markNs(int monitor) {
-    MonitorLives lives = monitors.get(monitor);
+    MonitorIncarnations lives = monitors.get(monitor);
     return lives == null ? Long.MIN_VALUE : lives.markNs;
   }
 
   /** Returns the spans that the monitor did not watch; none before its first batch. */
   Unwatched unwatched(int monitor) {
-    MonitorLives lives = monitors.get(monitor);
+    MonitorIncarnations lives = monitors.get(monitor);
     return lives == null ? new Unwatched() : lives.unwatched;
   }
 
   public boolean ended(int monitor) {
-    MonitorLives lives = monitors.get(monitor);
+    MonitorIncarnations lives = monitors.get(monitor);
     return lives != null && lives.ended;
   }
 
@@ -357,7 +357,7 @@ public final class PartitionLanes {
     }
   }
 
-  private static void writeMonitor(DataOutput out, MonitorLives monitor) throws IOException {
+  private static void writeMonitor(DataOutput out, MonitorIncarnations monitor) throws IOException {
     out.writeInt(monitor.epoch);
     out.writeLong(monitor.markNs);
     out.writeBoolean(monitor.ended);
@@ -383,15 +383,15 @@ public final class PartitionLanes {
     reportedNs = in.readLong();
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       int monitor = query.monitors().indexOf(Wire.readText(in));
-      MonitorLives lives = readMonitor(in);
+      MonitorIncarnations lives = readMonitor(in);
       if (monitor >= 0) {
         monitors.put(monitor, lives);
       }
     }
   }
 
-  private static MonitorLives readMonitor(DataInput in) throws IOException {
-    MonitorLives monitor = new MonitorLives();
+  private static MonitorIncarnations readMonitor(DataInput in) throws IOException {
+    MonitorIncarnations monitor = new MonitorIncarnations();
     monitor.epoch = in.readInt();
     monitor.markNs = in.readLong();
     monitor.ended = in.readBoolean();

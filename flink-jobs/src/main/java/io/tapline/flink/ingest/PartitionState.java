@@ -55,12 +55,12 @@ public final class PartitionState {
   /**
    * Ends a round of {@link Silence}.
    *
-   * @param answered whether the broker answered
+   * @param wasAnswered whether the broker answered
    * @return whether the set of silent monitors has changed
    */
-  boolean endRound(boolean answered) {
+  boolean endRound(boolean wasAnswered) {
     int before = silentMonitors();
-    if (answered) {
+    if (wasAnswered) {
       silence.drained();
     } else {
       silence.unanswered();

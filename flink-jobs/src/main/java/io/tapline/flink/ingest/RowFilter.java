@@ -48,11 +48,11 @@ final class RowFilter {
     for (Column column : batch.getColumnsList()) {
       int width = column.getWidth();
       byte[] data = new byte[count * width];
-      int at = 0;
+      int index = 0;
       for (int row = 0; row < kept.length; row++) {
         if (kept[row]) {
-          column.getData().copyTo(data, row * width, at, width);
-          at += width;
+          column.getData().copyTo(data, row * width, index, width);
+          index += width;
         }
       }
       filtered.addColumns(
@@ -68,12 +68,12 @@ final class RowFilter {
       return bits;
     }
     byte[] left = new byte[(count + Byte.SIZE - 1) / Byte.SIZE];
-    int at = 0;
+    int index = 0;
     for (int row = 0; row < kept.length; row++) {
       if (kept[row]) {
         int bit = bits.byteAt(row / Byte.SIZE) >> row % Byte.SIZE & 1;
-        left[at / Byte.SIZE] |= (byte) (bit << at % Byte.SIZE);
-        at++;
+        left[index / Byte.SIZE] |= (byte) (bit << index % Byte.SIZE);
+        index++;
       }
     }
     return ByteString.copyFrom(left);

@@ -51,12 +51,12 @@ final class RowGroups {
   private final long[] presentBits;
 
   /**
-   * @param real whether values are bits of doubles
+   * @param isReal whether values are bits of doubles
    * @param keys list that is cleared and used for this batch
    */
-  RowGroups(ProcessorSpec spec, Rows rows, boolean real, KeyList keys) {
+  RowGroups(ProcessorSpec spec, Rows rows, boolean isReal, KeyList keys) {
     this.rows = rows;
-    this.real = real;
+    this.real = isReal;
     this.keys = keys;
     keys.clear();
     slots = new KeySlots(rows, spec.key().fields());
@@ -74,9 +74,9 @@ final class RowGroups {
     presentBits = values.absent() == null ? null : new long[rows.count()];
   }
 
-  /** Adds rows {@code from} (inclusive) to {@code to} (exclusive), all of one pane. */
-  void addTo(GroupTable table, int from, int to) {
-    int groups = number(from, to);
+  /** Adds rows {@code begin} (inclusive) to {@code end} (exclusive), all of one pane. */
+  void addTo(GroupTable table, int begin, int end) {
+    int groups = number(begin, end);
     table.findOrAdd(keys, wanted, groups, found);
     for (int i = 0; i < groups; i++) {
       entryOfSlot[touched[i]] = found[i];
@@ -87,26 +87,26 @@ final class RowGroups {
         table.count(found[i], tuples[touched[i]]);
       }
     } else if (values.absent() == null) {
-      addValues(table, groups, from, to);
+      addValues(table, groups, begin, end);
     } else {
-      addPresent(table, from, to);
+      addPresent(table, begin, end);
     }
     if (rate < 1) {
-      addSampled(table, from, to);
+      addSampled(table, begin, end);
     }
     if (answers != null) {
-      addAnswers(table, from, to);
+      addAnswers(table, begin, end);
     }
-    offerExemplars(table, from, to);
+    offerExemplars(table, begin, end);
     for (int i = 0; i < groups; i++) {
       tuples[touched[i]] = 0;
     }
   }
 
   /** Counts the tuples of each slot in the run; returns the number of slots. */
-  private int number(int from, int to) {
+  private int number(int begin, int end) {
     int groups = 0;
-    for (int row = from; row < to; row++) {
+    for (int row = begin; row < end; row++) {
       int slot = slots.slot(row);
       if (tuples[slot]++ == 0) {
         touched[groups] = slot;
@@ -124,19 +124,19 @@ final class RowGroups {
     return keyOfSlot[slot] - 1;
   }
 
-  private void addValues(GroupTable table, int groups, int from, int to) {
+  private void addValues(GroupTable table, int groups, int begin, int end) {
     for (int i = 0; i < groups; i++) {
       table.count(found[i], tuples[touched[i]]);
     }
-    for (int row = from; row < to; row++) {
+    for (int row = begin; row < end; row++) {
       entries[row] = entryOfSlot[slots.slot(row)];
     }
-    table.addValues(entries, values.bits(), from, to);
+    table.addValues(entries, values.bits(), begin, end);
   }
 
-  private void addPresent(GroupTable table, int from, int to) {
-    int present = from;
-    for (int row = from; row < to; row++) {
+  private void addPresent(GroupTable table, int begin, int end) {
+    int present = begin;
+    for (int row = begin; row < end; row++) {
       int entry = entryOfSlot[slots.slot(row)];
       if (values.isPresent(row)) {
         table.count(entry, 1);
@@ -146,12 +146,12 @@ final class RowGroups {
         table.addAbsent(entry, rate);
       }
     }
-    table.addValues(entries, presentBits, from, present);
+    table.addValues(entries, presentBits, begin, present);
   }
 
-  private void addSampled(GroupTable table, int from, int to) {
+  private void addSampled(GroupTable table, int begin, int end) {
     long[] flows = rows.flows();
-    for (int row = from; row < to; row++) {
+    for (int row = begin; row < end; row++) {
       if (values.isPresent(row)) {
         table.addSampled(entryOfSlot[slots.slot(row)], value(row), rate, flows[row]);
       }
@@ -162,16 +162,16 @@ final class RowGroups {
     return real ? Double.longBitsToDouble(values.at(row)) : values.at(row);
   }
 
-  private void addAnswers(GroupTable table, int from, int to) {
-    for (int row = from; row < to; row++) {
+  private void addAnswers(GroupTable table, int begin, int end) {
+    for (int row = begin; row < end; row++) {
       if (answers[row] != Answers.WHOLE) {
         table.addAnswer(entryOfSlot[slots.slot(row)], answers[row], rate);
       }
     }
   }
 
-  private void offerExemplars(GroupTable table, int from, int to) {
-    for (int row = from; row < to; row++) {
+  private void offerExemplars(GroupTable table, int begin, int end) {
+    for (int row = begin; row < end; row++) {
       int slot = slots.slot(row);
       if (rows.timeNs(row) <= exemplarsUntilNs[slot]) {
         int entry = entryOfSlot[slot];

@@ -54,8 +54,8 @@ public final class Rows {
     }
     latestNs = latest;
     int hashes = columns.index("flow_hash");
-    boolean known = batch.getSamplingRate() < 1 && hashes >= 0 && !columns.hasDictionary(hashes);
-    flows = known ? columns.longs(hashes) : timesNs;
+    boolean isKnown = batch.getSamplingRate() < 1 && hashes >= 0 && !columns.hasDictionary(hashes);
+    flows = isKnown ? columns.longs(hashes) : timesNs;
     answers = AnswerColumns.read(columns);
   }
 

@@ -102,9 +102,10 @@ class TopicEnds implements AutoCloseable {
   }
 
   private KafkaFuture<Map<TopicPartition, ListOffsetsResultInfo>> list(
-      Admin admin, Collection<Integer> partitions, OffsetSpec where) {
+      Admin admin, Collection<Integer> partitions, OffsetSpec offsetSpec) {
     Map<TopicPartition, OffsetSpec> wantedOffsets = new HashMap<>();
-    partitions.forEach(each -> wantedOffsets.put(new TopicPartition(topic, each), where));
+    partitions.forEach(
+        partition -> wantedOffsets.put(new TopicPartition(topic, partition), offsetSpec));
     return admin.listOffsets(wantedOffsets).all();
   }
 

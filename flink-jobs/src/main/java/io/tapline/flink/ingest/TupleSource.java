@@ -101,11 +101,11 @@ public final class TupleSource
         query,
         options.maxFlows(),
         kafka.createReader(context),
-        silenceMatters() ? listening() : null);
+        needsEveryMonitor() ? listening() : null);
   }
 
   /** Windows always wait for the only monitor. */
-  private boolean silenceMatters() {
+  private boolean needsEveryMonitor() {
     return !options.silentAfter().isZero() && query.monitors().size() > 1;
   }
 
@@ -128,8 +128,8 @@ public final class TupleSource
     return knowsAll(state) ? new RestoredEnumerator(restored, context) : restored;
   }
 
-  private PatientContext patient(SplitEnumeratorContext<KafkaPartitionSplit> context) {
-    return new PatientContext(context, endpoints.kafka(), query.topic());
+  private RetryingContext patient(SplitEnumeratorContext<KafkaPartitionSplit> context) {
+    return new RetryingContext(context, endpoints.kafka(), query.topic());
   }
 
   private boolean knowsAll(KafkaSourceEnumState state) {

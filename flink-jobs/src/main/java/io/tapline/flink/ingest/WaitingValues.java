@@ -25,9 +25,9 @@ final class WaitingValues {
   /** Removes the earliest value if it is before that time; returns null if none is. */
   Waiting pollBefore(long timeNs) {
     Waiting first = inOrder.peekFirst();
-    Waiting other = others.peek();
-    if (other != null && (first == null || other.timeNs() < first.timeNs())) {
-      return other.timeNs() < timeNs ? others.poll() : null;
+    Waiting otherWaiting = others.peek();
+    if (otherWaiting != null && (first == null || otherWaiting.timeNs() < first.timeNs())) {
+      return otherWaiting.timeNs() < timeNs ? others.poll() : null;
     }
     return first != null && first.timeNs() < timeNs ? inOrder.pollFirst() : null;
   }

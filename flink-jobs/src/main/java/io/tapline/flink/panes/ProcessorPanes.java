@@ -64,21 +64,21 @@ final class ProcessorPanes {
   /** Adds one part of a flush: pane, real, count and the groups themselves. */
   void add(DataInput in, long watermarkNs, Ledger accounts) throws IOException {
     long pane = Wire.readSigned(in);
-    boolean real = in.readBoolean();
+    boolean isReal = in.readBoolean();
     long count = Wire.readUnsigned(in);
-    GroupTable known = panes.get(pane);
-    boolean late = (pane + 1) * spec.window().paneNs() <= watermarkNs;
-    boolean mixed = known != null && known.real() != real;
-    if (late || mixed) {
-      long tuples = skip(in, real, count);
+    GroupTable knownTable = panes.get(pane);
+    boolean isLate = (pane + 1) * spec.window().paneNs() <= watermarkNs;
+    boolean mixed = knownTable != null && knownTable.real() != isReal;
+    if (isLate || mixed) {
+      long tuples = skip(in, isReal, count);
       // Late tuples count in the window that is open when they arrive, since theirs is written.
-      long timeNs = late ? watermarkNs : pane * spec.window().paneNs();
+      long timeNs = isLate ? watermarkNs : pane * spec.window().paneNs();
       var own = accounts.at(timeNs).processor(spec.index());
-      own.addLate(late ? tuples : 0);
-      own.drop("mixed_types", late ? 0 : tuples);
+      own.addLate(isLate ? tuples : 0);
+      own.drop("mixed_types", isLate ? 0 : tuples);
       return;
     }
-    long overflow = merge(in, pane, real, count);
+    long overflow = merge(in, pane, isReal, count);
     if (overflow > 0) {
       accounts
           .at(pane * spec.window().paneNs())
@@ -87,8 +87,8 @@ final class ProcessorPanes {
     }
   }
 
-  private long skip(DataInput in, boolean real, long count) throws IOException {
-    GroupTable scratch = table(real);
+  private long skip(DataInput in, boolean isReal, long count) throws IOException {
+    GroupTable scratch = table(isReal);
     long tuples = 0;
     for (long i = 0; i < count; i++) {
       tuples -= 1 + scratch.readEntry(in, false);
@@ -97,8 +97,8 @@ final class ProcessorPanes {
   }
 
   /** Merges groups into a pane; returns the number of tuples in groups that did not fit. */
-  private long merge(DataInput in, long pane, boolean real, long count) throws IOException {
-    GroupTable table = panes.computeIfAbsent(pane, index -> table(real));
+  private long merge(DataInput in, long pane, boolean isReal, long count) throws IOException {
+    GroupTable table = panes.computeIfAbsent(pane, index -> table(isReal));
     int before = table.size();
     long overflow = 0;
     for (long i = 0; i < count; i++) {
@@ -115,9 +115,9 @@ final class ProcessorPanes {
     return spec.table();
   }
 
-  private GroupTable table(boolean real) {
+  private GroupTable table(boolean isReal) {
     GroupTable table = table();
-    if (real) {
+    if (isReal) {
       table.holdReals();
     }
     return table;
@@ -161,13 +161,13 @@ final class ProcessorPanes {
   /** Appends the alerts that begin or end with a window. */
   private void report(
       GroupTable sums,
-      NavigableMap<Long, GroupTable> of,
+      NavigableMap<Long, GroupTable> panes,
       long endNs,
       Progress progress,
       List<WindowRows> closed) {
     long start = endNs - spec.window().sizeNs();
     boolean partial = progress.isPartial(start, endNs);
-    List<ResultRow> changes = alerts.changes(sums, of, start, endNs, partial);
+    List<ResultRow> changes = alerts.changes(sums, panes, start, endNs, partial);
     if (!changes.isEmpty()) {
       closed.add(
           new WindowRows(spec.index(), start, endNs, partial, changes, 0)
@@ -206,7 +206,7 @@ final class ProcessorPanes {
     if (slides) {
       slideSums(now);
     } else {
-      sumAnew(now);
+      recomputeTotal(now);
     }
     inWindow = now;
     lastEndNs = endNs;
@@ -226,7 +226,7 @@ final class ProcessorPanes {
     return true;
   }
 
-  private void sumAnew(NavigableMap<Long, GroupTable> now) {
+  private void recomputeTotal(NavigableMap<Long, GroupTable> now) {
     window = table();
     places.clear();
     now.forEach((pane, table) -> places.put(pane, window.add(table)));
@@ -241,7 +241,7 @@ final class ProcessorPanes {
         });
     boolean mostlyLeft = window.size() > 1024 && window.size() > 4 * groupsOf(now);
     if (now.isEmpty() || mostlyLeft) {
-      sumAnew(now);
+      recomputeTotal(now);
       return;
     }
     now.forEach(

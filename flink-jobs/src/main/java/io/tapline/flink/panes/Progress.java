@@ -83,7 +83,7 @@ final class Progress {
    */
   boolean wasInterrupted(long endNs) {
     return !silentBefore(endNs).isEmpty()
-        || Arrays.stream(unwatched).anyMatch(each -> each.interrupts(endNs));
+        || Arrays.stream(unwatched).anyMatch(span -> span.interrupts(endNs));
   }
 
   /** Returns the silent monitors whose tuples for a window that ends then are unknown. */

@@ -24,12 +24,12 @@ enum AddressKind {
           bytes(text.substring(0, slash)), Integer.parseInt(text.substring(slash + 1)));
     }
 
-    boolean holds(byte[] other) {
-      if (other.length != address.length) {
+    boolean holds(byte[] addressBytes) {
+      if (addressBytes.length != address.length) {
         return false;
       }
       for (int bit = 0; bit < bits; bit++) {
-        if (((address[bit / 8] ^ other[bit / 8]) & 0x80 >> bit % 8) != 0) {
+        if (((address[bit / 8] ^ addressBytes[bit / 8]) & 0x80 >> bit % 8) != 0) {
           return false;
         }
       }

@@ -36,11 +36,12 @@ public final class AlertSink
   }
 
   @Override
-  public Writer restoreWriter(WriterInitContext context, Collection<AlertDelivery> waiting) {
+  public Writer restoreWriter(
+      WriterInitContext context, Collection<AlertDelivery> waitingDeliveries) {
     String secret = System.getenv().getOrDefault(SECRET, "");
     Receivers receivers = Receivers.of(query, Backplane.of(endpoints));
     Writer writer = new Writer(query, endpoints, new Webhooks(secret, receivers));
-    waiting.forEach(writer.webhooks::add);
+    waitingDeliveries.forEach(writer.webhooks::add);
     return writer;
   }
 

@@ -109,9 +109,9 @@ final class HttpPost implements Closeable {
     return closed;
   }
 
-  private SSLSocket encrypted(Socket plain) throws IOException {
+  private SSLSocket encrypted(Socket plainSocket) throws IOException {
     String host = uri.getHost().replaceAll("[\\[\\]]", "");
-    SSLSocket encrypted = (SSLSocket) tls.createSocket(plain, host, port(uri), true);
+    SSLSocket encrypted = (SSLSocket) tls.createSocket(plainSocket, host, port(uri), true);
     SSLParameters parameters = encrypted.getSSLParameters();
     parameters.setEndpointIdentificationAlgorithm("HTTPS");
     if (!host.contains(":") && !host.matches("[0-9.]+")) {

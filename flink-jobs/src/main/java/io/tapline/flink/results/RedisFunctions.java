@@ -32,11 +32,11 @@ final class RedisFunctions {
   }
 
   /**
-   * @param patience how long to retry
+   * @param timeout how long to retry
    * @throws IOException if Redis can't be reached within that time, or does not support functions
    */
-  void connect(Duration patience) throws IOException, InterruptedException {
-    retry(patience, () -> {});
+  void connect(Duration timeout) throws IOException, InterruptedException {
+    retry(timeout, () -> {});
   }
 
   /**
@@ -44,15 +44,15 @@ final class RedisFunctions {
    *
    * @param call function, number of keys, keys, arguments
    */
-  void call(String[] call, Duration patience) throws IOException, InterruptedException {
+  void call(String[] call, Duration timeout) throws IOException, InterruptedException {
     int keys = Integer.parseInt(call[1]);
     List<String> keyList = Arrays.asList(call).subList(2, 2 + keys);
     List<String> arguments = Arrays.asList(call).subList(2 + keys, call.length);
-    retry(patience, () -> jedis.fcall(call[0], keyList, arguments));
+    retry(timeout, () -> jedis.fcall(call[0], keyList, arguments));
   }
 
-  private void retry(Duration patience, Runnable action) throws IOException, InterruptedException {
-    long deadline = System.nanoTime() + patience.toNanos();
+  private void retry(Duration timeout, Runnable action) throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + timeout.toNanos();
     long pause = FIRST_PAUSE_MS;
     while (true) {
       try {

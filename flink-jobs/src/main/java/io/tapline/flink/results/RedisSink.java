@@ -18,8 +18,8 @@ import org.apache.flink.runtime.execution.SuppressRestartsException;
  * job fails permanently, since this indicates a configuration error.
  */
 public final class RedisSink implements Sink<Update> {
-  private static final Duration PATIENCE_AT_START = Duration.ofSeconds(5);
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final QuerySpec query;
   private final Endpoints endpoints;
@@ -41,7 +41,7 @@ public final class RedisSink implements Sink<Update> {
             && context.getTaskInfo().getAttemptNumber() == 0;
     RedisFunctions redis = new RedisFunctions(endpoints.redis());
     try {
-      redis.connect(first ? PATIENCE_AT_START : PATIENCE);
+      redis.connect(first ? START_TIMEOUT : TIMEOUT);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("stopped while waiting for Redis", e);
@@ -58,7 +58,7 @@ public final class RedisSink implements Sink<Update> {
   private record Writer(RedisFunctions redis, RedisCalls calls) implements SinkWriter<Update> {
     @Override
     public void write(Update update, Context context) throws IOException, InterruptedException {
-      redis.call(calls.of(update), PATIENCE);
+      redis.call(calls.of(update), TIMEOUT);
     }
 
     @Override

@@ -122,9 +122,9 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
     }
   }
 
-  private Accounts copy(Accounts counted) {
+  private Accounts copy(Accounts countedAccounts) {
     Accounts copy = new Accounts(query.processors().size());
-    copy.add(counted);
+    copy.add(countedAccounts);
     return copy;
   }
 

@@ -70,7 +70,7 @@ final class Webhooks implements AutoCloseable {
   synchronized void add(AlertDelivery delivery) {
     if (pending.size() == MAX_PENDING) {
       pending.removeFirst();
-      giveUp("too many alerts are waiting");
+      discard("too many alerts are waiting");
     }
     pending.addLast(delivery);
     notifyAll();
@@ -82,7 +82,7 @@ final class Webhooks implements AutoCloseable {
   }
 
   /** Logs one line per power of two. */
-  private void giveUp(String reason) {
+  private void discard(String reason) {
     submitted++;
     if (Long.bitCount(submitted) == 1) {
       LOG.warn("{} alerts were not delivered by webhook until now: {}", submitted, reason);
@@ -101,7 +101,7 @@ final class Webhooks implements AutoCloseable {
           // It may have been dropped for a new one meanwhile.
           pending.removeFirstOccurrence(first);
           if (!fault.isEmpty()) {
-            giveUp(fault);
+            discard(fault);
           }
         }
       }

@@ -115,11 +115,11 @@ final class WindowAccounts {
     from = newFrom;
     to = newTo;
     if (anew) {
-      sumAnew();
+      recomputeTotal();
     }
   }
 
-  private void sumAnew() {
+  private void recomputeTotal() {
     window = new Accounts(processors);
     panes.headMap(to, false).values().forEach(window::add);
   }
@@ -149,6 +149,6 @@ final class WindowAccounts {
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       panes.put(in.readLong(), Accounts.read(in, processors));
     }
-    sumAnew();
+    recomputeTotal();
   }
 }

@@ -28,7 +28,7 @@ public record WindowUpdate(WindowRows window, Accounts accounts) implements Upda
   List<String> rows(QuerySpec query, String completeness) throws IOException {
     Json json = new Json(query.query(), processor(query));
     boolean ranked = processor(query).isRanking();
-    boolean[] tied = ranked ? Ties.of(window.rows()) : new boolean[window.rows().size()];
+    boolean[] tied = ranked ? UndecidedRanks.of(window.rows()) : new boolean[window.rows().size()];
     List<String> rows = new ArrayList<>(tied.length);
     for (int i = 0; i < tied.length; i++) {
       rows.add(json.row(window, window.rows().get(i), i + 1, tied[i], completeness));

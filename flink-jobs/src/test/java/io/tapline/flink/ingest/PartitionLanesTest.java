@@ -18,13 +18,14 @@ class PartitionLanesTest {
 
   private final PartitionLanes lanes = new PartitionLanes(QUERY);
 
-  private static TupleBatch batch(int lane, int of, long sequence, long watermarkNs, boolean end) {
+  private static TupleBatch batch(
+      int lane, int lanes, long sequence, long watermarkNs, boolean end) {
     return TupleBatch.newBuilder()
         .setQuery("q")
         .setMonitor("m")
         .setIncarnation(1)
         .setLane(lane)
-        .setLanes(of)
+        .setLanes(lanes)
         .setSequence(sequence)
         .setWatermarkNs(watermarkNs)
         .setEndOfStream(end)
@@ -41,13 +42,13 @@ class PartitionLanesTest {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     lanes.write(new DataOutputStream(bytes));
     restored.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
-    for (PartitionLanes each : new PartitionLanes[] {lanes, restored}) {
-      each.admit(batch(1, 2, 0, 50, false));
-      assertThat(each.markNs(0)).isEqualTo(50);
-      assertThat(each.ended(0)).isFalse();
-      each.admit(batch(1, 2, 1, 120, true));
-      assertThat(each.markNs(0)).isEqualTo(100);
-      assertThat(each.ended(0)).isTrue();
+    for (PartitionLanes copy : new PartitionLanes[] {lanes, restored}) {
+      copy.admit(batch(1, 2, 0, 50, false));
+      assertThat(copy.markNs(0)).isEqualTo(50);
+      assertThat(copy.ended(0)).isFalse();
+      copy.admit(batch(1, 2, 1, 120, true));
+      assertThat(copy.markNs(0)).isEqualTo(100);
+      assertThat(copy.ended(0)).isTrue();
     }
   }
 
@@ -73,12 +74,12 @@ class PartitionLanesTest {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     lanes.write(new DataOutputStream(bytes));
     restored.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
-    for (PartitionLanes each : new PartitionLanes[] {lanes, restored}) {
-      assertThat(each.markNs(0)).isEqualTo(700);
-      TupleBatch late = of(1, 9, 2, 900).toBuilder().setEndOfStream(true).build();
-      assertThat(each.admit(late).verdict()).isEqualTo(PartitionLanes.Verdict.SUPERSEDED);
-      assertThat(each.ended(0)).isFalse();
-      assertThat(each.markNs(0)).isEqualTo(700);
+    for (PartitionLanes copy : new PartitionLanes[] {lanes, restored}) {
+      assertThat(copy.markNs(0)).isEqualTo(700);
+      TupleBatch lateBatch = of(1, 9, 2, 900).toBuilder().setEndOfStream(true).build();
+      assertThat(copy.admit(lateBatch).verdict()).isEqualTo(PartitionLanes.Verdict.SUPERSEDED);
+      assertThat(copy.ended(0)).isFalse();
+      assertThat(copy.markNs(0)).isEqualTo(700);
     }
   }
 
@@ -88,10 +89,11 @@ class PartitionLanesTest {
     QuerySpec two =
         new QuerySpec(
             "q", "t", List.of("http_get"), List.of("m", "n"), List.of(0, 0), List.of(), List.of());
-    PartitionLanes both = new PartitionLanes(two);
-    both.admit(of(1, 1, 0, 100));
-    both.admit(of(2, 1, 0, 100).toBuilder().setMonitor("n").build());
-    assertThat(both.admit(of(1, 1, 1, 200)).verdict()).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
+    PartitionLanes bothLanes = new PartitionLanes(two);
+    bothLanes.admit(of(1, 1, 0, 100));
+    bothLanes.admit(of(2, 1, 0, 100).toBuilder().setMonitor("n").build());
+    assertThat(bothLanes.admit(of(1, 1, 1, 200)).verdict())
+        .isEqualTo(PartitionLanes.Verdict.ACCEPTED);
   }
 
   @Test
@@ -106,10 +108,10 @@ class PartitionLanesTest {
     long absurd = (1L << 32) + 2;
     TupleBatch otherLane = batch(7, 9, absurd, 100, false).toBuilder().setEpoch(1).build();
     TupleBatch newer = of(1, 2, absurd, 500).toBuilder().setWatchedSinceNs(400).build();
-    for (TupleBatch each : List.of(otherLane, newer, of(2, 1, absurd, 100))) {
-      PartitionLanes.Admission refused = lanes.admit(each);
-      assertThat(refused.verdict()).isEqualTo(PartitionLanes.Verdict.ABSURD);
-      assertThat(refused.gap()).isNull();
+    for (TupleBatch tupleBatch : List.of(otherLane, newer, of(2, 1, absurd, 100))) {
+      PartitionLanes.Admission refusedAdmission = lanes.admit(tupleBatch);
+      assertThat(refusedAdmission.verdict()).isEqualTo(PartitionLanes.Verdict.ABSURD);
+      assertThat(refusedAdmission.gap()).isNull();
     }
     assertThat(lanes.admit(of(1, 1, 1, 200)).verdict()).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
     assertThat(lanes.markNs(0)).isEqualTo(200);

@@ -107,12 +107,12 @@ public final class Pipeline implements AutoCloseable {
 
   /**
    * Simulates the source at the end of rounds in which everything in a partition was read or,
-   * unless {@code answered}, in which the broker did not answer.
+   * unless {@code wasAnswered}, in which the broker did not answer.
    */
-  public void listen(int partition, int rounds, boolean answered) throws Exception {
+  public void listen(int partition, int rounds, boolean wasAnswered) throws Exception {
     PartitionState state = state(partition);
     for (int i = 0; i < rounds; i++) {
-      if (state.endRound(answered)) {
+      if (state.endRound(wasAnswered)) {
         process(Record.silence(state));
       }
     }

@@ -20,13 +20,13 @@ final class SameUpdate extends TypeSerializerSingleton<Update> {
   }
 
   @Override
-  public Update copy(Update from) {
-    return from;
+  public Update copy(Update source) {
+    return source;
   }
 
   @Override
-  public Update copy(Update from, Update reuse) {
-    return from;
+  public Update copy(Update source, Update reuse) {
+    return source;
   }
 
   @Override

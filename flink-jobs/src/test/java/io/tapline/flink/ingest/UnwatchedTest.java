@@ -50,11 +50,11 @@ class UnwatchedTest {
     unwatched.write(out);
     assertThat(out.length()).isLessThan(2048);
     Unwatched restored = Unwatched.read(new DataInputDeserializer(out.getCopyOfBuffer()));
-    for (Unwatched each : List.of(unwatched, restored)) {
-      assertThat(each.overlaps(0, 1)).isTrue();
+    for (Unwatched state : List.of(unwatched, restored)) {
+      assertThat(state.overlaps(0, 1)).isTrue();
       for (int i = 950; i < 1000; i++) {
-        assertThat(each.overlaps(10L * i, 10L * i + 1)).isTrue();
-        assertThat(each.overlaps(10L * i + 5, 10L * i + 10)).isFalse();
+        assertThat(state.overlaps(10L * i, 10L * i + 1)).isTrue();
+        assertThat(state.overlaps(10L * i + 5, 10L * i + 10)).isFalse();
       }
     }
   }

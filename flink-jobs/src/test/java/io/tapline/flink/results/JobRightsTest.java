@@ -28,8 +28,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Tests the rights of a query's job in a real Redis, by the rules of schema/redis.acl. */
 class JobRightsTest {
-  private static final Duration NO_PATIENCE = Duration.ZERO;
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration NO_RETRY = Duration.ZERO;
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final String PASSWORD = "password of a-1";
   private static final Pattern RULE = Pattern.compile("(?:[+&~]|%R?W?~)[^\\s()]+");
 
@@ -95,7 +95,7 @@ class JobRightsTest {
   private static void call(String[] call) throws Exception {
     RedisFunctions functions = new RedisFunctions(endpoint());
     try {
-      functions.call(call, NO_PATIENCE);
+      functions.call(call, NO_RETRY);
     } finally {
       functions.close();
     }
@@ -123,10 +123,10 @@ class JobRightsTest {
   @Test
   void everyRuleIsNecessary() throws Exception {
     String rules = String.join(" ", RedisAcl.jobRules("a-1", PASSWORD));
-    List<MatchResult> each = RULE.matcher(rules).results().toList();
-    assertThat(each).hasSizeGreaterThan(20);
+    List<MatchResult> matches = RULE.matcher(rules).results().toList();
+    assertThat(matches).hasSizeGreaterThan(20);
     try (Jedis admin = redis.client()) {
-      for (MatchResult one : each) {
+      for (MatchResult one : matches) {
         setUser(admin, rules.substring(0, one.start()) + rules.substring(one.end()));
         assertThat(catchThrowable(() -> work(10))).as("without " + one.group()).isNotNull();
         admin.flushAll();
@@ -139,10 +139,10 @@ class JobRightsTest {
   /** IDs begin with the tenant, and one may be a prefix of another. */
   @Test
   void keysOfOtherQueriesAreForbidden() throws Exception {
-    for (String other : List.of("b-1", "a-10", "a", "a-1:x", "*")) {
-      assertRefused(window(other, other, 10));
-      assertRefused(alerts(other, 10));
-      assertRefused(totals(other, "10"));
+    for (String otherName : List.of("b-1", "a-10", "a", "a-1:x", "*")) {
+      assertRefused(window(otherName, otherName, 10));
+      assertRefused(alerts(otherName, 10));
+      assertRefused(totals(otherName, "10"));
     }
     assertRefused(window("a-1", "b-1", 10));
     assertRefused(new String[] {"tapline_totals", "1", "tapline:query:a-1", "10", "state", "x"});
@@ -211,7 +211,7 @@ class JobRightsTest {
       CompletableFuture<Void> written =
           CompletableFuture.runAsync(
               () ->
-                  assertThatCode(() -> functions.call(totals("a-1", "10"), PATIENCE))
+                  assertThatCode(() -> functions.call(totals("a-1", "10"), TIMEOUT))
                       .doesNotThrowAnyException());
       Thread.sleep(300);
       setUser(admin, String.join(" ", RedisAcl.jobRules("a-1", PASSWORD)));

@@ -229,19 +229,19 @@ class ReceiversTest {
     secure.createContext("/", this::answer);
     secure.start();
     try {
-      int at = secure.getAddress().getPort();
-      String url = "https://receiver.test:%d/".formatted(at);
-      String other = "https://other.test:%d/".formatted(at);
-      Receivers receivers = new Receivers(Set.of(url, other), NONE, answers("127.0.0.1"));
+      int port = secure.getAddress().getPort();
+      String url = "https://receiver.test:%d/".formatted(port);
+      String otherUrl = "https://other.test:%d/".formatted(port);
+      Receivers receivers = new Receivers(Set.of(url, otherUrl), NONE, answers("127.0.0.1"));
       deliver(receivers, context.getSocketFactory(), url);
       assertThat(requests)
           .containsExactly(
-              "/ receiver.test:%d [type=host_name (0), value=receiver.test]".formatted(at));
+              "/ receiver.test:%d [type=host_name (0), value=receiver.test]".formatted(port));
       assertThatThrownBy(
               () ->
                   new HttpPost(
-                          URI.create(other), context.getSocketFactory(), Duration.ofSeconds(10))
-                      .send(receivers.addresses(other), Map.of(), new byte[0]))
+                          URI.create(otherUrl), context.getSocketFactory(), Duration.ofSeconds(10))
+                      .send(receivers.addresses(otherUrl), Map.of(), new byte[0]))
           .hasStackTraceContaining("No subject alternative DNS name matching other.test");
       assertThat(requests).hasSize(1);
     } finally {

@@ -21,7 +21,7 @@ import redis.clients.jedis.JedisPubSub;
 
 /** Tests the Lua library in a real Redis. */
 class RedisFunctionsTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static RedisServer redis;
 
   @BeforeAll
@@ -48,10 +48,10 @@ class RedisFunctionsTest {
   @Test
   void aWindowReplacesThePreviousOneAndRepeatsAreIgnored() throws Exception {
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
-    functions.call(window("a", 999, "/x", "5", "{\"v\":5}", "/y", "3", "{\"v\":3}"), PATIENCE);
-    functions.call(window("a", 1000, "/z", "9007199254740991", "{\"v\":1}"), PATIENCE);
-    functions.call(window("a", 1000, "/other", "1", "{}"), PATIENCE);
-    functions.call(window("a", 999, "/other", "1", "{}"), PATIENCE);
+    functions.call(window("a", 999, "/x", "5", "{\"v\":5}", "/y", "3", "{\"v\":3}"), TIMEOUT);
+    functions.call(window("a", 1000, "/z", "9007199254740991", "{\"v\":1}"), TIMEOUT);
+    functions.call(window("a", 1000, "/other", "1", "{}"), TIMEOUT);
+    functions.call(window("a", 999, "/other", "1", "{}"), TIMEOUT);
     try (Jedis jedis = redis.client()) {
       assertThat(jedis.zrevrange("a:ranking:0", 0, -1)).containsExactly("/z");
       assertThat(jedis.zscore("a:ranking:0", "/z")).isEqualTo(9007199254740991d);
@@ -68,7 +68,7 @@ class RedisFunctionsTest {
   @Test
   void aGroupWithoutAValueHasARowAndNoScore() throws Exception {
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
-    functions.call(window("e", 10, "/x", "5", "{\"v\":5}", "/dead", "", "{\"v\":null}"), PATIENCE);
+    functions.call(window("e", 10, "/x", "5", "{\"v\":5}", "/dead", "", "{\"v\":null}"), TIMEOUT);
     functions.close();
     try (Jedis jedis = redis.client()) {
       assertThat(jedis.zrange("e:ranking:0", 0, -1)).containsExactly("/x");
@@ -87,7 +87,7 @@ class RedisFunctionsTest {
     Files.writeString(file, script.replace("redis-cli", "redis-cli -p " + redis.port()));
     Path shown = directory.resolve("shown");
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
-    functions.call(window("tapline:query:q1", 10, "/a", "5", "{}"), PATIENCE);
+    functions.call(window("tapline:query:q1", 10, "/a", "5", "{}"), TIMEOUT);
     Process program =
         new ProcessBuilder("setpriv", "--pdeathsig", "KILL", "sh", file.toString(), "q1", "0")
             .redirectErrorStream(true)
@@ -96,7 +96,7 @@ class RedisFunctionsTest {
     try {
       String first = "window that ends at 00000000000000000010 ns\n/a\t5\n";
       Deadline.await("a ranking", () -> Files.readString(shown).equals(first));
-      functions.call(window("tapline:query:q1", 20, "/a", "2", "{}", "/b", "7", "{}"), PATIENCE);
+      functions.call(window("tapline:query:q1", 20, "/a", "2", "{}", "/b", "7", "{}"), TIMEOUT);
       String second = "window that ends at 00000000000000000020 ns\n/b\t7\n/a\t2\n";
       Deadline.await("the next one", () -> Files.readString(shown).equals(first + second));
     } finally {
@@ -110,7 +110,7 @@ class RedisFunctionsTest {
   void theStreamKeepsTheLatestWindowsOnly() throws Exception {
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     for (int end = 10; end <= 100; end += 10) {
-      functions.call(window("b", end, "/x", "5", "{}"), PATIENCE);
+      functions.call(window("b", end, "/x", "5", "{}"), TIMEOUT);
     }
     functions.close();
     try (Jedis jedis = redis.client()) {
@@ -123,7 +123,7 @@ class RedisFunctionsTest {
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     for (String position : List.of("09", "10", "08")) {
       functions.call(
-          new String[] {"tapline_totals", "1", "c:totals", position, "tuples", position}, PATIENCE);
+          new String[] {"tapline_totals", "1", "c:totals", position, "tuples", position}, TIMEOUT);
     }
     functions.close();
     try (Jedis jedis = redis.client()) {
@@ -153,9 +153,9 @@ class RedisFunctionsTest {
     thread.start();
     Deadline.await("the subscription", listener::isSubscribed);
     RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
-    functions.call(window("d", 10), PATIENCE);
-    functions.call(window("d", 10), PATIENCE);
-    functions.call(window("d", 20), PATIENCE);
+    functions.call(window("d", 10), TIMEOUT);
+    functions.call(window("d", 10), TIMEOUT);
+    functions.call(window("d", 20), TIMEOUT);
     functions.close();
     assertThat(messages.poll(10, TimeUnit.SECONDS))
         .isEqualTo("{\"type\":\"window\",\"processor\":0,\"window_end_ns\":10}");

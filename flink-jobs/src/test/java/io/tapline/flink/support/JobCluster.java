@@ -76,12 +76,12 @@ public final class JobCluster implements AutoCloseable {
   }
 
   /** Starts a job from a savepoint. */
-  public JobID submit(Plan plan, JobOptions options, SavepointRestoreSettings from)
+  public JobID submit(Plan plan, JobOptions options, SavepointRestoreSettings restored)
       throws Exception {
     JobID id = JobID.generate();
     Endpoints endpoints = Endpoints.open(kafka.brokers(), "127.0.0.1:" + redis.port());
     StreamGraph graph = QueryJob.graph(plan, endpoints, options, id);
-    graph.setSavepointRestoreSettings(from);
+    graph.setSavepointRestoreSettings(restored);
     cluster.submitJob(graph).get();
     return id;
   }

@@ -50,18 +50,18 @@ public final class Oracle {
   }
 
   private List<Sample> fields(List<Tuple> tuples) {
-    List<Sample> found = new ArrayList<>();
+    List<Sample> samples = new ArrayList<>();
     for (Tuple tuple : tuples) {
       if (tuple.parser().equals(processor.getParser())) {
         Object value = tuple.fields().get(processor.getValue().getField());
-        found.add(new Sample(tuple.timeNs(), key(tuple, null), value == null ? 1L : value));
+        samples.add(new Sample(tuple.timeNs(), key(tuple, null), value == null ? 1L : value));
       }
     }
-    return found;
+    return samples;
   }
 
   private List<Sample> differences(List<Tuple> tuples) {
-    List<Sample> found = new ArrayList<>();
+    List<Sample> samples = new ArrayList<>();
     Set<Long> flows = new TreeSet<>();
     tuples.forEach(tuple -> flows.add(tuple.flow()));
     for (long flow : flows) {
@@ -71,17 +71,19 @@ public final class Oracle {
       if (start == null || end == null) {
         continue;
       }
-      List<Tuple> joined = own.stream().filter(tuple -> tuple.parser().equals("http_get")).toList();
-      if (processor.hasJoin() && joined.size() != 1) {
-        reused += joined.size() > 1 ? 1 : 0;
-        unjoined += joined.isEmpty() ? 1 : 0;
+      List<Tuple> joinedTuples =
+          own.stream().filter(tuple -> tuple.parser().equals("http_get")).toList();
+      if (processor.hasJoin() && joinedTuples.size() != 1) {
+        reused += joinedTuples.size() > 1 ? 1 : 0;
+        unjoined += joinedTuples.isEmpty() ? 1 : 0;
         continue;
       }
       long value = end.timeNs() - (long) end.fields().get("certain_after_ns") - start.timeNs();
-      found.add(
-          new Sample(end.timeNs(), key(end, processor.hasJoin() ? joined.get(0) : null), value));
+      samples.add(
+          new Sample(
+              end.timeNs(), key(end, processor.hasJoin() ? joinedTuples.get(0) : null), value));
     }
-    return found;
+    return samples;
   }
 
   private static Tuple event(List<Tuple> tuples, Set<String> events) {
@@ -91,11 +93,11 @@ public final class Oracle {
         .orElse(null);
   }
 
-  private List<Object> key(Tuple own, Tuple joined) {
+  private List<Object> key(Tuple own, Tuple joinedTuple) {
     List<Object> key = new ArrayList<>();
     for (String field : processor.getKeyList()) {
-      boolean other = processor.getJoin().getFieldsList().contains(field);
-      key.add((other ? joined : own).field(field));
+      boolean isJoined = processor.getJoin().getFieldsList().contains(field);
+      key.add((isJoined ? joinedTuple : own).field(field));
     }
     return key;
   }
@@ -233,10 +235,10 @@ public final class Oracle {
     return windows;
   }
 
-  private String window(long from, long to, long start, boolean partial) {
-    Map<List<Object>, List<Object>> groups = groups(from, to);
+  private String window(long beginNs, long endNs, long start, boolean partial) {
+    Map<List<Object>, List<Object>> groups = groups(beginNs, endNs);
     List<Map.Entry<List<Object>, Number>> rows =
-        new ArrayList<>(values(from, to, start).entrySet());
+        new ArrayList<>(values(beginNs, endNs, start).entrySet());
     if (processor.hasCondition()) {
       double threshold = processor.getCondition().getThreshold();
       rows.removeIf(row -> !meets(row.getValue(), threshold));
@@ -248,7 +250,7 @@ public final class Oracle {
     int max = processor.hasRanking() ? processor.getRanking().getK() : rows.size();
     StringBuilder text =
         new StringBuilder(
-            "[%d,%d)%s".formatted(start, to, partial && !rows.isEmpty() ? " partial" : ""));
+            "[%d,%d)%s".formatted(start, endNs, partial && !rows.isEmpty() ? " partial" : ""));
     for (var row : rows.subList(0, Math.min(max, rows.size()))) {
       text.append("\n  ").append(row.getKey()).append(" = ").append(row.getValue());
       if (SHOWN_WITH_DISTRIBUTION.contains(processor.getAggregate())) {
@@ -258,19 +260,19 @@ public final class Oracle {
     return text.toString();
   }
 
-  private Map<List<Object>, List<Object>> groups(long from, long to) {
+  private Map<List<Object>, List<Object>> groups(long beginNs, long endNs) {
     Map<List<Object>, List<Object>> groups = new HashMap<>();
     for (Sample sample : samples) {
-      if (sample.timeNs() >= from && sample.timeNs() < to) {
+      if (sample.timeNs() >= beginNs && sample.timeNs() < endNs) {
         groups.computeIfAbsent(sample.key(), key -> new ArrayList<>()).add(sample.value());
       }
     }
     return groups;
   }
 
-  private Map<List<Object>, Number> values(long from, long to, long start) {
+  private Map<List<Object>, Number> values(long beginNs, long endNs, long start) {
     Map<List<Object>, Number> values = new HashMap<>();
-    groups(from, to).forEach((key, all) -> values.put(key, aggregate(all, to - start)));
+    groups(beginNs, endNs).forEach((key, all) -> values.put(key, aggregate(all, endNs - start)));
     return values;
   }
 

@@ -93,7 +93,7 @@ public final class RedisServer implements AutoCloseable {
   private static void addAllowed(Jedis jedis, String user, List<?> command, Set<String> allowed) {
     String name = SafeEncoder.encode((byte[]) command.get(0));
     List<?> subcommands = (List<?>) command.get(9);
-    subcommands.forEach(each -> addAllowed(jedis, user, (List<?>) each, allowed));
+    subcommands.forEach(subcommand -> addAllowed(jedis, user, (List<?>) subcommand, allowed));
     List<String> words = new ArrayList<>(List.of("DRYRUN", user));
     words.addAll(List.of(name.split("[|]")));
     int length = 2 + (int) Math.abs((Long) command.get(1));

@@ -51,8 +51,8 @@ public final class MirrorPlanner {
 
   /** Returns the side whose switches cover a match: the named one; TO if both or none are. */
   public static Side side(Match match) {
-    boolean to = isNamed(match.getToList());
-    return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
+    boolean namesServer = isNamed(match.getToList());
+    return !namesServer && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
   }
 
   /** The lowest client port that Linux assigns; other systems begin higher. */
@@ -99,18 +99,19 @@ public final class MirrorPlanner {
 
   private void add(Query query, int number, List<Wanted> here) {
     String monitor = query.monitors().get(switches.get(number).id());
-    List<Entry> from = entries(query.match().getFromList(), PortMask.zeros(query.zeros()));
-    List<Entry> to = entries(query.match().getToList(), PortMask.ANY);
-    List<Entry> own = under(query.side() == Side.TO ? to : from, number);
+    List<Entry> sources = entries(query.match().getFromList(), PortMask.zeros(query.zeros()));
+    List<Entry> destinations = entries(query.match().getToList(), PortMask.ANY);
+    List<Entry> own = under(query.side() == Side.TO ? destinations : sources, number);
     if (monitor == null || own.isEmpty()) {
       return;
     }
-    for (RuleMatch match : query.side() == Side.TO ? pairs(from, own) : pairs(own, to)) {
+    for (RuleMatch match :
+        query.side() == Side.TO ? pairs(sources, own) : pairs(own, destinations)) {
       bothWays(query, monitor, match, false, here);
     }
     for (int earlier = 0; earlier < number; earlier++) {
       if (query.monitors().containsKey(switches.get(earlier).id())) {
-        except(query, monitor, from, to, earlier, number, here);
+        except(query, monitor, sources, destinations, earlier, number, here);
       }
     }
   }
@@ -122,17 +123,17 @@ public final class MirrorPlanner {
   private void except(
       Query query,
       String monitor,
-      List<Entry> from,
-      List<Entry> to,
+      List<Entry> sources,
+      List<Entry> destinations,
       int earlier,
       int number,
       List<Wanted> here) {
-    List<RuleMatch> forward = pairs(under(from, earlier), under(to, number));
-    List<RuleMatch> backward = pairs(under(to, earlier), under(from, number));
+    List<RuleMatch> forward = pairs(under(sources, earlier), under(destinations, number));
+    List<RuleMatch> backward = pairs(under(destinations, earlier), under(sources, number));
     for (RuleMatch one : forward) {
-      for (RuleMatch other : backward) {
-        if (one.overlaps(other)) {
-          bothWays(query, monitor, one.and(other), true, here);
+      for (RuleMatch otherMatch : backward) {
+        if (one.overlaps(otherMatch)) {
+          bothWays(query, monitor, one.and(otherMatch), true, here);
         }
       }
     }
@@ -161,10 +162,10 @@ public final class MirrorPlanner {
     }
   }
 
-  private static List<RuleMatch> pairs(List<Entry> from, List<Entry> to) {
+  private static List<RuleMatch> pairs(List<Entry> sources, List<Entry> destinations) {
     List<RuleMatch> pairs = new ArrayList<>();
-    for (Entry a : from) {
-      for (Entry b : to) {
+    for (Entry a : sources) {
+      for (Entry b : destinations) {
         boolean families =
             a.prefix().family() == 0
                 || b.prefix().family() == 0

@@ -23,14 +23,14 @@ public record PortMask(int value, int mask) {
   /** Returns the fewest masks that together cover exactly the ports from first to last. */
   public static List<PortMask> range(int first, int last) {
     List<PortMask> masks = new ArrayList<>();
-    int at = first;
-    while (at <= last) {
-      int size = at == 0 ? ALL_BITS + 1 : Integer.lowestOneBit(at);
-      while (at + size - 1 > last) {
+    int port = first;
+    while (port <= last) {
+      int size = port == 0 ? ALL_BITS + 1 : Integer.lowestOneBit(port);
+      while (port + size - 1 > last) {
         size /= 2;
       }
-      masks.add(new PortMask(at, ALL_BITS & -size));
-      at += size;
+      masks.add(new PortMask(port, ALL_BITS & -size));
+      port += size;
     }
     return masks;
   }
@@ -52,23 +52,23 @@ public record PortMask(int value, int mask) {
     return (port & mask) == value;
   }
 
-  boolean covers(PortMask other) {
-    return (mask & ~other.mask) == 0 && (other.value & mask) == value;
+  boolean covers(PortMask otherMask) {
+    return (mask & ~otherMask.mask) == 0 && (otherMask.value & mask) == value;
   }
 
-  boolean overlaps(PortMask other) {
-    return ((value ^ other.value) & mask & other.mask) == 0;
+  boolean overlaps(PortMask otherMask) {
+    return ((value ^ otherMask.value) & mask & otherMask.mask) == 0;
   }
 
   /** REQUIRES: they overlap. */
-  PortMask and(PortMask other) {
-    return new PortMask(value | other.value, mask | other.mask);
+  PortMask and(PortMask otherMask) {
+    return new PortMask(value | otherMask.value, mask | otherMask.mask);
   }
 
   /** Returns the union of both as one mask, if they differ in one bit; else null. */
-  PortMask joined(PortMask other) {
-    int difference = value ^ other.value;
-    boolean siblings = mask == other.mask && Integer.bitCount(difference) == 1;
+  PortMask joined(PortMask otherMask) {
+    int difference = value ^ otherMask.value;
+    boolean siblings = mask == otherMask.mask && Integer.bitCount(difference) == 1;
     return siblings ? new PortMask(value, mask & ~difference) : null;
   }
 

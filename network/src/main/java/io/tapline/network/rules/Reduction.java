@@ -18,9 +18,9 @@ final class Reduction {
 
   static List<Wanted> reduce(Collection<Wanted> wanted) {
     Map<Wanted, Set<RuleMatch>> groups = new java.util.LinkedHashMap<>();
-    for (Wanted each : wanted) {
-      Wanted group = new Wanted(each.owner(), each.monitor(), RuleMatch.ANY, each.except());
-      groups.computeIfAbsent(group, key -> new LinkedHashSet<>()).add(each.match());
+    for (Wanted want : wanted) {
+      Wanted group = new Wanted(want.owner(), want.monitor(), RuleMatch.ANY, want.except());
+      groups.computeIfAbsent(group, key -> new LinkedHashSet<>()).add(want.match());
     }
     List<Wanted> reduced = new ArrayList<>();
     groups.forEach(
@@ -36,11 +36,11 @@ final class Reduction {
   /** Returns the same union with fewer matches. */
   static List<RuleMatch> matches(Collection<RuleMatch> matches) {
     List<RuleMatch> all = new ArrayList<>(new LinkedHashSet<>(matches));
-    boolean changed = true;
-    while (changed) {
+    boolean hasChanged = true;
+    while (hasChanged) {
       all = withoutCovered(all);
       List<RuleMatch> joined = joined(all);
-      changed = joined.size() < all.size();
+      hasChanged = joined.size() < all.size();
       all = joined;
     }
     return all;
@@ -49,8 +49,8 @@ final class Reduction {
   private static List<RuleMatch> withoutCovered(List<RuleMatch> matches) {
     List<RuleMatch> kept = new ArrayList<>();
     for (RuleMatch match : matches) {
-      boolean covered = matches.stream().anyMatch(o -> !o.equals(match) && o.covers(match));
-      if (!covered) {
+      boolean isCovered = matches.stream().anyMatch(o -> !o.equals(match) && o.covers(match));
+      if (!isCovered) {
         kept.add(match);
       }
     }
@@ -66,16 +66,16 @@ final class Reduction {
       if (gone.containsKey(match)) {
         continue;
       }
-      RuleMatch whole = match;
-      for (int j = i + 1; j < matches.size() && whole == match; j++) {
-        RuleMatch other = matches.get(j);
-        RuleMatch both = gone.containsKey(other) ? null : match.joined(other);
-        if (both != null) {
-          gone.put(other, true);
-          whole = both;
+      RuleMatch wholeMatch = match;
+      for (int j = i + 1; j < matches.size() && wholeMatch == match; j++) {
+        RuleMatch otherMatch = matches.get(j);
+        RuleMatch bothMatch = gone.containsKey(otherMatch) ? null : match.joined(otherMatch);
+        if (bothMatch != null) {
+          gone.put(otherMatch, true);
+          wholeMatch = bothMatch;
         }
       }
-      result.add(whole);
+      result.add(wholeMatch);
     }
     return result;
   }

@@ -10,14 +10,14 @@ final class Redundancy {
   private Redundancy() {}
 
   static List<MirrorRule> without(List<MirrorRule> rules) {
-    List<MirrorRule> kept = new ArrayList<>(rules);
-    kept.sort(Comparator.comparingInt(MirrorRule::priority));
-    for (MirrorRule rule : List.copyOf(kept)) {
-      if (isRedundant(rule, kept)) {
-        kept.remove(rule);
+    List<MirrorRule> keptRules = new ArrayList<>(rules);
+    keptRules.sort(Comparator.comparingInt(MirrorRule::priority));
+    for (MirrorRule rule : List.copyOf(keptRules)) {
+      if (isRedundant(rule, keptRules)) {
+        keptRules.remove(rule);
       }
     }
-    return kept;
+    return keptRules;
   }
 
   /**
@@ -26,10 +26,10 @@ final class Redundancy {
    */
   private static boolean isRedundant(MirrorRule rule, List<MirrorRule> rules) {
     MirrorRule around = null;
-    for (MirrorRule other : rules) {
-      boolean wider = other != rule && other.match().covers(rule.match());
-      if (wider && (around == null || other.priority() > around.priority())) {
-        around = other;
+    for (MirrorRule otherRule : rules) {
+      boolean wider = otherRule != rule && otherRule.match().covers(rule.match());
+      if (wider && (around == null || otherRule.priority() > around.priority())) {
+        around = otherRule;
       }
     }
     int floor = around == null ? 0 : around.priority();
@@ -37,10 +37,11 @@ final class Redundancy {
     if (!remaining.equals(rule.monitors())) {
       return false;
     }
-    for (MirrorRule other : rules) {
-      boolean between = other.priority() >= floor && other.priority() <= rule.priority();
-      boolean differs = other != rule && other != around && !other.monitors().equals(remaining);
-      if (between && differs && other.match().overlaps(rule.match())) {
+    for (MirrorRule otherRule : rules) {
+      boolean between = otherRule.priority() >= floor && otherRule.priority() <= rule.priority();
+      boolean differs =
+          otherRule != rule && otherRule != around && !otherRule.monitors().equals(remaining);
+      if (between && differs && otherRule.match().overlaps(rule.match())) {
         return false;
       }
     }

@@ -42,14 +42,14 @@ public record RuleMatch(
 
   /** Returns a match that does not depend on the switch's ports. */
   public RuleMatch(
-      IpPrefix from,
-      IpPrefix to,
+      IpPrefix source,
+      IpPrefix destination,
       int protocol,
       PortMask fromPort,
       PortMask toPort,
       int vlan,
       int tenant) {
-    this(from, to, protocol, fromPort, toPort, vlan, tenant, "", "");
+    this(source, destination, protocol, fromPort, toPort, vlan, tenant, "", "");
   }
 
   /** Returns the match of all packets that enter a switch by a port. */
@@ -87,8 +87,14 @@ public record RuleMatch(
       String out) {
     /** Creates the header of a packet whose switch ports are unknown. */
     public Header(
-        IpPrefix from, IpPrefix to, int protocol, int fromPort, int toPort, int vlan, int tenant) {
-      this(from, to, protocol, fromPort, toPort, vlan, tenant, "", "");
+        IpPrefix source,
+        IpPrefix destination,
+        int protocol,
+        int fromPort,
+        int toPort,
+        int vlan,
+        int tenant) {
+      this(source, destination, protocol, fromPort, toPort, vlan, tenant, "", "");
     }
   }
 
@@ -125,28 +131,28 @@ public record RuleMatch(
     return mine.isEmpty() || other.isEmpty() || mine.equals(other);
   }
 
-  boolean covers(RuleMatch other) {
-    return from.covers(other.from)
-        && to.covers(other.to)
-        && covers(protocol, other.protocol)
-        && fromPort.covers(other.fromPort)
-        && toPort.covers(other.toPort)
-        && covers(vlan, other.vlan)
-        && covers(tenant, other.tenant)
-        && covers(in, other.in)
-        && covers(out, other.out);
+  boolean covers(RuleMatch otherMatch) {
+    return from.covers(otherMatch.from)
+        && to.covers(otherMatch.to)
+        && covers(protocol, otherMatch.protocol)
+        && fromPort.covers(otherMatch.fromPort)
+        && toPort.covers(otherMatch.toPort)
+        && covers(vlan, otherMatch.vlan)
+        && covers(tenant, otherMatch.tenant)
+        && covers(in, otherMatch.in)
+        && covers(out, otherMatch.out);
   }
 
-  boolean overlaps(RuleMatch other) {
-    return from.overlaps(other.from)
-        && to.overlaps(other.to)
-        && overlaps(protocol, other.protocol)
-        && fromPort.overlaps(other.fromPort)
-        && toPort.overlaps(other.toPort)
-        && overlaps(vlan, other.vlan)
-        && overlaps(tenant, other.tenant)
-        && overlaps(in, other.in)
-        && overlaps(out, other.out);
+  boolean overlaps(RuleMatch otherMatch) {
+    return from.overlaps(otherMatch.from)
+        && to.overlaps(otherMatch.to)
+        && overlaps(protocol, otherMatch.protocol)
+        && fromPort.overlaps(otherMatch.fromPort)
+        && toPort.overlaps(otherMatch.toPort)
+        && overlaps(vlan, otherMatch.vlan)
+        && overlaps(tenant, otherMatch.tenant)
+        && overlaps(in, otherMatch.in)
+        && overlaps(out, otherMatch.out);
   }
 
   /** Returns 4, 6, or 0 if it matches both. */
@@ -155,40 +161,46 @@ public record RuleMatch(
   }
 
   /** REQUIRES: they overlap. */
-  RuleMatch and(RuleMatch other) {
+  RuleMatch and(RuleMatch otherMatch) {
     return new RuleMatch(
-        from.and(other.from),
-        to.and(other.to),
-        Math.max(protocol, other.protocol),
-        fromPort.and(other.fromPort),
-        toPort.and(other.toPort),
-        Math.max(vlan, other.vlan),
-        Math.max(tenant, other.tenant),
-        in.isEmpty() ? other.in : in,
-        out.isEmpty() ? other.out : out);
+        from.and(otherMatch.from),
+        to.and(otherMatch.to),
+        Math.max(protocol, otherMatch.protocol),
+        fromPort.and(otherMatch.fromPort),
+        toPort.and(otherMatch.toPort),
+        Math.max(vlan, otherMatch.vlan),
+        Math.max(tenant, otherMatch.tenant),
+        in.isEmpty() ? otherMatch.in : in,
+        out.isEmpty() ? otherMatch.out : out);
   }
 
   /** Returns the union of these two as one match, if there is one; else null. */
-  RuleMatch joined(RuleMatch other) {
-    boolean same = protocol == other.protocol && vlan == other.vlan && tenant == other.tenant;
-    if (!same || !in.equals(other.in) || !out.equals(other.out) || family() != other.family()) {
+  RuleMatch joined(RuleMatch otherMatch) {
+    boolean isSame =
+        protocol == otherMatch.protocol && vlan == otherMatch.vlan && tenant == otherMatch.tenant;
+    if (!isSame
+        || !in.equals(otherMatch.in)
+        || !out.equals(otherMatch.out)
+        || family() != otherMatch.family()) {
       return null;
     }
-    boolean ports = fromPort.equals(other.fromPort) && toPort.equals(other.toPort);
-    if (ports && from.equals(other.from)) {
-      IpPrefix whole = to.joined(other.to);
-      return whole == null ? null : with(from, whole, fromPort, toPort);
-    } else if (ports && to.equals(other.to)) {
-      IpPrefix whole = from.joined(other.from);
-      return whole == null ? null : with(whole, to, fromPort, toPort);
-    } else if (!from.equals(other.from) || !to.equals(other.to)) {
+    boolean ports = fromPort.equals(otherMatch.fromPort) && toPort.equals(otherMatch.toPort);
+    if (ports && from.equals(otherMatch.from)) {
+      IpPrefix wholePrefix = to.joined(otherMatch.to);
+      return wholePrefix == null ? null : with(from, wholePrefix, fromPort, toPort);
+    } else if (ports && to.equals(otherMatch.to)) {
+      IpPrefix wholePrefix = from.joined(otherMatch.from);
+      return wholePrefix == null ? null : with(wholePrefix, to, fromPort, toPort);
+    } else if (!from.equals(otherMatch.from) || !to.equals(otherMatch.to)) {
       return null;
-    } else if (fromPort.equals(other.fromPort)) {
-      PortMask whole = toPort.joined(other.toPort);
-      return whole == null || whole.mask() == 0 ? null : with(from, to, fromPort, whole);
-    } else if (toPort.equals(other.toPort)) {
-      PortMask whole = fromPort.joined(other.fromPort);
-      return whole == null || whole.mask() == 0 ? null : with(from, to, whole, toPort);
+    } else if (fromPort.equals(otherMatch.fromPort)) {
+      PortMask wholeMask = toPort.joined(otherMatch.toPort);
+      return wholeMask == null || wholeMask.mask() == 0
+          ? null
+          : with(from, to, fromPort, wholeMask);
+    } else if (toPort.equals(otherMatch.toPort)) {
+      PortMask wholeMask = fromPort.joined(otherMatch.fromPort);
+      return wholeMask == null || wholeMask.mask() == 0 ? null : with(from, to, wholeMask, toPort);
     }
     return null;
   }

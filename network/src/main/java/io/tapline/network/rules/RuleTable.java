@@ -45,9 +45,9 @@ public final class RuleTable {
 
   /** Returns this table with a rule that replaces the one with the same match. */
   RuleTable with(MirrorRule rule) {
-    List<MirrorRule> changed = new ArrayList<>(without(rule.match()).rules);
-    changed.add(-1 - Collections.binarySearch(changed, rule, ORDER), rule);
-    return new RuleTable(changed);
+    List<MirrorRule> changedRules = new ArrayList<>(without(rule.match()).rules);
+    changedRules.add(-1 - Collections.binarySearch(changedRules, rule, ORDER), rule);
+    return new RuleTable(changedRules);
   }
 
   /** Returns this table without the rule of a match. */
@@ -64,28 +64,28 @@ public final class RuleTable {
   public static RuleTable of(Collection<Wanted> wanted, int capacity) {
     List<Wanted> few = Reduction.reduce(wanted);
     Map<RuleMatch, MirrorRule> rules = new HashMap<>();
-    List<MirrorRule> closed = new ArrayList<>();
+    List<MirrorRule> closedRules = new ArrayList<>();
     List<RuleMatch> waiting = new ArrayList<>();
     few.stream().map(Wanted::match).distinct().forEach(waiting::add);
     Set<RuleMatch> seen = new LinkedHashSet<>(waiting);
     for (int i = 0; i < waiting.size(); i++) {
       MirrorRule rule = rule(waiting.get(i), few);
-      for (MirrorRule other : closed) {
-        boolean differ = !other.monitors().equals(rule.monitors());
-        if (differ && other.match().overlaps(rule.match())) {
-          RuleMatch common = other.match().and(rule.match());
+      for (MirrorRule otherRule : closedRules) {
+        boolean differ = !otherRule.monitors().equals(rule.monitors());
+        if (differ && otherRule.match().overlaps(rule.match())) {
+          RuleMatch common = otherRule.match().and(rule.match());
           if (seen.add(common)) {
             waiting.add(common);
           }
         }
       }
-      closed.add(rule);
+      closedRules.add(rule);
       rules.put(rule.match(), rule);
       if (rules.size() > MAX_RULES) {
         throw tooMany("more than " + MAX_RULES, capacity);
       }
     }
-    List<MirrorRule> needed = Redundancy.without(closed);
+    List<MirrorRule> needed = Redundancy.without(closedRules);
     if (needed.size() > capacity) {
       throw tooMany(String.valueOf(needed.size()), capacity);
     }
@@ -101,9 +101,9 @@ public final class RuleTable {
 
   private static MirrorRule rule(RuleMatch match, List<Wanted> wanted) {
     Map<List<String>, Boolean> wants = new HashMap<>();
-    for (Wanted each : wanted) {
-      if (each.match().covers(match)) {
-        wants.merge(List.of(each.owner(), each.monitor()), !each.except(), Boolean::logicalAnd);
+    for (Wanted want : wanted) {
+      if (want.match().covers(match)) {
+        wants.merge(List.of(want.owner(), want.monitor()), !want.except(), Boolean::logicalAnd);
       }
     }
     SortedSet<String> monitors = new TreeSet<>();

@@ -52,15 +52,15 @@ class PortRulesTest {
 
   private static Set<String> expected(List<Wanted> all, Header h) {
     Set<String> monitors = new TreeSet<>();
-    for (Wanted each : all) {
-      RuleMatch match = each.match();
+    for (Wanted want : all) {
+      RuleMatch match = want.match();
       boolean fits =
           match.from().overlaps(h.from())
               && match.to().overlaps(h.to())
               && (match.in().isEmpty() || match.in().equals(h.in()))
               && (match.out().isEmpty() || match.out().equals(h.out()));
       if (fits) {
-        monitors.add(each.monitor());
+        monitors.add(want.monitor());
       }
     }
     return monitors;
@@ -99,10 +99,10 @@ class PortRulesTest {
 
   @Test
   void aMatchNamesItsPorts() {
-    RuleMatch both = RuleMatch.entering("leaf1").and(RuleMatch.leaving("3"));
-    assertThat(both).hasToString("ip,in_port=leaf1,out_port=3");
-    assertThat(both.hasPort()).isTrue();
-    assertThat(both.bits()).isGreaterThan(RuleMatch.leaving("3").bits());
+    RuleMatch bothMatch = RuleMatch.entering("leaf1").and(RuleMatch.leaving("3"));
+    assertThat(bothMatch).hasToString("ip,in_port=leaf1,out_port=3");
+    assertThat(bothMatch.hasPort()).isTrue();
+    assertThat(bothMatch.bits()).isGreaterThan(RuleMatch.leaving("3").bits());
     assertThat(RuleMatch.leaving("3").overlaps(RuleMatch.leaving("4"))).isFalse();
     assertThat(RuleMatch.leaving("3").joined(RuleMatch.leaving("4"))).isNull();
   }

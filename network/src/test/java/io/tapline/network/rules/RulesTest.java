@@ -146,11 +146,11 @@ class RulesTest {
       return true;
     }
     IpPrefix p = PARSED.computeIfAbsent(prefix, IpPrefix::of);
-    boolean same = p.family() == address.family();
-    for (int bit = 0; same && bit < p.length(); bit++) {
-      same = bit(p, bit) == bit(address, bit);
+    boolean isSame = p.family() == address.family();
+    for (int bit = 0; isSame && bit < p.length(); bit++) {
+      isSame = bit(p, bit) == bit(address, bit);
     }
-    return same;
+    return isSame;
   }
 
   private static long bit(IpPrefix address, int bit) {
@@ -171,11 +171,11 @@ class RulesTest {
 
   /** Returns the switch that must mirror a packet for a query; -1 if there is none. */
   private static int owner(World world, Query query, Header h) {
-    int from = world.switchOf(h.from());
-    int to = world.switchOf(h.to());
+    int sourceSwitch = world.switchOf(h.from());
+    int destinationSwitch = world.switchOf(h.to());
     boolean toSide = query.side() == MirrorPlanner.Side.TO;
-    int forward = fits(query.match(), h, true) ? (toSide ? to : from) : -1;
-    int backward = fits(query.match(), h, false) ? (toSide ? from : to) : -1;
+    int forward = fits(query.match(), h, true) ? (toSide ? destinationSwitch : sourceSwitch) : -1;
+    int backward = fits(query.match(), h, false) ? (toSide ? sourceSwitch : destinationSwitch) : -1;
     return forward < 0 || backward < 0 ? Math.max(forward, backward) : Math.min(forward, backward);
   }
 
@@ -230,10 +230,12 @@ class RulesTest {
   /** Returns the far port by which the monitor at the owning switch decides. */
   private static int farPort(World world, Query query, Header h, int owner) {
     boolean toSide = query.side() == MirrorPlanner.Side.TO;
-    int from = world.switchOf(h.from());
-    int to = world.switchOf(h.to());
-    boolean forward = fits(query.match(), h, true) && (toSide ? to : from) == owner;
-    boolean backward = fits(query.match(), h, false) && (toSide ? from : to) == owner;
+    int sourceSwitch = world.switchOf(h.from());
+    int destinationSwitch = world.switchOf(h.to());
+    boolean forward =
+        fits(query.match(), h, true) && (toSide ? destinationSwitch : sourceSwitch) == owner;
+    boolean backward =
+        fits(query.match(), h, false) && (toSide ? sourceSwitch : destinationSwitch) == owner;
     return forward && backward
         ? Math.max(h.fromPort(), h.toPort())
         : forward ? h.fromPort() : h.toPort();
@@ -249,8 +251,8 @@ class RulesTest {
   }
 
   private static boolean canBeNarrowed(int port, int lastPort) {
-    Address to = Address.newBuilder().setPort(port).setLastPort(lastPort).build();
-    return MirrorPlanner.canBeNarrowed(Match.newBuilder().addTo(to).build());
+    Address destination = Address.newBuilder().setPort(port).setLastPort(lastPort).build();
+    return MirrorPlanner.canBeNarrowed(Match.newBuilder().addTo(destination).build());
   }
 
   /**
@@ -262,30 +264,31 @@ class RulesTest {
     int[] counts = new int[2];
     for (int seed = 0; seed < 2_000; seed++) {
       World world = new World(seed);
-      Query whole = world.query("q");
-      if (!MirrorPlanner.canBeNarrowed(whole.match())) {
+      Query wholeQuery = world.query("q");
+      if (!MirrorPlanner.canBeNarrowed(wholeQuery.match())) {
         continue;
       }
       int zeros = 1 + world.random.nextInt(2);
-      Query query = new Query("q", whole.match(), whole.side(), whole.monitors(), zeros);
-      Query other = world.query("p");
+      Query query =
+          new Query("q", wholeQuery.match(), wholeQuery.side(), wholeQuery.monitors(), zeros);
+      Query otherQuery = world.query("p");
       for (int i = 0; i < 60; i++) {
         Header h = world.header();
         int owner = owner(world, query, h);
         for (int s = 0; s < world.switches.size(); s++) {
-          boolean copied = !table(world, List.of(query), s).monitors(h).isEmpty();
+          boolean wasCopied = !table(world, List.of(query), s).monitors(h).isEmpty();
           if (s == owner && (farPort(world, query, h, s) >> 1 & ((1 << zeros) - 1)) == 0) {
-            assertThat(copied).as("kept: seed %d, %s at s%d", seed, h, s).isTrue();
+            assertThat(wasCopied).as("kept: seed %d, %s at s%d", seed, h, s).isTrue();
             counts[0]++;
           }
           int either = (h.fromPort() >> 1 & ((1 << zeros) - 1)) == 0 ? 0 : h.toPort() >> 1;
           if ((either & ((1 << zeros) - 1)) != 0) {
-            assertThat(copied).as("left out: seed %d, %s at s%d", seed, h, s).isFalse();
+            assertThat(wasCopied).as("left out: seed %d, %s at s%d", seed, h, s).isFalse();
             counts[1] += s == owner ? 1 : 0;
           }
-          assertThat(table(world, List.of(query, other), s).monitors(h))
+          assertThat(table(world, List.of(query, otherQuery), s).monitors(h))
               .as("another query: seed %d, %s at s%d", seed, h, s)
-              .containsAll(expected(world, List.of(other), h, s));
+              .containsAll(expected(world, List.of(otherQuery), h, s));
         }
       }
     }
@@ -345,10 +348,13 @@ class RulesTest {
             IpPrefix.ANY, IpPrefix.of("10.0.0.1"), 6, PortMask.ANY, PortMask.of(80), 0, 0);
     Wanted one = new Wanted("q1", "m", match);
     Wanted two = new Wanted("q2", "m", match);
-    RuleTable both = RuleTable.of(List.of(one, two), 10);
+    RuleTable bothTable = RuleTable.of(List.of(one, two), 10);
     RuleTable last = RuleTable.of(List.of(two), 10);
-    assertThat(both.rules()).singleElement().extracting(MirrorRule::owners).hasToString("[q1, q2]");
-    assertThat(Transition.steps(both, last, 10))
+    assertThat(bothTable.rules())
+        .singleElement()
+        .extracting(MirrorRule::owners)
+        .hasToString("[q1, q2]");
+    assertThat(Transition.steps(bothTable, last, 10))
         .singleElement()
         .extracting(Transition.Step::kind)
         .isEqualTo(Transition.Kind.MODIFY);
@@ -385,8 +391,8 @@ class RulesTest {
       for (int last = first; last < 70; last++) {
         List<PortMask> masks = PortMask.range(first, last);
         for (int port = 0; port < 80; port++) {
-          int at = port;
-          long covering = masks.stream().filter(mask -> mask.covers(at)).count();
+          int number = port;
+          long covering = masks.stream().filter(mask -> mask.covers(number)).count();
           assertThat(covering).isEqualTo(port >= first && port <= last ? 1 : 0);
         }
       }

@@ -59,9 +59,9 @@ public record AlertTopicPolicy(Map<String, List<String>> patterns) {
 
   private static List<String> patterns(JsonNode list, String place) {
     List<String> patterns = new ArrayList<>();
-    for (JsonNode each : list) {
-      String pattern = each.asText();
-      if (!each.isTextual() || !PATTERN.matcher(pattern).matches()) {
+    for (JsonNode prefix : list) {
+      String pattern = prefix.asText();
+      if (!prefix.isTextual() || !PATTERN.matcher(pattern).matches()) {
         throw wrong(
             place,
             "'%s' is not a topic: use letters, digits, '.', '_' and '-', with an optional * at the end"

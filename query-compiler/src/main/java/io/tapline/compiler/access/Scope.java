@@ -71,8 +71,9 @@ public record Scope(List<IpPrefix> prefixes) {
   }
 
   /** Returns true if everything in the other scope is within this one. */
-  public boolean includes(Scope other) {
-    return isEverything() || !other.isEverything() && other.prefixes.stream().allMatch(this::holds);
+  public boolean includes(Scope otherScope) {
+    return isEverything()
+        || !otherScope.isEverything() && otherScope.prefixes.stream().allMatch(this::holds);
   }
 
   /** Returns the scope as text for users if it has limits. */

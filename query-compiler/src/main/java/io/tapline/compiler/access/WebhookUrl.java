@@ -70,9 +70,9 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
       throw new IllegalArgumentException(text + " is not a host name", e);
     }
     String host = ascii.endsWith(".") ? ascii.substring(0, ascii.length() - 1) : ascii;
-    boolean named = NAME.matcher(host).matches() && host.length() <= LONGEST_NAME;
+    boolean isNamed = NAME.matcher(host).matches() && host.length() <= LONGEST_NAME;
     require(
-        named || IpPrefix.parse(host).isPresent(),
+        isNamed || IpPrefix.parse(host).isPresent(),
         text + " is neither a name nor an IPv4 address of four decimal numbers");
     return host;
   }

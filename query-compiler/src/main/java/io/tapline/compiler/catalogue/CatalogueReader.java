@@ -109,7 +109,8 @@ final class CatalogueReader {
               node.path("step").asLong(1)));
       inside.require(node.path("step").asLong(1) >= 1, "step is not positive");
     }
-    long different = arguments.stream().map(each -> Names.normal(each.name())).distinct().count();
+    long different =
+        arguments.stream().map(argument -> Names.normal(argument.name())).distinct().count();
     require(different == arguments.size(), "two arguments have the same name");
     return arguments;
   }

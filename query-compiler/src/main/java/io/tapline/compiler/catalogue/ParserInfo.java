@@ -88,7 +88,7 @@ public record ParserInfo(
 
   /** Returns the argument of this name, as queries may write it. */
   public Optional<ParserArgumentInfo> argument(String written) {
-    return arguments.stream().filter(each -> Names.same(each.name(), written)).findFirst();
+    return arguments.stream().filter(argument -> Names.same(argument.name(), written)).findFirst();
   }
 
   /** Returns the field of this canonical name. */

@@ -123,31 +123,31 @@ public final class ConditionParser {
   }
 
   private static ConditionSyntaxException unexpected(Token token, String expected) {
-    String found = token.kind() == Kind.END ? "end" : Names.quoted(token.text());
-    return new ConditionSyntaxException(token, "unexpected " + found, expected);
+    String actual = token.kind() == Kind.END ? "end" : Names.quoted(token.text());
+    return new ConditionSyntaxException(token, "unexpected " + actual, expected);
   }
 
   private void or() throws ConditionSyntaxException {
-    int at = peek().at();
+    int position = peek().at();
     int count = 0;
     do {
       and();
       count++;
     } while (accept("||") || accept("or"));
     if (count > 1) {
-      tree.addNodes(Node.newBuilder().setAt(at).setAny(count));
+      tree.addNodes(Node.newBuilder().setAt(position).setAny(count));
     }
   }
 
   private void and() throws ConditionSyntaxException {
-    int at = peek().at();
+    int position = peek().at();
     int count = 0;
     do {
       unary();
       count++;
     } while (accept("&&") || accept("and"));
     if (count > 1) {
-      tree.addNodes(Node.newBuilder().setAt(at).setAll(count));
+      tree.addNodes(Node.newBuilder().setAt(position).setAll(count));
     }
   }
 
@@ -156,48 +156,49 @@ public final class ConditionParser {
       throw new ConditionSyntaxException(
           peek().at(), "nested too deeply", "at most " + MAX_DEPTH + " levels");
     }
-    int at = peek().at();
+    int position = peek().at();
     if (accept("!") || accept("not")) {
       unary();
-      addNot(at);
+      addNot(position);
     } else if (accept("(")) {
       or();
       expect(")");
     } else if (is(peek(), "has") && is(peekBehind(), "(")) {
       has();
     } else if ((is(peek(), "true") || is(peek(), "false")) && !compares(peekBehind())) {
-      tree.addNodes(Node.newBuilder().setAt(at).setConstant(is(take(), "true")));
+      tree.addNodes(Node.newBuilder().setAt(position).setConstant(is(take(), "true")));
     } else {
       comparison();
     }
     depth--;
   }
 
-  private void addNot(int at) {
-    tree.addNodes(Node.newBuilder().setAt(at).setNot(ConditionTree.Not.getDefaultInstance()));
+  private void addNot(int position) {
+    tree.addNodes(Node.newBuilder().setAt(position).setNot(ConditionTree.Not.getDefaultInstance()));
   }
 
-  private Node.Builder leaf(int at) throws ConditionSyntaxException {
+  private Node.Builder leaf(int position) throws ConditionSyntaxException {
     if (++leaves > Trees.MAX_LEAVES) {
       throw new ConditionSyntaxException(
-          at, "more than " + Trees.MAX_LEAVES + " comparisons", "fewer");
+          position, "more than " + Trees.MAX_LEAVES + " comparisons", "fewer");
     }
-    return Node.newBuilder().setAt(at);
+    return Node.newBuilder().setAt(position);
   }
 
   private void has() throws ConditionSyntaxException {
-    int at = take().at();
+    int position = take().at();
     expect("(");
     Token field = joined(take());
     if (field.kind() != Kind.WORD || !vocabulary.isField(field.text())) {
       throw unknown(field.text(), field.at());
     }
     expect(")");
-    tree.addNodes(leaf(at).setPresent(field(field)));
+    tree.addNodes(leaf(position).setPresent(field(field)));
   }
 
-  private static ConditionSyntaxException unknown(String field, int at) {
-    return new ConditionSyntaxException(at, "unknown field " + Names.quoted(field), "a field");
+  private static ConditionSyntaxException unknown(String field, int position) {
+    return new ConditionSyntaxException(
+        position, "unknown field " + Names.quoted(field), "a field");
   }
 
   private static Field.Builder field(Token token) {
@@ -217,7 +218,7 @@ public final class ConditionParser {
   }
 
   private void comparison() throws ConditionSyntaxException {
-    int at = peek().at();
+    int position = peek().at();
     List<Term> left = sum();
     boolean negated = is(peek(), "not") && isWordOperator(peekBehind());
     if (negated) {
@@ -226,7 +227,7 @@ public final class ConditionParser {
     Token operator = peek();
     Order order = operator.kind() == Kind.SYMBOL ? ORDERS.get(operator.text()) : null;
     if (isWordOperator(operator)) {
-      membership(left, negated, at);
+      membership(left, negated, position);
       return;
     } else if (order == null) {
       if (operator.kind() == Kind.END && left.size() == 1 && left.get(0).hasAggregate()) {
@@ -241,15 +242,15 @@ public final class ConditionParser {
         String message = operator.text() + " takes one value";
         throw new ConditionSyntaxException(operator, message, "= or != before a list");
       }
-      list(left, order == Order.NOT_EQUAL, at);
+      list(left, order == Order.NOT_EQUAL, position);
       return;
     }
     Comparison.Builder comparison =
         Comparison.newBuilder().addAllLeft(left).setOrder(order).addAllRight(sum());
     if (isConstant(left) && isConstant(comparison.getRightList())) {
-      throw new ConditionSyntaxException(at, "this comparison contains no field", "a field");
+      throw new ConditionSyntaxException(position, "this comparison contains no field", "a field");
     }
-    tree.addNodes(leaf(at).setComparison(comparison));
+    tree.addNodes(leaf(position).setComparison(comparison));
   }
 
   private static boolean isConstant(List<Term> sum) {
@@ -348,12 +349,12 @@ public final class ConditionParser {
         : literal.setWord(token.text());
   }
 
-  private void membership(List<Term> left, boolean negated, int at)
+  private void membership(List<Term> left, boolean negated, int position)
       throws ConditionSyntaxException {
     Token operator = take();
     if (!isOneField(left)) {
       String message = Names.quoted(operator.text()) + " must follow a single field";
-      throw new ConditionSyntaxException(at, message, "a field");
+      throw new ConditionSyntaxException(position, message, "a field");
     }
     Membership.Builder membership =
         Membership.newBuilder()
@@ -368,21 +369,23 @@ public final class ConditionParser {
     } else {
       set(membership);
     }
-    tree.addNodes(leaf(at).setMembership(membership));
+    tree.addNodes(leaf(position).setMembership(membership));
     if (negated) {
-      addNot(at);
+      addNot(position);
     }
   }
 
-  private void list(List<Term> left, boolean negated, int at) throws ConditionSyntaxException {
+  private void list(List<Term> left, boolean negated, int position)
+      throws ConditionSyntaxException {
     if (!isOneField(left)) {
-      throw new ConditionSyntaxException(at, "a list is compared with a single field", "a field");
+      throw new ConditionSyntaxException(
+          position, "a list is compared with a single field", "a field");
     }
     Membership.Builder membership = Membership.newBuilder().setField(left.get(0).getField());
     set(membership);
-    tree.addNodes(leaf(at).setMembership(membership));
+    tree.addNodes(leaf(position).setMembership(membership));
     if (negated) {
-      addNot(at);
+      addNot(position);
     }
   }
 

@@ -14,11 +14,11 @@ public final class ConditionSyntaxException extends Exception {
   /**
    * An error in a condition.
    *
-   * @param at byte of the text, in UTF-8, at which the wrong part begins
+   * @param position byte of the text, in UTF-8, at which the wrong part begins
    * @param expected valid input at that position
    */
-  ConditionSyntaxException(int at, String message, String expected) {
-    this(at, at + 1, message, expected);
+  ConditionSyntaxException(int position, String message, String expected) {
+    this(position, position + 1, message, expected);
   }
 
   /** Creates an error at the position of a token. */
@@ -26,17 +26,17 @@ public final class ConditionSyntaxException extends Exception {
     this(token.at(), token.end(), message, expected);
   }
 
-  private ConditionSyntaxException(int at, int end, String message, String expected) {
+  private ConditionSyntaxException(int position, int end, String message, String expected) {
     super(message);
-    this.at = at;
+    this.at = position;
     this.end = end;
     this.expected = expected;
   }
 
   /** Returns an error for a name that is not a field of a header. */
-  public static ConditionSyntaxException noField(String name, int at) {
+  public static ConditionSyntaxException noField(String name, int position) {
     return new ConditionSyntaxException(
-        at, Names.quoted(name) + " is not a header field", "a field");
+        position, Names.quoted(name) + " is not a header field", "a field");
   }
 
   /** Returns the byte of the text at which the wrong part begins. */

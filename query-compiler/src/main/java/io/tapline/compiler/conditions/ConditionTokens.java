@@ -43,27 +43,27 @@ public final class ConditionTokens {
       throw new ConditionSyntaxException(MAX_BYTES, "longer than 64 KiB", "a shorter condition");
     }
     List<Token> tokens = new ArrayList<>();
-    int at = 0;
+    int position = 0;
     for (int begin = 0; begin < text.length(); ) {
-      int end = end(text, begin, at);
+      int end = end(text, begin, position);
       String token = text.substring(begin, end);
-      int after = at + token.getBytes(StandardCharsets.UTF_8).length;
+      int after = position + token.getBytes(StandardCharsets.UTF_8).length;
       char first = token.charAt(0);
       if (first == '"') {
-        tokens.add(new Token(Kind.TEXT, unquoted(token), at, after));
+        tokens.add(new Token(Kind.TEXT, unquoted(token), position, after));
       } else if (SPACES.indexOf(first) < 0) {
         boolean word = isOfWord(token.codePointAt(0)) && !token.equals("..");
-        tokens.add(new Token(word ? Kind.WORD : Kind.SYMBOL, token, at, after));
+        tokens.add(new Token(word ? Kind.WORD : Kind.SYMBOL, token, position, after));
       }
-      at = after;
+      position = after;
       begin = end;
     }
-    tokens.add(new Token(Kind.END, "", at, at));
+    tokens.add(new Token(Kind.END, "", position, position));
     return tokens;
   }
 
   /** Returns the end of the token that begins at {@code begin}. */
-  private static int end(String text, int begin, int at) throws ConditionSyntaxException {
+  private static int end(String text, int begin, int position) throws ConditionSyntaxException {
     char first = text.charAt(begin);
     if (PAIRS.contains(text.substring(begin, Math.min(begin + 2, text.length())))) {
       return begin + 2;
@@ -81,12 +81,13 @@ public final class ConditionTokens {
         end += text.charAt(end) == '\\' ? 2 : 1;
       }
       if (end >= text.length()) {
-        throw new ConditionSyntaxException(at, "the quoted string has no closing quote", "'\"'");
+        throw new ConditionSyntaxException(
+            position, "the quoted string has no closing quote", "'\"'");
       }
       return end + 1;
     } else if (SPACES.indexOf(first) < 0 && SYMBOLS.indexOf(first) < 0) {
       throw new ConditionSyntaxException(
-          at, "unexpected character", "a field, an operator or a value");
+          position, "unexpected character", "a field, an operator or a value");
     }
     return begin + 1;
   }

@@ -10,8 +10,8 @@ import io.tapline.network.rules.RuleTable;
 import io.tapline.network.rules.Wanted;
 import io.tapline.placement.Cost;
 import io.tapline.placement.Flows;
-import io.tapline.placement.Front;
 import io.tapline.placement.Layout;
+import io.tapline.placement.ParetoFront;
 import io.tapline.placement.PlacementException;
 import io.tapline.placement.Problem;
 import io.tapline.placement.Sizes;
@@ -89,9 +89,9 @@ public record NetworkPlan(
         "no host of the inventory's network has an address of the query");
   }
 
-  boolean isCheaper(NetworkPlan other) {
-    int fewer = Integer.compare(cost.processes(), other.cost.processes());
-    return fewer != 0 ? fewer < 0 : cost.processorWeighted() < other.cost.processorWeighted();
+  boolean isCheaper(NetworkPlan otherPlan) {
+    int fewer = Integer.compare(cost.processes(), otherPlan.cost.processes());
+    return fewer != 0 ? fewer < 0 : cost.processorWeighted() < otherPlan.cost.processorWeighted();
   }
 
   /** Returns the sides that may mirror. */
@@ -140,7 +140,8 @@ public record NetworkPlan(
       Network network, String query, Match match, MirrorPlanner.Side side, int[] hosts) {
     Problem problem = new Problem(network.topology(), flows(network, hosts), Sizes.PAPER);
     Layout layout =
-        Front.of(problem, Cost.Objective.WITH_PROCESSORS, new SplittableRandom(1)).cheapest(PRICE);
+        ParetoFront.of(problem, Cost.Objective.WITH_PROCESSORS, new SplittableRandom(1))
+            .cheapest(PRICE);
     Map<String, Integer> edges = new LinkedHashMap<>();
     for (int m = 0; m < layout.monitors().size(); m++) {
       edges.put(id(m), network.topology().edgeOf(layout.monitors().get(m).host()));
@@ -273,13 +274,15 @@ public record NetworkPlan(
 
   /** Returns true if one of these addresses could be at either end of a connection. */
   private boolean otherSideMeans(List<Address> addresses) {
-    List<Address> other = side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
+    List<Address> otherAddresses =
+        side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
     return addresses.stream()
         .map(address -> IpPrefix.of(address.getPrefix()))
         .anyMatch(
             own ->
-                other.isEmpty()
-                    || other.stream().anyMatch(a -> IpPrefix.of(a.getPrefix()).overlaps(own)));
+                otherAddresses.isEmpty()
+                    || otherAddresses.stream()
+                        .anyMatch(a -> IpPrefix.of(a.getPrefix()).overlaps(own)));
   }
 
   private static Match narrowed(Match match, MirrorPlanner.Side side, List<Address> addresses) {
@@ -307,7 +310,7 @@ public record NetworkPlan(
   }
 
   /** Returns the plan in another layout with the same monitors. */
-  NetworkPlan with(Layout other) {
+  NetworkPlan with(Layout newLayout) {
     return new NetworkPlan(
         network,
         query,
@@ -315,8 +318,8 @@ public record NetworkPlan(
         side,
         hosts,
         problem,
-        other,
-        Cost.of(problem, other),
+        newLayout,
+        Cost.of(problem, newLayout),
         monitorIds,
         monitorOfHost,
         tables);

@@ -82,8 +82,8 @@ public final class NetworkSection {
       }
       Graph graph = new Graph();
       section.path("switches").fieldNames().forEachRemaining(graph::addSwitch);
-      for (Map.Entry<String, JsonNode> each : section.path("switches").properties()) {
-        each.getValue().forEach(host -> graph.addHost(host.asText(), each.getKey(), hosts));
+      for (Map.Entry<String, JsonNode> entry : section.path("switches").properties()) {
+        entry.getValue().forEach(host -> graph.addHost(host.asText(), entry.getKey(), hosts));
       }
       for (JsonNode link : section.path("links")) {
         graph.addLink(
@@ -104,9 +104,9 @@ public final class NetworkSection {
       hosts.add(topology.host(host).name());
     }
     Map<String, Long> bpsOfHost = new HashMap<>();
-    for (Map.Entry<String, JsonNode> each : section.path("rates_mbps").properties()) {
-      String host = each.getKey();
-      JsonNode rate = each.getValue();
+    for (Map.Entry<String, JsonNode> entry : section.path("rates_mbps").properties()) {
+      String host = entry.getKey();
+      JsonNode rate = entry.getValue();
       require(hosts.contains(host), "rates_mbps names %s, which is not one of its hosts", host);
       require(
           rate.isNumber() && rate.asDouble() >= 0,

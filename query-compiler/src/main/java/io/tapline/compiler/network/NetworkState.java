@@ -147,8 +147,9 @@ public final class NetworkState {
    *
    * @throws TooManyRules if a switch has no room
    */
-  public Change copy(String query, List<Queue> placed) {
-    return change(deployment, queries, copies.with(copies.queues().with(query, placed)), 0, 0);
+  public Change copy(String query, List<Queue> placedQueues) {
+    return change(
+        deployment, queries, copies.with(copies.queues().with(query, placedQueues)), 0, 0);
   }
 
   /**
@@ -196,9 +197,9 @@ public final class NetworkState {
   }
 
   private Change add(String query, Part part) {
-    Map<String, Part> with = new LinkedHashMap<>(queries);
-    with.put(query, part);
-    return change(deployment.add(query, NetworkPlan.flows(network, part.hosts())), with);
+    Map<String, Part> extended = new LinkedHashMap<>(queries);
+    extended.put(query, part);
+    return change(deployment.add(query, NetworkPlan.flows(network, part.hosts())), extended);
   }
 
   /**
@@ -210,9 +211,9 @@ public final class NetworkState {
    */
   public Change narrow(String query, int zeros) {
     Part was = queries.get(query);
-    Map<String, Part> with = new LinkedHashMap<>(queries);
-    with.put(query, new Part(was.match(), was.side(), was.hosts(), zeros));
-    return change(deployment, with, 0, 0);
+    Map<String, Part> extended = new LinkedHashMap<>(queries);
+    extended.put(query, new Part(was.match(), was.side(), was.hosts(), zeros));
+    return change(deployment, extended, 0, 0);
   }
 
   /** Ends a query and removes processes and rules that are no longer needed. */
@@ -240,8 +241,8 @@ public final class NetworkState {
     throw new IllegalArgumentException("no host " + host + " is in the network");
   }
 
-  private Change change(Deployment.Change moved, Map<String, Part> after) {
-    return change(moved.after(), after, moved.started(), moved.stopped());
+  private Change change(Deployment.Change movedChange, Map<String, Part> after) {
+    return change(movedChange.after(), after, movedChange.started(), movedChange.stopped());
   }
 
   private Change change(Deployment next, Map<String, Part> after, int started, int stopped) {
@@ -253,7 +254,7 @@ public final class NetworkState {
     Map<String, Integer> edges = edges(next);
     List<MirrorPlanner.Query> parts =
         after.entrySet().stream()
-            .flatMap(each -> parts(next, each.getKey(), each.getValue(), edges).stream())
+            .flatMap(entry -> parts(next, entry.getKey(), entry.getValue(), edges).stream())
             .toList();
     Map<String, RuleTable> tablesThen = NetworkPlan.tables(network, parts, copiesThen.wanted());
     NetworkState state = new NetworkState(network, next, after, copiesThen, tablesThen);

@@ -78,13 +78,14 @@ final class QueueCopies {
    */
   List<Queue> place(List<Queue> queues, Set<String> hosts) {
     QueueCopies copies = this;
-    List<Queue> placed = new ArrayList<>();
+    List<Queue> placedQueues = new ArrayList<>();
     for (Queue queue : queues) {
-      Queue found = copies.marked(queue.toBuilder().setHost(copies.host(queue, hosts)).build());
-      placed.add(found);
-      copies = copies.with("", placed);
+      Queue placedQueue =
+          copies.marked(queue.toBuilder().setHost(copies.host(queue, hosts)).build());
+      placedQueues.add(placedQueue);
+      copies = copies.with("", placedQueues);
     }
-    return placed;
+    return placedQueues;
   }
 
   /**
@@ -100,15 +101,17 @@ final class QueueCopies {
     record Candidate(String host, int links, long queues) {}
     Optional<Candidate> best =
         hosts.stream()
-            .flatMap(host -> ports.switchOf(host).map(at -> Map.entry(host, at)).stream())
-            .filter(each -> toHere.containsKey(each.getValue()))
-            .filter(each -> toHere.get(each.getValue()) <= toPeer.get(each.getValue()))
+            .flatMap(
+                host ->
+                    ports.switchOf(host).map(switchName -> Map.entry(host, switchName)).stream())
+            .filter(entry -> toHere.containsKey(entry.getValue()))
+            .filter(entry -> toHere.get(entry.getValue()) <= toPeer.get(entry.getValue()))
             .map(
-                each ->
+                entry ->
                     new Candidate(
-                        each.getKey(),
-                        toHere.get(each.getValue()) + toPeer.get(each.getValue()),
-                        all().filter(other -> other.getHost().equals(each.getKey())).count()))
+                        entry.getKey(),
+                        toHere.get(entry.getValue()) + toPeer.get(entry.getValue()),
+                        all().filter(placed -> placed.getHost().equals(entry.getKey())).count()))
             .min(
                 Comparator.comparingInt(Candidate::links)
                     .thenComparingLong(Candidate::queues)
@@ -145,11 +148,11 @@ final class QueueCopies {
   /** Returns the queue with the mark of the same queue and host, or else with a free one. */
   private Queue marked(Queue queue) {
     TreeSet<Integer> taken = new TreeSet<>();
-    for (Queue each : all().toList()) {
-      if (each.toBuilder().clearMark().build().equals(queue)) {
-        return each;
+    for (Queue copiedQueue : all().toList()) {
+      if (copiedQueue.toBuilder().clearMark().build().equals(queue)) {
+        return copiedQueue;
       }
-      taken.add(each.getMark());
+      taken.add(copiedQueue.getMark());
     }
     int mark = 1;
     while (taken.contains(mark)) {
@@ -166,17 +169,17 @@ final class QueueCopies {
           for (Queue queue : queues) {
             at(wanted, queue.getSwitchName())
                 .add(new Wanted(query, arrivals(queue), RuleMatch.leaving(queue.getPort())));
-            SwitchPorts.Port other =
+            SwitchPorts.Port peerPort =
                 ports.otherEnd(queue.getSwitchName(), queue.getPort()).orElseThrow();
             at(wanted, neighbour(queue))
-                .add(new Wanted(query, departures(queue), RuleMatch.entering(other.tapName())));
+                .add(new Wanted(query, departures(queue), RuleMatch.entering(peerPort.tapName())));
           }
         });
     return wanted;
   }
 
   private static List<Wanted> at(Map<String, List<Wanted>> wanted, String name) {
-    return wanted.computeIfAbsent(name, any -> new ArrayList<>());
+    return wanted.computeIfAbsent(name, ignored -> new ArrayList<>());
   }
 
   /** The name of copies in rules: their host and their mark. */

@@ -33,11 +33,11 @@ public final class StreamLayout {
    */
   public static NetworkPlan of(NetworkPlan plan, Stream stream) {
     List<String> writers = List.copyOf(plan.parts().keySet());
-    boolean known =
+    boolean isKnown =
         stream.getLeadersCount() == writers.size()
             && stream.getHostsCount() > 0
-            && stream.getLeadersList().stream().noneMatch(each -> each.getHost().isEmpty());
-    return known ? new StreamLayout(plan).with(stream, writers) : plan;
+            && stream.getLeadersList().stream().noneMatch(leader -> leader.getHost().isEmpty());
+    return isKnown ? new StreamLayout(plan).with(stream, writers) : plan;
   }
 
   private NetworkPlan with(Stream stream, List<String> writers) {
@@ -48,7 +48,7 @@ public final class StreamLayout {
       own[m] = plan.ownMonitors().contains(plan.monitorIds().get(m)) && partition >= 0;
       if (own[m]) {
         Leader leader = stream.getLeaders(partition);
-        ownOfLeader.computeIfAbsent(leader.getHost(), none -> new ArrayList<>()).add(m);
+        ownOfLeader.computeIfAbsent(leader.getHost(), ignored -> new ArrayList<>()).add(m);
       }
     }
     keepOthers(own);

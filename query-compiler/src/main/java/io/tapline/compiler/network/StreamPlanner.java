@@ -82,9 +82,12 @@ public final class StreamPlanner {
     for (int partition = 0; partition < monitors.size() && !brokers.isEmpty(); partition++) {
       String monitor = monitors.get(partition);
       double min =
-          brokers.stream().mapToDouble(each -> length(monitor, each, cluster)).min().orElseThrow();
+          brokers.stream()
+              .mapToDouble(broker -> length(monitor, broker, cluster))
+              .min()
+              .orElseThrow();
       List<Broker> nearest = new ArrayList<>(brokers);
-      nearest.removeIf(each -> length(monitor, each, cluster) > min);
+      nearest.removeIf(broker -> length(monitor, broker, cluster) > min);
       Broker leader = nearest.get(Math.floorMod(query.hashCode() + partition, nearest.size()));
       stream.addLeaders(Leader.newBuilder().setBroker(leader.id()).setHost(leader.host()));
       length += min;
@@ -101,9 +104,9 @@ public final class StreamPlanner {
     return length(monitor, broker.host()) + toJob;
   }
 
-  private double length(String from, String to) {
-    OptionalInt a = number(from);
-    OptionalInt b = number(to);
+  private double length(String source, String destination) {
+    OptionalInt a = number(source);
+    OptionalInt b = number(destination);
     return a.isPresent() && b.isPresent()
         ? topology.path(a.getAsInt(), b.getAsInt()).weight()
         : UNKNOWN;

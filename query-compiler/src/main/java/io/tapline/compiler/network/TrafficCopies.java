@@ -65,15 +65,15 @@ final class TrafficCopies {
     for (String name : traffic.collectors().keySet()) {
       ports.of(name).forEach(port -> requireNumber(name, port));
     }
-    Optional<String> other =
+    Optional<String> conflicting =
         queries.keySet().stream()
-            .filter(each -> queries.get(each).vantage() != traffic.vantage())
+            .filter(otherQuery -> queries.get(otherQuery).vantage() != traffic.vantage())
             .findFirst();
-    if (other.isPresent()) {
+    if (conflicting.isPresent()) {
       throw new PlacementException(
           PlacementException.Code.NO_HOST,
           "query %s runs with vantage=%s, and switches copy for one vantage at a time: choose it, too, or stop that query"
-              .formatted(other.get(), name(queries.get(other.get()).vantage())));
+              .formatted(conflicting.get(), name(queries.get(conflicting.get()).vantage())));
     }
     Map<String, Traffic> changed = new LinkedHashMap<>(queries);
     changed.put(query, traffic);
@@ -108,10 +108,10 @@ final class TrafficCopies {
                 .collectors()
                 .forEach(
                     (name, collector) -> {
-                      for (Crossing each : crossings(name, traffic.vantage())) {
+                      for (Crossing crossing : crossings(name, traffic.vantage())) {
                         wanted
-                            .computeIfAbsent(name, any -> new ArrayList<>())
-                            .add(new Wanted(query, each.monitor(collector), each.match()));
+                            .computeIfAbsent(name, ignored -> new ArrayList<>())
+                            .add(new Wanted(query, crossing.monitor(collector), crossing.match()));
                       }
                     }));
     return wanted;
@@ -157,14 +157,14 @@ final class TrafficCopies {
     void of(String collector, Crossing crossing);
   }
 
-  private void forEach(Copies each) {
+  private void forEach(Copies copies) {
     for (Traffic traffic : queries.values()) {
       traffic
           .collectors()
           .forEach(
               (name, collector) ->
                   crossings(name, traffic.vantage())
-                      .forEach(crossing -> each.of(collector, crossing)));
+                      .forEach(crossing -> copies.of(collector, crossing)));
     }
   }
 }

@@ -65,8 +65,8 @@ public final class TreeDrawing {
     }
     Layout layout = plan.layout();
     for (int m = 0; m < layout.monitors().size(); m++) {
-      int to = layout.aggregators().get(layout.aggregatorOfMonitor()[m]).host();
-      way(layout.monitors().get(m).host(), to);
+      int host = layout.aggregators().get(layout.aggregatorOfMonitor()[m]).host();
+      way(layout.monitors().get(m).host(), host);
     }
     for (Layout.Stream stream : layout.streams()) {
       way(
@@ -116,12 +116,17 @@ public final class TreeDrawing {
   }
 
   /** Draws a curve below the hosts, which can't be mistaken for a link. */
-  private void way(int from, int to) {
-    if (from != to) {
+  private void way(int sourceHost, int targetHost) {
+    if (sourceHost != targetHost) {
       svg.append(
           "<path d=\"M%d %d Q%d %d %d %d\" fill=\"none\" stroke=\"#d55e00\" stroke-dasharray=\"4 3\"/>\n"
               .formatted(
-                  x(from), HOST_Y - 14, (x(from) + x(to)) / 2, EDGE_Y + 30, x(to), HOST_Y - 14));
+                  x(sourceHost),
+                  HOST_Y - 14,
+                  (x(sourceHost) + x(targetHost)) / 2,
+                  EDGE_Y + 30,
+                  x(targetHost),
+                  HOST_Y - 14));
     }
   }
 

@@ -4,7 +4,7 @@ import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Names;
-import io.tapline.schema.proto.NetworkLength;
+import io.tapline.schema.proto.PrefixLength;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +17,7 @@ import java.util.stream.Stream;
  * @param fields words that name fields
  * @param networks prefix lengths of the addresses that are grouped by network
  */
-public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
+public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
   /** The fields that identify a flow; all tuples of a parser have the same protocol. */
   public static final List<String> FLOW = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
@@ -29,7 +29,7 @@ public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
   /** Reports words that are not groups; for those, the result contains only the field. */
   public static GroupWords read(List<Ast.Word> words, Errors errors) {
     List<Ast.Word> fields = new ArrayList<>();
-    List<NetworkLength> networks = new ArrayList<>();
+    List<PrefixLength> networks = new ArrayList<>();
     for (Ast.Word word : words) {
       if (isNetwork(word)) {
         fields.add(field(word));
@@ -52,7 +52,7 @@ public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     return new Ast.Word(name, name, word.span());
   }
 
-  private static Optional<NetworkLength> network(Ast.Word word, Errors errors) {
+  private static Optional<PrefixLength> network(Ast.Word word, Errors errors) {
     String[] parts = word.text().split("/", -1);
     String normal = Names.normal(parts[0]);
     String name = Catalogue.FIELD_ALIASES.getOrDefault(normal, normal);
@@ -74,7 +74,7 @@ public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
       return Optional.empty();
     }
     return Optional.of(
-        NetworkLength.newBuilder().setField(name).setIpv4(ipv4).setIpv6(ipv6).build());
+        PrefixLength.newBuilder().setField(name).setIpv4(ipv4).setIpv6(ipv6).build());
   }
 
   /** Returns 0, an invalid length, unless the text is a number of up to three digits. */
@@ -86,16 +86,16 @@ public record GroupWords(List<Ast.Word> fields, List<NetworkLength> networks) {
     return length >= 1 && length <= max;
   }
 
-  private static boolean isShorter(NetworkLength network) {
+  private static boolean isShorter(PrefixLength network) {
     return network.getIpv4() < IPV4_BITS || network.getIpv6() < IPV6_BITS;
   }
 
   /** Returns a key's fields as queries write them, with prefix lengths. */
-  public static List<String> text(List<String> key, List<NetworkLength> networks) {
+  public static List<String> text(List<String> key, List<PrefixLength> networks) {
     return key.stream().map(name -> text(name, networks)).toList();
   }
 
-  private static String text(String name, List<NetworkLength> networks) {
+  private static String text(String name, List<PrefixLength> networks) {
     return networks.stream()
         .filter(network -> network.getField().equals(name))
         .findFirst()

@@ -113,10 +113,10 @@ final class PacketExpression {
   List<PacketStep> negated() {
     return steps.stream()
         .map(
-            each ->
-                each.hasOperator()
-                    ? step(OPPOSITES.getOrDefault(each.getOperator(), each.getOperator()))
-                    : each)
+            step ->
+                step.hasOperator()
+                    ? step(OPPOSITES.getOrDefault(step.getOperator(), step.getOperator()))
+                    : step)
         .toList();
   }
 
@@ -182,13 +182,13 @@ final class PacketExpression {
           "%s joins %s".formatted(token, logic ? "comparisons" : "values"),
           logic ? "a comparison on both sides" : "a value on both sides");
     }
-    List<PacketStep> joined = new ArrayList<>(left.steps());
-    joined.addAll(right.steps());
-    joined.add(step(operator));
+    List<PacketStep> joinedSteps = new ArrayList<>(left.steps());
+    joinedSteps.addAll(right.steps());
+    joinedSteps.add(step(operator));
     if (level == COMPARISONS && comparedUnit == null) {
       comparedUnit = left.unit();
     }
-    return new Part(joined, unit(operator, left.unit(), right.unit()), level <= COMPARISONS);
+    return new Part(joinedSteps, unit(operator, left.unit(), right.unit()), level <= COMPARISONS);
   }
 
   private static String unit(Operator operator, String left, String right) {

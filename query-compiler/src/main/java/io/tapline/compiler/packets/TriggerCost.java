@@ -2,9 +2,9 @@ package io.tapline.compiler.packets;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.text.Literals;
-import io.tapline.schema.proto.NetworkLength;
 import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
+import io.tapline.schema.proto.PrefixLength;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -74,7 +74,7 @@ public final class TriggerCost {
 
   /** The triggers with the same window and grouping, whose counters are shared. */
   private record Channel(
-      long everyNs, long windowNs, List<String> group, List<NetworkLength> networks) {
+      long everyNs, long windowNs, List<String> group, List<PrefixLength> networks) {
     static Channel of(PacketTrigger trigger) {
       long everyNs = Durations.toNanos(trigger.getEvery());
       long windowNs = trigger.hasWindow() ? Durations.toNanos(trigger.getWindow()) : everyNs;
@@ -108,8 +108,8 @@ public final class TriggerCost {
     this.triggers = triggers.size();
     boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
     this.matchNs = MATCH + MATCH_ROOT * Math.sqrt(matchSets()) + (needsTcp ? TCP : 0);
-    for (PacketTrigger each : triggers) {
-      channels.merge(Channel.of(each), 1, Integer::sum);
+    for (PacketTrigger packetTrigger : triggers) {
+      channels.merge(Channel.of(packetTrigger), 1, Integer::sum);
     }
   }
 
@@ -128,11 +128,11 @@ public final class TriggerCost {
 
   private double sweep(Traffic traffic) {
     double share = 0;
-    for (Map.Entry<Channel, Integer> each : channels.entrySet()) {
-      double everyNs = each.getKey().everyNs();
+    for (Map.Entry<Channel, Integer> entry : channels.entrySet()) {
+      double everyNs = entry.getKey().everyNs();
       double packets = traffic.packetsPerSecond() * everyNs / NS_PER_SECOND;
-      share += sweepNs(each.getKey(), each.getValue(), packets, traffic.groups()) / everyNs;
-      share += looks(each.getKey(), each.getValue(), packets);
+      share += sweepNs(entry.getKey(), entry.getValue(), packets, traffic.groups()) / everyNs;
+      share += looks(entry.getKey(), entry.getValue(), packets);
     }
     return share;
   }
@@ -170,9 +170,9 @@ public final class TriggerCost {
 
   private double countGroupsNs(Traffic traffic) {
     double sum = 0;
-    for (Channel each : channels.keySet()) {
-      double packets = traffic.packetsPerSecond() * each.everyNs() / NS_PER_SECOND;
-      sum += each.group().isEmpty() ? 0 : countGroupNs(Math.min(traffic.groups(), packets));
+    for (Channel channel : channels.keySet()) {
+      double packets = traffic.packetsPerSecond() * channel.everyNs() / NS_PER_SECOND;
+      sum += channel.group().isEmpty() ? 0 : countGroupNs(Math.min(traffic.groups(), packets));
     }
     return sum;
   }

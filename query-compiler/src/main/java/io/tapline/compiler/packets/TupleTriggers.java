@@ -77,9 +77,9 @@ public final class TupleTriggers {
   /** Returns true if a group of tuples meets the condition exactly if one of its parts does. */
   private static boolean isExtreme(Processor trigger) {
     Condition.Comparison comparison = trigger.getCondition().getComparison();
-    boolean above =
+    boolean isAbove =
         comparison == Condition.Comparison.ABOVE || comparison == Condition.Comparison.AT_LEAST;
-    return trigger.getAggregate().equals(above ? "MAX" : "MIN");
+    return trigger.getAggregate().equals(isAbove ? "MAX" : "MIN");
   }
 
   /** Returns true if each of several monitors can test a trigger on its own tuples. */
@@ -111,12 +111,12 @@ public final class TupleTriggers {
     if (plan.getMonitorsCount() < 2 || plan.getTupleTriggersCount() == 0) {
       return plan;
     }
-    List<TupleTrigger> kept =
+    List<TupleTrigger> keptTriggers =
         plan.getTupleTriggersList().stream()
             .filter(trigger -> isShareable(plan.getProcessors(trigger.getProcessor())))
             .toList();
-    Plan.Builder left = plan.toBuilder().clearTupleTriggers().addAllTupleTriggers(kept);
-    if (kept.isEmpty() && plan.getTriggersCount() == 0) {
+    Plan.Builder left = plan.toBuilder().clearTupleTriggers().addAllTupleTriggers(keptTriggers);
+    if (keptTriggers.isEmpty() && plan.getTriggersCount() == 0) {
       List<String> parsers =
           plan.getParsersList().stream().filter(parser -> !parser.equals(PARSER)).toList();
       left.clearParsers().addAllParsers(parsers);

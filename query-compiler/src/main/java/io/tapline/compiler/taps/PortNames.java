@@ -122,21 +122,21 @@ public final class PortNames {
   /** Resolves a port's number. Numbers can't be checked if the inventory does not list them. */
   private Result numbered(String name, String written) {
     List<SwitchPorts.Port> all = ports.of(name);
-    boolean known = !all.isEmpty() && all.stream().allMatch(SwitchPorts.Port::isNumbered);
+    boolean isKnown = !all.isEmpty() && all.stream().allMatch(SwitchPorts.Port::isNumbered);
     String number = written.replaceFirst("^0+(?=.)", "");
     if (number.equals("0")
-        || known && all.stream().noneMatch(port -> port.tapName().equals(number))) {
+        || isKnown && all.stream().noneMatch(port -> port.tapName().equals(number))) {
       String message = "%s has no link at port %s".formatted(name, written);
-      String expected = known ? portsOf(name) : "a port number from 1";
+      String expected = isKnown ? portsOf(name) : "a port number from 1";
       return new Problem(Part.PORT, QueryError.Code.UNKNOWN_NAME, message, expected, "");
     }
     return new Port(name, number);
   }
 
   private Result neighbour(String name, String written) {
-    List<SwitchPorts.Port> found =
+    List<SwitchPorts.Port> matching =
         ports.of(name).stream().filter(port -> Names.same(port.neighbour(), written)).toList();
-    if (found.isEmpty()) {
+    if (matching.isEmpty()) {
       List<String> neighbours =
           ports.of(name).stream().map(SwitchPorts.Port::neighbour).distinct().toList();
       return new Problem(
@@ -146,19 +146,21 @@ public final class PortNames {
           portsOf(name),
           Names.nearest(written, neighbours));
     }
-    return found.size() == 1 ? new Port(name, found.get(0).tapName()) : ambiguous(name, found);
+    return matching.size() == 1
+        ? new Port(name, matching.get(0).tapName())
+        : ambiguous(name, matching);
   }
 
-  private static Problem ambiguous(String name, List<SwitchPorts.Port> found) {
-    boolean numbered = found.stream().allMatch(SwitchPorts.Port::isNumbered);
-    Stream<String> choices = found.stream().map(port -> name + ":" + port.tapName());
+  private static Problem ambiguous(String name, List<SwitchPorts.Port> matching) {
+    boolean numbered = matching.stream().allMatch(SwitchPorts.Port::isNumbered);
+    Stream<String> choices = matching.stream().map(port -> name + ":" + port.tapName());
     String expected =
         numbered
             ? Names.either(choices.toList())
             : "a port number, such as %s:1; network.ports in the inventory lists them"
                 .formatted(name);
     String message =
-        "%d links lead from %s to %s".formatted(found.size(), name, found.get(0).neighbour());
+        "%d links lead from %s to %s".formatted(matching.size(), name, matching.get(0).neighbour());
     return new Problem(Part.BOTH, QueryError.Code.CONFLICT, message, expected, "");
   }
 

@@ -107,22 +107,22 @@ public final class Ast {
       Span end) {
 
     /** Returns these clauses, with missing ones taken from the other query. */
-    public Query over(Query other) {
+    public Query over(Query base) {
       List<Clause> all = new java.util.ArrayList<>(clauses);
-      other.clauses.stream().filter(clause -> !has(clause.kind())).forEach(all::add);
+      base.clauses.stream().filter(clause -> !has(clause.kind())).forEach(all::add);
       return new Query(
           all,
           use,
-          has(ClauseKind.PARSE) ? parsers : other.parsers,
-          has(ClauseKind.FROM) ? from : other.from,
-          has(ClauseKind.TO) ? to : other.to,
-          has(ClauseKind.AT) ? queues : other.queues,
-          has(ClauseKind.VLAN) ? vlans : other.vlans,
-          has(ClauseKind.TENANT) ? tenants : other.tenants,
-          has(ClauseKind.WHERE) ? where : other.where,
-          has(ClauseKind.LIMIT) ? limit : other.limit,
-          has(ClauseKind.SAMPLE) ? sample : other.sample,
-          has(ClauseKind.PROCESS) ? processors : other.processors,
+          has(ClauseKind.PARSE) ? parsers : base.parsers,
+          has(ClauseKind.FROM) ? from : base.from,
+          has(ClauseKind.TO) ? to : base.to,
+          has(ClauseKind.AT) ? queues : base.queues,
+          has(ClauseKind.VLAN) ? vlans : base.vlans,
+          has(ClauseKind.TENANT) ? tenants : base.tenants,
+          has(ClauseKind.WHERE) ? where : base.where,
+          has(ClauseKind.LIMIT) ? limit : base.limit,
+          has(ClauseKind.SAMPLE) ? sample : base.sample,
+          has(ClauseKind.PROCESS) ? processors : base.processors,
           end);
     }
 

@@ -171,9 +171,9 @@ final class AstBuilder {
 
   /** Returns the first token of a single-token rule; null if a syntax error replaces it. */
   private static Ast.Word firstWord(ParserRuleContext tree) {
-    boolean whole =
+    boolean isWhole =
         tree != null && tree.exception == null && tree.getChild(0) instanceof TerminalNode;
-    return whole ? Tokens.word(tree.getStart()) : null;
+    return isWhole ? Tokens.word(tree.getStart()) : null;
   }
 
   private static List<Ast.Address> addresses(TaplineQueryParser.AddressListContext tree) {
@@ -229,9 +229,9 @@ final class AstBuilder {
     List<Ast.Argument> arguments = new ArrayList<>();
     for (TaplineQueryParser.ArgumentContext tree : trees) {
       Ast.Word name = firstWord(tree.argumentName());
-      boolean whole =
+      boolean isWhole =
           tree.exception == null && tree.value() != null && tree.value().exception == null;
-      List<Ast.Word> values = whole ? scalars(tree.value().scalar()) : List.of();
+      List<Ast.Word> values = isWhole ? scalars(tree.value().scalar()) : List.of();
       if (name != null && !values.isEmpty()) {
         arguments.add(new Ast.Argument(name, values, tree.value().OPEN() != null));
       }
@@ -244,11 +244,12 @@ final class AstBuilder {
     List<Ast.Word> words = new ArrayList<>();
     for (TaplineQueryParser.ScalarContext tree : trees) {
       Ast.Word first = firstWord(tree);
-      boolean whole =
-          first != null && tree.prefixLength().stream().allMatch(each -> each.exception == null);
-      if (whole && tree.prefixLength().isEmpty()) {
+      boolean isWhole =
+          first != null
+              && tree.prefixLength().stream().allMatch(length -> length.exception == null);
+      if (isWhole && tree.prefixLength().isEmpty()) {
         words.add(first);
-      } else if (whole) {
+      } else if (isWhole) {
         String text = tree.getText();
         words.add(new Ast.Word(text, text, Tokens.span(tree.getStart(), tree.getStop())));
       }

@@ -45,18 +45,18 @@ public final class ErrorRenderer {
   }
 
   private static void appendPlace(StringBuilder out, int[] line, QueryError error) {
-    int at = Math.min(error.column() - 1, line.length);
+    int column = Math.min(error.column() - 1, line.length);
     boolean fits = line.length <= 2 * CONTEXT;
-    int begin = fits ? 0 : Math.max(0, at - CONTEXT);
-    int end = fits ? line.length : Math.min(line.length, at + CONTEXT);
+    int begin = fits ? 0 : Math.max(0, column - CONTEXT);
+    int end = fits ? line.length : Math.min(line.length, column + CONTEXT);
     if (begin == end) {
       return;
     }
     String before = begin > 0 ? "…" : "";
     out.append("  ").append(before);
     out.append(readable(line, begin, end)).append(end < line.length ? "…\n" : "\n");
-    int underlined = Math.max(1, width(line, at, Math.min(at + error.length(), end)));
-    out.append(" ".repeat(2 + before.length() + width(line, begin, at))).append('^');
+    int underlined = Math.max(1, width(line, column, Math.min(column + error.length(), end)));
+    out.append(" ".repeat(2 + before.length() + width(line, begin, column))).append('^');
     out.append("~".repeat(underlined - 1)).append('\n');
   }
 

@@ -79,9 +79,9 @@ public final class Errors {
   }
 
   public void unknown(Ast.Word word, String kind, String expected, Collection<String> valid) {
-    int of = kind.indexOf(" of ");
-    String noun = of < 0 ? kind : kind.substring(0, of);
-    String owner = of < 0 ? "" : kind.substring(of);
+    int position = kind.indexOf(" of ");
+    String noun = position < 0 ? kind : kind.substring(0, position);
+    String owner = position < 0 ? "" : kind.substring(position);
     String message = "unknown %s %s%s".formatted(noun, Names.quoted(word.text()), owner);
     add(
         word.span(),

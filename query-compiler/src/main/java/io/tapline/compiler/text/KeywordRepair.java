@@ -75,8 +75,8 @@ final class KeywordRepair {
     String word = Names.lower(text);
     for (int distance = 1; distance <= 2; distance++) {
       for (ClauseKind kind : ClauseKind.values()) {
-        boolean near = distance * 2 <= kind.keyword.length() && distance * 2 < word.length();
-        if (near
+        boolean isNear = distance * 2 <= kind.keyword.length() && distance * 2 < word.length();
+        if (isNear
             && word.length() < 10
             && Names.distance(word, Names.lower(kind.keyword)) == distance) {
           return kind;

@@ -80,8 +80,8 @@ public final class Literals {
   /** Returns the kind of value that a text resembles, for messages. */
   public static String kindOf(String text) {
     if (number(text).isPresent()) {
-      boolean whole = number(text).get().stripTrailingZeros().scale() <= 0;
-      return whole ? "a number" : "a fraction";
+      boolean isWhole = number(text).get().stripTrailingZeros().scale() <= 0;
+      return isWhole ? "a number" : "a fraction";
     } else if (durationNs(text).isPresent()) {
       return "a duration";
     } else if (sizeBytes(text).isPresent()) {

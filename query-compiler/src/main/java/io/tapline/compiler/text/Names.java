@@ -52,9 +52,9 @@ public final class Names {
         bestDistance = distance;
       }
     }
-    boolean near =
+    boolean isNear =
         bestDistance < normal.length() && bestDistance <= Math.max(1, (normal.length() + 1) / 3);
-    return near ? best : continuation(normal, candidates);
+    return isNear ? best : continuation(normal, candidates);
   }
 
   /** Returns the first candidate that has the word as a prefix, or that is a prefix of the word. */

@@ -62,11 +62,11 @@ public record Syntax(Ast.Query query, List<Token> tokens) {
 
   /** Replaces unpaired surrogates, which are not characters, with U+FFFD. */
   private static String wellFormed(String text) {
-    boolean plain = true;
-    for (int i = 0; i < text.length() && plain; i++) {
-      plain = !Character.isSurrogate(text.charAt(i));
+    boolean isPlain = true;
+    for (int i = 0; i < text.length() && isPlain; i++) {
+      isPlain = !Character.isSurrogate(text.charAt(i));
     }
-    if (plain) {
+    if (isPlain) {
       return text;
     }
     int[] codePoints =

@@ -122,8 +122,8 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
 
   private static String suggestion(Parser parser, Token token) {
     boolean word = token.getType() == TaplineQueryParser.WORD;
-    boolean outside = parser.getContext().getRuleIndex() == TaplineQueryParser.RULE_query;
-    return word && outside ? Names.nearest(token.getText(), ClauseKind.KEYWORDS) : "";
+    boolean isOutside = parser.getContext().getRuleIndex() == TaplineQueryParser.RULE_query;
+    return word && isOutside ? Names.nearest(token.getText(), ClauseKind.KEYWORDS) : "";
   }
 
   private String expected(Parser parser) {
@@ -142,9 +142,9 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
       }
     }
     if (parser.getExpectedTokens().contains(Token.EOF) || betweenClauses(parser)) {
-      Set<ClauseKind> later = laterClauses(parser.getContext());
-      later.forEach(kind -> names.add(kind.keyword));
-      if (later.isEmpty()) {
+      Set<ClauseKind> kinds = laterClauses(parser.getContext());
+      kinds.forEach(kind -> names.add(kind.keyword));
+      if (kinds.isEmpty()) {
         names.add("the end of the query");
       }
     }
@@ -157,16 +157,16 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
 
   /** Returns the clauses that may still follow, in order. */
   private static Set<ClauseKind> laterClauses(ParserRuleContext context) {
-    Set<ClauseKind> later = EnumSet.allOf(ClauseKind.class);
+    Set<ClauseKind> kinds = EnumSet.allOf(ClauseKind.class);
     ParserRuleContext query = context;
     while (query.getParent() != null) {
       query = query.getParent();
     }
     for (ParserRuleContext clause : query.getRuleContexts(TaplineQueryParser.ClauseContext.class)) {
       ClauseKind kind = ClauseKind.ofTokenType(clause.getStart().getType());
-      later.removeIf(other -> kind != null && other.ordinal() <= kind.ordinal());
+      kinds.removeIf(candidate -> kind != null && candidate.ordinal() <= kind.ordinal());
     }
-    return later;
+    return kinds;
   }
 
   private static String phrase(int rule) {

@@ -108,10 +108,10 @@ class ScopeTest {
                   ^~~~~~
               expected: FROM or TO within 10.0.2.0/24, 2001:db8:2::/48
             """);
-    CompileResult wrong =
+    CompileResult wrongResult =
         Compiler.compile(
             "USE dreams", Fixtures.CATALOGUE, HOSTS, Compiler.Options.local("web-1", RIGHTS));
-    assertThat(ErrorRenderer.render("USE dreams", wrong.errors()))
+    assertThat(ErrorRenderer.render("USE dreams", wrongResult.errors()))
         .as("a name that never existed")
         .isEqualTo(ErrorRenderer.render("USE spying", result.errors()).replace("spying", "dreams"))
         .doesNotContain("nowhere");

@@ -118,11 +118,12 @@ class ConditionParserTest {
         "bytes + 1 in 5 | 0 | 'in' must follow a single field | a field",
         "dst_port in {80 | 15 | unexpected end | '}'",
       })
-  void errorsNameTheFaultAndItsPosition(String filter, int at, String message, String expected) {
+  void errorsNameTheFaultAndItsPosition(
+      String filter, int position, String message, String expected) {
     ConditionSyntaxException error =
         catchThrowableOfType(ConditionSyntaxException.class, () -> text(filter));
     assertThat(error.getMessage()).isEqualTo(message);
-    assertThat(error.at()).isEqualTo(at);
+    assertThat(error.at()).isEqualTo(position);
     assertThat(error.expected()).isEqualTo(expected);
   }
 

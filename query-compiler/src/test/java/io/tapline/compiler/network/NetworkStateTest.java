@@ -61,10 +61,10 @@ class NetworkStateTest {
     return match.build();
   }
 
-  private static Match between(String from, String to) {
+  private static Match between(String source, String destination) {
     return Match.newBuilder()
-        .addFrom(Address.newBuilder().setPrefix(from))
-        .addTo(Address.newBuilder().setPrefix(to))
+        .addFrom(Address.newBuilder().setPrefix(source))
+        .addTo(Address.newBuilder().setPrefix(destination))
         .build();
   }
 
@@ -81,9 +81,9 @@ class NetworkStateTest {
 
   @Test
   void aNarrowedQueryKeepsItsPlacementAndCanBeWidenedAgain() {
-    Match wanted =
+    Match wantedMatch =
         Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.1.0.0/32").setPort(80)).build();
-    NetworkState wide = NetworkState.empty(NETWORK).add("q", wanted).after();
+    NetworkState wide = NetworkState.empty(NETWORK).add("q", wantedMatch).after();
     NetworkState narrow = wide.narrow("q", 2).after();
     assertThat(narrow.tables().get("edge-1-0").rules())
         .extracting(rule -> rule.match().toString())
@@ -103,21 +103,21 @@ class NetworkStateTest {
   @Test
   void aLostHostsPartMovesUnderTheSameSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-0", "h-1-0-1", "h-2-0-0"));
-    Match wanted =
+    Match wantedMatch =
         Match.newBuilder()
             .addTo(Address.newBuilder().setPrefix("10.1.0.0/24").setPort(80))
             .addTo(Address.newBuilder().setPrefix("10.2.0.1/32").setPort(81))
             .build();
-    state = state.add("q", wanted).after();
+    state = state.add("q", wantedMatch).after();
     Map<String, Match> before = state.plan("q").parts();
     String lost = before.containsKey("h-1-0-0") ? "h-1-0-0" : "h-1-0-1";
-    String other = lost.equals("h-1-0-0") ? "h-1-0-1" : "h-1-0-0";
+    String remaining = lost.equals("h-1-0-0") ? "h-1-0-1" : "h-1-0-0";
     NetworkState after = state.close(lost).after();
     Map<String, Match> parts = after.plan("q").parts();
-    assertThat(parts.keySet()).containsExactlyInAnyOrder(other, "h-2-0-0");
-    assertThat(parts.get(other)).isEqualTo(before.get(lost));
+    assertThat(parts.keySet()).containsExactlyInAnyOrder(remaining, "h-2-0-0");
+    assertThat(parts.get(remaining)).isEqualTo(before.get(lost));
     assertThat(after.tables().keySet()).isEqualTo(state.tables().keySet());
-    assertThatThrownBy(() -> after.using(Set.of("h-2-0-0")).close(other))
+    assertThatThrownBy(() -> after.using(Set.of("h-2-0-0")).close(remaining))
         .isInstanceOf(PlacementException.class);
   }
 
@@ -125,12 +125,12 @@ class NetworkStateTest {
   @Test
   void partsCoverTheHostsUnderEachMonitorsSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
-    Match wanted =
+    Match wantedMatch =
         Match.newBuilder()
             .addTo(Address.newBuilder().setPrefix("10.1.0.0/24").setPort(80))
             .addTo(Address.newBuilder().setPrefix("10.2.0.1/32").setPort(81))
             .build();
-    Map<String, Match> parts = state.add("q", wanted).after().plan("q").parts();
+    Map<String, Match> parts = state.add("q", wantedMatch).after().plan("q").parts();
     assertThat(parts.keySet()).containsExactlyInAnyOrder("h-1-0-1", "h-2-0-0");
     assertThat(parts.get("h-1-0-1").getToList())
         .extracting(address -> address.getPrefix() + ":" + address.getPort())
@@ -214,12 +214,13 @@ class NetworkStateTest {
     Match second = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.2.0.0/16")).build();
     NetworkState one = NetworkState.empty(NETWORK).add("q1", first).after();
     List<Monitor> monitors = one.plan("q1").placed().monitors();
-    NetworkState.Change added = one.add("q2", second);
-    assertThat(added.started()).isPositive();
-    assertThat(added.steps()).allSatisfy((id, steps) -> assertThat(id).startsWith("edge-2-"));
-    assertThat(added.after().plan("q1").placed().monitors()).isEqualTo(monitors);
-    assertThat(added.after().plan("q2").placed().monitors()).doesNotContainAnyElementsOf(monitors);
-    NetworkState.Change shared = added.after().add("q3", first);
+    NetworkState.Change addedChange = one.add("q2", second);
+    assertThat(addedChange.started()).isPositive();
+    assertThat(addedChange.steps()).allSatisfy((id, steps) -> assertThat(id).startsWith("edge-2-"));
+    assertThat(addedChange.after().plan("q1").placed().monitors()).isEqualTo(monitors);
+    assertThat(addedChange.after().plan("q2").placed().monitors())
+        .doesNotContainAnyElementsOf(monitors);
+    NetworkState.Change shared = addedChange.after().add("q3", first);
     assertThat(shared.started()).isZero();
     assertThat(shared.after().plan("q3").placed().monitors()).isEqualTo(monitors);
     assertThat(shared.after().tables().get("edge-1-0").rules())

@@ -48,9 +48,9 @@ class QueueCopiesTest {
 
   @Test
   void bothEndsOfTheLinkCopyToOneHost() {
-    List<Queue> placed = empty.place(List.of(queue("leaf1", "spine1")), HOSTS);
-    assertThat(placed).singleElement().extracting(Queue::getHost).isEqualTo("h1");
-    NetworkState state = empty.copy("q", placed).after();
+    List<Queue> placedQueues = empty.place(List.of(queue("leaf1", "spine1")), HOSTS);
+    assertThat(placedQueues).singleElement().extracting(Queue::getHost).isEqualTo("h1");
+    NetworkState state = empty.copy("q", placedQueues).after();
     assertThat(state.tables()).containsOnlyKeys("leaf1", "spine1");
     assertThat(matches(state, "leaf1")).containsExactly(RuleMatch.leaving("spine1"));
     assertThat(matches(state, "spine1")).containsExactly(RuleMatch.entering("1"));
@@ -94,9 +94,9 @@ class QueueCopiesTest {
     List<Queue> two =
         first.place(List.of(queue("leaf1", "spine2"), queue("leaf1", "spine1")), HOSTS);
     assertThat(two).extracting(Queue::getMark).containsExactly(2, 1);
-    NetworkState both = first.copy("two", two).after();
-    assertThat(both.marks()).hasSize(4);
-    NetworkState second = both.remove("one").after();
+    NetworkState bothState = first.copy("two", two).after();
+    assertThat(bothState.marks()).hasSize(4);
+    NetworkState second = bothState.remove("one").after();
     assertThat(second.tables().get("leaf1").rules())
         .allSatisfy(rule -> assertThat(rule.owners()).containsExactly("two"));
     assertThat(second.place(List.of(queue("spine1", "4")), Set.of("h1", "h2")))
@@ -107,14 +107,14 @@ class QueueCopiesTest {
   @Test
   void otherQueriesKeepTheirCopies() {
     Match match = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.0.1.1/32")).build();
-    NetworkState plain = empty.add("plain", match).after();
-    NetworkState both =
-        plain.copy("q", plain.place(List.of(queue("leaf1", "spine1")), HOSTS)).after();
-    assertThat(both.tables().get("leaf1").rules())
+    NetworkState plainState = empty.add("plain", match).after();
+    NetworkState bothState =
+        plainState.copy("q", plainState.place(List.of(queue("leaf1", "spine1")), HOSTS)).after();
+    assertThat(bothState.tables().get("leaf1").rules())
         .filteredOn(rule -> rule.monitors().size() == 2)
         .isNotEmpty()
         .allSatisfy(rule -> assertThat(rule.match().hasPort()).isTrue());
-    assertThat(both.remove("q").after().tables().get("leaf1").rules())
-        .isEqualTo(plain.tables().get("leaf1").rules());
+    assertThat(bothState.remove("q").after().tables().get("leaf1").rules())
+        .isEqualTo(plainState.tables().get("leaf1").rules());
   }
 }

@@ -52,9 +52,9 @@ class StreamPlannerTest {
     assertThat(stream.getLeadersList())
         .extracting(Leader::getHost)
         .containsExactly("h-0-0-1", "h-0-0-1");
-    Stream other = choose(List.of("h-3-0-0"), FAR, NEAR);
-    assertThat(other.getCluster()).isEqualTo("far");
-    assertThat(other.getLeaders(0).getBroker()).isEqualTo(2);
+    Stream otherStream = choose(List.of("h-3-0-0"), FAR, NEAR);
+    assertThat(otherStream.getCluster()).isEqualTo("far");
+    assertThat(otherStream.getLeaders(0).getBroker()).isEqualTo(2);
   }
 
   @Test
@@ -169,17 +169,17 @@ class StreamPlannerTest {
     NetworkPlan plan = NetworkPlan.of(NETWORK, "q", match);
     List<String> monitors = List.copyOf(plan.parts().keySet());
     Stream stream = choose(monitors, FAR);
-    NetworkPlan real = StreamLayout.of(plan, stream);
-    assertThat(real.layout().processors())
-        .extracting(process -> real.hostName(process))
+    NetworkPlan realPlan = StreamLayout.of(plan, stream);
+    assertThat(realPlan.layout().processors())
+        .extracting(process -> realPlan.hostName(process))
         .containsExactly("h-3-1-0", "h-3-1-1");
-    assertThat(real.layout().aggregators())
-        .extracting(process -> real.hostName(process))
+    assertThat(realPlan.layout().aggregators())
+        .extracting(process -> realPlan.hostName(process))
         .containsExactly(stream.getLeaders(0).getHost());
-    assertThat(real.cost().mirrorBps()).isEqualTo(plan.cost().mirrorBps());
+    assertThat(realPlan.cost().mirrorBps()).isEqualTo(plan.cost().mirrorBps());
     assertThat(plan.cost().levelBps().get(LinkLevel.CORE)).isZero();
-    assertThat(real.cost().levelBps().get(LinkLevel.CORE)).isPositive();
-    assertThat(NetworkExplain.text(real)).contains("processor-1 on h-3-1-1");
+    assertThat(realPlan.cost().levelBps().get(LinkLevel.CORE)).isPositive();
+    assertThat(NetworkExplain.text(realPlan)).contains("processor-1 on h-3-1-1");
     assertThat(StreamLayout.of(plan, Stream.getDefaultInstance())).isSameAs(plan);
   }
 }

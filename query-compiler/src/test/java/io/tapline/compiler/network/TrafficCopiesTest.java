@@ -46,14 +46,17 @@ class TrafficCopiesTest {
     return NetworkState.empty(network, inventory.ports());
   }
 
-  private static RuleMatch.Header packet(String from, String to, int port, String in, String out) {
-    return new RuleMatch.Header(IpPrefix.of(from), IpPrefix.of(to), 6, 40_000, port, 0, 0, in, out);
+  private static RuleMatch.Header packet(
+      String source, String destination, int port, String in, String out) {
+    return new RuleMatch.Header(
+        IpPrefix.of(source), IpPrefix.of(destination), 6, 40_000, port, 0, 0, in, out);
   }
 
   /** Returns the marks of a packet's copies to the collector, and the hosts of other copies. */
-  private static List<String> copies(NetworkState state, String at, RuleMatch.Header packet) {
-    return state.tables().containsKey(at)
-        ? state.tables().get(at).monitors(packet).stream()
+  private static List<String> copies(
+      NetworkState state, String switchName, RuleMatch.Header packet) {
+    return state.tables().containsKey(switchName)
+        ? state.tables().get(switchName).monitors(packet).stream()
             .map(
                 monitor ->
                     state.marks().containsKey(monitor)
@@ -93,18 +96,19 @@ class TrafficCopiesTest {
   @Test
   void aPacketThatAnotherQueryWantsIsCopiedOnceToEach() {
     Match match = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.0.1.1/32")).build();
-    NetworkState plain = empty.using(Set.of("h2")).add("plain", match).after();
+    NetworkState plainState = empty.using(Set.of("h2")).add("plain", match).after();
     for (Traffic traffic : List.of(EDGE, ALL)) {
-      NetworkState both = plain.copy("q", traffic).after().copy("p", traffic).after();
-      RuleMatch.Header wanted = packet("10.0.1.2", "10.0.1.1", 80, "2", "1");
-      assertThat(copies(both, "leaf1", wanted))
+      NetworkState bothState = plainState.copy("q", traffic).after().copy("p", traffic).after();
+      RuleMatch.Header wantedHeader = packet("10.0.1.2", "10.0.1.1", 80, "2", "1");
+      assertThat(copies(bothState, "leaf1", wantedHeader))
           .hasSize(2)
           .contains("h2")
           .anyMatch(mark -> mark.startsWith("027a92"));
-      NetworkState one = both.remove("p").after();
-      assertThat(copies(one, "leaf1", wanted)).isEqualTo(copies(both, "leaf1", wanted));
+      NetworkState one = bothState.remove("p").after();
+      assertThat(copies(one, "leaf1", wantedHeader))
+          .isEqualTo(copies(bothState, "leaf1", wantedHeader));
       NetworkState after = one.remove("q").after();
-      assertThat(after.rules("plain")).isEqualTo(plain.rules("plain"));
+      assertThat(after.rules("plain")).isEqualTo(plainState.rules("plain"));
       assertThat(after.tables()).containsOnlyKeys("leaf1");
       assertThat(after.marks()).isEmpty();
       assertThat(after.copiesFor("q")).isFalse();

@@ -16,9 +16,9 @@ class ReadableTextTest {
 
   @Test
   void showsGoldenCases() throws Exception {
-    for (JsonNode each : golden().path("cases")) {
-      String shown = each.path("shown").asText();
-      assertThat(ReadableText.of(each.path("text").asText())).isEqualTo(shown);
+    for (JsonNode testCase : golden().path("cases")) {
+      String shown = testCase.path("shown").asText();
+      assertThat(ReadableText.of(testCase.path("text").asText())).isEqualTo(shown);
       assertThat(ReadableText.of(shown)).as("once more").isEqualTo(shown);
     }
   }

@@ -84,10 +84,10 @@ public final class Controller implements NetworkAdapter {
   }
 
   @Override
-  public void mirror(MirrorState wanted) {
+  public void mirror(MirrorState wantedState) {
     server.onLoop(
         () -> {
-          mirroring.want(wanted);
+          mirroring.want(wantedState);
           return null;
         });
   }
@@ -125,9 +125,9 @@ public final class Controller implements NetworkAdapter {
         });
   }
 
-  private void read(SwitchState each) {
-    each.nextReadNs = System.nanoTime() + options.readNs();
-    each.request();
+  private void read(SwitchState sw) {
+    sw.nextReadNs = System.nanoTime() + options.readNs();
+    sw.request();
   }
 
   public NetworkStatus status() {
@@ -161,9 +161,9 @@ public final class Controller implements NetworkAdapter {
 
   private void send(Collection<Order> orders) {
     for (Order order : orders) {
-      SwitchState to = view.switches.get(order.datapath());
-      if (to != null && to.isConnected()) {
-        to.send(List.of(order.message()));
+      SwitchState sw = view.switches.get(order.datapath());
+      if (sw != null && sw.isConnected()) {
+        sw.send(List.of(order.message()));
       }
     }
   }
@@ -208,16 +208,16 @@ public final class Controller implements NetworkAdapter {
             Cookie.is(Cookie.Kind.FORWARD, flow.cookie())
                 && flow.match().ethDst() != FlowMatch.ANY_MAC
                 && flow.actions().size() == 1;
-    for (SwitchState each : view.switches.values()) {
-      each.flows().values().stream().filter(toPort).forEach(flow -> recover(each.datapath, flow));
+    for (SwitchState sw : view.switches.values()) {
+      sw.flows().values().stream().filter(toPort).forEach(flow -> recover(sw.datapath, flow));
     }
   }
 
   private void recover(long datapath, Flow flow) {
     if (flow.actions().get(0) instanceof FlowAction.Output output) {
-      SwitchPort at = new SwitchPort(datapath, output.port());
-      if (view.isEdge(at)) {
-        view.hosts.recover(flow.match().ethDst(), at);
+      SwitchPort switchPort = new SwitchPort(datapath, output.port());
+      if (view.isEdge(switchPort)) {
+        view.hosts.recover(flow.match().ethDst(), switchPort);
       }
     }
   }
@@ -266,8 +266,8 @@ public final class Controller implements NetworkAdapter {
     @Override
     public void packetIn(SwitchConnection connection, int port, byte[] frame) {
       view.nowNs = System.nanoTime();
-      SwitchState.Port at = of(connection).ports.get(port);
-      if (at == null || !at.packetIns.take(view.nowNs)) {
+      SwitchState.Port portState = of(connection).ports.get(port);
+      if (portState == null || !portState.packetIns.take(view.nowNs)) {
         counters.add(Counter.PACKET_INS_DROPPED);
         return;
       }
@@ -297,13 +297,13 @@ public final class Controller implements NetworkAdapter {
     public void flows(SwitchConnection connection, List<ObservedFlow> flows) {
       view.nowNs = System.nanoTime();
       SwitchState state = of(connection);
-      boolean repeated = state.read;
+      boolean isRepeated = state.read;
       if (!state.take(flows)) {
         return;
       }
       view.wasRead(state);
       if (mirroring.repair(state)) {
-        counters.add(Counter.REPAIRS, repeated ? 1 : 0);
+        counters.add(Counter.REPAIRS, isRepeated ? 1 : 0);
       } else {
         state.lastError = "";
       }
@@ -313,10 +313,10 @@ public final class Controller implements NetworkAdapter {
     @Override
     public void portCounters(SwitchConnection connection, List<PortCounters> all) {
       SwitchState state = of(connection);
-      for (PortCounters each : all) {
-        SwitchState.Port port = state.ports.get(each.port());
+      for (PortCounters portCounters : all) {
+        SwitchState.Port port = state.ports.get(portCounters.port());
         if (port != null) {
-          port.counters = each;
+          port.counters = portCounters;
         }
       }
     }
@@ -336,10 +336,10 @@ public final class Controller implements NetworkAdapter {
         changed();
       }
       discover();
-      for (SwitchState each : view.switches.values()) {
-        boolean due = each.isConnected() && view.nowNs >= each.nextReadNs;
-        if (due || countReads.isDue(each, view.nowNs)) {
-          read(each);
+      for (SwitchState sw : view.switches.values()) {
+        boolean due = sw.isConnected() && view.nowNs >= sw.nextReadNs;
+        if (due || countReads.isDue(sw, view.nowNs)) {
+          read(sw);
         }
       }
       if (mirrorStale) {

@@ -41,9 +41,9 @@ public record ControllerOptions(
         Optional.empty());
   }
 
-  public ControllerOptions with(Limits other) {
+  public ControllerOptions with(Limits newLimits) {
     return new ControllerOptions(
-        address, map, other, epoch, settleNs, helloNs, readNs, keepNs, tls);
+        address, map, newLimits, epoch, settleNs, helloNs, readNs, keepNs, tls);
   }
 
   /** Returns these options with TLS for switches, if any. */

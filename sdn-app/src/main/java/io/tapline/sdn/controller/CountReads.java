@@ -22,17 +22,17 @@ final class CountReads {
   void want(Collection<SwitchState> switches, long nowNs) {
     wanted = true;
     wantedNs = nowNs;
-    long flows = switches.stream().mapToLong(each -> each.counted.size()).sum();
+    long flows = switches.stream().mapToLong(sw -> sw.counted.size()).sum();
     everyNs = Math.max(MIN_NS, flows * NS_A_FLOW);
   }
 
-  boolean isDue(SwitchState each, long nowNs) {
+  boolean isDue(SwitchState sw, long nowNs) {
     wanted &= nowNs - wantedNs < WANTED_FOR_NS;
-    return wanted && nowNs - each.countedNs >= everyNs && isReadable(each);
+    return wanted && nowNs - sw.countedNs >= everyNs && isReadable(sw);
   }
 
   /** Returns true if a switch mirrors and has answered the last request. */
-  static boolean isReadable(SwitchState each) {
-    return each.isReady() && !each.requested && each.count(Cookie.Kind.MIRROR) > 0;
+  static boolean isReadable(SwitchState sw) {
+    return sw.isReady() && !sw.requested && sw.count(Cookie.Kind.MIRROR) > 0;
   }
 }

@@ -67,26 +67,26 @@ public final class Discovery {
   }
 
   /** Handles a frame that arrived at a port. */
-  public Result packetIn(SwitchPort at, byte[] frame, long nowNs) {
+  public Result packetIn(SwitchPort port, byte[] frame, long nowNs) {
     int etherType =
         frame.length < ETHER_TYPE_AT + 2
             ? 0
             : (frame[ETHER_TYPE_AT] & 0xff) << 8 | frame[ETHER_TYPE_AT + 1] & 0xff;
     if (etherType == FlowMatch.LLDP) {
-      return lldp(at, lldp.read(frame), nowNs);
-    } else if (etherType == FlowMatch.ARP && ports.isEdge(at)) {
+      return lldp(port, lldp.read(frame), nowNs);
+    } else if (etherType == FlowMatch.ARP && ports.isEdge(port)) {
       Arp arp = Arp.read(frame).orElse(null);
       if (arp == null) {
         counters.add(Counter.ARP_MALFORMED);
         return Result.NOTHING;
       }
-      return arp(at, arp, nowNs);
+      return arp(port, arp, nowNs);
     }
     counters.add(Counter.PACKET_INS_IGNORED);
     return Result.NOTHING;
   }
 
-  private Result lldp(SwitchPort at, Lldp.Announcement announcement, long nowNs) {
+  private Result lldp(SwitchPort port, Lldp.Announcement announcement, long nowNs) {
     if (announcement.kind() != Lldp.Kind.OURS) {
       counters.add(
           announcement.kind() == Lldp.Kind.FORGED
@@ -94,12 +94,12 @@ public final class Discovery {
               : Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
-    if (hosts.isTaken(at) || hosts.isTaken(announcement.from())) {
+    if (hosts.isTaken(port) || hosts.isTaken(announcement.from())) {
       counters.add(Counter.LLDP_CONFLICTS);
-      return doubted(at, announcement.from(), nowNs);
+      return doubted(port, announcement.from(), nowNs);
     }
     LinkTable.Outcome outcome =
-        links.observe(announcement.from(), at, announcement.sentNs(), nowNs);
+        links.observe(announcement.from(), port, announcement.sentNs(), nowNs);
     switch (outcome) {
       case STALE -> counters.add(Counter.LLDP_STALE);
       case CONFLICT -> counters.add(Counter.LLDP_CONFLICTS);
@@ -113,19 +113,19 @@ public final class Discovery {
    * the frame, or the host was never behind that port, which was not known to be a link then. A
    * host that answers a probe is behind the port.
    */
-  private Result doubted(SwitchPort at, SwitchPort from, long nowNs) {
+  private Result doubted(SwitchPort switchPort, SwitchPort claimed, long nowNs) {
     List<Order> probes = new ArrayList<>();
-    boolean gone = false;
-    for (SwitchPort port : List.of(at, from)) {
+    boolean isGone = false;
+    for (SwitchPort port : List.of(switchPort, claimed)) {
       if (hosts.isTaken(port)) {
-        hosts.doubt(port, nowNs).forEach(each -> probes.add(probe(each)));
-        gone |= !hosts.isTaken(port);
+        hosts.doubt(port, nowNs).forEach(host -> probes.add(probe(host)));
+        isGone |= !hosts.isTaken(port);
       }
     }
-    return new Result(probes, gone);
+    return new Result(probes, isGone);
   }
 
-  private Result arp(SwitchPort at, Arp arp, long nowNs) {
+  private Result arp(SwitchPort port, Arp arp, long nowNs) {
     if (arp.senderMac() == OWN_MAC) {
       // The controller received its own request: there is a switch between this port and the one
       // that it left.
@@ -136,9 +136,9 @@ public final class Discovery {
       counters.add(Counter.ARP_SPOOFED);
       return Result.NOTHING;
     }
-    boolean changed = false;
+    boolean hasChanged = false;
     if (arp.senderIp() != 0) {
-      HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), at, nowNs);
+      HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), port, nowNs);
       switch (answer.verdict()) {
         case PROBE -> {
           return new Result(answer.questions().stream().map(Discovery::probe).toList(), false);
@@ -148,17 +148,17 @@ public final class Discovery {
         }
         case SPOOFED -> counters.add(Counter.ARP_SPOOFED);
         case TOO_MANY -> counters.add(Counter.HOSTS_REFUSED);
-        case LEARNED -> changed = true;
+        case LEARNED -> hasChanged = true;
         default -> {}
       }
       boolean believed =
-          hosts.byIp(arp.senderIp()).filter(host -> host.at().equals(at)).isPresent();
+          hosts.byIp(arp.senderIp()).filter(host -> host.at().equals(port)).isPresent();
       if (!believed) {
         return Result.NOTHING;
       }
     }
     boolean announced = arp.senderIp() == arp.targetIp();
-    return new Result(announced ? List.of() : passedOn(at, arp, nowNs), changed);
+    return new Result(announced ? List.of() : passedOn(port, arp, nowNs), hasChanged);
   }
 
   private static Order probe(HostTable.Question question) {
@@ -170,7 +170,7 @@ public final class Discovery {
     return new Order(port.datapath(), new PacketOut(List.of(port.port()), frame));
   }
 
-  private List<Order> passedOn(SwitchPort at, Arp arp, long nowNs) {
+  private List<Order> passedOn(SwitchPort port, Arp arp, long nowNs) {
     if (arp.operation() == Arp.REPLY) {
       return hosts
           .byMac(arp.targetMac())
@@ -180,14 +180,14 @@ public final class Discovery {
     Optional<Host> target = hosts.byIp(arp.targetIp());
     if (target.isPresent()) {
       counters.add(Counter.ARP_ANSWERED);
-      return target.get().at().equals(at)
+      return target.get().at().equals(port)
           ? List.of()
-          : List.of(out(at, arp.answeredBy(target.get().mac()).frame()));
+          : List.of(out(port, arp.answeredBy(target.get().mac()).frame()));
     }
-    return flooded(at, arp, nowNs);
+    return flooded(port, arp, nowNs);
   }
 
-  private List<Order> flooded(SwitchPort at, Arp arp, long nowNs) {
+  private List<Order> flooded(SwitchPort switchPort, Arp arp, long nowNs) {
     Long lastNs = askedNs.get(arp.targetIp());
     boolean room = lastNs == null || nowNs - lastNs > REPEAT_REQUEST_NS;
     for (int i = 0; room && i < ports.switches(); i++) {
@@ -199,17 +199,18 @@ public final class Discovery {
     }
     askedNs.put(arp.targetIp(), nowNs);
     counters.add(Counter.ARP_FLOODED);
-    return outOf(ports.edges().stream().filter(port -> !port.equals(at)).toList(), arp.frame());
+    return outOf(
+        ports.edges().stream().filter(port -> !port.equals(switchPort)).toList(), arp.frame());
   }
 
   /** Asks for an address at the given ports. */
-  public List<Order> probeAddress(int ip, Collection<SwitchPort> where) {
-    return outOf(where, Arp.request(OWN_MAC, 0, ip).frame());
+  public List<Order> probeAddress(int ip, Collection<SwitchPort> collection) {
+    return outOf(collection, Arp.request(OWN_MAC, 0, ip).frame());
   }
 
-  private static List<Order> outOf(Collection<SwitchPort> where, byte[] frame) {
+  private static List<Order> outOf(Collection<SwitchPort> collection, byte[] frame) {
     Map<Long, List<Integer>> bySwitch = new TreeMap<>();
-    where.forEach(
+    collection.forEach(
         port ->
             bySwitch.computeIfAbsent(port.datapath(), key -> new ArrayList<>()).add(port.port()));
     List<Order> orders = new ArrayList<>();

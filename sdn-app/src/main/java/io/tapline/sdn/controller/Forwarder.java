@@ -90,9 +90,9 @@ final class Forwarder {
 
   private Map<Long, Collection<Flow>> forwarding() {
     Map<Long, Collection<Flow>> flows = new HashMap<>();
-    for (SwitchState each : switches.values()) {
-      if (each.isReady()) {
-        flows.put(each.datapath, each.flows().values().stream().filter(Forwarder::isOwn).toList());
+    for (SwitchState sw : switches.values()) {
+      if (sw.isReady()) {
+        flows.put(sw.datapath, sw.flows().values().stream().filter(Forwarder::isOwn).toList());
       }
     }
     return flows;
@@ -112,15 +112,15 @@ final class Forwarder {
     roundBeganNs = nowNs;
     List<SwitchState> recipients =
         mods.keySet().stream().map(switches::get).filter(s -> s != null && s.isReady()).toList();
-    for (SwitchState each : recipients) {
-      if (!late.contains(each.connection)) {
-        waiting.add(each.connection);
+    for (SwitchState sw : recipients) {
+      if (!late.contains(sw.connection)) {
+        waiting.add(sw.connection);
       }
     }
-    for (SwitchState each : recipients) {
-      each.send(mods.get(each.datapath));
-      SwitchConnection to = each.connection;
-      to.afterAll(() -> done(to, number));
+    for (SwitchState sw : recipients) {
+      sw.send(mods.get(sw.datapath));
+      SwitchConnection target = sw.connection;
+      target.afterAll(() -> done(target, number));
     }
   }
 

@@ -29,13 +29,13 @@ final class KnownPorts implements PortLookup {
       return OptionalInt.of(Integer.parseInt(port));
     }
     Long neighbour = map.datapaths().get(port);
-    int[] found =
+    int[] ports =
         view.links.links().stream()
             .filter(link -> link.from().datapath() == datapath)
             .filter(link -> neighbour != null && link.to().datapath() == neighbour)
             .mapToInt(link -> link.from().port())
             .toArray();
-    return found.length == 1 ? OptionalInt.of(found[0]) : OptionalInt.empty();
+    return ports.length == 1 ? OptionalInt.of(ports[0]) : OptionalInt.empty();
   }
 
   @Override
@@ -46,13 +46,12 @@ final class KnownPorts implements PortLookup {
   @Override
   public SortedSet<Long> entering(int port) {
     SwitchPort here = new SwitchPort(datapath, port);
-    Optional<SwitchPort> other =
+    Optional<SwitchPort> peer =
         view.links.links().stream()
             .filter(link -> link.to().equals(here))
             .map(Link::from)
             .findFirst();
-    return other
-        .map(this::leaving)
+    return peer.map(this::leaving)
         .orElseGet(
             () -> isHost(here) ? new TreeSet<>(trees.hops(datapath).keySet()) : new TreeSet<>());
   }

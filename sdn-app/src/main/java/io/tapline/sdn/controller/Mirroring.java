@@ -63,19 +63,19 @@ final class Mirroring {
    *
    * @return true if it needed repair
    */
-  boolean repair(SwitchState each) {
-    if (!each.isReady()) {
+  boolean repair(SwitchState sw) {
+    if (!sw.isReady()) {
       return false;
     }
     List<Flow> flows = new ArrayList<>(BaseFlows.of(epoch));
-    flows.addAll(mirrored(each.datapath).flows());
-    List<Flow> has = each.flows().values().stream().filter(flow -> !Forwarder.isOwn(flow)).toList();
+    flows.addAll(mirrored(sw.datapath).flows());
+    List<Flow> has = sw.flows().values().stream().filter(flow -> !Forwarder.isOwn(flow)).toList();
     FlowDifference difference = FlowDifference.between(has, flows);
-    each.blocked = difference.blocked();
+    sw.blocked = difference.blocked();
     if (difference.messages().isEmpty()) {
       return false;
     }
-    each.send(difference.messages());
+    sw.send(difference.messages());
     return true;
   }
 
@@ -92,7 +92,7 @@ final class Mirroring {
     MirrorFlows.Result own =
         MirrorFlows.of(table, ports, new KnownPorts(datapath, map, view, trees.get()), epoch);
     List<Flow> flows = new ArrayList<>(own.flows());
-    transits(datapath).forEach(to -> flows.add(MirrorFlows.transit(to, epoch)));
+    transits(datapath).forEach(port -> flows.add(MirrorFlows.transit(port, epoch)));
     return new MirrorFlows.Result(flows, own.unresolved(), own.unknownPorts());
   }
 
@@ -107,14 +107,16 @@ final class Mirroring {
     return direct
         .or(
             () ->
-                route(datapath, host).stream().findFirst().map(at -> MirrorPort.direct(at.port())))
+                route(datapath, host).stream()
+                    .findFirst()
+                    .map(hop -> MirrorPort.direct(hop.port())))
         .map(port -> port.marked(mark));
   }
 
   private List<SwitchPort> route(long datapath, String host) {
     return map.addresses().getOrDefault(host, List.of()).stream()
         .flatMap(address -> view.hosts.byIp(address).stream())
-        .map(at -> trees.get().route(datapath, at.mac()))
+        .map(hop -> trees.get().route(datapath, hop.mac()))
         .findFirst()
         .orElse(List.of());
   }
@@ -126,7 +128,7 @@ final class Mirroring {
         .marks()
         .forEach(
             (monitor, mark) -> {
-              if (origins(monitor).anyMatch(from -> crosses(from, datapath, monitor))) {
+              if (origins(monitor).anyMatch(origin -> crosses(origin, datapath, monitor))) {
                 port(datapath, monitor).ifPresent(port -> ports.put(mark, port));
               }
             });
@@ -137,16 +139,17 @@ final class Mirroring {
   private Stream<Long> origins(String monitor) {
     return wanted.tables().entrySet().stream()
         .filter(
-            each -> each.getValue().rules().stream().anyMatch(r -> r.monitors().contains(monitor)))
-        .map(each -> map.datapaths().get(each.getKey()))
+            entry ->
+                entry.getValue().rules().stream().anyMatch(r -> r.monitors().contains(monitor)))
+        .map(entry -> map.datapaths().get(entry.getKey()))
         .filter(Objects::nonNull);
   }
 
-  private boolean crosses(long from, long through, String monitor) {
+  private boolean crosses(long source, long through, String monitor) {
     String host = wanted.monitors().get(monitor);
-    return from != through
-        && port(name(from), from, host).isEmpty()
-        && route(from, host).stream().anyMatch(at -> at.datapath() == through);
+    return source != through
+        && port(name(source), source, host).isEmpty()
+        && route(source, host).stream().anyMatch(hop -> hop.datapath() == through);
   }
 
   private Optional<MirrorPort> port(String name, long datapath, String host) {
@@ -157,45 +160,45 @@ final class Mirroring {
     return map.addresses().getOrDefault(host, List.of()).stream()
         .flatMap(address -> view.hosts.byIp(address).stream())
         .map(Host::at)
-        .filter(at -> at.datapath() == datapath)
-        .map(at -> MirrorPort.direct(at.port()))
+        .filter(hop -> hop.datapath() == datapath)
+        .map(hop -> MirrorPort.direct(hop.port()))
         .findFirst();
   }
 
   /** Returns the number of packets that flows copied to the hosts of wanted monitors. */
   List<MirrorCount> counts() {
     List<MirrorCount> counts = new ArrayList<>();
-    for (SwitchState each : view.switches.values()) {
-      if (each.isReady()) {
-        counts(each, counts);
+    for (SwitchState sw : view.switches.values()) {
+      if (sw.isReady()) {
+        counts(sw, counts);
       }
     }
     return counts;
   }
 
-  private void counts(SwitchState of, List<MirrorCount> counts) {
-    String name = name(of.datapath);
+  private void counts(SwitchState sw, List<MirrorCount> counts) {
+    String name = name(sw.datapath);
     Map<MirrorPort, String> hosts = new HashMap<>();
     Set<String> wantedHosts = Set.copyOf(wanted.monitors().values());
     wantedHosts.forEach(
-        host -> port(name, of.datapath, host).ifPresent(port -> hosts.put(port, host)));
+        host -> port(name, sw.datapath, host).ifPresent(port -> hosts.put(port, host)));
     Map<Long, String> marked = new HashMap<>();
     wanted.marks().entrySet().stream()
-        .filter(each -> CopyMark.isMark(each.getValue()))
-        .forEach(each -> marked.put(each.getValue(), wanted.monitors().get(each.getKey())));
-    for (ObservedFlow each : of.counted) {
-      Flow flow = each.flow();
+        .filter(entry -> CopyMark.isMark(entry.getValue()))
+        .forEach(entry -> marked.put(entry.getValue(), wanted.monitors().get(entry.getKey())));
+    for (ObservedFlow observedFlow : sw.counted) {
+      Flow flow = observedFlow.flow();
       // Copies are counted by the switch that makes them, not by those on their path.
       boolean copies =
           Cookie.is(Cookie.Kind.MIRROR, flow.cookie()) && !CopyMark.isMark(flow.match().ethDst());
       if (copies) {
-        String id = "%s %s #%d".formatted(name, flow.key(), of.lastChange(flow.key()));
-        List<String> to =
+        String id = "%s %s #%d".formatted(name, flow.key(), sw.lastChange(flow.key()));
+        List<String> targets =
             MirrorPort.of(flow.actions()).stream()
                 .map(port -> marked.getOrDefault(port.mark(), hosts.get(port.marked(0))))
                 .filter(Objects::nonNull)
                 .toList();
-        counts.addAll(MirrorCount.of(id, to, each.packets(), of.countedNs));
+        counts.addAll(MirrorCount.of(id, targets, observedFlow.packets(), sw.countedNs));
       }
     }
   }
@@ -203,19 +206,20 @@ final class Mirroring {
   MirrorReport report() {
     SortedMap<String, Integer> rules = new TreeMap<>();
     SortedMap<String, List<String>> missing = new TreeMap<>();
-    for (SwitchState each : view.switches.values()) {
-      int count = (int) each.count(Cookie.Kind.MIRROR);
+    for (SwitchState sw : view.switches.values()) {
+      int count = (int) sw.count(Cookie.Kind.MIRROR);
       if (count > 0) {
-        rules.put(name(each.datapath), count);
+        rules.put(name(sw.datapath), count);
       }
-      if (!each.lastError.isEmpty()) {
-        missing.put(name(each.datapath), new ArrayList<>(List.of(each.lastError)));
+      if (!sw.lastError.isEmpty()) {
+        missing.put(name(sw.datapath), new ArrayList<>(List.of(sw.lastError)));
       }
     }
-    for (Map.Entry<String, RuleTable> each : wanted.tables().entrySet()) {
-      List<String> of = each.getValue().rules().isEmpty() ? List.of() : missing(each.getKey());
-      if (!of.isEmpty()) {
-        missing.computeIfAbsent(each.getKey(), name -> new ArrayList<>()).addAll(of);
+    for (Map.Entry<String, RuleTable> entry : wanted.tables().entrySet()) {
+      List<String> faults =
+          entry.getValue().rules().isEmpty() ? List.of() : missing(entry.getKey());
+      if (!faults.isEmpty()) {
+        missing.computeIfAbsent(entry.getKey(), name -> new ArrayList<>()).addAll(faults);
       }
     }
     return new MirrorReport(rules, missing);

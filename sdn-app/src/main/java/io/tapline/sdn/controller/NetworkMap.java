@@ -53,8 +53,8 @@ public record NetworkMap(
       throw new IllegalArgumentException("inventory: not YAML", e);
     }
     Map<String, Long> datapaths = new HashMap<>();
-    for (Map.Entry<String, JsonNode> each : section.path("datapaths").properties()) {
-      datapaths.put(each.getKey(), number(each.getValue(), "datapaths." + each.getKey()));
+    for (Map.Entry<String, JsonNode> entry : section.path("datapaths").properties()) {
+      datapaths.put(entry.getKey(), number(entry.getValue(), "datapaths." + entry.getKey()));
     }
     Map<String, List<Integer>> addresses = new HashMap<>();
     Map<Integer, Long> switchOfAddress = new HashMap<>();
@@ -82,14 +82,14 @@ public record NetworkMap(
 
   private static Map<String, Map<String, MirrorPort>> monitorPorts(JsonNode section) {
     Map<String, Map<String, MirrorPort>> ports = new HashMap<>();
-    for (Map.Entry<String, JsonNode> each : section.properties()) {
-      for (Map.Entry<String, JsonNode> host : each.getValue().properties()) {
-        String where = "monitor_ports.%s.%s".formatted(each.getKey(), host.getKey());
+    for (Map.Entry<String, JsonNode> entry : section.properties()) {
+      for (Map.Entry<String, JsonNode> host : entry.getValue().properties()) {
+        String where = "monitor_ports.%s.%s".formatted(entry.getKey(), host.getKey());
         JsonNode value = host.getValue();
         long port = number(value.isObject() ? value.path("port") : value, where);
         long tunnel = value.has("tunnel") ? number(value.get("tunnel"), where) : 0;
         ports
-            .computeIfAbsent(each.getKey(), key -> new HashMap<>())
+            .computeIfAbsent(entry.getKey(), key -> new HashMap<>())
             .put(host.getKey(), new MirrorPort((int) port, tunnel));
       }
     }

@@ -46,12 +46,12 @@ final class NetworkView implements Ports {
   boolean isRead() {
     return switches.values().stream()
         .filter(SwitchState::isConnected)
-        .allMatch(each -> each.isReady() || nowNs - each.unreadSinceNs > MAX_READING_NS);
+        .allMatch(sw -> sw.isReady() || nowNs - sw.unreadSinceNs > MAX_READING_NS);
   }
 
   /** Returns true if every switch is connected and has confirmed all messages sent to it. */
   boolean isConfirmed() {
-    return switches.values().stream().allMatch(each -> each.isReady() && each.isConfirmed());
+    return switches.values().stream().allMatch(sw -> sw.isReady() && sw.isConfirmed());
   }
 
   /**
@@ -104,28 +104,28 @@ final class NetworkView implements Ports {
     if (port.up()) {
       return false;
     }
-    SwitchPort gone = new SwitchPort(state.datapath, port.number());
-    boolean link = links.forget(gone);
-    return hosts.forget(gone) || link;
+    SwitchPort gonePort = new SwitchPort(state.datapath, port.number());
+    boolean link = links.forget(gonePort);
+    return hosts.forget(gonePort) || link;
   }
 
   /** Forgets silent links and long-disconnected switches; returns true if there were any. */
   boolean expire() {
     Set<Long> excused = new HashSet<>();
-    boolean changed = false;
-    for (SwitchState each : List.copyOf(switches.values())) {
-      if (each.isConnected()) {
+    boolean hasChanged = false;
+    for (SwitchState sw : List.copyOf(switches.values())) {
+      if (sw.isConnected()) {
         continue;
-      } else if (nowNs - each.disconnectedSinceNs < options.keepNs()) {
-        excused.add(each.datapath);
+      } else if (nowNs - sw.disconnectedSinceNs < options.keepNs()) {
+        excused.add(sw.datapath);
       } else {
-        switches.remove(each.datapath);
-        links.forget(each.datapath);
-        each.ports.keySet().forEach(port -> hosts.forget(new SwitchPort(each.datapath, port)));
-        changed = true;
+        switches.remove(sw.datapath);
+        links.forget(sw.datapath);
+        sw.ports.keySet().forEach(port -> hosts.forget(new SwitchPort(sw.datapath, port)));
+        hasChanged = true;
       }
     }
-    return links.expire(nowNs, excused) || changed;
+    return links.expire(nowNs, excused) || hasChanged;
   }
 
   /**
@@ -135,11 +135,11 @@ final class NetworkView implements Ports {
   @Override
   public boolean isEdge(SwitchPort port) {
     SwitchState state = switches.get(port.datapath());
-    SwitchState.Port known = state == null ? null : state.ports.get(port.port());
-    return known != null
-        && known.state.up()
+    SwitchState.Port knownPort = state == null ? null : state.ports.get(port.port());
+    return knownPort != null
+        && knownPort.state.up()
         && state.everRead
-        && nowNs - Math.max(known.upSinceNs, lastNewNs) >= options.settleNs()
+        && nowNs - Math.max(knownPort.upSinceNs, lastNewNs) >= options.settleNs()
         && !links.isEnd(port);
   }
 
@@ -157,11 +157,11 @@ final class NetworkView implements Ports {
   /** Returns all ports of connected switches that are up. */
   List<SwitchPort> up() {
     List<SwitchPort> up = new ArrayList<>();
-    for (SwitchState each : switches.values()) {
-      if (each.isConnected()) {
-        each.ports.values().stream()
+    for (SwitchState sw : switches.values()) {
+      if (sw.isConnected()) {
+        sw.ports.values().stream()
             .filter(port -> port.state.up())
-            .forEach(port -> up.add(new SwitchPort(each.datapath, port.state.number())));
+            .forEach(port -> up.add(new SwitchPort(sw.datapath, port.state.number())));
       }
     }
     return up;

@@ -17,11 +17,11 @@ final class StatusReport {
   private StatusReport() {}
 
   static NetworkStatus of(
-      NetworkView view, Mirroring mirroring, boolean settled, Map<String, Long> counters) {
+      NetworkView view, Mirroring mirroring, boolean hasSettled, Map<String, Long> counters) {
     return new NetworkStatus(
         view.switches.values().stream()
             .filter(SwitchState::isConnected)
-            .map(each -> switchStatus(each, mirroring.name(each.datapath)))
+            .map(sw -> switchStatus(sw, mirroring.name(sw.datapath)))
             .toList(),
         view.links.links().size() / 2,
         cables(view, mirroring),
@@ -29,7 +29,7 @@ final class StatusReport {
             .sorted(Comparator.comparingLong(Host::mac))
             .map(host -> hostStatus(host, mirroring))
             .toList(),
-        settled,
+        hasSettled,
         counters);
   }
 
@@ -43,15 +43,15 @@ final class StatusReport {
         .toList();
   }
 
-  private static String port(SwitchPort at, Mirroring mirroring) {
-    return mirroring.name(at.datapath()) + ":" + at.port();
+  private static String port(SwitchPort switchPort, Mirroring mirroring) {
+    return mirroring.name(switchPort.datapath()) + ":" + switchPort.port();
   }
 
   private static NetworkStatus.SwitchStatus switchStatus(SwitchState state, String name) {
     long mirrored =
         state.observed.values().stream()
-            .filter(each -> Cookie.is(Cookie.Kind.MIRROR, each.flow().cookie()))
-            .filter(each -> !each.flow().actions().isEmpty())
+            .filter(observed -> Cookie.is(Cookie.Kind.MIRROR, observed.flow().cookie()))
+            .filter(observed -> !observed.flow().actions().isEmpty())
             .mapToLong(ObservedFlow::packets)
             .sum();
     return new NetworkStatus.SwitchStatus(
@@ -73,22 +73,22 @@ final class StatusReport {
         .filter(Objects::nonNull)
         .sorted(Comparator.comparingInt(PortCounters::port))
         .map(
-            each ->
+            counters ->
                 new NetworkStatus.PortStatus(
-                    each.port(),
-                    each.rxPackets(),
-                    each.txPackets(),
-                    each.rxBytes(),
-                    each.txBytes(),
-                    each.rxDropped(),
-                    each.txDropped()))
+                    counters.port(),
+                    counters.rxPackets(),
+                    counters.txPackets(),
+                    counters.rxBytes(),
+                    counters.txBytes(),
+                    counters.rxDropped(),
+                    counters.txDropped()))
         .toList();
   }
 
   private static NetworkStatus.HostStatus hostStatus(Host host, Mirroring mirroring) {
     List<String> addresses = host.ips().stream().sorted().map(StatusReport::address).toList();
-    String at = port(host.at(), mirroring);
-    return new NetworkStatus.HostStatus(Mac.text(host.mac()), addresses, at);
+    String portName = port(host.at(), mirroring);
+    return new NetworkStatus.HostStatus(Mac.text(host.mac()), addresses, portName);
   }
 
   private static String address(int ip) {

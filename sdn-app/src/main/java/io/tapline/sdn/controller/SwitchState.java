@@ -97,8 +97,8 @@ final class SwitchState {
     return flows;
   }
 
-  void connected(SwitchConnection to, long nowNs) {
-    connection = to;
+  void connected(SwitchConnection newConnection, long nowNs) {
+    connection = newConnection;
     if (read || !known) {
       unreadSinceNs = nowNs;
     }
@@ -132,16 +132,16 @@ final class SwitchState {
         changes = true;
       }
     }
-    SwitchConnection to = connection;
-    to.send(messages);
+    SwitchConnection current = connection;
+    current.send(messages);
     if (changes) {
       unconfirmed++;
-      to.afterAll(() -> confirmed(to));
+      current.afterAll(() -> confirmed(current));
     }
   }
 
-  private void confirmed(SwitchConnection by) {
-    if (connection == by) {
+  private void confirmed(SwitchConnection confirming) {
+    if (connection == confirming) {
       unconfirmed--;
       confirmedNs = System.nanoTime();
     }
@@ -180,13 +180,13 @@ final class SwitchState {
     requested = false;
     observed.clear();
     all.stream()
-        .filter(each -> Cookie.isOurs(each.flow().cookie()))
-        .forEach(each -> observed.put(each.flow().key(), each));
+        .filter(flow -> Cookie.isOurs(flow.flow().cookie()))
+        .forEach(flow -> observed.put(flow.flow().key(), flow));
     if (mods != modsAtRequest) {
       return false;
     }
     Map<FlowKey, Flow> now = new HashMap<>();
-    all.forEach(each -> now.put(each.flow().key(), each.flow()));
+    all.forEach(flow -> now.put(flow.flow().key(), flow.flow()));
     flows = now;
     counted = List.copyOf(observed.values());
     countedNs = System.nanoTime();

@@ -23,12 +23,12 @@ import java.util.Map;
 public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
 
   /** REQUIRES: wanted flows have distinct keys. */
-  public static FlowDifference between(Collection<Flow> actual, Collection<Flow> wanted) {
+  public static FlowDifference between(Collection<Flow> actual, Collection<Flow> wantedFlows) {
     Map<FlowKey, Flow> has = new HashMap<>();
     actual.forEach(flow -> has.put(flow.key(), flow));
     List<FlowMod> additions = new ArrayList<>();
     List<Flow> blocked = new ArrayList<>();
-    for (Flow flow : wanted) {
+    for (Flow flow : wantedFlows) {
       Flow was = has.remove(flow.key());
       if (was == null) {
         additions.add(new FlowMod(Kind.ADD, flow));

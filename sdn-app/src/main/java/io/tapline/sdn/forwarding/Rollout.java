@@ -32,8 +32,8 @@ public final class Rollout {
     TreeMap<Integer, Map<Long, List<FlowMod>>> rounds = new TreeMap<>();
     actual.forEach(
         (datapath, has) -> {
-          List<Flow> wanted = ForwardingFlows.of(trees, datapath, epoch);
-          FlowDifference.between(has, wanted).messages().stream()
+          List<Flow> wantedFlows = ForwardingFlows.of(trees, datapath, epoch);
+          FlowDifference.between(has, wantedFlows).messages().stream()
               .filter(FlowMod.class::isInstance)
               .map(FlowMod.class::cast)
               .forEach(

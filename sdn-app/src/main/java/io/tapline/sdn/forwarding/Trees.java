@@ -52,9 +52,9 @@ public final class Trees {
     Map<Long, Integer> distances = new HashMap<>(Map.of(root, 0));
     Deque<Long> queue = new ArrayDeque<>(List.of(root));
     while (!queue.isEmpty()) {
-      long at = queue.remove();
-      for (Neighbour next : neighbours.getOrDefault(at, List.of())) {
-        if (distances.putIfAbsent(next.datapath(), distances.get(at) + 1) == null) {
+      long datapath = queue.remove();
+      for (Neighbour next : neighbours.getOrDefault(datapath, List.of())) {
+        if (distances.putIfAbsent(next.datapath(), distances.get(datapath) + 1) == null) {
           queue.add(next.datapath());
         }
       }
@@ -74,11 +74,11 @@ public final class Trees {
   private int parent(Host host, long datapath, Map<Long, Integer> distances) {
     Neighbour best = null;
     long highest = 0;
-    for (Neighbour each : neighbours.get(datapath)) {
-      if (distances.get(each.datapath()) == distances.get(datapath) - 1) {
-        long weight = hash(host.mac(), datapath, each);
+    for (Neighbour neighbour : neighbours.get(datapath)) {
+      if (distances.get(neighbour.datapath()) == distances.get(datapath) - 1) {
+        long weight = hash(host.mac(), datapath, neighbour);
         if (best == null || Long.compareUnsigned(weight, highest) > 0) {
-          best = each;
+          best = neighbour;
           highest = weight;
         }
       }
@@ -107,24 +107,24 @@ public final class Trees {
    * Returns the ports that a packet leaves on its way to a host, in order; empty if there is no
    * path.
    */
-  public List<SwitchPort> route(long from, long mac) {
+  public List<SwitchPort> route(long source, long mac) {
     Host host = hosts.get(mac);
     List<SwitchPort> route = new ArrayList<>();
-    long at = from;
-    while (host != null && hops(at).containsKey(mac)) {
-      int port = hops(at).get(mac).port();
-      route.add(new SwitchPort(at, port));
-      if (at == host.at().datapath()) {
+    long datapath = source;
+    while (host != null && hops(datapath).containsKey(mac)) {
+      int port = hops(datapath).get(mac).port();
+      route.add(new SwitchPort(datapath, port));
+      if (datapath == host.at().datapath()) {
         return route;
       }
-      at = next(at, port);
+      datapath = next(datapath, port);
     }
     return List.of();
   }
 
   private long next(long datapath, int port) {
     return neighbours.get(datapath).stream()
-        .filter(each -> each.port() == port)
+        .filter(neighbour -> neighbour.port() == port)
         .findFirst()
         .orElseThrow()
         .datapath();

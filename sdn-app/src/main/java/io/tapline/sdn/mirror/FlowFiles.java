@@ -65,14 +65,14 @@ public final class FlowFiles implements NetworkAdapter {
   }
 
   @Override
-  public synchronized void mirror(MirrorState wanted) throws IOException {
+  public synchronized void mirror(MirrorState wantedState) throws IOException {
     missing.clear();
     TreeSet<String> switches = new TreeSet<>(changes.keySet());
-    switches.addAll(wanted.tables().keySet());
+    switches.addAll(wantedState.tables().keySet());
     for (String name : switches) {
-      RuleTable table = wanted.tables().getOrDefault(name, RuleTable.empty());
+      RuleTable table = wantedState.tables().getOrDefault(name, RuleTable.empty());
       Map<String, MirrorPort> own = new HashMap<>();
-      wanted
+      wantedState
           .monitors()
           .forEach(
               (monitor, host) -> {
@@ -93,8 +93,8 @@ public final class FlowFiles implements NetworkAdapter {
   }
 
   private void write(String name, List<Flow> flows) throws IOException {
-    boolean known = written.containsKey(name);
-    List<String> lines = new ArrayList<>(known ? List.of() : List.of(deleteAll()));
+    boolean isKnown = written.containsKey(name);
+    List<String> lines = new ArrayList<>(isKnown ? List.of() : List.of(deleteAll()));
     FlowDifference.between(written.getOrDefault(name, List.of()), flows).messages().stream()
         .filter(FlowMod.class::isInstance)
         .map(message -> line((FlowMod) message))
@@ -131,10 +131,10 @@ public final class FlowFiles implements NetworkAdapter {
 
   /** Replaces a file atomically: readers see either the new or the old contents, both complete. */
   private void replace(String file, List<String> lines) throws IOException {
-    Path fresh = folder.resolve(file + ".new");
-    Files.write(fresh, lines);
+    Path newFile = folder.resolve(file + ".new");
+    Files.write(newFile, lines);
     Files.move(
-        fresh,
+        newFile,
         folder.resolve(file),
         StandardCopyOption.ATOMIC_MOVE,
         StandardCopyOption.REPLACE_EXISTING);

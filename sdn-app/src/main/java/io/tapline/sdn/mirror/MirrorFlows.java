@@ -73,10 +73,11 @@ public final class MirrorFlows {
    */
   public static Result of(
       RuleTable table, Map<String, MirrorPort> monitors, PortLookup ports, long epoch) {
-    MirrorFlows made = new MirrorFlows(monitors, ports, epoch);
-    table.rules().forEach(made::add);
-    table.rules().stream().filter(rule -> rule.match().hasPort()).forEach(made::addReturns);
-    return new Result(List.copyOf(made.flows.values()), made.unresolved, made.unknownPorts);
+    MirrorFlows madeFlows = new MirrorFlows(monitors, ports, epoch);
+    table.rules().forEach(madeFlows::add);
+    table.rules().stream().filter(rule -> rule.match().hasPort()).forEach(madeFlows::addReturns);
+    return new Result(
+        List.copyOf(madeFlows.flows.values()), madeFlows.unresolved, madeFlows.unknownPorts);
   }
 
   /** Converts a table that names no ports of the switch. */
@@ -85,12 +86,12 @@ public final class MirrorFlows {
   }
 
   /** Returns the flow that passes marked copies on to the next switch, or to their monitor. */
-  public static Flow transit(MirrorPort to, long epoch) {
-    List<FlowAction> actions = to.marked(0).actions(FlowMatch.ANY_PORT);
+  public static Flow transit(MirrorPort target, long epoch) {
+    List<FlowAction> actions = target.marked(0).actions(FlowMatch.ANY_PORT);
     return new Flow(
         MIRROR_TABLE,
         TRANSIT_PRIORITY,
-        FlowMatch.to(to.mark()),
+        FlowMatch.to(target.mark()),
         actions,
         Flow.NO_TABLE,
         Cookie.of(Cookie.Kind.MIRROR, epoch));
@@ -134,18 +135,18 @@ public final class MirrorFlows {
 
   /** Two monitors on one host are one process, so the host gets one copy. */
   private Set<MirrorPort> copies(MirrorRule rule) {
-    Set<MirrorPort> plain = new LinkedHashSet<>();
+    Set<MirrorPort> plainPorts = new LinkedHashSet<>();
     Set<MirrorPort> marked = new LinkedHashSet<>();
     for (String monitor : rule.monitors()) {
       MirrorPort port = monitors.get(monitor);
       if (port == null) {
         unresolved.add(monitor);
       } else {
-        (port.isMarked() ? marked : plain).add(port);
+        (port.isMarked() ? marked : plainPorts).add(port);
       }
     }
-    plain.addAll(marked);
-    return plain;
+    plainPorts.addAll(marked);
+    return plainPorts;
   }
 
   /** Returns a port's number, {@link FlowMatch#ANY_PORT} for no name; empty if it is not known. */

@@ -21,12 +21,12 @@ public record MirrorReport(
   /** Returns the missing rules of these switches, prefixed with the switches' names. */
   public List<String> missing(Collection<String> switches) {
     return missing.entrySet().stream()
-        .filter(each -> switches.contains(each.getKey()))
+        .filter(entry -> switches.contains(entry.getKey()))
         .flatMap(MirrorReport::named)
         .toList();
   }
 
-  private static Stream<String> named(Map.Entry<String, List<String>> each) {
-    return each.getValue().stream().map(fault -> "switch %s: %s".formatted(each.getKey(), fault));
+  private static Stream<String> named(Map.Entry<String, List<String>> entry) {
+    return entry.getValue().stream().map(fault -> "switch %s: %s".formatted(entry.getKey(), fault));
   }
 }

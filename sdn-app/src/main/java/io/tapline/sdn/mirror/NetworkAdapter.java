@@ -17,7 +17,7 @@ public interface NetworkAdapter extends AutoCloseable {
    *
    * @throws IOException if the state can't be recorded
    */
-  void mirror(MirrorState wanted) throws IOException;
+  void mirror(MirrorState wantedState) throws IOException;
 
   /** Returns the progress. */
   MirrorReport report();

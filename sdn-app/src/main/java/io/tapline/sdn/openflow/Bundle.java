@@ -29,7 +29,7 @@ final class Bundle {
       List<? extends SwitchMessage> messages,
       LongSupplier xids) {
     List<OFMessage> bundle = new ArrayList<>();
-    List<OFMessage> later = new ArrayList<>();
+    List<OFMessage> sentLater = new ArrayList<>();
     BundleId id = BundleId.of((int) (xids.getAsLong() & Integer.MAX_VALUE));
     bundle.add(control(factory, id, OFBundleCtrlType.OPEN_REQUEST, xids));
     for (SwitchMessage message : messages) {
@@ -44,11 +44,11 @@ final class Bundle {
                 .setData(codec.encode(message, xid))
                 .build());
       } else if (message instanceof SwitchMessage.PacketOut) {
-        later.add(codec.encode(message, xid));
+        sentLater.add(codec.encode(message, xid));
       }
     }
     bundle.add(control(factory, id, OFBundleCtrlType.COMMIT_REQUEST, xids));
-    bundle.addAll(later);
+    bundle.addAll(sentLater);
     return bundle;
   }
 

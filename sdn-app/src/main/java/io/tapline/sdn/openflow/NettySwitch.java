@@ -159,15 +159,15 @@ final class NettySwitch implements SwitchConnection {
                 .build()));
   }
 
-  void take(long xid, List<ObservedFlow> some, boolean more, SwitchListener listener) {
+  void take(long xid, List<ObservedFlow> someFlows, boolean hasMore, SwitchListener listener) {
     if (xid != flowsXid) {
       counters.add(Counter.UNEXPECTED_MESSAGES);
       return;
     }
-    flows.addAll(some);
+    flows.addAll(someFlows);
     if (flows.size() > limits.maxFlows()) {
       close(Counter.OVERSIZED_REPLIES);
-    } else if (!more) {
+    } else if (!hasMore) {
       flowsXid = 0;
       List<ObservedFlow> all = List.copyOf(flows);
       flows.clear();

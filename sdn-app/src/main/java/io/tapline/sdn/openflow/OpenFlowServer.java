@@ -145,14 +145,14 @@ public final class OpenFlowServer implements AutoCloseable {
     guarded(counters, listener::tick, null);
   }
 
-  private static void guarded(Counters counters, Runnable turn, ChannelHandlerContext of) {
+  private static void guarded(Counters counters, Runnable turn, ChannelHandlerContext context) {
     try {
       turn.run();
     } catch (RuntimeException e) {
       LOG.error("the periodic task failed", e);
       counters.add(Counter.INTERNAL_ERRORS);
-      if (of != null) {
-        of.close();
+      if (context != null) {
+        context.close();
       }
     }
   }

@@ -30,9 +30,9 @@ final class PortMessages {
     return port != 0 && Integer.compareUnsigned(port, RESERVED) < 0;
   }
 
-  static PortState state(OFPortDesc port, boolean gone) {
+  static PortState state(OFPortDesc port, boolean isGone) {
     boolean up =
-        !gone
+        !isGone
             && isWire(port.getPortNo().getPortNumber())
             && !port.getState().contains(OFPortState.LINK_DOWN)
             && !port.getConfig().contains(OFPortConfig.PORT_DOWN);

@@ -106,10 +106,10 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
     // The handshake also fails like this for a peer that does not use TLS, or presents no
     // certificate although one is required.
-    if (cause.getCause() instanceof SSLException refused) {
+    if (cause.getCause() instanceof SSLException refusedException) {
       counters.add(Counter.TLS_FAILURES);
       String host = host(context);
-      report(host, host + ": " + refused.getMessage());
+      report(host, host + ": " + refusedException.getMessage());
     } else if (!(cause instanceof IOException)) {
       LOG.error("can't process a switch's message; closing its connection", cause);
       counters.add(Counter.INTERNAL_ERRORS);
@@ -183,9 +183,9 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     } else if (message instanceof OFFeaturesReply features && phase == Phase.FEATURES) {
       return () -> features(context, features.getDatapathId().getLong());
     } else if (message instanceof OFPortDescStatsReply reply && phase == Phase.PORTS) {
-      List<PortState> some = PortMessages.states(reply);
-      boolean more = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
-      return () -> ports(context, some, more);
+      List<PortState> someStates = PortMessages.states(reply);
+      boolean hasMore = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
+      return () -> ports(context, someStates, hasMore);
     } else if (phase == Phase.READY) {
       return ready(message);
     }
@@ -262,11 +262,11 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     connection.requestFeatures();
   }
 
-  private void ports(ChannelHandlerContext context, List<PortState> some, boolean more) {
-    ports.addAll(some);
+  private void ports(ChannelHandlerContext context, List<PortState> someStates, boolean hasMore) {
+    ports.addAll(someStates);
     if (ports.size() > limits.maxFlows()) {
       close(context, Counter.OVERSIZED_REPLIES);
-    } else if (!more) {
+    } else if (!hasMore) {
       phase = Phase.READY;
       connection.introduced(datapath);
       if (!listener.connected(connection, List.copyOf(ports))) {
@@ -289,15 +289,15 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     } else if (message instanceof OFBarrierReply reply) {
       return () -> connection.barrierDone(reply.getXid());
     } else if (message instanceof OFFlowStatsReply reply) {
-      List<ObservedFlow> some = reply.getEntries().stream().map(FlowCodec::decode).toList();
-      boolean more = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
-      return () -> connection.take(reply.getXid(), some, more, listener);
+      List<ObservedFlow> someFlows = reply.getEntries().stream().map(FlowCodec::decode).toList();
+      boolean hasMore = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
+      return () -> connection.take(reply.getXid(), someFlows, hasMore, listener);
     } else if (message instanceof OFPortStatsReply reply) {
       List<PortCounters> all = PortMessages.counters(reply);
       return () -> listener.portCounters(connection, all);
     } else if (message instanceof OFPortStatus status) {
-      boolean gone = status.getReason() == OFPortReason.DELETE;
-      PortState port = PortMessages.state(status.getDesc(), gone);
+      boolean isGone = status.getReason() == OFPortReason.DELETE;
+      PortState port = PortMessages.state(status.getDesc(), isGone);
       return () -> listener.portChanged(connection, port);
     } else if (message instanceof OFErrorMsg error) {
       String text = PortMessages.text(error);

@@ -84,8 +84,9 @@ public final class ControllerBenchmark {
   private static RuleTable table(int rules) {
     List<Wanted> wants = new ArrayList<>();
     for (int i = 0; i < rules; i++) {
-      IpPrefix to = new IpPrefix(4, (0x0a00_0000L + 2L * i) << 32, 0, 32);
-      RuleMatch match = new RuleMatch(IpPrefix.ANY, to, 6, PortMask.ANY, PortMask.of(80), 0, 0);
+      IpPrefix destination = new IpPrefix(4, (0x0a00_0000L + 2L * i) << 32, 0, 32);
+      RuleMatch match =
+          new RuleMatch(IpPrefix.ANY, destination, 6, PortMask.ANY, PortMask.of(80), 0, 0);
       wants.add(new Wanted("q", "monitor-0", match, false));
     }
     return RuleTable.of(wants, rules);
@@ -200,9 +201,9 @@ public final class ControllerBenchmark {
     }
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     try (ServerSocketChannel server = ServerSocketChannel.open().bind(any, switches);
-        SimulatedSwitches fresh =
+        SimulatedSwitches newSwitches =
             simulated(((InetSocketAddress) server.getLocalAddress()).getPort())) {
-      fresh.connect();
+      newSwitches.connect();
       List<SocketChannel> channels = new ArrayList<>();
       for (int i = 0; i < switches; i++) {
         channels.add(server.accept());
@@ -215,12 +216,13 @@ public final class ControllerBenchmark {
         }
       }
       double cpuSeconds = (threads.getCurrentThreadCpuTime() - cpuNs) / 1e9;
-      await(() -> fresh.flowMods() == (long) switches * rules);
+      await(() -> newSwitches.flowMods() == (long) switches * rules);
       double seconds = (System.nanoTime() - startNs) / 1e9;
       for (SocketChannel channel : channels) {
         channel.close();
       }
-      return new Row("bare loop", (long) switches * rules, fresh.flowMods(), seconds, cpuSeconds);
+      return new Row(
+          "bare loop", (long) switches * rules, newSwitches.flowMods(), seconds, cpuSeconds);
     }
   }
 }

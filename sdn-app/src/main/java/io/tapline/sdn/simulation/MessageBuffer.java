@@ -10,10 +10,10 @@ final class MessageBuffer {
   private ByteBuffer kept = ByteBuffer.allocate(256);
 
   /** Splits a stream into complete messages without copying. */
-  void take(ByteBuffer fresh, Consumer<ByteBuffer> taker) {
-    ByteBuffer bytes = fresh;
+  void take(ByteBuffer receivedBuffer, Consumer<ByteBuffer> taker) {
+    ByteBuffer bytes = receivedBuffer;
     if (kept.position() > 0) {
-      bytes = grown(fresh.remaining()).put(fresh).flip();
+      bytes = grown(receivedBuffer.remaining()).put(receivedBuffer).flip();
     }
     while (bytes.remaining() >= HEADER_BYTES) {
       int length = bytes.getShort(bytes.position() + 2) & 0xffff;

@@ -52,8 +52,9 @@ final class SimulatedSwitch {
    * Drops a flow of a table, as if another program had deleted it; returns true if there was one.
    */
   boolean loseFlow(int table) {
-    Key lost = flows.keySet().stream().filter(key -> key.table == table).findFirst().orElse(null);
-    return lost != null && flows.remove(lost) != null;
+    Key lostKey =
+        flows.keySet().stream().filter(key -> key.table == table).findFirst().orElse(null);
+    return lostKey != null && flows.remove(lostKey) != null;
   }
 
   /** Adds a flow of another owner. */
@@ -169,25 +170,27 @@ final class SimulatedSwitch {
   }
 
   private static void parts(int type, int xid, List<byte[]> entries, Output out) {
-    int at = 0;
+    int position = 0;
     do {
       ByteBuffer part = ByteBuffer.allocate(MAX_REPLY_BYTES + 16);
       part.put((byte) VERSION).put((byte) 19).putShort(4, (short) 0).putInt(4, xid);
       part.putShort(8, (short) type).position(16);
-      while (at < entries.size() && part.position() + entries.get(at).length <= MAX_REPLY_BYTES) {
-        part.put(entries.get(at++));
+      while (position < entries.size()
+          && part.position() + entries.get(position).length <= MAX_REPLY_BYTES) {
+        part.put(entries.get(position++));
       }
-      part.putShort(2, (short) part.position()).putShort(10, (short) (at < entries.size() ? 1 : 0));
+      part.putShort(2, (short) part.position())
+          .putShort(10, (short) (position < entries.size() ? 1 : 0));
       out.send(part.flip());
-    } while (at < entries.size());
+    } while (position < entries.size());
   }
 
   private static void packetOut(ByteBuffer message, Output out) {
     int actions = message.getShort(16) & 0xffff;
     byte[] frame = new byte[message.limit() - 24 - actions];
     message.get(24 + actions, frame);
-    for (int at = 24; at < 24 + actions; at += 16) {
-      out.frame(message.getInt(at + 4), frame);
+    for (int offset = 24; offset < 24 + actions; offset += 16) {
+      out.frame(message.getInt(offset + 4), frame);
     }
   }
 

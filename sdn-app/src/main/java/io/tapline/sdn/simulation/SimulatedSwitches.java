@@ -104,23 +104,23 @@ public final class SimulatedSwitches implements AutoCloseable {
   public void connect() {
     onLoop(
         () -> {
-          for (Member each : members) {
-            if (each.channel == null) {
-              connect(each);
+          for (Member member : members) {
+            if (member.channel == null) {
+              connect(member);
             }
           }
           return null;
         });
   }
 
-  private void connect(Member each) throws IOException {
-    each.channel = SocketChannel.open(controller);
-    each.channel.configureBlocking(false);
-    each.channel.register(selector, SelectionKey.OP_READ, each);
-    each.in = new MessageBuffer();
-    each.out.clear();
-    each.send(each.state.hello());
-    flush(each);
+  private void connect(Member member) throws IOException {
+    member.channel = SocketChannel.open(controller);
+    member.channel.configureBlocking(false);
+    member.channel.register(selector, SelectionKey.OP_READ, member);
+    member.in = new MessageBuffer();
+    member.out.clear();
+    member.send(member.state.hello());
+    flush(member);
   }
 
   /** Closes one switch's connection; the switch keeps its flows. */
@@ -163,9 +163,9 @@ public final class SimulatedSwitches implements AutoCloseable {
   public void receive(int member, int port, byte[] frame) {
     onLoop(
         () -> {
-          Member at = members.get(member);
-          at.send(SimulatedSwitch.packetIn(port, frame));
-          flush(at);
+          Member target = members.get(member);
+          target.send(SimulatedSwitch.packetIn(port, frame));
+          flush(target);
           return null;
         });
   }
@@ -173,8 +173,8 @@ public final class SimulatedSwitches implements AutoCloseable {
   /** Returns the frames that left ports without links since the last call. */
   public List<Sent> takeSent() {
     List<Sent> taken = new ArrayList<>();
-    for (Sent each = sent.poll(); each != null; each = sent.poll()) {
-      taken.add(each);
+    for (Sent sentMessage = sent.poll(); sentMessage != null; sentMessage = sent.poll()) {
+      taken.add(sentMessage);
     }
     return taken;
   }
@@ -183,7 +183,7 @@ public final class SimulatedSwitches implements AutoCloseable {
   public void record() {
     onLoop(
         () -> {
-          members.forEach(each -> each.changes = new ByteArrayOutputStream());
+          members.forEach(member -> member.changes = new ByteArrayOutputStream());
           return null;
         });
   }
@@ -199,12 +199,12 @@ public final class SimulatedSwitches implements AutoCloseable {
 
   /** Returns the number of flows of all switches. */
   public long flows() {
-    return onLoop(() -> members.stream().mapToLong(each -> each.state.flowCount()).sum());
+    return onLoop(() -> members.stream().mapToLong(member -> member.state.flowCount()).sum());
   }
 
   /** Returns the number of changes that all switches received. */
   public long flowMods() {
-    return onLoop(() -> members.stream().mapToLong(each -> each.state.flowMods).sum());
+    return onLoop(() -> members.stream().mapToLong(member -> member.state.flowMods).sum());
   }
 
   private <T> T onLoop(Callable<T> task) {
@@ -236,62 +236,62 @@ public final class SimulatedSwitches implements AutoCloseable {
         serve((Member) key.attachment());
       }
       ready.clear();
-      for (Member each = awake.poll(); each != null; each = awake.poll()) {
-        serve(each);
+      for (Member member = awake.poll(); member != null; member = awake.poll()) {
+        serve(member);
       }
     }
   }
 
-  private void serve(Member each) {
-    if (each.channel == null) {
+  private void serve(Member member) {
+    if (member.channel == null) {
       return;
     }
     try {
       buffer.clear();
-      int read = each.channel.read(buffer);
+      int read = member.channel.read(buffer);
       if (read < 0) {
-        close(each);
+        close(member);
         return;
       }
-      each.in.take(buffer.flip(), message -> take(each, message));
-      flush(each);
+      member.in.take(buffer.flip(), message -> take(member, message));
+      flush(member);
     } catch (IOException e) {
-      close(each);
+      close(member);
     }
   }
 
-  private static void take(Member each, ByteBuffer message) {
-    if (each.changes != null && SimulatedSwitch.isChange(message)) {
+  private static void take(Member member, ByteBuffer message) {
+    if (member.changes != null && SimulatedSwitch.isChange(message)) {
       byte[] bytes = new byte[message.limit()];
       message.get(0, bytes);
-      each.changes.writeBytes(bytes);
+      member.changes.writeBytes(bytes);
     }
-    each.state.take(message, each);
+    member.state.take(message, member);
   }
 
-  private void flush(Member each) throws IOException {
-    while (!each.out.isEmpty() && each.channel != null) {
-      each.channel.write(each.out.peek());
-      if (each.out.peek().hasRemaining()) {
+  private void flush(Member member) throws IOException {
+    while (!member.out.isEmpty() && member.channel != null) {
+      member.channel.write(member.out.peek());
+      if (member.out.peek().hasRemaining()) {
         break;
       }
-      each.out.remove();
+      member.out.remove();
     }
-    if (each.channel != null) {
-      int wanted = each.out.isEmpty() ? 0 : SelectionKey.OP_WRITE;
-      each.channel.keyFor(selector).interestOps(SelectionKey.OP_READ | wanted);
+    if (member.channel != null) {
+      int wanted = member.out.isEmpty() ? 0 : SelectionKey.OP_WRITE;
+      member.channel.keyFor(selector).interestOps(SelectionKey.OP_READ | wanted);
     }
   }
 
-  private static void close(Member each) {
+  private static void close(Member member) {
     try {
-      if (each.channel != null) {
-        each.channel.close();
+      if (member.channel != null) {
+        member.channel.close();
       }
     } catch (IOException e) {
       // The connection is closed in any case.
     }
-    each.channel = null;
+    member.channel = null;
   }
 
   @Override

@@ -46,8 +46,8 @@ public record Arp(
             frame.getInt(38)));
   }
 
-  private static long mac(ByteBuffer frame, int at) {
-    return (frame.getShort(at) & 0xffffL) << 32 | frame.getInt(at + 2) & 0xffff_ffffL;
+  private static long mac(ByteBuffer frame, int offset) {
+    return (frame.getShort(offset) & 0xffffL) << 32 | frame.getInt(offset + 2) & 0xffff_ffffL;
   }
 
   /** Returns a request by a host. */

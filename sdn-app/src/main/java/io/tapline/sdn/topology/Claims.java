@@ -43,20 +43,20 @@ final class Claims {
   private void forgetOld(long nowNs) {
     Iterator<Map.Entry<Claim, Long>> oldest = claims.entrySet().iterator();
     while (oldest.hasNext()) {
-      Map.Entry<Claim, Long> each = oldest.next();
-      if (nowNs - each.getValue() <= keepNs) {
+      Map.Entry<Claim, Long> entry = oldest.next();
+      if (nowNs - entry.getValue() <= keepNs) {
         return;
       }
       oldest.remove();
-      forgotten(each.getKey());
+      forgotten(entry.getKey());
     }
   }
 
   private void forgotten(Claim claim) {
     places.remove(claim.at());
-    Set<Claim> same = byIp.get(claim.ip());
-    same.remove(claim);
-    if (same.isEmpty()) {
+    Set<Claim> sameClaims = byIp.get(claim.ip());
+    sameClaims.remove(claim);
+    if (sameClaims.isEmpty()) {
       byIp.remove(claim.ip());
     }
   }
@@ -83,9 +83,9 @@ final class Claims {
   }
 
   /** Removes all claims on an address; returns true if one of them was from another port. */
-  boolean remove(int ip, SwitchPort at) {
+  boolean remove(int ip, SwitchPort port) {
     Set<Claim> all = Set.copyOf(byIp.getOrDefault(ip, Set.of()));
     all.forEach(this::remove);
-    return all.stream().anyMatch(claim -> !claim.at().equals(at));
+    return all.stream().anyMatch(claim -> !claim.at().equals(port));
   }
 }

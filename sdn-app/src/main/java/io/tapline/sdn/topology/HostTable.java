@@ -79,57 +79,57 @@ public final class HostTable {
   }
 
   /** Handles a claim on an address at a port. */
-  public Answer claim(long mac, int ip, SwitchPort at, long nowNs) {
+  public Answer claim(long mac, int ip, SwitchPort port, long nowNs) {
     Long pinned = switchOfAddress.get(ip);
-    if (!Mac.isHost(mac) || pinned != null && pinned != at.datapath()) {
+    if (!Mac.isHost(mac) || pinned != null && pinned != port.datapath()) {
       return Answer.of(Verdict.SPOOFED);
     }
     Host host = hosts.get(mac);
     Host holder = macOfIp.containsKey(ip) ? hosts.get(macOfIp.get(ip)) : null;
-    List<Host> others = new ArrayList<>();
+    List<Host> otherHosts = new ArrayList<>();
     if (holder != null && holder.mac() != mac) {
-      others.add(holder);
+      otherHosts.add(holder);
     }
-    if (host != null && !host.at().equals(at)) {
-      others.add(host);
+    if (host != null && !host.at().equals(port)) {
+      otherHosts.add(host);
     }
-    if (!others.isEmpty()) {
-      return contested(others, new Claim(ip, mac, at), nowNs);
+    if (!otherHosts.isEmpty()) {
+      return contested(otherHosts, new Claim(ip, mac, port), nowNs);
     }
-    boolean known = holder != null;
-    if (!known && !hasRoom(host, at)) {
+    boolean isKnown = holder != null;
+    if (!isKnown && !hasRoom(host, port)) {
       return Answer.of(Verdict.TOO_MANY);
     }
-    boolean refuted = claims.remove(ip, at);
-    put(mac, ip, at, nowNs);
-    return Answer.of(!known ? Verdict.LEARNED : refuted ? Verdict.SPOOFED : Verdict.KNOWN);
+    boolean refuted = claims.remove(ip, port);
+    put(mac, ip, port, nowNs);
+    return Answer.of(!isKnown ? Verdict.LEARNED : refuted ? Verdict.SPOOFED : Verdict.KNOWN);
   }
 
-  private boolean hasRoom(Host host, SwitchPort at) {
+  private boolean hasRoom(Host host, SwitchPort port) {
     return host != null
         ? host.ips().size() < MAX_ADDRESSES
-        : hosts.size() < MAX_HOSTS && places.hasRoom(at);
+        : hosts.size() < MAX_HOSTS && places.hasRoom(port);
   }
 
   /**
    * Handles a claim on an IPv4 address, an Ethernet address or both that belong to other hosts. The
    * claim succeeds only if none of them answers.
    */
-  private Answer contested(List<Host> others, Claim claim, long nowNs) {
+  private Answer contested(List<Host> otherHosts, Claim claim, long nowNs) {
     OptionalLong sinceNs = claims.sinceNs(claim, nowNs);
     if (sinceNs.isEmpty()) {
       return claims.add(claim, nowNs)
-          ? new Answer(Verdict.PROBE, questions(others, claim.ip()))
+          ? new Answer(Verdict.PROBE, questions(otherHosts, claim.ip()))
           : Answer.of(Verdict.TOO_MANY);
     }
     if (nowNs - sinceNs.getAsLong() < ANSWER_NS) {
       return Answer.of(Verdict.WAIT);
     }
     claims.remove(claim);
-    if (others.stream().anyMatch(other -> other.seenNs() > sinceNs.getAsLong())) {
+    if (otherHosts.stream().anyMatch(otherHost -> otherHost.seenNs() > sinceNs.getAsLong())) {
       return Answer.of(Verdict.SPOOFED);
     }
-    others.forEach(this::forget);
+    otherHosts.forEach(this::forget);
     if (!hasRoom(hosts.get(claim.mac()), claim.at())) {
       return Answer.of(Verdict.TOO_MANY);
     }
@@ -138,18 +138,18 @@ public final class HostTable {
   }
 
   /** Probes a host with its own addresses; it may not answer for one that another host claims. */
-  private List<Question> questions(List<Host> others, int claimed) {
+  private List<Question> questions(List<Host> otherHosts, int claimed) {
     List<Question> questions = new ArrayList<>();
-    for (Host other : others) {
-      Set<Integer> own = addressesToProbe(other);
+    for (Host otherHost : otherHosts) {
+      Set<Integer> own = addressesToProbe(otherHost);
       if (own.isEmpty() || own.contains(claimed)) {
-        questions.add(new Question(other, claimed));
+        questions.add(new Question(otherHost, claimed));
       }
       own.stream()
-          .filter(ip -> ip != claimed && !other.ips().contains(claimed))
+          .filter(ip -> ip != claimed && !otherHost.ips().contains(claimed))
           .sorted()
           .limit(MAX_PROBED_ADDRESSES)
-          .forEach(ip -> questions.add(new Question(other, ip)));
+          .forEach(ip -> questions.add(new Question(otherHost, ip)));
     }
     return questions;
   }
@@ -162,29 +162,29 @@ public final class HostTable {
     return host.ips().isEmpty() ? addressesAt(host.at()) : host.ips();
   }
 
-  private Set<Integer> addressesAt(SwitchPort at) {
+  private Set<Integer> addressesAt(SwitchPort port) {
     return switchOfAddress.entrySet().stream()
-        .filter(each -> each.getValue() == at.datapath())
+        .filter(entry -> entry.getValue() == port.datapath())
         .map(Map.Entry::getKey)
         .collect(Collectors.toSet());
   }
 
-  private void put(long mac, int ip, SwitchPort at, long nowNs) {
+  private void put(long mac, int ip, SwitchPort port, long nowNs) {
     Host before = hosts.get(mac);
     Set<Integer> ips = new HashSet<>(before == null ? Set.of() : before.ips());
     ips.add(ip);
-    hosts.put(mac, new Host(mac, at, ips, nowNs));
+    hosts.put(mac, new Host(mac, port, ips, nowNs));
     macOfIp.put(ip, mac);
     if (before == null) {
-      places.add(at);
+      places.add(port);
     }
   }
 
   /** Adds a host recovered from a switch's flows; does nothing if it is known. */
-  public void recover(long mac, SwitchPort at) {
-    if (!hosts.containsKey(mac) && Mac.isHost(mac) && hasRoom(null, at)) {
-      hosts.put(mac, new Host(mac, at, Set.of(), 0));
-      places.add(at);
+  public void recover(long mac, SwitchPort port) {
+    if (!hosts.containsKey(mac) && Mac.isHost(mac) && hasRoom(null, port)) {
+      hosts.put(mac, new Host(mac, port, Set.of(), 0));
+      places.add(port);
     }
   }
 

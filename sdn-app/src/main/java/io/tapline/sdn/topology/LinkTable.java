@@ -35,34 +35,36 @@ public final class LinkTable {
   private final Set<SwitchPort> senders = new HashSet<>();
 
   /** Records that a frame which left one port arrived at another. */
-  public Outcome observe(SwitchPort from, SwitchPort to, long sentNs, long nowNs) {
-    if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || from.equals(to)) {
+  public Outcome observe(SwitchPort source, SwitchPort target, long sentNs, long nowNs) {
+    if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || source.equals(target)) {
       return Outcome.STALE;
     }
-    End before = observed.get(to);
-    if (before != null && before.from().equals(from)) {
-      observed.put(to, new End(from, nowNs));
+    End before = observed.get(target);
+    if (before != null && before.from().equals(source)) {
+      observed.put(target, new End(source, nowNs));
       return Outcome.KNOWN;
     }
-    if (isTaken(from, to, nowNs)) {
+    if (isTaken(source, target, nowNs)) {
       return Outcome.CONFLICT;
     }
-    observed.put(to, new End(from, nowNs));
-    senders.add(from);
+    observed.put(target, new End(source, nowNs));
+    senders.add(source);
     return Outcome.NEW;
   }
 
   /** Returns true if either port has a live link to a third port. */
-  private boolean isTaken(SwitchPort from, SwitchPort to, long nowNs) {
+  private boolean isTaken(SwitchPort source, SwitchPort target, long nowNs) {
     return observed.entrySet().stream()
         .filter(entry -> nowNs - entry.getValue().heardNs() <= SILENCE_NS)
         .anyMatch(
             entry -> {
               SwitchPort a = entry.getKey();
               SwitchPort b = entry.getValue().from();
-              boolean same = a.equals(to) && b.equals(from) || a.equals(from) && b.equals(to);
-              boolean touches = a.equals(to) || a.equals(from) || b.equals(to) || b.equals(from);
-              return touches && !same;
+              boolean isSame =
+                  a.equals(target) && b.equals(source) || a.equals(source) && b.equals(target);
+              boolean touches =
+                  a.equals(target) || a.equals(source) || b.equals(target) || b.equals(source);
+              return touches && !isSame;
             });
   }
 
@@ -120,8 +122,8 @@ public final class LinkTable {
   }
 
   private static int compare(Link a, Link b) {
-    int from = compare(a.from(), b.from());
-    return from != 0 ? from : compare(a.to(), b.to());
+    int order = compare(a.from(), b.from());
+    return order != 0 ? order : compare(a.to(), b.to());
   }
 
   private static int compare(SwitchPort a, SwitchPort b) {

@@ -149,12 +149,12 @@ public final class Lldp {
     if (!right) {
       return Announcement.FORGED;
     }
-    SwitchPort from = new SwitchPort(Long.parseUnsignedLong(chassis, 16), Integer.parseInt(port));
+    SwitchPort source = new SwitchPort(Long.parseUnsignedLong(chassis, 16), Integer.parseInt(port));
     long sentNs = value.getLong();
     byte[] proof = new byte[PROOF_BYTES];
     value.get(proof);
-    return MessageDigest.isEqual(proof, proof(from, sentNs))
-        ? new Announcement(Kind.OURS, from, sentNs)
+    return MessageDigest.isEqual(proof, proof(source, sentNs))
+        ? new Announcement(Kind.OURS, source, sentNs)
         : Announcement.FORGED;
   }
 }

@@ -78,12 +78,12 @@ class ControllerTest {
     return new MirrorState(tables, Map.of("monitor-0", "monitor"));
   }
 
-  private void awaitFlows(int each) {
+  private void awaitFlows(int count) {
     Await.until(
         () ->
-            switches.flows(0) == each
-                && switches.flows(1) == each
-                && switches.flows(2) == each
+            switches.flows(0) == count
+                && switches.flows(1) == count
+                && switches.flows(2) == count
                 && controller.status().settled());
   }
 

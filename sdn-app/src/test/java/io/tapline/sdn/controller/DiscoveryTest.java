@@ -57,12 +57,12 @@ class DiscoveryTest {
     }
   }
 
-  private Discovery.Result arp(SwitchPort at, Arp arp) {
-    return discovery.packetIn(at, arp.frame(), nowNs);
+  private Discovery.Result arp(SwitchPort port, Arp arp) {
+    return discovery.packetIn(port, arp.frame(), nowNs);
   }
 
-  private Discovery.Result says(SwitchPort at, long mac, int ip) {
-    return arp(at, Arp.request(mac, ip, ip));
+  private Discovery.Result says(SwitchPort port, long mac, int ip) {
+    return arp(port, Arp.request(mac, ip, ip));
   }
 
   private static Arp arpOf(Order order) {
@@ -151,7 +151,7 @@ class DiscoveryTest {
     }
     List<Order> probes = discovery.packetIn(A1, lldp.frame(LINK_B, nowNs), nowNs).orders();
     assertThat(probes)
-        .extracting(each -> arpOf(each).targetIp())
+        .extracting(order -> arpOf(order).targetIp())
         .containsExactly(IP, IP + 1, IP + 2);
   }
 

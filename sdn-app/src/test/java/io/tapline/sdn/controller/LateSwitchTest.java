@@ -96,16 +96,16 @@ class LateSwitchTest {
 
   @BeforeEach
   void start() {
-    for (Connection each : List.of(good, bad)) {
-      SwitchState state = new SwitchState(each.datapath());
-      state.connected(each, nowNs);
+    for (Connection connection : List.of(good, bad)) {
+      SwitchState state = new SwitchState(connection.datapath());
+      state.connected(connection, nowNs);
       state.take(List.of());
-      switches.put(each.datapath(), state);
+      switches.put(connection.datapath(), state);
     }
     SwitchPort one = new SwitchPort(GOOD, 1);
-    SwitchPort other = new SwitchPort(BAD, 1);
-    links.observe(one, other, nowNs, nowNs);
-    links.observe(other, one, nowNs, nowNs);
+    SwitchPort otherPort = new SwitchPort(BAD, 1);
+    links.observe(one, otherPort, nowNs, nowNs);
+    links.observe(otherPort, one, nowNs, nowNs);
   }
 
   /**

@@ -30,39 +30,39 @@ class RolloutTest {
 
   RolloutTest() {
     tree.switches.forEach(datapath -> switches.put(datapath, new FakeSwitch()));
-    switches.values().forEach(each -> BaseFlows.of(1).forEach(f -> each.flows.put(f.key(), f)));
+    switches.values().forEach(table -> BaseFlows.of(1).forEach(f -> table.flows.put(f.key(), f)));
     tree.links.forEach(link -> cables.put(link.from(), link.to()));
   }
 
   private List<Map<Long, List<FlowMod>>> rounds(List<Link> links, List<Host> hosts) {
     Map<Long, List<Flow>> actual = new HashMap<>();
     switches.forEach(
-        (datapath, each) ->
+        (datapath, table) ->
             actual.put(
                 datapath,
-                each.all().stream()
+                table.all().stream()
                     .filter(flow -> flow.table() == MirrorFlows.FORWARDING_TABLE)
                     .toList()));
     return Rollout.rounds(actual, Trees.of(links, hosts), 1);
   }
 
   /** Returns the last port that a packet for a host leaves. Fails if the packet loops. */
-  private SwitchPort end(long from, long mac) {
+  private SwitchPort end(long source, long mac) {
     Set<Long> seen = new HashSet<>();
-    long at = from;
-    while (seen.add(at)) {
-      Set<Integer> out = switches.get(at).outputs(new FakeSwitch.Packet(mac, 0x0800, null));
+    long datapath = source;
+    while (seen.add(datapath)) {
+      Set<Integer> out = switches.get(datapath).outputs(new FakeSwitch.Packet(mac, 0x0800, null));
       if (out.isEmpty()) {
         return null;
       }
       assertThat(out).hasSize(1);
-      SwitchPort leaves = new SwitchPort(at, out.iterator().next());
+      SwitchPort leaves = new SwitchPort(datapath, out.iterator().next());
       if (!cables.containsKey(leaves)) {
         return leaves;
       }
-      at = cables.get(leaves).datapath();
+      datapath = cables.get(leaves).datapath();
     }
-    throw new AssertionError("a loop for %x at %d".formatted(mac, at));
+    throw new AssertionError("a loop for %x at %d".formatted(mac, datapath));
   }
 
   /**
@@ -72,7 +72,7 @@ class RolloutTest {
   private void roll(List<Map<Long, List<FlowMod>>> rounds, Random random, Runnable check) {
     for (Map<Long, List<FlowMod>> round : rounds) {
       List<Map.Entry<Long, FlowMod>> mods = new ArrayList<>();
-      round.forEach((datapath, each) -> each.forEach(mod -> mods.add(Map.entry(datapath, mod))));
+      round.forEach((datapath, table) -> table.forEach(mod -> mods.add(Map.entry(datapath, mod))));
       Collections.shuffle(mods, random);
       for (Map.Entry<Long, FlowMod> mod : mods) {
         switches.get(mod.getKey()).take(mod.getValue());
@@ -103,16 +103,16 @@ class RolloutTest {
           random,
           () -> {
             for (Host host : sample) {
-              for (long from : List.of(100L, 103L, 107L, 300L)) {
-                assertThat(end(from, host.mac())).isEqualTo(host.at());
+              for (long source : List.of(100L, 103L, 107L, 300L)) {
+                assertThat(end(source, host.mac())).isEqualTo(host.at());
               }
             }
           });
       assertThat(rounds(up, tree.hosts)).isEmpty();
       Trees trees = Trees.of(up, tree.hosts);
       for (Host host : tree.hosts) {
-        for (long from : tree.switches) {
-          assertThat(trees.route(from, host.mac())).last().isEqualTo(end(from, host.mac()));
+        for (long source : tree.switches) {
+          assertThat(trees.route(source, host.mac())).last().isEqualTo(end(source, host.mac()));
         }
       }
     }
@@ -121,15 +121,15 @@ class RolloutTest {
   @Test
   void aMovingHostIsReachableAtOneOfItsPorts() {
     roll(rounds(tree.links, tree.hosts), new Random(1), () -> {});
-    Host old = tree.hosts.get(0);
+    Host oldHost = tree.hosts.get(0);
     SwitchPort place = new SwitchPort(107, 2);
-    List<Host> moved = new ArrayList<>(tree.hosts);
-    moved.set(0, new Host(old.mac(), place, old.ips(), 1));
+    List<Host> movedHosts = new ArrayList<>(tree.hosts);
+    movedHosts.set(0, new Host(oldHost.mac(), place, oldHost.ips(), 1));
     roll(
-        rounds(tree.links, moved),
+        rounds(tree.links, movedHosts),
         new Random(1),
-        () -> assertThat(end(103, old.mac())).isIn(old.at(), place));
-    tree.switches.forEach(from -> assertThat(end(from, old.mac())).isEqualTo(place));
+        () -> assertThat(end(103, oldHost.mac())).isIn(oldHost.at(), place));
+    tree.switches.forEach(source -> assertThat(end(source, oldHost.mac())).isEqualTo(place));
   }
 
   @Test

@@ -23,10 +23,10 @@ class TreesTest {
     FatTreeCables cables = new FatTreeCables(k);
     Trees trees = Trees.of(cables.links, cables.hosts);
     for (Host host : cables.hosts) {
-      for (long from : cables.switches) {
-        List<SwitchPort> route = trees.route(from, host.mac());
+      for (long source : cables.switches) {
+        List<SwitchPort> route = trees.route(source, host.mac());
         assertThat(route).last().isEqualTo(host.at());
-        assertThat(route).hasSize(trees.hops(from).get(host.mac()).distance() + 1);
+        assertThat(route).hasSize(trees.hops(source).get(host.mac()).distance() + 1);
         assertThat(route.size()).isLessThanOrEqualTo(5);
       }
     }
@@ -36,8 +36,8 @@ class TreesTest {
   void aRouteDependsOnTheDestinationAlone() {
     Trees trees = Trees.of(tree.links, tree.hosts);
     for (Host host : tree.hosts) {
-      for (long from : tree.switches) {
-        List<SwitchPort> route = trees.route(from, host.mac());
+      for (long source : tree.switches) {
+        List<SwitchPort> route = trees.route(source, host.mac());
         for (int i = 1; i < route.size(); i++) {
           assertThat(trees.route(route.get(i).datapath(), host.mac()))
               .isEqualTo(route.subList(i, route.size()));
@@ -51,9 +51,9 @@ class TreesTest {
     FatTreeCables large = new FatTreeCables(8);
     Trees trees = Trees.of(large.links, large.hosts);
     Map<Long, Integer> routesOverCore = new HashMap<>();
-    for (Host to : large.hosts) {
-      for (Host from : large.hosts) {
-        trees.route(from.at().datapath(), to.mac()).stream()
+    for (Host destination : large.hosts) {
+      for (Host source : large.hosts) {
+        trees.route(source.at().datapath(), destination.mac()).stream()
             .filter(port -> port.datapath() >= 300)
             .forEach(port -> routesOverCore.merge(port.datapath(), 1, Integer::sum));
       }
@@ -75,13 +75,13 @@ class TreesTest {
     for (Host host : tree.hosts) {
       boolean used =
           tree.switches.stream()
-              .flatMap(from -> before.route(from, host.mac()).stream())
+              .flatMap(source -> before.route(source, host.mac()).stream())
               .anyMatch(port -> port.equals(failed.from()) || port.equals(failed.to()));
-      for (long from : tree.switches) {
-        boolean same = before.route(from, host.mac()).equals(after.route(from, host.mac()));
-        moved += same ? 0 : 1;
-        assertThat(same || used).isTrue();
-        assertThat(after.route(from, host.mac())).isNotEmpty();
+      for (long source : tree.switches) {
+        boolean isSame = before.route(source, host.mac()).equals(after.route(source, host.mac()));
+        moved += isSame ? 0 : 1;
+        assertThat(isSame || used).isTrue();
+        assertThat(after.route(source, host.mac())).isNotEmpty();
       }
     }
     assertThat(moved).isPositive();

@@ -114,10 +114,10 @@ class MirrorFlowsTest {
     return fake;
   }
 
-  private static List<SwitchMessage> change(FakeSwitch fake, RuleTable to) {
+  private static List<SwitchMessage> change(FakeSwitch fake, RuleTable newTable) {
     List<Flow> mirrored =
         fake.all().stream().filter(f -> Cookie.is(Cookie.Kind.MIRROR, f.cookie())).toList();
-    return FlowDifference.between(mirrored, MirrorFlows.of(to, PORTS, 1).flows()).messages();
+    return FlowDifference.between(mirrored, MirrorFlows.of(newTable, PORTS, 1).flows()).messages();
   }
 
   /**
@@ -173,15 +173,16 @@ class MirrorFlowsTest {
   @Test
   void foreignFlowsStayAndBlockedRulesAreReported() {
     RuleTable table = RuleTable.of(List.of(new Wanted("q", "m0", RuleMatch.ANY, false)), 10);
-    List<Flow> wanted = MirrorFlows.of(table, PORTS, 1).flows();
-    Flow mine = wanted.get(0);
-    Flow theirs = new Flow(0, mine.priority(), mine.match(), List.of(), Flow.NO_TABLE, 0x1234);
+    List<Flow> wantedFlows = MirrorFlows.of(table, PORTS, 1).flows();
+    Flow ownFlow = wantedFlows.get(0);
+    Flow otherFlow =
+        new Flow(0, ownFlow.priority(), ownFlow.match(), List.of(), Flow.NO_TABLE, 0x1234);
     Flow another = new Flow(0, 5, FlowMatch.ALL, List.of(), Flow.NO_TABLE, 0);
-    FlowDifference difference = FlowDifference.between(List.of(theirs, another), wanted);
-    assertThat(difference.blocked()).containsExactly(mine);
+    FlowDifference difference = FlowDifference.between(List.of(otherFlow, another), wantedFlows);
+    assertThat(difference.blocked()).containsExactly(ownFlow);
     assertThat(difference.messages())
-        .containsExactly(new SwitchMessage.FlowMod(SwitchMessage.Kind.ADD, wanted.get(1)));
-    assertThat(FlowDifference.between(List.of(theirs, another), List.of()).messages()).isEmpty();
+        .containsExactly(new SwitchMessage.FlowMod(SwitchMessage.Kind.ADD, wantedFlows.get(1)));
+    assertThat(FlowDifference.between(List.of(otherFlow, another), List.of()).messages()).isEmpty();
   }
 
   @Test

@@ -54,8 +54,8 @@ class PortFlowsTest {
 
   private static Trees trees() {
     List<Link> links = new ArrayList<>();
-    for (int other = 2; other <= 3; other++) {
-      Link link = new Link(new SwitchPort(HERE, other), new SwitchPort(other, 1));
+    for (int peer = 2; peer <= 3; peer++) {
+      Link link = new Link(new SwitchPort(HERE, peer), new SwitchPort(peer, 1));
       links.addAll(List.of(link, link.reversed()));
     }
     return Trees.of(
@@ -110,10 +110,10 @@ class PortFlowsTest {
     return fake;
   }
 
-  private static FakeSwitch.Packet packet(int in, long to, String from, String address) {
+  private static FakeSwitch.Packet packet(int in, long target, String source, String address) {
     RuleMatch.Header header =
-        new RuleMatch.Header(IpPrefix.of(from), IpPrefix.of(address), 17, 5, 6, 0, 0);
-    return new FakeSwitch.Packet(in, to, FlowMatch.IPV4, header);
+        new RuleMatch.Header(IpPrefix.of(source), IpPrefix.of(address), 17, 5, 6, 0, 0);
+    return new FakeSwitch.Packet(in, target, FlowMatch.IPV4, header);
   }
 
   private static MirrorFlows.Result flows(int arrivalsTo) {

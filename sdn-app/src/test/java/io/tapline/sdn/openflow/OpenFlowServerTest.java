@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 class OpenFlowServerTest {
   /** Throws at every tick. */
-  private static final class Faulty implements SwitchListener {
+  private static final class FailingListener implements SwitchListener {
     private final AtomicInteger looks = new AtomicInteger();
 
     @Override
@@ -56,7 +56,7 @@ class OpenFlowServerTest {
 
   @Test
   void checksSwitchesAgainAfterAnyFailure() throws IOException {
-    Faulty listener = new Faulty();
+    FailingListener listener = new FailingListener();
     Counters counters = new Counters();
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     try (OpenFlowServer server =

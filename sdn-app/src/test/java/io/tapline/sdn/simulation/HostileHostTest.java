@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Misbehaving hosts behind a well-behaved switch. */
-class HostileHostTest extends BesideAGoodSwitch {
+class HostileHostTest extends GoodSwitchTestCase {
   private static final int MALLORY = 0x0a0000ee;
   private static final int UNUSED_ADDRESS = 0x0a000077;
 
@@ -57,7 +57,7 @@ class HostileHostTest extends BesideAGoodSwitch {
   @Test
   void spoofedArpAndLldpAreCountedAndIgnored() throws Exception {
     byte[] forged = new Lldp(new byte[] {1}).frame(new SwitchPort(1, 1), System.nanoTime());
-    Set<Counter> wanted =
+    Set<Counter> wantedCounters =
         new TreeSet<>(Set.of(Counter.ARP_SPOOFED, Counter.LLDP_FORGED, Counter.LLDP_CONFLICTS));
     Await.until(
         () -> {
@@ -71,18 +71,18 @@ class HostileHostTest extends BesideAGoodSwitch {
             assertThat(controller.status().links()).isZero();
             Thread.sleep(40);
           }
-          wanted.removeIf(counter -> controller.counters().get(counter) > 0);
-          return wanted.isEmpty();
+          wantedCounters.removeIf(counter -> controller.counters().get(counter) > 0);
+          return wantedCounters.isEmpty();
         });
     assertThat(controller.route(1, mac(ADDRESS))).containsExactly(new SwitchPort(1, 1));
   }
 
   private void hostAnswersAndLldpIsCarried() throws IOException {
-    for (SimulatedSwitches.Sent each : good.takeSent()) {
-      Arp arp = Arp.read(each.frame()).orElse(null);
-      if (each.port() == 1 && arp == null) {
-        says(1, each.frame());
-      } else if (each.port() == 1 && arp.targetIp() == ADDRESS) {
+    for (SimulatedSwitches.Sent sent : good.takeSent()) {
+      Arp arp = Arp.read(sent.frame()).orElse(null);
+      if (sent.port() == 1 && arp == null) {
+        says(1, sent.frame());
+      } else if (sent.port() == 1 && arp.targetIp() == ADDRESS) {
         good.receive(0, 1, arp.answeredBy(mac(ADDRESS)).frame());
       }
     }

@@ -13,7 +13,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Tests misbehaving switches next to a good one, which must not be affected. */
-class HostileTest extends BesideAGoodSwitch {
+class HostileTest extends GoodSwitchTestCase {
   @Test
   void messagesOtherThanOpenFlowAreCountedAndEndTheConnection() throws IOException {
     Random random = new Random(1);
@@ -109,24 +109,24 @@ class HostileTest extends BesideAGoodSwitch {
     long neverNs = Long.MAX_VALUE / 2;
     int any = Integer.MAX_VALUE;
     Limits slow = new Limits(20, 500, any, deadlineNs, neverNs, neverNs, 100, 1000);
-    try (Controller other = controller(slow)) {
-      try (RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
+    try (Controller otherController = controller(slow)) {
+      try (RawSwitch raw = RawSwitch.introduced(otherController.port(), 2)) {
         ByteBuffer echo = SimulatedSwitch.message(2, 1, 60_000).position(60_000).flip();
         // More bytes than kernels buffer for a connection.
         for (int i = 0; i < 500; i++) {
           raw.send(echo.duplicate());
         }
-        Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
+        Await.until(() -> otherController.counters().get(Counter.SLOW_READERS) == 1);
       } catch (IOException e) {
         // The controller closed the connection during a send.
       }
-      Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
+      Await.until(() -> otherController.counters().get(Counter.SLOW_READERS) == 1);
     }
-    Limits silent = new Limits(20, 500, any, neverNs, neverNs, deadlineNs, 100, 1000);
-    try (Controller other = controller(silent);
-        RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
+    Limits silentLimits = new Limits(20, 500, any, neverNs, neverNs, deadlineNs, 100, 1000);
+    try (Controller otherController = controller(silentLimits);
+        RawSwitch raw = RawSwitch.introduced(otherController.port(), 2)) {
       raw.awaitCut();
-      assertThat(other.counters().get(Counter.SILENT_SWITCHES)).isEqualTo(1);
+      assertThat(otherController.counters().get(Counter.SILENT_SWITCHES)).isEqualTo(1);
     }
   }
 
@@ -190,8 +190,8 @@ class HostileTest extends BesideAGoodSwitch {
       connections[i] = new RawSwitch(controller.port());
     }
     awaitCount(Counter.REFUSED_CONNECTIONS, 10);
-    for (RawSwitch each : connections) {
-      each.close();
+    for (RawSwitch rawSwitch : connections) {
+      rawSwitch.close();
     }
   }
 }

@@ -65,13 +65,13 @@ final class RawSwitch implements AutoCloseable {
   }
 
   /** Answers this many messages as a switch would, after passing each answer through a function. */
-  void answer(SimulatedSwitch state, int messages, UnaryOperator<ByteBuffer> changed)
+  void answer(SimulatedSwitch state, int messages, UnaryOperator<ByteBuffer> changedOperator)
       throws IOException {
     SimulatedSwitch.Output output =
         new SimulatedSwitch.Output() {
           @Override
           public void send(ByteBuffer answer) {
-            sendUnchecked(changed.apply(answer));
+            sendUnchecked(changedOperator.apply(answer));
           }
 
           @Override

@@ -27,29 +27,31 @@ class HostTableTest {
 
   private long nowNs = SECOND;
 
-  private void expectHost(long mac, int ip, SwitchPort at) {
-    honest.put(mac, new Host(mac, at, Set.of(ip), 0));
+  private void expectHost(long mac, int ip, SwitchPort port) {
+    honest.put(mac, new Host(mac, port, Set.of(ip), 0));
   }
 
   /**
    * Claims an address. A host that is probed at its location for its own address answers at once.
    */
-  private Verdict says(long mac, int ip, SwitchPort at) {
+  private Verdict says(long mac, int ip, SwitchPort port) {
     nowNs += SECOND / 100;
-    Answer answer = hosts.claim(mac, ip, at, nowNs);
-    for (HostTable.Question each : answer.questions()) {
-      Host owner = honest.get(each.host().mac());
-      if (owner != null && owner.at().equals(each.host().at()) && owner.ips().contains(each.ip())) {
+    Answer answer = hosts.claim(mac, ip, port, nowNs);
+    for (HostTable.Question question : answer.questions()) {
+      Host owner = honest.get(question.host().mac());
+      if (owner != null
+          && owner.at().equals(question.host().at())
+          && owner.ips().contains(question.ip())) {
         nowNs += SECOND / 100;
-        hosts.claim(owner.mac(), each.ip(), owner.at(), nowNs);
+        hosts.claim(owner.mac(), question.ip(), owner.at(), nowNs);
       }
     }
     return answer.verdict();
   }
 
-  private void learned(long mac, int ip, SwitchPort at) {
-    expectHost(mac, ip, at);
-    assertThat(says(mac, ip, at)).isEqualTo(Verdict.LEARNED);
+  private void learned(long mac, int ip, SwitchPort port) {
+    expectHost(mac, ip, port);
+    assertThat(says(mac, ip, port)).isEqualTo(Verdict.LEARNED);
   }
 
   private SwitchPort place(long mac) {
@@ -57,10 +59,10 @@ class HostTableTest {
   }
 
   /** Repeats the claim for a long time, without success. */
-  private void insists(long mac, int ip, SwitchPort at) {
+  private void insists(long mac, int ip, SwitchPort port) {
     for (int i = 0; i < 200; i++) {
       nowNs += SECOND / 10;
-      assertThat(says(mac, ip, at)).isNotEqualTo(Verdict.LEARNED);
+      assertThat(says(mac, ip, port)).isNotEqualTo(Verdict.LEARNED);
     }
   }
 

@@ -97,11 +97,11 @@ public final class OptimumExperiment {
     SplittableRandom random = new SplittableRandom(seed);
     Topology topology = FatTree.of(K, HostMaker.ofPaper(random));
     int count = random.nextInt(FEWEST_FLOWS, MAX_FLOWS + 1);
-    Flows drawn = Workload.even(topology, K, count, TOTAL_BPS / count, random);
+    Flows flowSet = Workload.even(topology, K, count, TOTAL_BPS / count, random);
     Flows.Builder flows = new Flows.Builder(count);
     for (int flow = 0; flow < count; flow++) {
-      long units = Math.max(1, drawn.rateBps(flow) / Exact.UNIT_BPS);
-      flows.add(drawn.from(flow), drawn.to(flow), units * Exact.UNIT_BPS);
+      long units = Math.max(1, flowSet.rateBps(flow) / Exact.UNIT_BPS);
+      flows.add(flowSet.from(flow), flowSet.to(flow), units * Exact.UNIT_BPS);
     }
     return new Problem(topology, flows.build(), seed % 2 == 0 ? Sizes.PAPER : smaller());
   }
@@ -120,24 +120,24 @@ public final class OptimumExperiment {
 
   private static Instance instance(int number, Problem problem, long seed, double seconds) {
     Map<String, Placed> placements = new LinkedHashMap<>();
-    for (Map.Entry<String, Strategy> each : PlacementExperiment.STRATEGIES.entrySet()) {
-      Cost cost = Cost.of(problem, each.getValue().place(problem, new SplittableRandom(seed)));
-      placements.put(each.getKey(), new Placed(cost.processes(), cost.processorWeighted()));
+    for (Map.Entry<String, Strategy> entry : PlacementExperiment.STRATEGIES.entrySet()) {
+      Cost cost = Cost.of(problem, entry.getValue().place(problem, new SplittableRandom(seed)));
+      placements.put(entry.getKey(), new Placed(cost.processes(), cost.processorWeighted()));
     }
     Placed network = placements.get(NETWORK);
-    Placed ours = placements.get(OURS);
+    Placed ownPlaced = placements.get(OURS);
     int fewer = network.processes() - 1;
-    long known = ours.processes() <= fewer ? ours.weighted() : network.weighted();
+    long known = ownPlaced.processes() <= fewer ? ownPlaced.weighted() : network.weighted();
     Optional<Exact.Optimum> optimum = solve(problem, fewer, known, seconds);
     boolean possible = optimum.isPresent();
     int budget = possible ? fewer : network.processes();
     if (!possible) {
-      optimum = solve(problem, budget, ours.weighted(), seconds);
+      optimum = solve(problem, budget, ownPlaced.weighted(), seconds);
     }
-    Exact.Optimum found = optimum.orElseThrow();
-    long bound = found.proven() ? found.weighted() : found.bound();
+    Exact.Optimum exact = optimum.orElseThrow();
+    long bound = exact.proven() ? exact.weighted() : exact.bound();
     return new Instance(
-        number, problem.flows().size(), budget, bound, found.proven(), possible, placements);
+        number, problem.flows().size(), budget, bound, exact.proven(), possible, placements);
   }
 
   /** Returns the optimum, given an upper bound. */

@@ -99,9 +99,9 @@ public final class PlacementExperiment {
     Topology topology = FatTree.of(options.k(), HostMaker.ofPaper(random));
     Flows all = Workload.ofPaper(topology, options.k(), reading, random);
     Cost.Workload workload = Cost.workload(topology, all);
-    int[] drawn = Workload.draw(all, options.flows().get(options.flows().size() - 1), random);
+    int[] sample = Workload.draw(all, options.flows().get(options.flows().size() - 1), random);
     for (int flows : options.flows()) {
-      Flows monitored = all.select(Arrays.copyOf(drawn, Math.min(flows, drawn.length)));
+      Flows monitored = all.select(Arrays.copyOf(sample, Math.min(flows, sample.length)));
       Problem problem = new Problem(topology, monitored, Sizes.PAPER);
       Cost cost = null;
       for (Map.Entry<String, Strategy> strategy : STRATEGIES.entrySet()) {

@@ -59,8 +59,8 @@ public final class Workload {
     Workload workload = new Workload(topology, k, random);
     Flows.Builder flows = new Flows.Builder(count);
     for (int i = 0; i < count; i++) {
-      int from = random.nextInt(topology.hostCount());
-      flows.add(from, workload.peer(from), workload.rate(meanBps));
+      int source = random.nextInt(topology.hostCount());
+      flows.add(source, workload.peer(source), workload.rate(meanBps));
     }
     return flows.build();
   }

@@ -42,18 +42,19 @@ public final class Batches {
   /** Encodes one repetition. */
   public Batches(Traffic traffic, String query, String monitor) {
     this.traffic = traffic;
-    for (int from = 0; from < traffic.count; from += ROWS) {
-      int to = Math.min(traffic.count, from + ROWS);
-      long promised = traffic.timeNs(from, 0);
-      add(from, to, promised, "tcp_conn_time", query, monitor);
-      add(from, to, promised, "http_get", query, monitor);
+    for (int first = 0; first < traffic.count; first += ROWS) {
+      int end = Math.min(traffic.count, first + ROWS);
+      long promised = traffic.timeNs(first, 0);
+      add(first, end, promised, "tcp_conn_time", query, monitor);
+      add(first, end, promised, "http_get", query, monitor);
     }
   }
 
-  private void add(int from, int to, long markNs, String parser, String query, String monitor) {
+  private void add(
+      int firstRow, int endRow, long markNs, String parser, String query, String monitor) {
     boolean http = parser.equals("http_get");
     BatchWriter writer = new BatchWriter(columns(http));
-    for (int tuple = from; tuple < to; tuple++) {
+    for (int tuple = firstRow; tuple < endRow; tuple++) {
       if ((traffic.type[tuple] == Traffic.GET) == http) {
         writer.row(row(tuple, http));
       }
@@ -128,11 +129,11 @@ public final class Batches {
   }
 
   /** Writes batches with at least this many tuples in total; returns their number of tuples. */
-  public long write(long tuples, Consumer<byte[]> to) {
+  public long write(long tuples, Consumer<byte[]> consumer) {
     long written = 0;
     while (written < tuples) {
       written += nextRows();
-      to.accept(next());
+      consumer.accept(next());
     }
     return written;
   }

@@ -154,20 +154,20 @@ final class CompetentJob {
         open.update(began);
         return;
       }
-      Open found = open.value();
-      if (found == null) {
+      Open window = open.value();
+      if (window == null) {
         return;
       }
       if (event.event.isEmpty()) {
-        found.url = event.url;
-        open.update(found);
+        window.url = event.url;
+        open.update(window);
         return;
       }
-      String key = join ? found.url : event.client;
+      String key = join ? window.url : event.client;
       if (key != null) {
         pane.key = key;
         pane.startMs = paneOf(event.timeNs);
-        pane.sum = event.timeNs - found.startNs;
+        pane.sum = event.timeNs - window.startNs;
         pane.count = 1;
         out.collect(pane);
       }

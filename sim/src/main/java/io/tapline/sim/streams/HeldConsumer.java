@@ -148,15 +148,15 @@ public final class HeldConsumer {
 
   private void feed(Topics topics, String topic, Gauge gauge) throws Exception {
     long begin = nowNs();
-    long from = begin;
+    long first = begin;
     int second = 0;
     boolean paused = false;
     for (long now = begin; second < seconds + quietSeconds; now = nowNs()) {
       Thread.sleep(FLUSH_MS);
       double load = second < seconds ? tuplesPerSecond : tuplesPerSecond * share / 2;
-      byte[] batch = batch(from, now, load);
+      byte[] batch = batch(first, now, load);
       topics.send(topic, 0, batch);
-      from = now;
+      first = now;
       if ((now - begin) / 1_000_000_000L > second) {
         second++;
         long[] seen = gauge.look();
@@ -184,8 +184,8 @@ public final class HeldConsumer {
       sent.computeIfAbsent(Math.floorDiv(time, WINDOW_NS), window -> new HashMap<>())
           .merge(url, (long) TUPLES_A_FLOW, Long::sum);
       // Uses different bits from those by which the job groups flows.
-      boolean kept = (hash * 0x9e3779b97f4a7c15L >>> 11) * 0x1p-53 < now;
-      for (int i = 0; kept && i < TUPLES_A_FLOW; i++) {
+      boolean isKept = (hash * 0x9e3779b97f4a7c15L >>> 11) * 0x1p-53 < now;
+      for (int i = 0; isKept && i < TUPLES_A_FLOW; i++) {
         writer.row(time, hash, url);
       }
     }

@@ -28,8 +28,8 @@ final class HotSet {
   }
 
   /** Generates one minute's requests, then shifts the hot set. */
-  void minute(int[] keys, int from, int to) {
-    for (int i = from; i < to; i++) {
+  void minute(int[] keys, int begin, int end) {
+    for (int i = begin; i < end; i++) {
       keys[i] = keyOfRank[zipf.next(random)];
     }
     for (int i = 0; i < SWAPS_A_MINUTE; i++) {
@@ -42,9 +42,9 @@ final class HotSet {
   }
 
   /** Moves a key up from one rank to another. */
-  private void move(int from, int to) {
-    int key = keyOfRank[from];
-    System.arraycopy(keyOfRank, to, keyOfRank, to + 1, from - to);
-    keyOfRank[to] = key;
+  private void move(int source, int target) {
+    int key = keyOfRank[source];
+    System.arraycopy(keyOfRank, target, keyOfRank, target + 1, source - target);
+    keyOfRank[target] = key;
   }
 }

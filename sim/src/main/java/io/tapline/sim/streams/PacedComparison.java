@@ -66,17 +66,18 @@ public final class PacedComparison {
    *
    * @param keptPace true if it was at most a few seconds behind at the end
    */
-  public record Paced(String job, Cost cost, boolean keptPace) {}
+  public record PacedResult(String job, Cost cost, boolean keptPace) {}
 
   /**
    * The results of all jobs.
    *
    * @param equalWindows number of windows whose rankings were compared and found equal
    */
-  public record Result(String name, int tuplesPerSecond, List<Paced> jobs, int equalWindows) {}
+  public record Result(
+      String name, int tuplesPerSecond, List<PacedResult> jobs, int equalWindows) {}
 
   Result run(Input input, int rate, int seconds, String run) throws Exception {
-    List<Paced> jobs = new ArrayList<>();
+    List<PacedResult> jobs = new ArrayList<>();
     for (Baseline job : Baseline.values()) {
       jobs.add(baseline(job, input, rate, seconds, run + "-" + job));
     }
@@ -91,15 +92,15 @@ public final class PacedComparison {
   }
 
   private static int equal(
-      String job, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> found) {
-    int windows = Rankings.requireEqual(job, expected, found);
+      String job, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> actual) {
+    int windows = Rankings.requireEqual(job, expected, actual);
     if (windows == 0) {
       throw new IllegalStateException(job + " and the textbook job have no window in common");
     }
     return windows;
   }
 
-  private Paced baseline(Baseline job, Input input, int rate, int seconds, String run)
+  private PacedResult baseline(Baseline job, Input input, int rate, int seconds, String run)
       throws Exception {
     topics.create(run, input.partitions, LOG);
     StreamGraph graph =
@@ -109,7 +110,7 @@ public final class PacedComparison {
     return measure(job.label(), graph, feed, rate, seconds, () -> newestMs(Rankings.of(run)));
   }
 
-  private Paced ours(Input input, int rate, int seconds, String query) throws Exception {
+  private PacedResult ours(Input input, int rate, int seconds, String query) throws Exception {
     Plan plan = BenchPlan.of(input.kind, input.partitions, query);
     topics.create(plan.getTopic(), input.partitions, LOG);
     JobID id = JobID.generate();
@@ -134,12 +135,12 @@ public final class PacedComparison {
   }
 
   /** Returns the end of the newest window that a job has reported. */
-  private interface Newest {
+  private interface LatestWindow {
     long endMs() throws Exception;
   }
 
-  private Paced measure(
-      String job, StreamGraph graph, Feed feed, int rate, int seconds, Newest newest)
+  private PacedResult measure(
+      String job, StreamGraph graph, Feed feed, int rate, int seconds, LatestWindow newest)
       throws Exception {
     cluster.submitJob(graph).get();
     feed.send(rate, WARM_UP_SECONDS);
@@ -161,7 +162,7 @@ public final class PacedComparison {
             rate,
             cost.cpuMicroseconds(),
             behindMs / 1e3));
-    return new Paced(job, cost, keptPace);
+    return new PacedResult(job, cost, keptPace);
   }
 
   private static Cost now(Feed feed) {
@@ -195,11 +196,11 @@ public final class PacedComparison {
 
     void send(int rate, int seconds) {
       long begin = System.nanoTime();
-      long from = due;
+      long startNs = due;
       due += (long) rate * seconds;
       while (sent < due) {
         long now = System.nanoTime() - begin;
-        long until = Math.min(due, from + (long) (now / 1e9 * rate));
+        long until = Math.min(due, startNs + (long) (now / 1e9 * rate));
         while (sent < until) {
           sent += sendSome();
         }
@@ -269,8 +270,10 @@ public final class PacedComparison {
     @Override
     long timeMs() {
       Traffic traffic = input.of(0);
-      long each = sent / input.partitions;
-      return traffic.timeNs((int) (each % traffic.count), (int) (each / traffic.count)) / 1_000_000;
+      long perPartition = sent / input.partitions;
+      return traffic.timeNs(
+              (int) (perPartition % traffic.count), (int) (perPartition / traffic.count))
+          / 1_000_000;
     }
   }
 }

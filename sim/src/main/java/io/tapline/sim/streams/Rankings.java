@@ -63,18 +63,18 @@ final class Rankings {
    * @throws IllegalStateException if a window differs by more than a nanosecond or a tuple
    */
   static int requireEqual(
-      String what, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> found) {
+      String what, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> actual) {
     int windows = 0;
-    for (Map.Entry<Long, double[]> each : expected.entrySet()) {
-      double[] other = found.get(each.getKey());
-      if (other == null) {
+    for (Map.Entry<Long, double[]> entry : expected.entrySet()) {
+      double[] actualRow = actual.get(entry.getKey());
+      if (actualRow == null) {
         continue;
       }
       windows++;
-      if (!isEqual(each.getValue(), other)) {
+      if (!isEqual(entry.getValue(), actualRow)) {
         throw new IllegalStateException(
             "%s: the window that ends at %d ms has %s, the textbook job %s"
-                .formatted(what, each.getKey(), List.of(other), List.of(each.getValue())));
+                .formatted(what, entry.getKey(), List.of(actualRow), List.of(entry.getValue())));
       }
     }
     return windows;

@@ -63,12 +63,12 @@ final class SlidingRanking extends AbstractStreamOperator<Tuple3<String, Long, L
   }
 
   private static void add(Map<String, long[]> sums, String key, long sum, long count) {
-    long[] found = sums.get(key);
-    if (found == null) {
+    long[] counts = sums.get(key);
+    if (counts == null) {
       sums.put(key, new long[] {sum, count});
     } else {
-      found[0] += sum;
-      found[1] += count;
+      counts[0] += sum;
+      counts[1] += count;
     }
   }
 
@@ -106,10 +106,10 @@ final class SlidingRanking extends AbstractStreamOperator<Tuple3<String, Long, L
   }
 
   private void takeOff(String key, long[] sum) {
-    long[] found = total.get(key);
-    found[0] -= sum[0];
-    found[1] -= sum[1];
-    if (found[1] == 0) {
+    long[] counts = total.get(key);
+    counts[0] -= sum[0];
+    counts[1] -= sum[1];
+    if (counts[1] == 0) {
       total.remove(key);
     }
   }
@@ -117,17 +117,17 @@ final class SlidingRanking extends AbstractStreamOperator<Tuple3<String, Long, L
   private void rank(long endMs) {
     PriorityQueue<Map.Entry<String, long[]>> best =
         new PriorityQueue<>(Comparator.comparingDouble(SlidingRanking::value));
-    for (Map.Entry<String, long[]> each : total.entrySet()) {
+    for (Map.Entry<String, long[]> entry : total.entrySet()) {
       if (best.size() < rows) {
-        best.add(each);
-      } else if (value(each) > value(best.peek())) {
+        best.add(entry);
+      } else if (value(entry) > value(best.peek())) {
         best.poll();
-        best.add(each);
+        best.add(entry);
       }
     }
-    for (Map.Entry<String, long[]> each : best) {
+    for (Map.Entry<String, long[]> entry : best) {
       Tuple3<String, Long, Long> row =
-          Tuple3.of(each.getKey(), each.getValue()[0], each.getValue()[1]);
+          Tuple3.of(entry.getKey(), entry.getValue()[0], entry.getValue()[1]);
       output.collect(new StreamRecord<>(row, endMs - 1));
     }
   }
@@ -156,10 +156,10 @@ final class SlidingRanking extends AbstractStreamOperator<Tuple3<String, Long, L
       throws IOException {
     out.writeLong(pane.getKey());
     out.writeInt(pane.getValue().size());
-    for (Map.Entry<String, long[]> each : pane.getValue().entrySet()) {
-      out.writeUTF(each.getKey());
-      out.writeLong(each.getValue()[0]);
-      out.writeLong(each.getValue()[1]);
+    for (Map.Entry<String, long[]> entry : pane.getValue().entrySet()) {
+      out.writeUTF(entry.getKey());
+      out.writeLong(entry.getValue()[0]);
+      out.writeLong(entry.getValue()[1]);
     }
   }
 

@@ -365,13 +365,13 @@ public final class StreamBenchmark implements AutoCloseable {
   /** The costs of the three jobs. */
   public record Comparison(String name, Cost textbook, Cost competent, Cost ours) {
     /** Returns the stream job's throughput as a multiple of another job's. */
-    public double times(Cost other) {
-      return ours.tuplesPerSecond() / other.tuplesPerSecond();
+    public double times(Cost baseline) {
+      return ours.tuplesPerSecond() / baseline.tuplesPerSecond();
     }
 
     /** Returns another job's CPU time per tuple as a multiple of the stream job's. */
-    public double cpuTimes(Cost other) {
-      return other.cpuMicroseconds() / ours.cpuMicroseconds();
+    public double cpuTimes(Cost baseline) {
+      return baseline.cpuMicroseconds() / ours.cpuMicroseconds();
     }
   }
 
@@ -440,11 +440,11 @@ public final class StreamBenchmark implements AutoCloseable {
   private long write(Input input, Plan plan, long tuples, boolean ends) {
     long written = 0;
     for (int partition = 0; partition < input.partitions; partition++) {
-      int to = partition;
+      int target = partition;
       Batches batches = new Batches(input.of(partition), plan.getQuery(), "m" + partition);
       written +=
           batches.write(
-              tuples / input.partitions, batch -> topics.send(plan.getTopic(), to, batch));
+              tuples / input.partitions, batch -> topics.send(plan.getTopic(), target, batch));
       if (ends) {
         topics.send(plan.getTopic(), partition, batches.end());
       }

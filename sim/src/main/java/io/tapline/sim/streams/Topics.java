@@ -37,8 +37,8 @@ final class Topics implements AutoCloseable {
 
   void create(String topic, int partitions, Map<String, String> settings)
       throws InterruptedException, ExecutionException {
-    NewTopic made = new NewTopic(topic, partitions, (short) 1).configs(settings);
-    admin.createTopics(List.of(made)).all().get();
+    NewTopic madeTopic = new NewTopic(topic, partitions, (short) 1).configs(settings);
+    admin.createTopics(List.of(madeTopic)).all().get();
   }
 
   void delete(String topic) throws InterruptedException, ExecutionException {

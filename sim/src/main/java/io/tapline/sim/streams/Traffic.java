@@ -100,10 +100,10 @@ public final class Traffic {
 
   private static void shuffle(int[] values, Random random) {
     for (int i = values.length - 1; i > 0; i--) {
-      int other = random.nextInt(i + 1);
+      int j = random.nextInt(i + 1);
       int value = values[i];
-      values[i] = values[other];
-      values[other] = value;
+      values[i] = values[j];
+      values[j] = value;
     }
   }
 
@@ -128,12 +128,12 @@ public final class Traffic {
     Sorted sorted =
         new Sorted(new long[order.length], new byte[order.length], new int[order.length]);
     long last = 0;
-    for (int at = 0; at < order.length; at++) {
-      int tuple = (int) order[at];
+    for (int i = 0; i < order.length; i++) {
+      int tuple = (int) order[i];
       last = Math.max(last, time[tuple]);
-      sorted.offsetNs[at] = last;
-      sorted.flow[at] = tuple / per;
-      sorted.type[at] = type(kind, tuple % per);
+      sorted.offsetNs[i] = last;
+      sorted.flow[i] = tuple / per;
+      sorted.type[i] = type(kind, tuple % per);
     }
     return sorted;
   }

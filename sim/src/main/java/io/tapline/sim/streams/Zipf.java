@@ -17,8 +17,8 @@ final class Zipf {
   }
 
   int next(Random random) {
-    double at = random.nextDouble() * cumulated[cumulated.length - 1];
-    int place = Arrays.binarySearch(cumulated, at);
+    double point = random.nextDouble() * cumulated[cumulated.length - 1];
+    int place = Arrays.binarySearch(cumulated, point);
     return place >= 0 ? place : Math.min(cumulated.length - 1, -1 - place);
   }
 }

@@ -110,7 +110,8 @@ class PlacementExperimentTest {
   @Test
   void ourStrategiesReachTheOptimumOfSmallInstances() {
     for (long seed : SMALL_INSTANCES) {
-      OptimumExperiment.Instance instance = OptimumExperiment.run(1, seed, 60, each -> {}).get(0);
+      OptimumExperiment.Instance instance =
+          OptimumExperiment.run(1, seed, 60, candidate -> {}).get(0);
       assertThat(instance.proven()).as("seed %d", seed).isTrue();
       assertThat(instance.fewerPossible()).as("seed %d", seed).isTrue();
       assertThat(instance.gapPercent("tapline-network")).as("seed %d", seed).isBetween(0.0, 5.0);

@@ -45,7 +45,7 @@ public final class QueryFollower {
       try (EventReader events =
           new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
         end = read(events, windows, reports);
-      } catch (IOException broken) {
+      } catch (IOException e) {
         // The stream ended before the query did: the loop reconnects.
       }
       if (end.isEmpty()) {

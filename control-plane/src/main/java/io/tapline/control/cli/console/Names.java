@@ -10,8 +10,8 @@ public final class Names {
   /**
    * Returns the item with a name, or throws an error that lists all names and suggests the nearest.
    */
-  public static <T> T find(String name, String kind, Optional<T> found, List<String> names) {
-    return found.orElseThrow(
+  public static <T> T find(String name, String kind, Optional<T> candidate, List<String> names) {
+    return candidate.orElseThrow(
         () ->
             new UsageException(
                 "unknown %s '%s'%s; there are: %s"

@@ -92,17 +92,17 @@ public final class Progress implements ProgressListener {
   }
 
   /** Starts measuring phases. */
-  public synchronized void measure(Timings into) {
-    timings = into;
+  public synchronized void measure(Timings newTimings) {
+    timings = newTimings;
   }
 
   @Override
   public Phase phase(String name) {
-    Timings into;
+    Timings current;
     synchronized (this) {
-      into = timings;
+      current = timings;
     }
-    return into == null ? ProgressListener.super.phase(name) : into.begin(name);
+    return current == null ? ProgressListener.super.phase(name) : current.begin(name);
   }
 
   @Override

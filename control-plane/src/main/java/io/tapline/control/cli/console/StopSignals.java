@@ -56,7 +56,7 @@ public final class StopSignals {
       sun.misc.Signal.handle(
           new sun.misc.Signal(name),
           signal -> {
-            names.forEach(each -> handleByDefault(new sun.misc.Signal(each)));
+            names.forEach(signalName -> handleByDefault(new sun.misc.Signal(signalName)));
             action.accept(signal);
           });
     }

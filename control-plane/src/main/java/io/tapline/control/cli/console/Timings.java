@@ -120,11 +120,11 @@ public final class Timings {
   }
 
   /** Returns the sum of fields of stat in proc(5); field 1 is the one after the name. */
-  private static long ticks(int from, int to) throws IOException {
+  private static long ticks(int firstField, int lastField) throws IOException {
     String stat = Files.readString(STAT);
     String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
     long ticks = 0;
-    for (int field = from; field <= to; field++) {
+    for (int field = firstField; field <= lastField; field++) {
       ticks += Long.parseLong(afterName[field - 1]);
     }
     return ticks;

@@ -111,7 +111,7 @@ final class DiagnoseLossCommand implements Callable<Integer> {
     StringBuilder text = new StringBuilder();
     finding
         .path("switches")
-        .forEach(each -> text.append(text.isEmpty() ? "" : " or ").append(each.asLong()));
+        .forEach(value -> text.append(text.isEmpty() ? "" : " or ").append(value.asLong()));
     return finding.path("next").asLong() == 0
         ? text.toString()
         : text + " towards " + finding.path("next").asLong();

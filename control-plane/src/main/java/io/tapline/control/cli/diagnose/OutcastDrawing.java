@@ -37,7 +37,7 @@ final class OutcastDrawing {
           places.get(link.path("to").asLong()),
           link.path("segments").asLong());
     }
-    places.forEach((id, at) -> node(svg, at, id == HOST ? "D" : Long.toString(id)));
+    places.forEach((id, center) -> node(svg, center, id == HOST ? "D" : Long.toString(id)));
     return svg.append("</svg>\n").toString();
   }
 
@@ -70,24 +70,24 @@ final class OutcastDrawing {
     return places;
   }
 
-  private static void link(StringBuilder svg, double[] from, double[] to, long segments) {
+  private static void link(StringBuilder svg, double[] source, double[] target, long segments) {
     svg.append(
         format(
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#999999\"/>%n",
-            from[0], from[1], to[0], to[1]));
+            source[0], source[1], target[0], target[1]));
     // Placed near the sender, where links are apart.
     svg.append(
         format(
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%,d</text>%n",
-            from[0] * 0.6 + to[0] * 0.4, from[1] * 0.6 + to[1] * 0.4 + 4, segments));
+            source[0] * 0.6 + target[0] * 0.4, source[1] * 0.6 + target[1] * 0.4 + 4, segments));
   }
 
-  private static void node(StringBuilder svg, double[] at, String name) {
+  private static void node(StringBuilder svg, double[] center, String name) {
     svg.append(
         format(
             "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"17\" fill=\"#e8f1fa\" stroke=\"black\"/>%n"
                 + "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>%n",
-            at[0], at[1], at[0], at[1] + 4, name));
+            center[0], center[1], center[0], center[1] + 4, name));
   }
 
   private static String format(String format, Object... values) {

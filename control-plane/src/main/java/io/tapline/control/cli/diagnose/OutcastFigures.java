@@ -32,12 +32,12 @@ final class OutcastFigures {
     List<Point> groups = new ArrayList<>();
     List<Point> flows = new ArrayList<>();
     for (JsonNode step : report.path("steps")) {
-      double at = (step.path("end_ns").asLong() - report.path("from_ns").asLong()) / NS_PER_S;
+      double seconds = (step.path("end_ns").asLong() - report.path("from_ns").asLong()) / NS_PER_S;
       double ratio = step.path("ratio").asDouble();
       double single = step.path("least_to_most").asDouble();
-      csv.append(String.format(Locale.ROOT, "%.3f,%.4f,%.4f%n", at, ratio, single));
-      groups.add(new Point(at, ratio, 0));
-      flows.add(new Point(at, single, 0));
+      csv.append(String.format(Locale.ROOT, "%.3f,%.4f,%.4f%n", seconds, ratio, single));
+      groups.add(new Point(seconds, ratio, 0));
+      flows.add(new Point(seconds, single, 0));
     }
     files.put("figure10a.csv", csv.toString());
     files.put(

@@ -32,9 +32,9 @@ public final class NodesCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    JsonNode known = server.client().get("/api/v1/nodes");
-    JsonNode nodes = known.path("nodes");
-    JsonNode agents = known.path("agents");
+    JsonNode knownNode = server.client().get("/api/v1/nodes");
+    JsonNode nodes = knownNode.path("nodes");
+    JsonNode agents = knownNode.path("agents");
     if (json) {
       agents.forEach(agent -> console.json(agent));
       nodes.forEach(node -> console.json(node));

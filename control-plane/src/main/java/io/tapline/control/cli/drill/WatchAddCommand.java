@@ -147,11 +147,11 @@ final class WatchAddCommand implements Callable<Integer> {
   /** The options of one watch, and its filter, have no meaning with a file. */
   private void requireNoOther() {
     ParseResult parsed = spec.commandLine().getParseResult();
-    boolean more =
+    boolean hasMore =
         parsed.hasMatchedPositional(0)
             || parsed.matchedOptions().stream()
                 .anyMatch(option -> ONE_WATCH.contains(option.longestName()));
-    if (more) {
+    if (hasMore) {
       throw new UsageException(
           "--file can't be combined with FILTER or "
               + String.join(", ", ONE_WATCH)

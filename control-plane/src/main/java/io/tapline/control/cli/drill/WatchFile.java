@@ -62,8 +62,8 @@ final class WatchFile {
           file + ": it must be a list of watches, each with keys such as filter");
     }
     ArrayNode watches = ApiClient.MAPPER.createArrayNode();
-    for (JsonNode written : root) {
-      watches.add(watch(written, "%s: watch %d".formatted(file, watches.size() + 1)));
+    for (JsonNode writtenNode : root) {
+      watches.add(watch(writtenNode, "%s: watch %d".formatted(file, watches.size() + 1)));
     }
     return watches;
   }
@@ -81,12 +81,12 @@ final class WatchFile {
     }
   }
 
-  private static ObjectNode watch(JsonNode written, String place) {
-    if (!written.isObject()) {
+  private static ObjectNode watch(JsonNode writtenNode, String place) {
+    if (!writtenNode.isObject()) {
       throw new UsageException(place + " has no keys; expected some of " + keys());
     }
     ObjectNode watch = ApiClient.MAPPER.createObjectNode();
-    written
+    writtenNode
         .properties()
         .forEach(
             entry -> {

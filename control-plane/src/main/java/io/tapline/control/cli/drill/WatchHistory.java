@@ -35,9 +35,10 @@ final class WatchHistory {
             "%s may not be evaluated on %s since %s: the node can't be reached"
                 .formatted(id, node, time(evaluation.path("unknown_since_ns"))));
       }
-      long missed = evaluation.path("missed_alerts").asLong();
-      if (missed > 0) {
-        lines.add("%s: %d alerts of %s never reached this server".formatted(id, missed, node));
+      long missedAlerts = evaluation.path("missed_alerts").asLong();
+      if (missedAlerts > 0) {
+        lines.add(
+            "%s: %d alerts of %s never reached this server".formatted(id, missedAlerts, node));
       }
     }
     return lines;

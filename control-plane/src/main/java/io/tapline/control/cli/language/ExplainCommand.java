@@ -106,7 +106,7 @@ public final class ExplainCommand implements Callable<Integer> {
 
   /** Returns the network, unless the plan is not placed: queries of queues read taps. */
   private static Optional<Network> placed(Optional<Network> network, Plan plan) {
-    return network.filter(any -> plan.getQueuesCount() == 0);
+    return network.filter(ignored -> plan.getQueuesCount() == 0);
   }
 
   private static NetworkPlan planned(Network network, Match match) {

@@ -62,14 +62,14 @@ public final class AgentOptions {
    * Throws a usage error if other hosts could get leases without a token or a certificate, or if
    * lease messages could be read in transit.
    *
-   * @param at HOST:PORT, in the user's spelling
+   * @param option HOST:PORT, in the user's spelling
    */
-  public void check(ClearOptions clear, String at) {
+  public void check(ClearOptions clear, String option) {
     if (certificate == null || tokens == null && clients == null) {
       clear.check(
           ClearOptions.Service.AGENTS,
-          Loopback.hosts(at),
-          "--agents " + at,
+          Loopback.hosts(option),
+          "--agents " + option,
           "--agents-tls-certificate, --agents-tls-key and --agents-token-file or --agents-client-ca");
     }
   }

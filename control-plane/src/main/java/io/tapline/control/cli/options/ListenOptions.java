@@ -54,8 +54,8 @@ public final class ListenOptions {
     if (port < 0 || port > HIGHEST_PORT) {
       throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
     }
-    boolean open = !at().isLoopbackAddress();
-    if (open && (tokens == null || tls.of(TlsOptions.Service.REST).isEmpty())) {
+    boolean isOpen = !at().isLoopbackAddress();
+    if (isOpen && (tokens == null || tls.of(TlsOptions.Service.REST).isEmpty())) {
       throw new UsageException(
           "--address %s: other hosts can reach it; it requires --tokens FILE and --tls rest"
               .formatted(address));

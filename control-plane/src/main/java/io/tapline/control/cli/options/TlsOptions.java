@@ -79,9 +79,9 @@ public final class TlsOptions {
   }
 
   /** Does the same for a command that has only connections to these services. */
-  public void check(Set<Service> known) {
+  public void check(Set<Service> knownServices) {
     for (Service service : services) {
-      if (!known.contains(service)) {
+      if (!knownServices.contains(service)) {
         throw new UsageException("--tls " + service + ": this command does not use that service");
       }
     }

@@ -57,19 +57,19 @@ final class LinkTable {
     for (JsonNode load : link.path("loads")) {
       String series = load.path("statistic").asText() + " " + load.path("query").asText();
       String window = series + " " + windowEnd(load);
-      windows.computeIfAbsent(window, any -> new Line(series, load)).add(load);
+      windows.computeIfAbsent(window, ignored -> new Line(series, load)).add(load);
     }
-    boolean any = false;
+    boolean hasAny = false;
     for (Line line : windows.values()) {
       long end = windowEnd(line.load);
       String series = place(link) + " " + line.series;
       if (shown.getOrDefault(series, Long.MIN_VALUE) < end) {
         shown.put(series, end);
         lines.add(cells(link, line));
-        any = true;
+        hasAny = true;
       }
     }
-    return any;
+    return hasAny;
   }
 
   private static long windowEnd(JsonNode load) {

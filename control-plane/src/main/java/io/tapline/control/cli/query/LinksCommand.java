@@ -51,9 +51,9 @@ public final class LinksCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     ApiClient client = server.client();
-    LinkTable shown = new LinkTable();
-    boolean any = print(client, shown);
-    if (!any && !json) {
+    LinkTable shownTable = new LinkTable();
+    boolean hasAny = print(client, shownTable);
+    if (!hasAny && !json) {
       console.line(
           follow
               ? "no link has been measured yet; waiting"
@@ -62,26 +62,26 @@ public final class LinksCommand implements Callable<Integer> {
     while (follow) {
       console.flush();
       Thread.sleep(POLL_MS);
-      print(client, shown);
+      print(client, shownTable);
     }
     return 0;
   }
 
   /** Prints the links with loads that were not printed before; returns true if there were any. */
-  private boolean print(ApiClient client, LinkTable shown) {
-    boolean any = false;
+  private boolean print(ApiClient client, LinkTable shownTable) {
+    boolean hasAny = false;
     for (JsonNode link : client.get(path()).path("links")) {
-      if (shown.add(link)) {
-        any = true;
+      if (shownTable.add(link)) {
+        hasAny = true;
         if (json) {
           console.json(link);
         }
       }
     }
-    if (any && !json) {
-      console.print(shown.take(console.columns()));
+    if (hasAny && !json) {
+      console.print(shownTable.take(console.columns()));
     }
-    return any;
+    return hasAny;
   }
 
   private String path() {

@@ -61,13 +61,14 @@ final class QueryResultsCommand implements Callable<Integer> {
   /** Reads all rows of a processor page by page. */
   private void pages(ApiClient client, int processor, Consumer<JsonNode> consumer) {
     String after = "";
-    boolean more = true;
-    while (more) {
-      String from = after.isEmpty() ? "" : "&after=" + after;
-      JsonNode page = client.get(ApiClient.query(id, "/results?processor=" + processor + from));
+    boolean hasMore = true;
+    while (hasMore) {
+      String parameter = after.isEmpty() ? "" : "&after=" + after;
+      JsonNode page =
+          client.get(ApiClient.query(id, "/results?processor=" + processor + parameter));
       page.path("rows").forEach(consumer);
       after = page.path("last_entry").asText();
-      more = page.path("more").asBoolean();
+      hasMore = page.path("more").asBoolean();
     }
   }
 

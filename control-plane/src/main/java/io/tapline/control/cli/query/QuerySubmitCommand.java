@@ -43,13 +43,13 @@ final class QuerySubmitCommand implements Callable<Integer> {
       console.line(id);
       console.flush();
     }
-    JsonNode shown = submitted;
+    JsonNode shownNode = submitted;
     if (wait) {
       new QueryFollower(client, id).untilEnd(window -> {});
-      shown = client.get(ApiClient.query(id, ""));
+      shownNode = client.get(ApiClient.query(id, ""));
     }
     if (json) {
-      console.json(shown);
+      console.json(shownNode);
     }
     return 0;
   }

@@ -24,7 +24,8 @@ final class NativeCommand {
         .sortOptions(false);
     settings
         .sections()
-        .forEach(section -> section.settings().forEach(each -> command.addOption(option(each))));
+        .forEach(
+            section -> section.settings().forEach(setting -> command.addOption(option(setting))));
     return new CommandLine(command);
   }
 

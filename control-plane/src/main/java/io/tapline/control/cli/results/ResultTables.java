@@ -129,7 +129,7 @@ public final class ResultTables {
   private TextTable table(WindowResult window) {
     JsonNode first = window.rows().path(0);
     boolean spread = first.has("distribution");
-    Columns shown =
+    Columns shownColumns =
         new Columns(
             first.has("rank"),
             keys(window),
@@ -140,9 +140,9 @@ public final class ResultTables {
             quantity(window),
             valueName(window),
             extras(window));
-    TextTable table = shown.table(width);
+    TextTable table = shownColumns.table(width);
     for (JsonNode row : window.rows()) {
-      table.add(shown.row(row, names));
+      table.add(shownColumns.row(row, names));
     }
     return table;
   }

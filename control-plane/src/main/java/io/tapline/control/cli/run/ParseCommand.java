@@ -67,7 +67,7 @@ public final class ParseCommand implements Callable<Integer> {
     captures.resolveTaps(Installation.inventory(inventoryFile));
     Installation installation = plugins.installation();
     Path monitor = installation.requireMonitor();
-    List<String> calls = parsers.stream().flatMap(each -> split(each).stream()).toList();
+    List<String> calls = parsers.stream().flatMap(call -> split(call).stream()).toList();
     List<ParserInfo> chosen = chosen(calls, installation.catalogue());
     Process process =
         ChildProcesses.start(
@@ -94,12 +94,12 @@ public final class ParseCommand implements Callable<Integer> {
     List<String> calls = new ArrayList<>();
     int begin = 0;
     boolean inside = false;
-    for (int at = 0; at < list.length(); at++) {
-      char letter = list.charAt(at);
+    for (int i = 0; i < list.length(); i++) {
+      char letter = list.charAt(i);
       inside = letter == '(' || inside && letter != ')';
       if (letter == ',' && !inside) {
-        calls.add(list.substring(begin, at));
-        begin = at + 1;
+        calls.add(list.substring(begin, i));
+        begin = i + 1;
       }
     }
     calls.add(list.substring(begin));

@@ -86,13 +86,13 @@ public final class RunCommand implements Callable<Integer> {
       run();
       return 0;
     }
-    Timings measured = Timings.ofProcess("Java and the command line");
-    console.progress().measure(measured);
+    Timings measuredTimings = Timings.ofProcess("Java and the command line");
+    console.progress().measure(measuredTimings);
     try {
       run();
     } finally {
       console.flush();
-      console.hint("\n" + measured.table().stripTrailing());
+      console.hint("\n" + measuredTimings.table().stripTrailing());
     }
     return 0;
   }

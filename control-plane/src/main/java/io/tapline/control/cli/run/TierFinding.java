@@ -25,7 +25,7 @@ final class TierFinding {
   private record Tier(String from, String to, double meanNs, long count) {}
 
   /** Two tiers that should behave the same and do not. */
-  private record Contrast(Tier more, Tier less, double ratio) {}
+  private record TierContrast(Tier more, Tier less, double ratio) {}
 
   private final List<Tier> tiers = new ArrayList<>();
 
@@ -56,22 +56,22 @@ final class TierFinding {
    * Returns the largest ratio of the mean times from the same caller to servers that should behave
    * the same.
    */
-  private Optional<Contrast> slowest() {
-    List<Contrast> contrasts = new ArrayList<>();
+  private Optional<TierContrast> slowest() {
+    List<TierContrast> contrasts = new ArrayList<>();
     for (Tier slow : tiers) {
       for (Tier fast : tiers) {
         if (slow.from().equals(fast.from()) && alike(slow.to(), fast.to()) && fast.meanNs() > 0) {
-          contrasts.add(new Contrast(slow, fast, slow.meanNs() / fast.meanNs()));
+          contrasts.add(new TierContrast(slow, fast, slow.meanNs() / fast.meanNs()));
         }
       }
     }
     return largest(contrasts);
   }
 
-  private static Optional<Contrast> largest(List<Contrast> contrasts) {
+  private static Optional<TierContrast> largest(List<TierContrast> contrasts) {
     return contrasts.stream()
         .filter(contrast -> contrast.ratio() >= NOTABLE_RATIO)
-        .max(Comparator.comparingDouble(Contrast::ratio));
+        .max(Comparator.comparingDouble(TierContrast::ratio));
   }
 
   private static boolean alike(String a, String b) {
@@ -82,7 +82,7 @@ final class TierFinding {
     return name.replaceFirst("\\d+$", "");
   }
 
-  private String describe(Contrast slow) {
+  private String describe(TierContrast slow) {
     String first =
         String.format(
             Locale.ROOT,
@@ -99,23 +99,23 @@ final class TierFinding {
   }
 
   /** Returns the server to which the slow server connects much more often than its replica does. */
-  private Optional<Contrast> busiest(String slow, String fast) {
-    List<Contrast> contrasts = new ArrayList<>();
-    for (Tier more : tiers) {
+  private Optional<TierContrast> busiest(String slow, String fast) {
+    List<TierContrast> contrasts = new ArrayList<>();
+    for (Tier tier : tiers) {
       for (Tier less : tiers) {
-        boolean sameTarget = more.to().equals(less.to());
-        if (more.from().equals(slow)
+        boolean sameTarget = tier.to().equals(less.to());
+        if (tier.from().equals(slow)
             && less.from().equals(fast)
             && sameTarget
             && less.count() > 0) {
-          contrasts.add(new Contrast(more, less, (double) more.count() / less.count()));
+          contrasts.add(new TierContrast(tier, less, (double) tier.count() / less.count()));
         }
       }
     }
     return largest(contrasts);
   }
 
-  private static String describeBehind(Contrast more) {
+  private static String describeBehind(TierContrast more) {
     return String.format(
         Locale.ROOT,
         "It connects to %s %.1f times as often as %s does (%,d connections against %,d; mean %.2f ms against %.2f ms): look at how %s is configured.",

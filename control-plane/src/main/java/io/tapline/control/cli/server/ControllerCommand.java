@@ -108,11 +108,11 @@ public final class ControllerCommand implements Callable<Integer> {
     if (port < 0 || port > 65_535) {
       throw new UsageException("--openflow-port " + port + ": a port is a number from 0 to 65535");
     }
-    InetSocketAddress at = new InetSocketAddress(address, port);
-    if (at.isUnresolved()) {
+    InetSocketAddress listenAddress = new InetSocketAddress(address, port);
+    if (listenAddress.isUnresolved()) {
       throw new UsageException("--openflow-address " + address + ": no such address");
     }
-    return at;
+    return listenAddress;
   }
 
   private static Controller start(SwitchSettings settings) {
@@ -144,11 +144,11 @@ public final class ControllerCommand implements Callable<Integer> {
   }
 
   private void write(Controller controller) {
-    Path fresh = status.resolveSibling(status.getFileName() + ".new");
+    Path newFile = status.resolveSibling(status.getFileName() + ".new");
     try {
-      Files.writeString(fresh, MAPPER.writeValueAsString(controller.status()) + "\n");
+      Files.writeString(newFile, MAPPER.writeValueAsString(controller.status()) + "\n");
       Files.move(
-          fresh, status, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+          newFile, status, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException e) {
       throw new CommandException("can't write " + status + ": " + e.getMessage(), e);
     }

@@ -169,7 +169,7 @@ public final class ServerCommand implements Callable<Integer> {
   private void checkClear() {
     services.check(clear);
     coordination.check(clear);
-    packets.agents().ifPresent(at -> agentOptions.check(clear, at));
+    packets.agents().ifPresent(address -> agentOptions.check(clear, address));
     if (openFlowPort != null) {
       ControllerCommand.check(clear, tls, openFlowAddress);
     }
@@ -215,7 +215,7 @@ public final class ServerCommand implements Callable<Integer> {
   private Optional<AgentSettings> hosts(InetSocketAddress agents) {
     AgentAccess access = packets.isLocal() ? AgentAccess.OPEN : agentOptions.access();
     Duration grace = agentOptions.grace();
-    return Optional.ofNullable(agents).map(at -> new AgentSettings(at, access, grace));
+    return Optional.ofNullable(agents).map(address -> new AgentSettings(address, access, grace));
   }
 
   private Optional<SwitchSettings> switches(Optional<Network> network) {

@@ -155,8 +155,8 @@ public final class TokenCommand implements Callable<Integer> {
           "%s: %s token has the ID or name '%s': tapline token --list shows them"
               .formatted(file, matching.isEmpty() ? "no" : "more than one", called));
     }
-    List<Token> kept = all.stream().filter(token -> token != matching.get(0)).toList();
-    replace(TokenText.remove(before, all.indexOf(matching.get(0))), hashes(kept));
+    List<Token> keptTokens = all.stream().filter(token -> token != matching.get(0)).toList();
+    replace(TokenText.remove(before, all.indexOf(matching.get(0))), hashes(keptTokens));
     console.line("revoked " + words(matching.get(0)));
   }
 

@@ -18,7 +18,7 @@ final class OptimumTable {
 
   /** Returns the progress line of one instance. */
   static String line(Instance instance, int count) {
-    Placed ours = instance.placements().get(OURS);
+    Placed ownPlaced = instance.placements().get(OURS);
     return "instance %d of %d: %d flows, %s %.1f with at most %d processes; %s %.1f with %d"
         .formatted(
             instance.number() + 1,
@@ -28,8 +28,8 @@ final class OptimumTable {
             instance.bound() / MEGA,
             instance.budget(),
             OURS,
-            ours.weighted() / MEGA,
-            ours.processes());
+            ownPlaced.weighted() / MEGA,
+            ownPlaced.processes());
   }
 
   /** Returns a summary for people. */
@@ -109,8 +109,8 @@ final class OptimumTable {
         new StringBuilder(
             "instance,flows,most_processes,bound_weighted_bps,proven,strategy,processes,weighted_bps\n");
     for (Instance instance : instances) {
-      for (var each : instance.placements().entrySet()) {
-        Placed placements = each.getValue();
+      for (var placement : instance.placements().entrySet()) {
+        Placed placements = placement.getValue();
         csv.append(
             "%d,%d,%d,%d,%b,%s,%d,%d\n"
                 .formatted(
@@ -119,7 +119,7 @@ final class OptimumTable {
                     instance.budget(),
                     instance.bound(),
                     instance.proven(),
-                    each.getKey(),
+                    placement.getKey(),
                     placements.processes(),
                     placements.weighted()));
       }

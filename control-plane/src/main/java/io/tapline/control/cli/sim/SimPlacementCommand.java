@@ -147,7 +147,7 @@ final class SimPlacementCommand implements Callable<Integer> {
     if (json) {
       rows.forEach(this::jsonRow);
     } else {
-      Arrays.stream(Reading.values()).forEach(each -> table(rows, each));
+      Arrays.stream(Reading.values()).forEach(reading -> table(rows, reading));
     }
     if (folder != null) {
       write("placement.csv", PlacementExperiment.csv(rows));
@@ -155,15 +155,16 @@ final class SimPlacementCommand implements Callable<Integer> {
     }
   }
 
-  private void plots(List<PlacementExperiment.Row> rows, Reading each) {
+  private void plots(List<PlacementExperiment.Row> rows, Reading reading) {
     write(
-        "figure7-" + each.label + ".svg",
-        PlacementExperiment.plot(rows, each, Measure.BANDWIDTH, Measure.WEIGHTED));
+        "figure7-" + reading.label + ".svg",
+        PlacementExperiment.plot(rows, reading, Measure.BANDWIDTH, Measure.WEIGHTED));
     write(
-        "figure8-" + each.label + ".svg", PlacementExperiment.plot(rows, each, Measure.PROCESSES));
+        "figure8-" + reading.label + ".svg",
+        PlacementExperiment.plot(rows, reading, Measure.PROCESSES));
   }
 
-  private void table(List<PlacementExperiment.Row> rows, Reading each) {
+  private void table(List<PlacementExperiment.Row> rows, Reading reading) {
     List<TextTable.Column> columns = new ArrayList<>();
     columns.add(new TextTable.Column("flows", TextTable.Kind.NUMBER));
     columns.add(new TextTable.Column("strategy", TextTable.Kind.NAME));
@@ -173,7 +174,7 @@ final class SimPlacementCommand implements Callable<Integer> {
     }
     TextTable table = new TextTable(columns, 0);
     for (PlacementExperiment.Row row : rows) {
-      if (row.reading() == each) {
+      if (row.reading() == reading) {
         List<String> cells = new ArrayList<>();
         cells.add("%,d".formatted(row.flows()));
         cells.add(row.strategy());
@@ -189,8 +190,8 @@ final class SimPlacementCommand implements Callable<Integer> {
         table.add(cells);
       }
     }
-    if (rows.stream().anyMatch(row -> row.reading() == each)) {
-      console.line("reading: " + each.label);
+    if (rows.stream().anyMatch(row -> row.reading() == reading)) {
+      console.line("reading: " + reading.label);
       console.line(table.render(""));
     }
   }

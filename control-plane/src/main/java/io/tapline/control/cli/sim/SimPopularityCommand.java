@@ -78,34 +78,35 @@ final class SimPopularityCommand implements Callable<Integer> {
       throw new UsageException("--minutes is at least 1, --requests and --keys at least 100");
     }
     PopularityExperiment experiment = new PopularityExperiment(minutes, requests, keys, seed);
-    Popularity found;
+    Popularity popularity;
     try (EmbeddedServices services = EmbeddedServices.start()) {
-      found = experiment.run(services.endpoints(), services.folder());
+      popularity = experiment.run(services.endpoints(), services.folder());
     }
-    print(found);
+    print(popularity);
     if (folder != null) {
       Files.createDirectories(folder);
-      write("popularity.csv", csv(found));
-      write("popularity.svg", svg(found));
+      write("popularity.csv", csv(popularity));
+      write("popularity.svg", svg(popularity));
     }
     return 0;
   }
 
-  private void print(Popularity found) {
+  private void print(Popularity popularity) {
     TextTable table =
-        TextTable.ofText("minute", found.second(), found.third(), "first", "second", "third");
-    for (Minute each : found.minutes()) {
+        TextTable.ofText(
+            "minute", popularity.second(), popularity.third(), "first", "second", "third");
+    for (Minute minute : popularity.minutes()) {
       if (json) {
-        console.json(MAPPER.valueToTree(each));
+        console.json(MAPPER.valueToTree(minute));
       } else {
         table.add(
             List.of(
-                "" + each.minute(),
-                percent(each.second()),
-                percent(each.third()),
-                each.mostKey(),
-                each.secondKey(),
-                each.thirdKey()));
+                "" + minute.minute(),
+                percent(minute.second()),
+                percent(minute.third()),
+                minute.mostKey(),
+                minute.secondKey(),
+                minute.thirdKey()));
       }
     }
     if (!json) {
@@ -113,36 +114,37 @@ final class SimPopularityCommand implements Callable<Integer> {
     }
   }
 
-  private static String csv(Popularity found) {
-    return found.minutes().stream()
+  private static String csv(Popularity popularity) {
+    return popularity.minutes().stream()
         .map(
-            each ->
+            minute ->
                 "%d,%s,%s,%s,%s,%s\n"
                     .formatted(
-                        each.minute(),
-                        percent(each.second()),
-                        percent(each.third()),
-                        each.mostKey(),
-                        each.secondKey(),
-                        each.thirdKey()))
+                        minute.minute(),
+                        percent(minute.second()),
+                        percent(minute.third()),
+                        minute.mostKey(),
+                        minute.secondKey(),
+                        minute.thirdKey()))
         .collect(
             Collectors.joining(
                 "",
-                "minute,%s,%s,first,second,third\n".formatted(found.second(), found.third()),
+                "minute,%s,%s,first,second,third\n"
+                    .formatted(popularity.second(), popularity.third()),
                 ""));
   }
 
-  private static String svg(Popularity found) {
+  private static String svg(Popularity popularity) {
     return new Plot(
             "Popularity over time, 100 is the most popular", "minutes", "popularity of the minute")
-        .line("second of all, " + found.second(), points(found, Minute::second), false)
-        .line("third of all, " + found.third(), points(found, Minute::third), true)
+        .line("second of all, " + popularity.second(), points(popularity, Minute::second), false)
+        .line("third of all, " + popularity.third(), points(popularity, Minute::third), true)
         .svg();
   }
 
-  private static List<Plot.Point> points(Popularity found, ToDoubleFunction<Minute> value) {
-    return found.minutes().stream()
-        .map(each -> new Plot.Point(each.minute(), value.applyAsDouble(each), 0))
+  private static List<Plot.Point> points(Popularity popularity, ToDoubleFunction<Minute> value) {
+    return popularity.minutes().stream()
+        .map(minute -> new Plot.Point(minute.minute(), value.applyAsDouble(minute), 0))
         .toList();
   }
 

@@ -93,7 +93,7 @@ public final class TestbedCommand implements Runnable {
       @Option(
               names = "--no-controller",
               description = "Run no controller, for tapline server --openflow-port.")
-          boolean none,
+          boolean isEmpty,
       @Option(
               names = "--link-mbit",
               paramLabel = "N",
@@ -121,10 +121,10 @@ public final class TestbedCommand implements Runnable {
         agents.withCollector(plan(name, k, linkMbit, queuePackets, mirrorPort == MirrorPort.MEMIF));
     Agents within = agents.in(plan);
     int waiting = within.hosts().size() + (plan.collector() == null ? 0 : 1);
-    boolean controller = !none && waiting == 0;
+    boolean controller = !isEmpty && waiting == 0;
     try {
-      boolean made = testbed.up(plan, port, controller, within);
-      console.line((made ? "up: " : "already up: ") + description(plan));
+      boolean wasMade = testbed.up(plan, port, controller, within);
+      console.line((wasMade ? "up: " : "already up: ") + description(plan));
       console.line("hosts reach this host at " + plan.controlAddress());
       console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
       if (waiting > 0) {
@@ -211,9 +211,9 @@ public final class TestbedCommand implements Runnable {
                   controller.path("settled").asBoolean() ? "" : ", still changing"));
     }
     TextTable table = new TextTable(PROCESS_COLUMNS, console.columns());
-    for (TestbedProcess each : testbed.processes()) {
-      String pid = each.running() ? Long.toString(each.pid()) : "-";
-      table.add(List.of(each.name(), pid, Integer.toString(each.restarts())));
+    for (TestbedProcess process : testbed.processes()) {
+      String pid = process.running() ? Long.toString(process.pid()) : "-";
+      table.add(List.of(process.name(), pid, Integer.toString(process.restarts())));
     }
     console.print(table.render(""));
   }

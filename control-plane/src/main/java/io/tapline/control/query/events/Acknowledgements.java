@@ -29,8 +29,8 @@ final class Acknowledgements {
   private record Life(String agent, String query, long incarnation) {}
 
   private record Acknowledgement(LongConsumer taken, long next) {
-    Acknowledgement orDeferred(Acknowledgement other) {
-      return other.next >= next ? other : this;
+    Acknowledgement orDeferred(Acknowledgement otherAcknowledgement) {
+      return otherAcknowledgement.next >= next ? otherAcknowledgement : this;
     }
   }
 
@@ -63,7 +63,7 @@ final class Acknowledgements {
 
   /** Sends all acknowledgements. */
   void send() {
-    waiting.values().forEach(each -> each.taken().accept(each.next()));
+    waiting.values().forEach(waiter -> waiter.taken().accept(waiter.next()));
     waiting.clear();
     bytes = 0;
   }

@@ -94,7 +94,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   }
 
   private void write() {
-    EventRehearsal.run(store);
+    EventWarmup.run(store);
     List<Work> work = new ArrayList<>();
     try {
       while (true) {
@@ -107,7 +107,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         }
         acknowledgements.sendDue(System.nanoTime());
       }
-    } catch (InterruptedException closed) {
+    } catch (InterruptedException e) {
       LOG.debug("the event log is closed");
     }
   }
@@ -126,27 +126,27 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     List<Runnable> marks = new ArrayList<>();
     List<Work> batches = new ArrayList<>();
     Map<EventLog, List<EventEntry>> news = new LinkedHashMap<>();
-    for (Work each : work) {
-      EventBatch batch = each.batch();
+    for (Work item : work) {
+      EventBatch batch = item.batch();
       if (batch == null) {
-        marks.add(() -> each.taken().accept(0));
+        marks.add(() -> item.taken().accept(0));
         continue;
       }
       EventLog log = logs.get(batch.getQuery());
-      batches.add(each);
+      batches.add(item);
       if (log != null) {
         retried(() -> log.restore(store));
         log.take(batch)
             .ifPresent(
                 write -> {
                   writes.add(write);
-                  news.computeIfAbsent(log, any -> new ArrayList<>()).add(write.entry());
+                  news.computeIfAbsent(log, ignored -> new ArrayList<>()).add(write.entry());
                 });
       }
     }
     append(writes);
     news.forEach((log, entries) -> log.feed().add(entries));
-    batches.forEach(each -> acknowledgements.add(each.agent(), each.batch(), each.taken()));
+    batches.forEach(batch -> acknowledgements.add(batch.agent(), batch.batch(), batch.taken()));
     if (!marks.isEmpty()) {
       acknowledgements.send();
     }

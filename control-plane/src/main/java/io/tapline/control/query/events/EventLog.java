@@ -51,7 +51,7 @@ final class EventLog {
     kept.clear();
     keptBytes = 0;
     long number = 0;
-    for (List<EventStore.Written> page = store.writtenAfter(query, number);
+    for (List<EventStore.StoredEntry> page = store.writtenAfter(query, number);
         !page.isEmpty();
         page = store.writtenAfter(query, number)) {
       page.forEach(this::restore);
@@ -60,7 +60,7 @@ final class EventLog {
     restored = true;
   }
 
-  private void restore(EventStore.Written written) {
+  private void restore(EventStore.StoredEntry written) {
     Map<String, String> fields = written.fields();
     numbers.restore(
         fields.get("monitor"),

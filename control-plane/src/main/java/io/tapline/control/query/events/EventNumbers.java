@@ -66,8 +66,8 @@ final class EventNumbers {
   /** Counts a batch; returns empty if it contains nothing new. */
   Optional<Cut> take(EventBatch batch) {
     Origin origin = origins.get(batch.getMonitor());
-    boolean known = origin != null && origin.incarnation == batch.getIncarnation();
-    if (!known) {
+    boolean isKnown = origin != null && origin.incarnation == batch.getIncarnation();
+    if (!isKnown) {
       if (origin != null && Long.compareUnsigned(batch.getIncarnation(), origin.incarnation) < 0) {
         // The process that sent it was replaced and has been counted as interrupted.
         return Optional.empty();

@@ -111,11 +111,11 @@ public final class EventStore {
   boolean has(Write write) {
     String id = write.entry().number() + "-0";
     try (Jedis redis = pool.getResource()) {
-      List<StreamEntry> found = redis.xrange(key(write.batch().getQuery()), id, id);
-      if (found.isEmpty()) {
+      List<StreamEntry> entries = redis.xrange(key(write.batch().getQuery()), id, id);
+      if (entries.isEmpty()) {
         return false;
       }
-      if (!write.isAs(found.get(0).getFields())) {
+      if (!write.isAs(entries.get(0).getFields())) {
         throw new IllegalStateException(
             "another control plane is logging the events of " + write.batch().getQuery());
       }
@@ -137,13 +137,13 @@ public final class EventStore {
   }
 
   /** An entry with all fields in Redis, for {@link EventLog#restore}. */
-  record Written(EventEntry entry, Map<String, String> fields) {}
+  record StoredEntry(EventEntry entry, Map<String, String> fields) {}
 
   /** Returns the same entries with all their fields. */
-  List<Written> writtenAfter(String query, long number) {
+  List<StoredEntry> writtenAfter(String query, long number) {
     try (Jedis redis = pool.getResource()) {
       return redis.xrange(key(query), "(" + number + "-0", "+", PAGE).stream()
-          .map(entry -> new Written(entry(entry), entry.getFields()))
+          .map(entry -> new StoredEntry(entry(entry), entry.getFields()))
           .toList();
     }
   }

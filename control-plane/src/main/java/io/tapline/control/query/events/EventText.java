@@ -135,9 +135,9 @@ final class EventText {
     json.writeNumber(number);
   }
 
-  private void hex(long number, int digits, int at) {
+  private void hex(long number, int digits, int end) {
     for (int i = 0; i < digits; i++) {
-      flow[at + i] = HEX[(int) (number >>> 4 * (digits - 1 - i)) & 15];
+      flow[end + i] = HEX[(int) (number >>> 4 * (digits - 1 - i)) & 15];
     }
   }
 

@@ -71,7 +71,7 @@ final class MonitorProcess {
       line.addAll(List.of("--plan", plan.toString(), "--monitor-id", id, "--status", "json"));
       line.addAll(List.of("--hash-key-file", hashKeyFile.toString()));
       line.addAll(List.of("--output", "kafka", "--brokers", kafka.brokers()));
-      login.ifPresent(each -> line.addAll(List.of("--broker-login-file", each.file().toString())));
+      login.ifPresent(file -> line.addAll(List.of("--broker-login-file", file.file().toString())));
       TlsFiles tls = kafka.tls();
       if (!tls.isNone()) {
         line.addAll(List.of("--broker-ca", tls.authorities()));

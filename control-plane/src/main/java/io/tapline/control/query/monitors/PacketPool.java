@@ -56,9 +56,9 @@ final class PacketPool {
    */
   PacketPool(long limit, List<Long> granted, long version) {
     this.limit = limit;
-    for (long each : granted) {
+    for (long grant : granted) {
       Part part = new Part();
-      part.granted = each;
+      part.granted = grant;
       part.version = version;
       parts.add(part);
     }
@@ -135,11 +135,11 @@ final class PacketPool {
   }
 
   /** Called first for parts that refuse packets. */
-  private void give(List<Grant> grants, boolean refused) {
+  private void give(List<Grant> grants, boolean wasRefused) {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);
       long free = free();
-      if (free > 0 && part.wanting && part.refused == refused && !part.returning) {
+      if (free > 0 && part.wanting && part.refused == wasRefused && !part.returning) {
         part.granted += Math.max(half(free, parts.size()), Math.min(free, MIN_GRANT));
         part.wanting = false;
         part.refused = false;

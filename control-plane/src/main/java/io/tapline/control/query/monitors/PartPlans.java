@@ -73,19 +73,19 @@ public final class PartPlans {
     Map<String, List<Queue>> queues = new TreeMap<>();
     for (Queue queue : all) {
       if (queue.getMark() != 0) {
-        queues.computeIfAbsent(queue.getHost(), any -> new ArrayList<>()).add(queue);
+        queues.computeIfAbsent(queue.getHost(), ignored -> new ArrayList<>()).add(queue);
         continue;
       }
       Optional<String> host =
           taps.keySet().stream()
-              .filter(each -> tapped(queue, taps.get(each), ports).isPresent())
+              .filter(tap -> tapped(queue, taps.get(tap), ports).isPresent())
               .findFirst();
       host.or(() -> taps.keySet().stream().findFirst())
           .ifPresent(
-              each ->
+              monitor ->
                   queues
-                      .computeIfAbsent(each, any -> new ArrayList<>())
-                      .add(tapped(queue, taps.get(each), ports).orElse(queue)));
+                      .computeIfAbsent(monitor, ignored -> new ArrayList<>())
+                      .add(tapped(queue, taps.get(monitor), ports).orElse(queue)));
     }
     return queues;
   }
@@ -122,7 +122,7 @@ public final class PartPlans {
     List<AgentState> agents = registry.states();
     String agent =
         agents.stream()
-            .filter(each -> each.queries().size() < QUERIES_PER_MONITOR)
+            .filter(part -> part.queries().size() < QUERIES_PER_MONITOR)
             .findFirst()
             .orElse(agents.get(agents.size() - 1))
             .name();
@@ -157,12 +157,12 @@ public final class PartPlans {
     List<Long> shares = PacketPool.shares(packets, plan.getMonitorsCount());
     List<Plan> parts = new ArrayList<>();
     for (Monitor part : plan.getMonitorsList()) {
-      Plan.Builder each = plan.toBuilder().clearStream().clearMonitors().addMonitors(part);
-      each.setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()));
+      Plan.Builder partPlan = plan.toBuilder().clearStream().clearMonitors().addMonitors(part);
+      partPlan.setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()));
       if (packets > 0) {
-        each.getLimitBuilder().setLeased(true).setPackets(shares.get(parts.size()).intValue());
+        partPlan.getLimitBuilder().setLeased(true).setPackets(shares.get(parts.size()).intValue());
       }
-      parts.add(each.build());
+      parts.add(partPlan.build());
     }
     return parts;
   }

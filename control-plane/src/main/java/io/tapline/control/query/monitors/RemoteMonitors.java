@@ -48,7 +48,7 @@ public final class RemoteMonitors implements QueryMonitor {
   private final Object moving = new Object();
 
   /** Null if the query is not sampled by port. */
-  private final Narrowing narrowing;
+  private final MirrorSampling narrowing;
 
   /** Null if the query has no LIMIT Np. Guarded by {@link #moving}. */
   private final SharedLimit limit;
@@ -87,14 +87,15 @@ public final class RemoteMonitors implements QueryMonitor {
     this.onReady = onReady;
     plans.forEach(plan -> parts.add(new RemotePart(plan, bounds.endsAtNs())));
     boolean byPort = plans.stream().anyMatch(plan -> plan.getSampling().getByPort());
-    narrowing = byPort ? new Narrowing(placement::narrow, placement::isMirrored, inherited) : null;
+    narrowing =
+        byPort ? new MirrorSampling(placement::narrow, placement::isMirrored, inherited) : null;
     limit =
         bounds.packets() == 0
             ? null
-            : new SharedLimit(bounds.packets(), parts, WallClock.nowNs(), new LimitOutlet());
+            : new SharedLimit(bounds.packets(), parts, WallClock.nowNs(), new LimitListener());
   }
 
-  private final class LimitOutlet implements SharedLimit.Outlet {
+  private final class LimitListener implements SharedLimit.Outlet {
     @Override
     public void keep(List<Plan> plans) throws IOException {
       placement.record(plans);
@@ -303,9 +304,9 @@ public final class RemoteMonitors implements QueryMonitor {
       LOG.warn("{}: no other host can measure its queues; waiting for {}", query, part.host());
       return;
     }
-    String to = moved.get().get(0).getHost();
-    LOG.warn("{} resumes on {} in place of {}, which is gone", query, to, part.host());
-    reassign(part, epoch, to, part.plan().getMatch(), moved.get());
+    String newHost = moved.get().get(0).getHost();
+    LOG.warn("{} resumes on {} in place of {}, which is gone", query, newHost, part.host());
+    reassign(part, epoch, newHost, part.plan().getMatch(), moved.get());
   }
 
   /**
@@ -316,23 +317,23 @@ public final class RemoteMonitors implements QueryMonitor {
       reassign(part, epoch, part.host(), part.plan().getMatch(), part.plan().getQueuesList());
       return;
     }
-    String to = part.host();
-    if (!now.get().containsKey(to)) {
+    String newHost = part.host();
+    if (!now.get().containsKey(newHost)) {
       Set<String> free = new TreeSet<>(now.get().keySet());
       hosts().forEach(free::remove);
       if (free.isEmpty()) {
         return;
       }
-      to = free.iterator().next();
-      LOG.warn("{} resumes on {} in place of {}, which is gone", query, to, part.host());
+      newHost = free.iterator().next();
+      LOG.warn("{} resumes on {} in place of {}, which is gone", query, newHost, part.host());
     }
-    reassign(part, epoch, to, now.get().get(to), part.plan().getQueuesList());
+    reassign(part, epoch, newHost, now.get().get(newHost), part.plan().getQueuesList());
   }
 
   /** Assigns a part again, with the next epoch. */
   private void reassign(RemotePart part, int epoch, String host, Match match, List<Queue> queues) {
     synchronized (moving) {
-      String from = part.host();
+      String oldHost = part.host();
       Plan next = part.next(host, match).toBuilder().clearQueues().addAllQueues(queues).build();
       synchronized (parts) {
         if (part.epoch() != epoch || stopping || end.isDone()) {
@@ -340,7 +341,7 @@ public final class RemoteMonitors implements QueryMonitor {
         }
       }
       try {
-        placement.record(parts.stream().map(each -> each == part ? next : each.plan()).toList());
+        placement.record(parts.stream().map(other -> other == part ? next : other.plan()).toList());
       } catch (IOException e) {
         LOG.error("{} stays on its host: {}", query, e.getMessage());
         return;
@@ -351,7 +352,7 @@ public final class RemoteMonitors implements QueryMonitor {
       if (limit != null) {
         limit.lost(part);
       }
-      registry.move(from, host, query, part.epoch(), next, new Events(part));
+      registry.move(oldHost, host, query, part.epoch(), next, new Events(part));
       synchronized (parts) {
         if (triggers != null) {
           registry.triggers(host, query, part.epoch(), triggers);

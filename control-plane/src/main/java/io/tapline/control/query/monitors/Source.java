@@ -56,7 +56,7 @@ public record Source(
 
   /** Returns the hosts that switches can copy packets to; empty for other sources. */
   public Optional<AgentRegistry> networkHosts() {
-    return hosts.filter(any -> !local);
+    return hosts.filter(ignored -> !local);
   }
 
   /** Returns the taps of the monitors that are up, with their ports resolved. */

@@ -62,13 +62,13 @@ final class TopicHistory {
   }
 
   /**
-   * Returns the seconds in which all flows together would have filled records {@code from}
-   * (inclusive) to {@code to} (exclusive).
+   * Returns the seconds in which all flows together would have filled records {@code first}
+   * (inclusive) to {@code last} (exclusive).
    */
-  double fullSeconds(long from, long to) {
+  double fullSeconds(long first, long last) {
     double sum = 0;
     for (Period period : periods) {
-      long wanted = Math.min(to, period.to) - Math.max(from, period.from);
+      long wanted = Math.min(last, period.to) - Math.max(first, period.from);
       if (wanted > 0) {
         sum += period.rate * period.seconds * wanted / (period.to - period.from);
       }

@@ -36,15 +36,16 @@ public final class JobClusters implements AutoCloseable {
 
   /** Returns what is wrong with the clusters; empty if nothing is. */
   public String fault() {
-    List<JobCluster> silent = clusters.stream().filter(each -> !each.isRunning()).toList();
-    if (silent.isEmpty()) {
+    List<JobCluster> silentClusters =
+        clusters.stream().filter(cluster -> !cluster.isRunning()).toList();
+    if (silentClusters.isEmpty()) {
       return "";
     }
     String which =
         clusters.size() == 1
             ? ""
-            : String.join(", ", silent.stream().map(JobCluster::address).toList()) + " ";
-    return which + (silent.size() == 1 ? "does not answer" : "do not answer");
+            : String.join(", ", silentClusters.stream().map(JobCluster::address).toList()) + " ";
+    return which + (silentClusters.size() == 1 ? "does not answer" : "do not answer");
   }
 
   @Override
@@ -54,7 +55,7 @@ public final class JobClusters implements AutoCloseable {
 
   /** Closes the clusters that outlive this process. REQUIRES: the process is about to exit. */
   public void abandon() {
-    clusters.stream().filter(each -> !each.endsWithProcess()).forEach(JobCluster::close);
+    clusters.stream().filter(cluster -> !cluster.endsWithProcess()).forEach(JobCluster::close);
   }
 
   /** The cluster that an earlier process's plan names and that is no longer configured. */

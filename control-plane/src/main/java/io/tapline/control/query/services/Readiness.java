@@ -22,12 +22,12 @@ public final class Readiness implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
 
   /** Longer than a busy host takes to answer, shorter than callers wait. */
-  private static final Duration PATIENCE = Duration.ofSeconds(3);
+  private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
   private static final String SILENT = "does not answer";
 
   private final Map<String, Service> services = new LinkedHashMap<>();
-  private final Duration patience;
+  private final Duration timeout;
   private final ExecutorService threads =
       Executors.newCachedThreadPool(
           task -> {
@@ -43,17 +43,17 @@ public final class Readiness implements AutoCloseable {
    *     block
    */
   public Readiness(Map<String, Supplier<String>> questions) {
-    this(questions, PATIENCE);
+    this(questions, TIMEOUT);
   }
 
-  Readiness(Map<String, Supplier<String>> questions, Duration patience) {
-    this.patience = patience;
+  Readiness(Map<String, Supplier<String>> questions, Duration timeout) {
+    this.timeout = timeout;
     questions.forEach((name, question) -> services.put(name, new Service(question)));
   }
 
   /** Returns what is wrong with each service; an empty string for a healthy one. */
   public Map<String, String> faults() {
-    long deadline = System.nanoTime() + patience.toNanos();
+    long deadline = System.nanoTime() + timeout.toNanos();
     Map<String, CompletableFuture<String>> pending = new LinkedHashMap<>();
     services.forEach((name, service) -> pending.put(name, service.ask()));
     Map<String, String> faults = new LinkedHashMap<>();
@@ -114,8 +114,8 @@ public final class Readiness implements AutoCloseable {
 
     synchronized Optional<String> last() {
       boolean owes = answer != null && !answer.isDone();
-      boolean silent = owes && System.nanoTime() - requestedNs > patience.toNanos();
-      Optional<String> known = silent ? Optional.of(SILENT) : Optional.ofNullable(last);
+      boolean isSilent = owes && System.nanoTime() - requestedNs > timeout.toNanos();
+      Optional<String> known = isSilent ? Optional.of(SILENT) : Optional.ofNullable(last);
       ask();
       return known;
     }

@@ -33,7 +33,7 @@ public final class StreamSites implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StreamSites.class);
 
   /** Timeout after which services are left out, since a user waits for the query. */
-  private static final long PATIENCE_NS = 3_000_000_000L;
+  private static final long TIMEOUT_NS = 3_000_000_000L;
 
   private final Optional<Network> network;
   private final Topics topics;
@@ -62,8 +62,8 @@ public final class StreamSites implements AutoCloseable {
     }
     Future<List<Broker>> brokers = threads.submit(this::brokers);
     List<Future<Cluster>> pending =
-        clusters.all().stream().map(each -> threads.submit(() -> cluster(each))).toList();
-    long deadlineNs = System.nanoTime() + PATIENCE_NS;
+        clusters.all().stream().map(cluster -> threads.submit(() -> cluster(cluster))).toList();
+    long deadlineNs = System.nanoTime() + TIMEOUT_NS;
     List<Cluster> answering = new ArrayList<>();
     for (Future<Cluster> cluster : pending) {
       answer(cluster, "Flink", deadlineNs).ifPresent(answering::add);
@@ -106,9 +106,9 @@ public final class StreamSites implements AutoCloseable {
   private Cluster cluster(JobCluster cluster) throws IOException {
     TreeSet<String> hosts = new TreeSet<>();
     int freeSlots = 0;
-    for (JobCluster.TaskManager each : cluster.taskManagers()) {
-      hosts.add(host(each.id(), each.host()));
-      freeSlots += each.freeSlots();
+    for (JobCluster.TaskManager taskManager : cluster.taskManagers()) {
+      hosts.add(host(taskManager.id(), taskManager.host()));
+      freeSlots += taskManager.freeSlots();
     }
     hosts.remove("");
     return new Cluster(cluster.address(), List.copyOf(hosts), freeSlots);

@@ -122,11 +122,11 @@ public final class TopicKeeper implements AutoCloseable {
    * query is created together with them.
    */
   private void look(String topic, long written) throws PipelineException {
-    Rest known = foreign.get(topic);
+    Rest knownRest = foreign.get(topic);
     long now = System.nanoTime();
-    if (known == null || known.written() != written) {
+    if (knownRest == null || knownRest.written() != written) {
       foreign.put(topic, new Rest(written, now));
-    } else if (now - known.sinceNs() >= policy.orphanAfter().toNanos()) {
+    } else if (now - knownRest.sinceNs() >= policy.orphanAfter().toNanos()) {
       LOG.info("deleting orphaned topic {}: nothing is written to it", topic);
       topics.delete(topic);
       foreign.remove(topic);

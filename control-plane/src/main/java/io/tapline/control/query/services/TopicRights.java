@@ -223,7 +223,7 @@ public final class TopicRights {
   /** Returns true if a broker knows the ACLs of a topic. */
   boolean areKnown(String topic, Users users) throws PipelineException {
     int granted = users.monitors().size() + 1;
-    return describe(literal(topic).toFilter()).map(found -> found.size() >= granted).orElse(true);
+    return describe(literal(topic).toFilter()).map(acls -> acls.size() >= granted).orElse(true);
   }
 
   private static AclBinding right(String topic, String user, AclOperation operation) {

@@ -108,9 +108,9 @@ public final class Topics implements AutoCloseable {
     settings.put("segment.bytes", Long.toString(policy.segmentBytes(live)));
     settings.put("retention.ms", "-1");
     settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
-    NewTopic made = newTopic(wanted).configs(settings);
+    NewTopic madeTopic = newTopic(wanted).configs(settings);
     TopicRights.Pending granted = rights.grant(topic, wanted.users());
-    await(admin.client().createTopics(List.of(made)).all(), "create topic " + topic);
+    await(admin.client().createTopics(List.of(madeTopic)).all(), "create topic " + topic);
     granted.await();
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(KafkaAdmin.TIMEOUT_SECONDS);
     while (!exists(topic, wanted.partitions()) || !rights.areKnown(topic, wanted.users())) {
@@ -139,7 +139,7 @@ public final class Topics implements AutoCloseable {
   private static List<Integer> replicas(List<Integer> brokers, int leader, int count) {
     int first = brokers.indexOf(leader);
     return IntStream.range(first, first + count)
-        .mapToObj(each -> brokers.get(each % brokers.size()))
+        .mapToObj(index -> brokers.get(index % brokers.size()))
         .toList();
   }
 
@@ -193,20 +193,20 @@ public final class Topics implements AutoCloseable {
    */
   public Set<String> missing(Set<String> topics) throws PipelineException {
     Set<String> missing = new TreeSet<>();
-    for (Map.Entry<String, KafkaFuture<TopicDescription>> each :
+    for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
         admin.client().describeTopics(topics).topicNameValues().entrySet()) {
       try {
-        await(each.getValue(), "look for topic " + each.getKey());
+        await(entry.getValue(), "look for topic " + entry.getKey());
       } catch (PipelineException e) {
         if (!isAbsent(e.getCause())) {
           LOG.warn("{}", e.getMessage());
           throw new PipelineException(
               PipelineException.Kind.RESOURCES,
               "Kafka does not answer, so the alerts' topic '%s' can't be checked: try again later"
-                  .formatted(each.getKey()),
+                  .formatted(entry.getKey()),
               e);
         }
-        missing.add(each.getKey());
+        missing.add(entry.getKey());
       }
     }
     return missing;

@@ -88,13 +88,13 @@ final class EventStream {
   /** Sends events until the query or this stream ends. */
   void run(QueryFeed feed) throws IOException {
     QueryState sent = null;
-    QueryFeed.Moment now = feed.moment();
+    QueryFeed.Update now = feed.moment();
     long written = System.nanoTime();
     while (now.query().isPresent() && !ended) {
       StreamPosition before = at;
       QueryState state = now.query().get().state();
-      boolean changed = state != sent;
-      if (changed && !state.ended()) {
+      boolean hasChanged = state != sent;
+      if (hasChanged && !state.ended()) {
         write(Events.state(now.query().get(), ""));
         sent = state;
       }
@@ -108,7 +108,7 @@ final class EventStream {
         write(Events.state(now.query().get(), EventStreams.END));
         return;
       }
-      if (changed || !at.equals(before)) {
+      if (hasChanged || !at.equals(before)) {
         written = System.nanoTime();
       }
       long quietMs = (System.nanoTime() - written) / 1_000_000;
@@ -127,8 +127,8 @@ final class EventStream {
    */
   private void events(QueryFeed feed, QueryState state) throws IOException {
     List<EventEntry> latest = feed.eventsAfter(at.events());
-    boolean behind = !latest.isEmpty() && latest.get(0).number() > at.events() + 1;
-    if (behind || state.ended() || !caughtUp) {
+    boolean isBehind = !latest.isEmpty() && latest.get(0).number() > at.events() + 1;
+    if (isBehind || state.ended() || !caughtUp) {
       for (List<EventEntry> page = olderEvents(); !page.isEmpty() && !ended; page = olderEvents()) {
         send(page);
       }
@@ -159,7 +159,7 @@ final class EventStream {
    * Sends the windows after the client's position: those that the feed no longer has from Redis,
    * the others from the feed.
    */
-  private void windows(QueryFeed.Moment now) throws IOException {
+  private void windows(QueryFeed.Update now) throws IOException {
     while (Entry.isBefore(at.window(), now.after()) && !ended) {
       List<WindowResult> page = queries.results().windowsAfter(query, at.window());
       if (page.isEmpty()) {

@@ -182,7 +182,7 @@ public final class EventStreams implements AutoCloseable {
     // two feeds, one is dropped.
     QueryFeed feed = new QueryFeed(queries, id);
     synchronized (followed) {
-      Followed one = followed.computeIfAbsent(id, any -> new Followed(feed, scheduled(feed)));
+      Followed one = followed.computeIfAbsent(id, ignored -> new Followed(feed, scheduled(feed)));
       one.followers++;
       if (one.feed != feed) {
         feed.close();

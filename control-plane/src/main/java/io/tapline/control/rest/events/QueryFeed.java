@@ -32,7 +32,7 @@ final class QueryFeed implements Runnable {
   private final Runnable onEvents = this::hear;
   private final Optional<EventFeed> events;
   private long news;
-  private Moment moment = new Moment(Optional.empty(), "", List.of(), false);
+  private Update moment = new Update(Optional.empty(), "", List.of(), false);
 
   /**
    * A serialized window.
@@ -48,7 +48,7 @@ final class QueryFeed implements Runnable {
    * @param after entry that precedes the windows; {@code ""} if they are all windows of the query
    * @param lost true if Redis can't be reached: this feed delivers nothing more
    */
-  record Moment(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
+  record Update(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
 
   /** Creates a feed that starts after the query's current last window. */
   QueryFeed(QueryService queries, String id) {
@@ -60,7 +60,7 @@ final class QueryFeed implements Runnable {
     run();
   }
 
-  synchronized Moment moment() {
+  synchronized Update moment() {
     return moment;
   }
 
@@ -91,7 +91,7 @@ final class QueryFeed implements Runnable {
    * @param seenNews result of {@link #news} before the client looked for events
    * @param ended read under this feed's lock, to avoid missing a call of {@link #wake}
    */
-  synchronized Moment next(Moment seen, long seenNews, long ms, BooleanSupplier ended) {
+  synchronized Update next(Update seen, long seenNews, long ms, BooleanSupplier ended) {
     if (moment == seen && news == seenNews && !ended.getAsBoolean()) {
       try {
         wait(ms);
@@ -115,15 +115,15 @@ final class QueryFeed implements Runnable {
           // The state is read before the windows: if the query has ended, all of its windows are
           // found.
           Optional<QueryInfo> query = queries.find(id);
-          boolean more = query.isPresent() && readWindows();
-          if (more || !query.equals(moment().query())) {
-            publish(new Moment(query, after, List.copyOf(kept), false));
+          boolean hasMore = query.isPresent() && readWindows();
+          if (hasMore || !query.equals(moment().query())) {
+            publish(new Update(query, after, List.copyOf(kept), false));
           }
         });
   }
 
   private void read(Runnable reading) {
-    Moment before = moment();
+    Update before = moment();
     if (before.lost()) {
       return;
     }
@@ -131,23 +131,23 @@ final class QueryFeed implements Runnable {
       reading.run();
     } catch (JedisException e) {
       LOG.warn("ending the event stream of {}: Redis: {}", id, e.getMessage());
-      publish(new Moment(before.query(), before.after(), before.windows(), true));
+      publish(new Update(before.query(), before.after(), before.windows(), true));
     } catch (RuntimeException e) {
       LOG.error("ending the event stream of {}", id, e);
-      publish(new Moment(before.query(), before.after(), before.windows(), true));
+      publish(new Update(before.query(), before.after(), before.windows(), true));
     }
   }
 
   /** Reads new windows; returns true if there were any. */
   private boolean readWindows() {
-    boolean more = false;
+    boolean hasMore = false;
     for (List<WindowResult> page = queries.results().windowsAfter(id, last());
         !page.isEmpty();
         page = queries.results().windowsAfter(id, last())) {
-      more = true;
+      hasMore = true;
       page.forEach(window -> keep(new Event(window.entry(), Events.window(window))));
     }
-    return more;
+    return hasMore;
   }
 
   private String last() {
@@ -164,7 +164,7 @@ final class QueryFeed implements Runnable {
     }
   }
 
-  private synchronized void publish(Moment now) {
+  private synchronized void publish(Update now) {
     moment = now;
     notifyAll();
   }

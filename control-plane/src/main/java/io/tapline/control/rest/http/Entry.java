@@ -30,10 +30,10 @@ public final class Entry {
   }
 
   /** Returns true if one entry of a stream comes before another; {@code ""} comes before all. */
-  public static boolean isBefore(String entry, String other) {
-    if (entry.isEmpty() || other.isEmpty()) {
-      return entry.isEmpty() && !other.isEmpty();
+  public static boolean isBefore(String entry, String otherEntry) {
+    if (entry.isEmpty() || otherEntry.isEmpty()) {
+      return entry.isEmpty() && !otherEntry.isEmpty();
     }
-    return new StreamEntryID(entry).compareTo(new StreamEntryID(other)) < 0;
+    return new StreamEntryID(entry).compareTo(new StreamEntryID(otherEntry)) < 0;
   }
 }

@@ -42,19 +42,19 @@ record JsonFault(int line, int column, String expected, String found) {
     return new JsonFault(line, column, e.getMessage(), found(text, e.at));
   }
 
-  private static String found(String text, int at) {
-    if (at >= text.length()) {
+  private static String found(String text, int position) {
+    if (position >= text.length()) {
       return "the end of the text";
     }
-    int end = at + Character.charCount(text.codePointAt(at));
-    if (Character.isLetterOrDigit(text.charAt(at))) {
+    int end = position + Character.charCount(text.codePointAt(position));
+    if (Character.isLetterOrDigit(text.charAt(position))) {
       while (end < text.length()
-          && end - at < SHOWN_CHARACTERS
+          && end - position < SHOWN_CHARACTERS
           && Character.isLetterOrDigit(text.charAt(end))) {
         end++;
       }
     }
-    return "'" + ReadableText.of(text.substring(at, end)) + "'";
+    return "'" + ReadableText.of(text.substring(position, end)) + "'";
   }
 
   /** Signals an unexpected token. */
@@ -63,9 +63,9 @@ record JsonFault(int line, int column, String expected, String found) {
 
     private final int at;
 
-    Unexpected(int at, String expected) {
+    Unexpected(int position, String expected) {
       super(expected, null, false, false);
-      this.at = at;
+      this.at = position;
     }
   }
 
@@ -200,16 +200,16 @@ record JsonFault(int line, int column, String expected, String found) {
 
     private boolean skip(Pattern pattern) {
       Matcher matcher = pattern.matcher(text).region(at, text.length()).useTransparentBounds(true);
-      boolean found = matcher.lookingAt();
-      at = found ? matcher.end() : at;
-      return found;
+      boolean isMatched = matcher.lookingAt();
+      at = isMatched ? matcher.end() : at;
+      return isMatched;
     }
 
     private boolean next(char c) {
       space();
-      boolean found = at < text.length() && text.charAt(at) == c;
-      at += found ? 1 : 0;
-      return found;
+      boolean isMatched = at < text.length() && text.charAt(at) == c;
+      at += isMatched ? 1 : 0;
+      return isMatched;
     }
 
     private void space() {

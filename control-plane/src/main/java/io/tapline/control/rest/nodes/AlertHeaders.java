@@ -52,8 +52,8 @@ record AlertHeaders(
       String word = watch.aggregate().groupBy().get(i);
       String value = alert.alert().getGroup(i);
       if (value.contains("=")) {
-        for (String each : value.split(" ")) {
-          key.put(each.split("=")[0], each.split("=")[1]);
+        for (String name : value.split(" ")) {
+          key.put(name.split("=")[0], name.split("=")[1]);
         }
       } else {
         key.put(word.split("/")[0], value);

@@ -36,11 +36,11 @@ final class Alerts {
 
   /** Returns the headers behind an alert. */
   AlertHeaders headers(Context ctx, String id) throws DrillException {
-    Optional<AlertHeaders> found = ofWatch(ctx, id);
-    if (found.isEmpty()) {
-      found = ofQuery(ctx, id);
+    Optional<AlertHeaders> headers = ofWatch(ctx, id);
+    if (headers.isEmpty()) {
+      headers = ofQuery(ctx, id);
     }
-    return found.orElseThrow(
+    return headers.orElseThrow(
         () ->
             DrillException.notFound(
                 "there is no alert %s: the server keeps the latest ones (tapline watch alerts)"
@@ -50,7 +50,8 @@ final class Alerts {
   private Optional<AlertHeaders> ofWatch(Context ctx, String id) throws DrillException {
     List<Alert> visible =
         seesAll(ctx) ? watches.alertsAfter(0) : watches.alertsAfter(Access.rights(ctx).tenant(), 0);
-    Optional<Alert> alert = visible.stream().filter(each -> each.id().equals(id)).findFirst();
+    Optional<Alert> alert =
+        visible.stream().filter(candidate -> candidate.id().equals(id)).findFirst();
     if (alert.isEmpty()) {
       return Optional.empty();
     }

@@ -68,29 +68,29 @@ public final class DiagnosisRoutes {
   }
 
   private Object report(JsonNode body) throws DrillException {
-    long from = number(body, "from_ns", 0);
-    long to = number(body, "to_ns", 0);
+    long fromNs = number(body, "from_ns", 0);
+    long toNs = number(body, "to_ns", 0);
     return switch (Members.text(body, "program")) {
       case "track" ->
           Json.object()
               .put(
                   "watch",
                   diagnosis.track(number(body, "limit", 0), number(body, "reorder_ns", 0)));
-      case "loss" -> diagnosis.losses(from, to);
+      case "loss" -> diagnosis.losses(fromNs, toNs);
       case "path" ->
           diagnosis.path(
               Members.text(body, "filter"),
               switches(body, "avoid"),
               switches(body, "through"),
-              from,
-              to);
+              fromNs,
+              toNs);
       case "outcast" ->
           diagnosis.outcast(
               destination(body),
-              from,
+              fromNs,
               number(body, "for_ns", USUAL_SPAN_NS),
               number(body, "every_ns", USUAL_STEP_NS));
-      case "queue" -> queues.of(Members.text(body, "queue"), from, to, anyQuery -> true);
+      case "queue" -> queues.of(Members.text(body, "queue"), fromNs, toNs, anyQuery -> true);
       default ->
           throw Problem.badRequest(
                   "member \"program\" must be one of track, loss, path, outcast, queue")
@@ -104,21 +104,22 @@ public final class DiagnosisRoutes {
 
   /** Accepts only an address, since it becomes part of an expression. */
   private static String destination(JsonNode body) {
-    String to = Members.text(body, "to");
-    if (!to.matches("\\d{1,3}(\\.\\d{1,3}){3}")) {
-      throw Problem.badRequest("member \"to\" is not an IPv4 address: '" + to + "'").asException();
+    String destination = Members.text(body, "to");
+    if (!destination.matches("\\d{1,3}(\\.\\d{1,3}){3}")) {
+      throw Problem.badRequest("member \"to\" is not an IPv4 address: '" + destination + "'")
+          .asException();
     }
-    return to;
+    return destination;
   }
 
   private static List<Long> switches(JsonNode body, String name) {
     List<Long> switches = new ArrayList<>();
-    for (JsonNode each : body.path(name)) {
-      if (!each.isIntegralNumber() || each.asLong() < 0 || each.asLong() > MAX_DATAPATH_ID) {
+    for (JsonNode number : body.path(name)) {
+      if (!number.isIntegralNumber() || number.asLong() < 0 || number.asLong() > MAX_DATAPATH_ID) {
         throw Problem.badRequest("member \"" + name + "\" must be a list of switch IDs")
             .asException();
       }
-      switches.add(each.asLong());
+      switches.add(number.asLong());
     }
     return switches;
   }

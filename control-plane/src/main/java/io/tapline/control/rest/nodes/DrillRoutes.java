@@ -94,22 +94,22 @@ public final class DrillRoutes {
     }
     HeaderFilter filter = filter(ctx, Members.text(body, "filter"));
     long limit = Members.number(body, "limit", usualLimit, DrillRequest.MAX_ROWS);
-    long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
-    long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
-    if (to != 0 && to < from) {
+    long fromNs = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
+    long toNs = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
+    if (toNs != 0 && toNs < fromNs) {
       throw Problem.badRequest("to_ns is before from_ns").asException();
     }
-    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"), "");
+    return new DrillRequest(filter, fromNs, toNs, limit, Members.texts(body, "nodes"), "");
   }
 
   /** Returns the request for headers behind an alert, which determines the window and the nodes. */
   private DrillRequest behind(Context ctx, String alert, JsonNode body, long usualLimit)
       throws DrillException {
-    for (String other : List.of("from_ns", "to_ns", "nodes")) {
-      if (body.hasNonNull(other)) {
+    for (String otherField : List.of("from_ns", "to_ns", "nodes")) {
+      if (body.hasNonNull(otherField)) {
         String message =
             "\"alert\" and \"%s\" are mutually exclusive: an alert has a window and nodes";
-        throw Problem.badRequest(message.formatted(other)).asException();
+        throw Problem.badRequest(message.formatted(otherField)).asException();
       }
     }
     long limit = Members.number(body, "limit", usualLimit, DrillRequest.MAX_ROWS);
@@ -151,8 +151,8 @@ public final class DrillRoutes {
       Map<String, String> missing,
       Map<String, String> leftOut) {
     json.set("nodes", Json.strings(queried));
-    ObjectNode missed = json.putObject("missing");
-    missing.forEach(missed::put);
+    ObjectNode missingNodes = json.putObject("missing");
+    missing.forEach(missingNodes::put);
     ObjectNode left = json.putObject("left_out");
     leftOut.forEach(left::put);
     return json;

@@ -49,9 +49,9 @@ final class Members {
       return texts;
     }
     boolean wanted = value.isArray();
-    for (JsonNode each : value) {
-      wanted &= each.isTextual() && !each.textValue().isEmpty();
-      texts.add(each.asText());
+    for (JsonNode item : value) {
+      wanted &= item.isTextual() && !item.textValue().isEmpty();
+      texts.add(item.asText());
     }
     if (!wanted) {
       String message = "member \"%s\" must be a list of non-empty strings".formatted(name);

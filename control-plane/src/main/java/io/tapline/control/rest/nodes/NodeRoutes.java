@@ -62,9 +62,9 @@ public final class NodeRoutes {
       node.put("removed", counters.getRemoved());
       node.put("memory_bytes", counters.getMemoryBytes());
     }
-    ArrayNode known = json.putArray("agents");
+    ArrayNode knownNode = json.putArray("agents");
     Map<String, MirrorAccounting.Copies> copies = mirrored.copies();
-    agents.get().forEach(agent -> known.add(agent(agent, copies.get(agent.name()))));
+    agents.get().forEach(agent -> knownNode.add(agent(agent, copies.get(agent.name()))));
     Json.answer(ctx, 200, json);
   }
 

@@ -107,13 +107,13 @@ final class WatchBody {
           .asException();
     }
     List<WatchSpec> specs = new ArrayList<>();
-    for (JsonNode each : all) {
+    for (JsonNode member : all) {
       String place = "watches[%d]: ".formatted(specs.size());
-      if (!each.isObject()) {
+      if (!member.isObject()) {
         throw Problem.badRequest(place + "it is not a JSON object").asException();
       }
       try {
-        specs.add(one(ctx, each, drill));
+        specs.add(one(ctx, member, drill));
       } catch (ProblemException e) {
         throw e.at(place);
       } catch (DrillException e) {

@@ -209,7 +209,7 @@ public final class WatchRoutes {
       return json;
     }
     ArrayNode array = json.putArray("evaluation");
-    watches.evaluations(watch).forEach(each -> array.add(json(each)));
+    watches.evaluations(watch).forEach(evaluation -> array.add(json(evaluation)));
     return json;
   }
 

@@ -48,9 +48,9 @@ public final class QueryJson {
 
   /** Returns a plan without hosts, switches and servers. */
   public static JsonNode withoutNetwork(JsonNode plan) {
-    ObjectNode shown = plan.deepCopy();
-    shown.remove(List.of("rules", "stream"));
-    shown.path("monitors").forEach(monitor -> ((ObjectNode) monitor).remove("host"));
-    return shown;
+    ObjectNode shownNode = plan.deepCopy();
+    shownNode.remove(List.of("rules", "stream"));
+    shownNode.path("monitors").forEach(monitor -> ((ObjectNode) monitor).remove("host"));
+    return shownNode;
   }
 }

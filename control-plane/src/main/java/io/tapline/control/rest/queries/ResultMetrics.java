@@ -60,27 +60,28 @@ public final class ResultMetrics {
     Family losses = new Family("tapline_result_dropped", "Losses in the latest window, by reason");
     for (QueryInfo query : running) {
       for (WindowResult window : queries.results().latestWindows(query.id())) {
-        String of = labels(query.id(), window);
-        ends.add(of, window.windowEndNs() / NS_PER_SECOND);
-        packets.add(of, window.completeness().path("packets_in").asDouble());
+        String labels = labels(query.id(), window);
+        ends.add(labels, window.windowEndNs() / NS_PER_SECOND);
+        packets.add(labels, window.completeness().path("packets_in").asDouble());
         window
             .completeness()
             .path("dropped")
             .properties()
             .forEach(
                 loss ->
-                    losses.add(of + label("reason", loss.getKey()), loss.getValue().asDouble()));
-        rows(window, of, values);
+                    losses.add(
+                        labels + label("reason", loss.getKey()), loss.getValue().asDouble()));
+        rows(window, labels, values);
       }
     }
     return values.text() + ends.text() + packets.text() + losses.text();
   }
 
-  private static void rows(WindowResult window, String of, Family values) {
+  private static void rows(WindowResult window, String labels, Family values) {
     int shown = 0;
     for (JsonNode row : window.rows()) {
       if (shown < MAX_ROWS && row.path("value").isNumber()) {
-        values.add(of + label("key", key(row.path("key"))), row.path("value").asDouble());
+        values.add(labels + label("key", key(row.path("key"))), row.path("value").asDouble());
         shown++;
       }
     }

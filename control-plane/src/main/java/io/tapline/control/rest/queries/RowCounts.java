@@ -46,7 +46,7 @@ final class RowCounts {
   Skip beforeLatest(String query, String after, Set<Integer> processors, int rows) {
     Counted one;
     synchronized (counted) {
-      one = counted.computeIfAbsent(query, any -> new Counted());
+      one = counted.computeIfAbsent(query, ignored -> new Counted());
     }
     return one.beforeLatest(query, after, processors, rows);
   }

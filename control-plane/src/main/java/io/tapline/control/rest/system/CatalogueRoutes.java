@@ -75,11 +75,11 @@ public final class CatalogueRoutes {
     }
     boolean network = Access.rights(ctx).scope().isEverything();
     Plan plan = compiled.plan().get();
-    Optional<NetworkPlan> placement = preview.placement().filter(known -> network);
+    Optional<NetworkPlan> placement = preview.placement().filter(ignored -> network);
     List<Note> notes = compiled.notes();
     ObjectNode json = Json.object();
-    JsonNode whole = Json.parse(Explain.json(plan));
-    json.set("plan", network ? whole : QueryJson.withoutNetwork(whole));
+    JsonNode wholeNode = Json.parse(Explain.json(plan));
+    json.set("plan", network ? wholeNode : QueryJson.withoutNetwork(wholeNode));
     json.set("notes", Json.strings(notes.stream().map(Note::message).toList()));
     placement.ifPresent(known -> json.set("placement", NetworkExplain.json(known)));
     String placed = placement.map(known -> "\n" + NetworkExplain.text(known)).orElse("");

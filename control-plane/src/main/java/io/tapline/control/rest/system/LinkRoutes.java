@@ -66,17 +66,17 @@ public final class LinkRoutes {
   private void show(Context ctx) {
     String switchName = ctx.pathParam("switch");
     String port = ctx.pathParam("port");
-    List<LinkLoads.Link> found =
+    List<LinkLoads.Link> links =
         links(ctx).stream()
             .filter(link -> link.switchName().equals(switchName) && link.port().equals(port))
             .toList();
-    if (found.isEmpty()) {
+    if (links.isEmpty()) {
       throw Problem.notFound(
               "no query has measured a link %s:%s; GET %s lists the measured ones"
                   .formatted(switchName, port, ALL))
           .asException();
     }
-    answer(ctx, found);
+    answer(ctx, links);
   }
 
   private static double minShare(String text) {

@@ -66,25 +66,25 @@ public final class TopologyRoutes {
     ObjectNode counters = json.putObject("counters");
     status.counters().forEach(counters::put);
     ArrayNode switches = json.putArray("switches");
-    for (NetworkStatus.SwitchStatus each : status.switches()) {
+    for (NetworkStatus.SwitchStatus sw : status.switches()) {
       ObjectNode node = switches.addObject();
-      node.put("switch", each.name()).put("datapath", each.datapath());
-      node.put("address", each.address()).put("openflow", each.version());
-      node.put("ports", each.ports());
-      node.put("mirror_flows", each.mirrorFlows());
-      node.put("forwarding_flows", each.forwardingFlows());
-      node.put("mirrored_packets", each.mirroredPackets());
+      node.put("switch", sw.name()).put("datapath", sw.datapath());
+      node.put("address", sw.address()).put("openflow", sw.version());
+      node.put("ports", sw.ports());
+      node.put("mirror_flows", sw.mirrorFlows());
+      node.put("forwarding_flows", sw.forwardingFlows());
+      node.put("mirrored_packets", sw.mirroredPackets());
       ArrayNode ports = node.putArray("port_counters");
-      each.portCounters().forEach(port -> ports.add(counters(port)));
+      sw.portCounters().forEach(port -> ports.add(counters(port)));
     }
     ArrayNode links = json.putArray("links");
     status
         .cables()
         .forEach(link -> links.addObject().put("from", link.from()).put("to", link.to()));
     ArrayNode hosts = json.putArray("hosts");
-    for (NetworkStatus.HostStatus each : status.hosts()) {
-      ObjectNode node = hosts.addObject().put("mac", each.mac()).put("at", each.at());
-      node.set("addresses", Json.strings(each.addresses()));
+    for (NetworkStatus.HostStatus host : status.hosts()) {
+      ObjectNode node = hosts.addObject().put("mac", host.mac()).put("at", host.at());
+      node.set("addresses", Json.strings(host.addresses()));
     }
   }
 }

@@ -63,14 +63,14 @@ class TimingsTest {
 
   @Test
   void theTableEndsWithTheWholeProcess() {
-    Timings whole = Timings.ofProcess("Java");
-    whole.begin("work").close();
-    List<String> lines = whole.table().lines().toList();
+    Timings wholeTimings = Timings.ofProcess("Java");
+    wholeTimings.begin("work").close();
+    List<String> lines = wholeTimings.table().lines().toList();
     assertThat(lines.get(0).split(" +")).containsExactly("phase", "from", "to", "s", "CPU", "s");
     assertThat(lines.get(1)).startsWith("Java ").contains(" 0.00 ");
     assertThat(lines.get(2)).startsWith("work ");
     assertThat(lines.get(3)).startsWith("all ");
-    double started = whole.ended().get(0).to();
+    double started = wholeTimings.ended().get(0).to();
     double uptime = java.lang.management.ManagementFactory.getRuntimeMXBean().getUptime() / 1e3;
     assertThat(started)
         .as("the process began before its virtual machine")

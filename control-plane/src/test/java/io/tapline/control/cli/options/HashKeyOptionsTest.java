@@ -100,15 +100,15 @@ class HashKeyOptionsTest {
 
   @Test
   void theFileIsPrivateAndCanBeReadBack() throws Exception {
-    HashKeys drawn = HashKeys.drawn();
-    Path file = drawn.write(folder.resolve("written"));
+    HashKeys keys = HashKeys.drawn();
+    Path file = keys.write(folder.resolve("written"));
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
         .isEqualTo("rw-------");
     HashKeys reread = HashKeys.read(file);
     assertThat(reread.flows().digits()).isEqualTo(HashKey.KNOWN.digits());
     assertThat(reread.texts().digits())
-        .isEqualTo(drawn.texts().digits())
+        .isEqualTo(keys.texts().digits())
         .isNotEqualTo(HashKeys.drawn().texts().digits());
-    assertThat(drawn.toString()).doesNotContain(drawn.texts().digits());
+    assertThat(keys.toString()).doesNotContain(keys.texts().digits());
   }
 }

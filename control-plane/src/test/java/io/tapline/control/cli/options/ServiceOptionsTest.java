@@ -50,10 +50,10 @@ class ServiceOptionsTest {
 
   @Test
   void theFileContainsTheUsersPassword() throws Exception {
-    RedisEndpoint open = RedisEndpoint.open("r", 1);
-    assertThat(redis("--redis r:1")).isEqualTo(open);
+    RedisEndpoint openEndpoint = RedisEndpoint.open("r", 1);
+    assertThat(redis("--redis r:1")).isEqualTo(openEndpoint);
     assertThat(redis("--redis r:1 --redis-password-file " + password))
-        .isEqualTo(open.withLogin(new Login("control", "secret")));
+        .isEqualTo(openEndpoint.withLogin(new Login("control", "secret")));
     assertThat(redis("--redis unix:/r --redis-user me --redis-password-file " + password))
         .isEqualTo(RedisEndpoint.unix(Path.of("/r")).withLogin(new Login("me", "secret")));
     assertThat(stderr.toString(StandardCharsets.UTF_8)).isEmpty();
@@ -89,8 +89,9 @@ class ServiceOptionsTest {
     assertThatThrownBy(() -> without.coordination.check(true, without.services))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("--job-key-file");
-    Options with = options(line + " --job-key-file " + password);
-    assertThatCode(() -> with.coordination.check(true, with.services)).doesNotThrowAnyException();
+    Options withPassword = options(line + " --job-key-file " + password);
+    assertThatCode(() -> withPassword.coordination.check(true, withPassword.services))
+        .doesNotThrowAnyException();
   }
 
   @Test

@@ -12,10 +12,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class QueryResultsCommandTest {
-  private static String results(StoredQueries stored, String id, String... more) {
+  private static String results(StoredQueries storedQueries, String id, String... more) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     ByteArrayOutputStream err = new ByteArrayOutputStream();
-    List<String> arguments = List.of("query", "results", id, "--server", stored.url());
+    List<String> arguments = List.of("query", "results", id, "--server", storedQueries.url());
     int exitCode =
         Main.run(
             new Console(out, err, 0, false),
@@ -26,32 +26,34 @@ class QueryResultsCommandTest {
 
   @Test
   void missingResultsComeWithAReason() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      stored.addFailed("q-1", "the stream job failed: no slot");
-      assertThat(results(stored, "q-1"))
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      storedQueries.addFailed("q-1", "the stream job failed: no slot");
+      assertThat(results(storedQueries, "q-1"))
           .isEqualTo("no results: the query failed: the stream job failed: no slot\n");
-      stored.add("q-2", "finished");
-      assertThat(results(stored, "q-2")).startsWith("no results: no packet matched");
+      storedQueries.add("q-2", "finished");
+      assertThat(results(storedQueries, "q-2")).startsWith("no results: no packet matched");
     }
   }
 
   @Test
   void terminalsGetEscapedTextAndPipesGetRawText() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      stored.addFailed("q-1", "no host web\u202e1\u2028");
-      assertThat(results(stored, "q-1")).endsWith("no host web\\u{202e}1\\u{2028}\n");
-      stored.window("q-1", 1, "/\u202egpj.exe");
-      assertThat(results(stored, "q-1")).contains("/\\u{202e}gpj.exe ").doesNotContain("\u202e");
-      assertThat(results(stored, "q-1", "--json")).contains("\"/\u202egpj.exe\"");
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      storedQueries.addFailed("q-1", "no host web\u202e1\u2028");
+      assertThat(results(storedQueries, "q-1")).endsWith("no host web\\u{202e}1\\u{2028}\n");
+      storedQueries.window("q-1", 1, "/\u202egpj.exe");
+      assertThat(results(storedQueries, "q-1"))
+          .contains("/\\u{202e}gpj.exe ")
+          .doesNotContain("\u202e");
+      assertThat(results(storedQueries, "q-1", "--json")).contains("\"/\u202egpj.exe\"");
     }
   }
 
   @Test
   void resultsOfAFailedQueryAreShown() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      stored.addFailed("q-1", "the stream job failed: no slot");
-      stored.window("q-1", 1, 0, 3);
-      assertThat(results(stored, "q-1")).contains("top-k").doesNotContain("no results");
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      storedQueries.addFailed("q-1", "the stream job failed: no slot");
+      storedQueries.window("q-1", 1, 0, 3);
+      assertThat(results(storedQueries, "q-1")).contains("top-k").doesNotContain("no results");
     }
   }
 }

@@ -63,7 +63,8 @@ class ManualTest {
       assertThat(page).contains(settings.description()).contains(settings.footer());
       settings.sections().stream()
           .flatMap(section -> section.settings().stream())
-          .forEach(each -> assertThat(page).contains("*" + each.flag() + "*", each.meaning()));
+          .forEach(
+              option -> assertThat(page).contains("*" + option.flag() + "*", option.meaning()));
     }
   }
 

@@ -17,9 +17,9 @@ class TierFindingTest {
 
   private final ArrayNode rows = JsonNodeFactory.instance.arrayNode();
 
-  private TierFindingTest tier(String from, String to, double meanMs, long count) {
+  private TierFindingTest tier(String caller, String callee, double meanMs, long count) {
     ObjectNode row = rows.addObject();
-    row.putObject("key").put("src_ip", from).put("dst_ip", to);
+    row.putObject("key").put("src_ip", caller).put("dst_ip", callee);
     row.put("value", meanMs * 1e6);
     row.putObject("distribution").put("count", count);
     return this;

@@ -60,18 +60,18 @@ class EventNumbersTest {
             next += events;
           }
           EventBatch end = all.isEmpty() ? null : all.get(all.size() - 1);
-          boolean seen = end != null && end.getIncarnation() == life;
-          total += seen ? end.getFirst() + end.getCount() : 0;
-          broken += seen && !end.getLast() && life < lives ? 1 : 0;
+          boolean isSeen = end != null && end.getIncarnation() == life;
+          total += isSeen ? end.getFirst() + end.getCount() : 0;
+          broken += isSeen && !end.getLast() && life < lives ? 1 : 0;
         }
         sent.put(monitor, all);
       }
       List<String> turns = new ArrayList<>();
-      sent.forEach((monitor, all) -> all.forEach(each -> turns.add(monitor)));
+      sent.forEach((monitor, all) -> all.forEach(event -> turns.add(monitor)));
       Collections.shuffle(turns, random);
-      Map<String, Integer> at = new HashMap<>();
+      Map<String, Integer> positions = new HashMap<>();
       for (String monitor : turns) {
-        int index = at.merge(monitor, 1, Integer::sum) - 1;
+        int index = positions.merge(monitor, 1, Integer::sum) - 1;
         // After a takeover, the agent resends all unacknowledged events.
         for (int i = Math.max(0, index - random.nextInt(4)); i <= index; i++) {
           EventBatch batch = sent.get(monitor).get(i);

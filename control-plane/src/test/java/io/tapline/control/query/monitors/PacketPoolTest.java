@@ -45,8 +45,8 @@ class PacketPoolTest {
   void repeatsTheGrantForOlderReports() {
     PacketPool pool = pool(4000, 2);
     Report word = new Report(FIRST, 1000, 600, true, false);
-    List<Grant> granted = pool.onReport(0, word);
-    assertThat(pool.onReport(0, word)).isEqualTo(granted);
+    List<Grant> grantedGrants = pool.onReport(0, word);
+    assertThat(pool.onReport(0, word)).isEqualTo(grantedGrants);
     assertThat(pool.onReport(0, new Report(FIRST, 1000, 700, false, false))).isEmpty();
     assertThat(pool.granted(0)).isEqualTo(1500);
   }
@@ -128,8 +128,8 @@ class PacketPoolTest {
 
     private void say() {
       boolean wants = granted - taken <= lastGrant / 2;
-      boolean missed = granted == taken && refused != Math.max(0, reported[1]);
-      toPool.add(new Report(version, granted, taken, wants, missed));
+      boolean isShort = granted == taken && refused != Math.max(0, reported[1]);
+      toPool.add(new Report(version, granted, taken, wants, isShort));
       reported = new long[] {taken, refused};
     }
 
@@ -179,20 +179,20 @@ class PacketPoolTest {
     /**
      * Records grants before sending them. If the leader fails before it sends, they are never sent.
      */
-    private void say(List<Grant> grants, boolean gone) {
+    private void say(List<Grant> grants, boolean isGone) {
       if (!grants.isEmpty()) {
         noted = IntStream.range(0, parts.size()).mapToObj(pool::granted).toList();
         assertThat(noted.stream().mapToLong(Long::longValue).sum()).isLessThanOrEqualTo(limit);
       }
-      if (gone) {
+      if (isGone) {
         lead();
       } else {
-        grants.forEach(each -> parts.get(each.part()).toMonitor.add(each));
+        grants.forEach(grant -> parts.get(grant.part()).toMonitor.add(grant));
       }
     }
 
-    private boolean one(int of) {
-      return of > 0 && random.nextInt(of) == 0;
+    private boolean one(int bound) {
+      return bound > 0 && random.nextInt(bound) == 0;
     }
 
     /** Returns the number of packets taken, including by monitors that are gone. */
@@ -201,22 +201,22 @@ class PacketPoolTest {
       int busy = 1 + random.nextInt(parts.size());
       for (int turn = 0; !pool.used(); turn++) {
         assertThat(turn).as("it ends").isLessThan(1_000_000);
-        int at = random.nextInt(parts.size());
-        Part part = parts.get(at);
+        int index = random.nextInt(parts.size());
+        Part part = parts.get(index);
         switch (random.nextInt(4)) {
-          case 0 -> parts.get(at % busy).packet();
+          case 0 -> parts.get(index % busy).packet();
           case 1 -> part.hear();
           case 2 -> part.look();
           default -> {
             while (!part.toPool.isEmpty()) {
-              say(pool.onReport(at, part.toPool.remove(0)), one(faults.lead()));
+              say(pool.onReport(index, part.toPool.remove(0)), one(faults.lead()));
             }
           }
         }
         if (one(faults.death())) {
-          gone += part.dies(pool.granted(at));
-          say(pool.lost(at), false);
-          part.toMonitor.add(pool.currentGrant(at));
+          gone += part.dies(pool.granted(index));
+          say(pool.lost(index), false);
+          part.toMonitor.add(pool.currentGrant(index));
         }
       }
       return gone + parts.stream().mapToLong(part -> part.taken - part.spent).sum();

@@ -68,8 +68,13 @@ class RemoteMonitorsTest {
 
     @Override
     public void move(
-        String from, String to, String query, int epoch, Plan plan, AssignmentEvents events) {
-      add("move from " + from, to, epoch, plan, events);
+        String oldHost,
+        String newHost,
+        String query,
+        int epoch,
+        Plan plan,
+        AssignmentEvents events) {
+      add("move from " + oldHost, newHost, epoch, plan, events);
     }
 
     @Override
@@ -221,10 +226,10 @@ class RemoteMonitorsTest {
   void reportsOfAnOlderEpochAreIgnored() throws Exception {
     start(false);
     first.events().lost("restarted");
-    Call repeated = hosts.next();
-    assertThat(repeated.command()).isEqualTo("move from h1");
-    assertThat(repeated.host()).isEqualTo("h1");
-    assertThat(repeated.epoch()).isEqualTo(2);
+    Call repeatedCall = hosts.next();
+    assertThat(repeatedCall.command()).isEqualTo("move from h1");
+    assertThat(repeatedCall.host()).isEqualTo("h1");
+    assertThat(repeatedCall.epoch()).isEqualTo(2);
     assertThat(network.moved.poll()).containsExactly("h1 epoch 2", "h2 epoch 1");
 
     second.events().ended(DONE);
@@ -232,7 +237,7 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).as("the part's new monitor continues").isNotDone();
     first.events().failed("user", "of an earlier epoch");
     assertThat(monitors.end()).isNotDone();
-    repeated.events().ended(DONE);
+    repeatedCall.events().ended(DONE);
     assertThat(monitors.end()).isCompleted();
   }
 
@@ -244,10 +249,10 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsExactly("triggers h1 1 []", "triggers h2 1 []");
     hosts.orders.clear();
     first.events().lost("restarted");
-    Call repeated = hosts.next();
+    Call repeatedCall = hosts.next();
     assertThat(hosts.orders.poll(30, TimeUnit.SECONDS)).isEqualTo("triggers h1 2 []");
     first.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(7).build());
-    repeated.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(1).build());
+    repeatedCall.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(1).build());
     assertThat(answers).as("those of the part's epoch").containsExactly(1L);
   }
 
@@ -256,13 +261,13 @@ class RemoteMonitorsTest {
     start(false);
     network.present = List.of("h2", "h3");
     first.events().disconnected();
-    Call repeated = hosts.next();
-    assertThat(repeated.command()).isEqualTo("move from h1");
-    assertThat(repeated.host()).isEqualTo("h3");
+    Call repeatedCall = hosts.next();
+    assertThat(repeatedCall.command()).isEqualTo("move from h1");
+    assertThat(repeatedCall.host()).isEqualTo("h3");
     assertThat(network.moved.poll()).containsExactly("h3 epoch 2", "h2 epoch 1");
     first.events().running();
     second.events().running();
-    repeated.events().running();
+    repeatedCall.events().running();
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
     assertThat(monitors.limit(0.5)).isEqualTo(0.5);
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
@@ -284,13 +289,13 @@ class RemoteMonitorsTest {
             network,
             () -> ready.add("ready"));
     hosts.next().events().disconnected();
-    Call repeated = hosts.next();
-    assertThat(repeated.command()).isEqualTo("move from h1");
-    assertThat(repeated.host()).isEqualTo("h3");
-    assertThat(repeated.queues())
+    Call repeatedCall = hosts.next();
+    assertThat(repeatedCall.command()).isEqualTo("move from h1");
+    assertThat(repeatedCall.host()).isEqualTo("h3");
+    assertThat(repeatedCall.queues())
         .containsExactly(queue.toBuilder().setHost("h3").setMark(9).build());
     assertThat(network.moved.poll()).containsExactly("h3 epoch 2");
-    repeated.events().running();
+    repeatedCall.events().running();
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
   }
 
@@ -303,8 +308,8 @@ class RemoteMonitorsTest {
     assertThat(network.moved.poll(30, TimeUnit.SECONDS)).contains("h1 epoch 2");
     network.unwritable = false;
     first.events().lost("once more");
-    Call repeated = hosts.next();
-    assertThat(repeated.epoch()).isEqualTo(2);
+    Call repeatedCall = hosts.next();
+    assertThat(repeatedCall.epoch()).isEqualTo(2);
     assertThat(network.moved.poll()).as("finally recorded").contains("h1 epoch 2");
     assertThat(hosts.calls).isEmpty();
   }
@@ -338,12 +343,12 @@ class RemoteMonitorsTest {
 
   @Test
   void theFaultOfAFailureIsPassedOn() throws Exception {
-    for (Map.Entry<String, Kind> each :
+    for (Map.Entry<String, Kind> entry :
         Map.of("user", Kind.USER, "resources", Kind.RESOURCES, "internal", Kind.INTERNAL)
             .entrySet()) {
       start(false);
-      second.events().failed(each.getKey(), "why");
-      assertThat(failure().kind()).isEqualTo(each.getValue());
+      second.events().failed(entry.getKey(), "why");
+      assertThat(failure().kind()).isEqualTo(entry.getValue());
       assertThat(failure()).hasMessage("why");
     }
   }

@@ -60,8 +60,8 @@ class RemotePartTest {
 
   @Test
   void aGrantIsSpentOnTheHostThatTakesOver() {
-    Limit some = Limit.newBuilder().setPackets(5).setLeased(true).build();
-    RemotePart part = new RemotePart(plan(some), OptionalLong.empty());
+    Limit limit = Limit.newBuilder().setPackets(5).setLeased(true).build();
+    RemotePart part = new RemotePart(plan(limit), OptionalLong.empty());
     assertThat(part.grant(5)).isFalse();
     assertThat(part.grant(3_000_000_000L)).isTrue();
     part.becomes(moved(part));

@@ -33,20 +33,20 @@ class SamplingWatchTest {
   }
 
   /** Runs with another capacity for the first seconds. */
-  private void run(double atFirst, double later, int seed) {
+  private void run(double atFirst, double laterRate, int seed) {
     SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::apply);
     Random random = new Random(seed);
     double written = 0;
     double read = 0;
     double apply = 0;
     double inForce = 1;
-    boolean silent = false;
+    boolean isSilent = false;
     for (int second = 0; second < SECONDS; second++) {
-      double capacity = second < FIRST_SECONDS ? atFirst : later;
+      double capacity = second < FIRST_SECONDS ? atFirst : laterRate;
       written += LOAD * inForce * (0.9 + 0.2 * random.nextDouble());
       read = Math.min(written, read + capacity);
-      silent = !silent && random.nextInt(3) == 0;
-      apply = silent ? apply : read;
+      isSilent = !isSilent && random.nextInt(3) == 0;
+      apply = isSilent ? apply : read;
       inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
       watch.take(new State((long) written / ROWS, (long) apply / ROWS, (long) apply), 1);
       lags.add((written - read) / capacity);

@@ -156,9 +156,9 @@ class RedisAccessTest {
             client -> client.hset("tapline:pool:videos", "/", "x"),
             client -> client.hgetAll("foreign"),
             client -> client.publish("foreign", ""));
-    for (Consumer<Jedis> each : all) {
+    for (Consumer<Jedis> forbiddenCall : all) {
       try (Jedis control = RedisClients.connect(redis.control())) {
-        assertThatThrownBy(() -> each.accept(control))
+        assertThatThrownBy(() -> forbiddenCall.accept(control))
             .isInstanceOf(JedisAccessControlException.class)
             .hasMessageStartingWith("NOPERM");
       }
@@ -196,7 +196,7 @@ class RedisAccessTest {
     try (Jedis job = RedisClients.connect(redis.endpoint().withLogin(login))) {
       job.fcall("tapline_totals", List.of("tapline:query:a-1:totals"), List.of("1", "tuples", "1"));
       return true;
-    } catch (JedisException refused) {
+    } catch (JedisException e) {
       return false;
     }
   }

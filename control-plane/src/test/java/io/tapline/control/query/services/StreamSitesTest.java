@@ -113,7 +113,7 @@ class StreamSitesTest {
   @Test
   void unreachableServicesAreLeftOut() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
-    Cluster silent =
+    Cluster silentCluster =
         new Cluster(
             "silent",
             () -> {
@@ -124,14 +124,14 @@ class StreamSitesTest {
               }
               return List.of(new TaskManager("web", "", 9));
             });
-    Cluster broken =
+    Cluster brokenCluster =
         new Cluster(
             "broken",
             () -> {
               throw new IOException("no leader");
             });
     Cluster far = cluster("far", new TaskManager("db", "", 1));
-    assertThat(choose(NETWORK, silent, broken, far).getCluster()).isEqualTo("far");
-    assertThat(choose(NETWORK, silent).getCluster()).as("the first takes it").isEmpty();
+    assertThat(choose(NETWORK, silentCluster, brokenCluster, far).getCluster()).isEqualTo("far");
+    assertThat(choose(NETWORK, silentCluster).getCluster()).as("the first takes it").isEmpty();
   }
 }

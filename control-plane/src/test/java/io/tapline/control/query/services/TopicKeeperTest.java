@@ -102,14 +102,14 @@ class TopicKeeperTest {
   @Test
   void leftoversOfAKilledServerAreRemovedButActiveTopicsStay() throws Exception {
     // Never closed, as if killed.
-    TopicKeeper other = keeper(Duration.ZERO, LONG);
-    other.create(wanted("tapline.tuples.orphan", 1, true));
-    other.create(wanted("tapline.tuples.alive", 1, true));
+    TopicKeeper otherKeeper = keeper(Duration.ZERO, LONG);
+    otherKeeper.create(wanted("tapline.tuples.orphan", 1, true));
+    otherKeeper.create(wanted("tapline.tuples.alive", 1, true));
     AtomicBoolean writing = new AtomicBoolean(true);
     Thread monitor = new Thread(() -> write("tapline.tuples.alive", writing));
     monitor.start();
-    try (TopicKeeper ours = keeper(Duration.ZERO, Duration.ofSeconds(8))) {
-      ours.create(wanted("tapline.tuples.ours", 1, true));
+    try (TopicKeeper ownKeeper = keeper(Duration.ZERO, Duration.ofSeconds(8))) {
+      ownKeeper.create(wanted("tapline.tuples.ours", 1, true));
       await(() -> !topics.ofQueries().contains("tapline.tuples.orphan"));
       assertThat(topics.ofQueries()).contains("tapline.tuples.alive", "tapline.tuples.ours");
     } finally {

@@ -199,7 +199,7 @@ class TopicRightsTest {
           try {
             write(monitor("h1"), A);
             return false;
-          } catch (TopicAuthorizationException refused) {
+          } catch (TopicAuthorizationException e) {
             return true;
           }
         });
@@ -229,8 +229,8 @@ class TopicRightsTest {
         .grant("tapline.tuples.gone", new TopicRights.Users(Set.of("h1"), Set.of()))
         .await();
     write(monitor("h1"), A);
-    try (Topics others = new Topics(kafka.endpoint(), access);
-        TopicKeeper next = keeper(others, Duration.ofSeconds(4))) {
+    try (Topics otherTopics = new Topics(kafka.endpoint(), access);
+        TopicKeeper next = keeper(otherTopics, Duration.ofSeconds(4))) {
       next.resume(wanted(A, Set.of("h2")));
       write(monitor("h2"), A);
       assertThat(read(job("a"), A)).isPositive();
@@ -256,8 +256,9 @@ class TopicRightsTest {
     KafkaEndpoint weak =
         new KafkaEndpoint(kafka.endpoint().brokers(), TlsFiles.NONE, access.jobLogin("a"));
     keeper.create(wanted(A, Set.of("h1")));
-    try (Topics refused = new Topics(weak, access)) {
-      assertThatThrownBy(() -> refused.create(wanted(B, Set.of("h1")), TopicPolicy.defaults()))
+    try (Topics refusedTopics = new Topics(weak, access)) {
+      assertThatThrownBy(
+              () -> refusedTopics.create(wanted(B, Set.of("h1")), TopicPolicy.defaults()))
           .isInstanceOf(PipelineException.class)
           .hasMessageContaining("super.users");
     }

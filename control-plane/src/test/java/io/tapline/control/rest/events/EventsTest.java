@@ -174,11 +174,11 @@ class EventsTest {
       stored.window("q-1", number, 0, 1);
     }
     stored.state("q-1", "stopped");
-    List<Event> whole = all(stored.rest.get(EVENTS).body());
-    assertThat(whole).hasSize(201);
+    List<Event> wholeEvents = all(stored.rest.get(EVENTS).body());
+    assertThat(wholeEvents).hasSize(201);
     List<Event> rest =
         all(stored.rest.send(stored.rest.request(EVENTS).header("Last-Event-ID", "150-0")).body());
-    assertThat(rest).isEqualTo(whole.subList(150, 201));
+    assertThat(rest).isEqualTo(wholeEvents.subList(150, 201));
   }
 
   @Test
@@ -197,9 +197,9 @@ class EventsTest {
       next(stream);
       streams.add(stream);
     }
-    HttpResponse<String> refused = stored.rest.get(EVENTS);
-    Rest.problem(refused, 429, "too-many-event-streams");
-    assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+    HttpResponse<String> refusedResponse = stored.rest.get(EVENTS);
+    Rest.problem(refusedResponse, 429, "too-many-event-streams");
+    assertThat(refusedResponse.headers().firstValue("Retry-After")).isPresent();
     assertThat(stored.rest.get("/healthz").statusCode()).isEqualTo(200);
 
     for (BufferedReader stream : streams) {

@@ -53,8 +53,8 @@ class JsonFaultTest {
     for (int i = 0; i < 20_000; i++) {
       StringBuilder text = new StringBuilder(seed);
       for (int change = random.nextInt(4); change > 0; change--) {
-        int at = random.nextInt(text.length());
-        text.setCharAt(at, letters.charAt(random.nextInt(letters.length())));
+        int position = random.nextInt(text.length());
+        text.setCharAt(position, letters.charAt(random.nextInt(letters.length())));
       }
       assertThat(JsonFault.find(text.toString()).isEmpty())
           .as("%s", text)

@@ -155,10 +155,10 @@ class OpenApiTest {
   }
 
   private static JsonSchema schema(JsonNode schema) {
-    ObjectNode whole = MAPPER.createObjectNode();
-    whole.set("allOf", MAPPER.createArrayNode().add(schema));
-    whole.set("components", document.path("components"));
-    return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(whole);
+    ObjectNode wholeNode = MAPPER.createObjectNode();
+    wholeNode.set("allOf", MAPPER.createArrayNode().add(schema));
+    wholeNode.set("components", document.path("components"));
+    return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(wholeNode);
   }
 
   @Test

@@ -94,9 +94,9 @@ class RevocationTest {
 
   private void endsAfter(String tokens) throws Exception {
     try (Socket revoked = follow(REVOKED, 1 << 16);
-        Socket kept = follow(KEPT, 1 << 16)) {
+        Socket keptSocket = follow(KEPT, 1 << 16)) {
       BufferedReader ofRevoked = reader(revoked);
-      BufferedReader ofKept = reader(kept);
+      BufferedReader ofKept = reader(keptSocket);
       readUntil(ofRevoked, "\"running\"");
       readUntil(ofKept, "\"running\"");
       write(tokens);
@@ -145,13 +145,14 @@ class RevocationTest {
   @Test
   void otherActiveResponsesAreCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);
-        Socket kept = explain(KEPT)) {
+        Socket keptSocket = explain(KEPT)) {
       Await.until("both are active", TIMEOUT, () -> metric("tapline_http_active") == 3);
       write("");
       assertThat(readToEnd(revoked)).doesNotContain("HTTP/1.1 200");
-      kept.getOutputStream()
+      keptSocket
+          .getOutputStream()
           .write(StoredQueries.QUERY.substring(10).getBytes(StandardCharsets.UTF_8));
-      assertThat(readToEnd(kept)).startsWith("HTTP/1.1 200 ");
+      assertThat(readToEnd(keptSocket)).startsWith("HTTP/1.1 200 ");
     }
   }
 

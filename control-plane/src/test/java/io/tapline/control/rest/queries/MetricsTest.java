@@ -19,18 +19,18 @@ class MetricsTest {
 
   @Test
   void countsRequestsByRouteAndQueriesByState() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      stored.add("q-1", "finished");
-      stored.add("q-2", "finished");
-      stored.add("q-3", "failed");
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      storedQueries.add("q-1", "finished");
+      storedQueries.add("q-2", "finished");
+      storedQueries.add("q-3", "failed");
       for (String id : List.of("q-1", "q-2", "no-such")) {
-        stored.rest.get("/api/v1/queries/" + id);
+        storedQueries.rest.get("/api/v1/queries/" + id);
       }
-      stored.rest.get("/guess/1");
-      stored.rest.get("/guess/2");
-      stored.rest.post("/api/v1/queries", "text/plain", "PARSE");
+      storedQueries.rest.get("/guess/1");
+      storedQueries.rest.get("/guess/2");
+      storedQueries.rest.post("/api/v1/queries", "text/plain", "PARSE");
 
-      List<String> lines = stored.rest.get("/metrics").body().lines().toList();
+      List<String> lines = storedQueries.rest.get("/metrics").body().lines().toList();
       assertThat(lines)
           .contains(
               "tapline_queries{state=\"finished\"} 2.0",
@@ -49,15 +49,15 @@ class MetricsTest {
 
   @Test
   void showsTheLatestWindowOfEachProcessorOfRunningQueries() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      stored.add("q-1", "running");
-      stored.window("q-1", 1, 0, 3);
-      stored.window("q-1", 1, 1, 1);
-      stored.window("q-1", 2, 0, ResultMetrics.MAX_ROWS + 5);
-      stored.add("q-2", "finished");
-      stored.window("q-2", 1, 0, 1);
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      storedQueries.add("q-1", "running");
+      storedQueries.window("q-1", 1, 0, 3);
+      storedQueries.window("q-1", 1, 1, 1);
+      storedQueries.window("q-1", 2, 0, ResultMetrics.MAX_ROWS + 5);
+      storedQueries.add("q-2", "finished");
+      storedQueries.window("q-2", 1, 0, 1);
 
-      List<String> lines = stored.rest.get("/metrics/results").body().lines().toList();
+      List<String> lines = storedQueries.rest.get("/metrics/results").body().lines().toList();
       String first = "{query=\"q-1\",processor=\"top-k\",index=\"0\"";
       String second = "{query=\"q-1\",processor=\"diff-group\",index=\"1\"";
       assertThat(lines)
@@ -75,9 +75,11 @@ class MetricsTest {
 
   @Test
   void boardsUseExistingMetrics() throws Exception {
-    try (StoredQueries stored = new StoredQueries()) {
-      stored.rest.get("/healthz");
-      String all = stored.rest.get("/metrics").body() + stored.rest.get("/metrics/results").body();
+    try (StoredQueries storedQueries = new StoredQueries()) {
+      storedQueries.rest.get("/healthz");
+      String all =
+          storedQueries.rest.get("/metrics").body()
+              + storedQueries.rest.get("/metrics/results").body();
       Set<String> exported = names(all);
       Set<String> used = new TreeSet<>();
       Path boards = ROOT.resolve("deploy/grafana/boards");

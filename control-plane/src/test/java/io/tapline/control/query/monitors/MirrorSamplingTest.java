@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-class NarrowingTest {
+class MirrorSamplingTest {
   private static final long SECOND_NS = 1_000_000_000L;
 
   /** The number of zeros sent to switches, and whether they have applied them. */
@@ -18,7 +18,7 @@ class NarrowingTest {
   private boolean willing = true;
   private double kept = 1;
   private long nowNs = SECOND_NS;
-  private final Narrowing narrowing = new Narrowing(this::narrow, this::mirrored, false);
+  private final MirrorSampling narrowing = new MirrorSampling(this::narrow, this::mirrored, false);
 
   private boolean narrow(int zeros) {
     if (willing) {
@@ -71,7 +71,7 @@ class NarrowingTest {
   @Test
   void earlierRulesAreAssumedUntilSwitchesCopyAll() {
     there = false;
-    Narrowing next = new Narrowing(this::narrow, this::mirrored, true);
+    MirrorSampling next = new MirrorSampling(this::narrow, this::mirrored, true);
     assertThat(next.next(1, 1, nowNs)).isEqualTo(1.0 / 64);
     assertThat(next.next(0.01, 1, nowNs)).isEqualTo(0.01);
     there = true;

@@ -15,7 +15,7 @@ import redis.clients.jedis.Jedis;
  * and reads it at a limited rate; the other's arrives meanwhile. Both must end with the results of
  * an undisturbed run.
  */
-public final class Kills {
+public final class ProcessKiller {
   private static final String PROCESSORS =
       String.join(
           ",",
@@ -42,7 +42,7 @@ public final class Kills {
    * @param seconds seconds of packet time
    * @param connections connections seen by each of two monitors
    */
-  public Kills(Deployment deployment, int seconds, int connections) {
+  public ProcessKiller(Deployment deployment, int seconds, int connections) {
     this.deployment = deployment;
     this.seconds = seconds;
     this.connections = connections;

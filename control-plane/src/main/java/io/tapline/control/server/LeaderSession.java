@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  * only then listens for switches and agents: by then, all of their remaining state is known to be
  * needed. Before that, it accepts neither.
  */
-public final class Lead implements Leader, LeaseListener, AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(Lead.class);
+public final class LeaderSession implements Leader, LeaseListener, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LeaderSession.class);
 
   /** Starts the network's controller; returns null if there is none. */
   interface ControllerStart {
@@ -47,7 +47,7 @@ public final class Lead implements Leader, LeaseListener, AutoCloseable {
    * @param watches watches of the hosts, which this control plane manages once it leads
    * @param keys keys of hashes; if empty, the key of string hashes is stored with the queries
    */
-  public Lead(
+  public LeaderSession(
       Leadership leadership,
       ControllerStart controllers,
       WatchService watches,

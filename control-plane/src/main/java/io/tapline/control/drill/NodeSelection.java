@@ -23,7 +23,7 @@ import java.util.function.Function;
  *
  * <p>A node evaluates which addresses an expression selects; the last answers are cached.
  */
-final class Reach {
+final class NodeSelection {
   private static final int MAX_KEPT = 256;
 
   /** Addresses of one family, both inclusive, in network order. */
@@ -69,7 +69,7 @@ final class Reach {
    *
    * @param addresses addresses of a host, as "address/length"; none if it may see anything
    */
-  Reach(Function<String, List<String>> addresses) {
+  NodeSelection(Function<String, List<String>> addresses) {
     this.addresses = addresses;
   }
 
@@ -137,7 +137,7 @@ final class Reach {
         continue;
       }
       try {
-        EndpointsReply reply = Snapshots.result(node.endpoints(filter, Snapshots.PATIENCE));
+        EndpointsReply reply = Snapshots.result(node.endpoints(filter, Snapshots.TIMEOUT));
         synchronized (answers) {
           answers.put(filter, reply);
         }

@@ -55,7 +55,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * {@code socket}, {@code file} (a folder: all below it), {@code folder} (the same, but the folder
  * itself may belong to any user).
  */
-final class Stranger {
+final class OtherUser {
   private static final int TIMEOUT_MS = 10_000;
   private static final int MAX_BYTES = 4_096;
 
@@ -75,10 +75,10 @@ final class Stranger {
 
   private int tried;
 
-  private Stranger() {}
+  private OtherUser() {}
 
   public static void main(String[] arguments) throws IOException {
-    Stranger stranger = new Stranger();
+    OtherUser stranger = new OtherUser();
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {

@@ -8,17 +8,17 @@ import java.util.concurrent.ConcurrentHashMap;
  * Tracks the problems that keep jobs from working, once they have lasted longer than a job's start.
  * Thread-safe.
  */
-final class Hindrances {
+final class JobProblems {
   private static final long USUAL_START_NS = 3_000_000_000L;
 
-  private final Map<String, Hindrance> known = new ConcurrentHashMap<>();
+  private final Map<String, JobProblem> known = new ConcurrentHashMap<>();
 
   /**
    * The reason why a job does not work.
    *
    * @param sinceNs time of {@link System#nanoTime}
    */
-  private record Hindrance(String reason, long sinceNs) {}
+  private record JobProblem(String reason, long sinceNs) {}
 
   /**
    * Updates the state of a job.
@@ -33,7 +33,7 @@ final class Hindrances {
     }
     known.merge(
         job,
-        new Hindrance(reason, System.nanoTime()),
+        new JobProblem(reason, System.nanoTime()),
         (before, now) -> before.reason().equals(reason) ? before : now);
   }
 
@@ -62,7 +62,7 @@ final class Hindrances {
    * yet.
    */
   String of(String job) {
-    Hindrance hindrance = known.get(job);
+    JobProblem hindrance = known.get(job);
     boolean lasts = hindrance != null && System.nanoTime() - hindrance.sinceNs() > USUAL_START_NS;
     return lasts ? hindrance.reason() : "";
   }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
 /** A controller and a well-behaved switch with four ports and a host. */
-abstract class BesideAGoodSwitch {
+abstract class GoodSwitchTestCase {
   private static final long MS = 1_000_000L;
   static final Limits LIMITS =
       new Limits(20, 500, 256 << 10, 60_000 * MS, 3000 * MS, 60_000 * MS, 100, 1000);

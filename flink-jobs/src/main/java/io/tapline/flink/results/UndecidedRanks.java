@@ -4,8 +4,8 @@ import io.tapline.aggregates.Value;
 import java.util.List;
 
 /** Finds the ranks that the bounds of estimates leave undecided. */
-final class Ties {
-  private Ties() {}
+final class UndecidedRanks {
+  private UndecidedRanks() {}
 
   /** Returns whether each row's bounds overlap those of the row before or after it. */
   static boolean[] of(List<ResultRow> rows) {

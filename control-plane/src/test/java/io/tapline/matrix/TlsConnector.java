@@ -12,21 +12,21 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
 /** Opens TLS connections. */
-final class Doors {
-  private static final int PATIENCE_MS = 20_000;
+final class TlsConnector {
+  private static final int TIMEOUT_MS = 20_000;
 
   /** In TLS 1.3, a server rejects a certificate after its own part of the handshake. */
   private static final int REFUSAL_MS = 2_000;
 
-  private Doors() {}
+  private TlsConnector() {}
 
   /** A connection after its handshake. */
   static SSLSocket open(String host, int port, TlsFiles own) throws IOException, Refused {
     Socket plain = new Socket();
-    plain.connect(new InetSocketAddress(host, port), PATIENCE_MS);
+    plain.connect(new InetSocketAddress(host, port), TIMEOUT_MS);
     SSLSocket socket =
         (SSLSocket) own.context().getSocketFactory().createSocket(plain, host, port, true);
-    socket.setSoTimeout(PATIENCE_MS);
+    socket.setSoTimeout(TIMEOUT_MS);
     // gRPC closes connections without ALPN; other servers ignore it.
     SSLParameters parameters = socket.getSSLParameters();
     parameters.setApplicationProtocols(new String[] {"h2"});

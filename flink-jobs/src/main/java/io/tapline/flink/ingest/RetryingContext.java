@@ -17,14 +17,14 @@ import org.apache.flink.metrics.groups.SplitEnumeratorMetricGroup;
  * The context of a Kafka enumerator that retries requests while brokers refuse them; a permanent
  * refusal fails the job.
  */
-final class PatientContext implements SplitEnumeratorContext<KafkaPartitionSplit> {
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+final class RetryingContext implements SplitEnumeratorContext<KafkaPartitionSplit> {
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final SplitEnumeratorContext<KafkaPartitionSplit> context;
   private final KafkaEndpoint kafka;
   private final String topic;
 
-  PatientContext(
+  RetryingContext(
       SplitEnumeratorContext<KafkaPartitionSplit> context, KafkaEndpoint kafka, String topic) {
     this.context = context;
     this.kafka = kafka;
@@ -32,7 +32,7 @@ final class PatientContext implements SplitEnumeratorContext<KafkaPartitionSplit
   }
 
   private <T> Callable<T> patient(Callable<T> question) {
-    return () -> KafkaRefusal.retried(question, PATIENCE, kafka, "read topic " + topic);
+    return () -> KafkaRefusal.retried(question, TIMEOUT, kafka, "read topic " + topic);
   }
 
   @Override

@@ -11,7 +11,7 @@ import java.util.random.RandomGenerator;
  * Layouts that trade traffic against processes. All have the same few monitors. They range from one
  * aggregator on every monitor's host to the fewest aggregators that can take the tuples.
  */
-public final class Front {
+public final class ParetoFront {
   /** Maximum number of distinct aggregator counts to try. */
   private static final int MAX_LEVELS = 160;
 
@@ -37,7 +37,7 @@ public final class Front {
   private final Clustering clustering;
   private final List<Point> points = new ArrayList<>();
 
-  private Front(
+  private ParetoFront(
       Problem problem, Cost.Objective objective, HostUse use, MonitorPlacer.Monitors monitors) {
     this.problem = problem;
     this.objective = objective;
@@ -48,15 +48,15 @@ public final class Front {
   }
 
   /** Computes the front of a problem. */
-  public static Front of(Problem problem, Cost.Objective objective, RandomGenerator random) {
+  public static ParetoFront of(Problem problem, Cost.Objective objective, RandomGenerator random) {
     HostUse use = new HostUse(problem.topology());
     MonitorPlacer.Monitors monitors = new ThriftyMonitors().place(problem, use, random);
     return of(problem, objective, use, monitors);
   }
 
-  static Front of(
+  static ParetoFront of(
       Problem problem, Cost.Objective objective, HostUse use, MonitorPlacer.Monitors monitors) {
-    Front front = new Front(problem, objective, use, monitors);
+    ParetoFront front = new ParetoFront(problem, objective, use, monitors);
     front.collect();
     return front;
   }

@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
  * exceeds its share; then all nodes are asked for theirs in that window, immediately and again
  * after its end, since others may fill it later. Thread-safe.
  */
-final class TogetherWatches {
+final class CombinedWatches {
   /** Maximum number of windows that are examined at a time; more are counted and skipped. */
   private static final int MAX_WINDOWS = 1_000;
 
@@ -70,7 +70,7 @@ final class TogetherWatches {
         }
       };
 
-  TogetherWatches(Finding finding) {
+  CombinedWatches(Finding finding) {
     this.finding = finding;
   }
 
@@ -134,7 +134,7 @@ final class TogetherWatches {
     List<ListenableFuture<AggregateReply>> replies = new ArrayList<>();
     for (NodeClient node : nodes) {
       names.add(node.name());
-      replies.add(node.aggregate(request, Snapshots.PATIENCE));
+      replies.add(node.aggregate(request, Snapshots.TIMEOUT));
     }
     ListenableFuture<List<AggregateReply>> all = Futures.successfulAsList(replies);
     return Futures.transform(

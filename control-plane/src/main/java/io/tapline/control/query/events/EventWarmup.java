@@ -14,10 +14,10 @@ import redis.clients.jedis.exceptions.JedisException;
  * Logs an event of a query that does not exist, which leaves no trace. The first real event is then
  * not delayed by class loading and connecting to Redis, which take more than 100 ms.
  */
-final class EventRehearsal {
-  private static final Logger LOG = LoggerFactory.getLogger(EventRehearsal.class);
+final class EventWarmup {
+  private static final Logger LOG = LoggerFactory.getLogger(EventWarmup.class);
 
-  private EventRehearsal() {}
+  private EventWarmup() {}
 
   /** Logs the event. If Redis is not available, only logs that. */
   static void run(EventStore store) {

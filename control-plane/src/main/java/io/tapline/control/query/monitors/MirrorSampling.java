@@ -18,7 +18,7 @@ import java.util.function.IntPredicate;
  * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: a
  * share of the flows, of known size. Called about once a second; not thread-safe.
  */
-final class Narrowing {
+final class MirrorSampling {
   /**
    * Hysteresis: narrower switches must leave this much headroom above the query's rate, or they
    * would be widened again at once.
@@ -51,7 +51,7 @@ final class Narrowing {
    * @param inherited true if an earlier control plane may have narrowed the switches: they must
    *     then first confirm that they copy everything again
    */
-  Narrowing(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
+  MirrorSampling(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
     this.narrow = narrow;
     this.mirrored = mirrored;
     this.zeros = inherited ? MirrorPlanner.MAX_ZEROS : 0;
