@@ -17,7 +17,7 @@ class TriggerSet {
   // Bytes of triggers in a command, so that the rest of it fits into a message, too.
   static constexpr size_t kMaxPartBytes = 128 << 10;
 
-  // Version of the set; 0: it is that of the plan.
+  // Version of the set; 0: the set of the plan.
   uint64_t version() const { return version_; }
   // Applies a command. An error names the reason why it does not fit the set, which then stays as it was.
   Status change(const v1::TriggersCommand& command);

@@ -169,7 +169,7 @@ TEST_F(LiveTriggersTest, ErrorsNameWhatIsWrongAndChangeNothing) {
   EXPECT_EQ(next_window(), (std::set<uint64_t>{1, 2}));
 }
 
-// Some errors show only when the program is prepared. The version before it goes on, and can be changed.
+// Some errors show only when the program is prepared. The previous version continues, and can be changed.
 TEST_F(LiveTriggersTest, AVersionThatCanNotBePreparedIsRefused) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   EXPECT_EQ(await().version(), 1u);

@@ -82,7 +82,7 @@ TEST(LinkLoadFlows, OnlyTuplesAboveTheShareHaveThem) {
   }
   Harness unknown_speed = harness(arguments(0.01, 0));
   unknown_speed.feed(frames);
-  EXPECT_EQ(unknown_speed.tuples().at(0)["flows"], "-") << "a load without the link's speed is no share of it";
+  EXPECT_EQ(unknown_speed.tuples().at(0)["flows"], "-") << "without the link's speed, the share is unknown";
 }
 
 TEST(LinkLoadFlows, TheLargestAreFirst) {

@@ -63,8 +63,8 @@ public final class LinkEvents {
   public record Wanted(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}
 
   /**
-   * The caller's rights. It sees all of its own queries' events; of other queries, it sees the
-   * events of links that flows of its subnets use, with only these flows.
+   * The caller's rights. A caller sees all events of the queries it owns. Of other queries, it sees
+   * the events of links that flows of its subnets use, with only these flows.
    *
    * @param owns selects queries by ID
    * @param scope the caller's subnets; without limits, it sees no other query

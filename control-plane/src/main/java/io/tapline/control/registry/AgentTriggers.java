@@ -33,7 +33,7 @@ final class AgentTriggers {
         : set.since(before.has(), query, epoch);
   }
 
-  /** The host has no lease, so it may not get what is sent. */
+  /** The host has no lease, so messages may not reach it. */
   void disconnected() {
     wanted.replaceAll((query, each) -> new Wanted(each.set(), null, false));
   }

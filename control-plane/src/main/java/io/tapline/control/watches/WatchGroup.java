@@ -118,7 +118,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return members.isEmpty();
   }
 
-  /** Returns true if {@link #next} differs from the version before. */
+  /** Returns true if {@link #next} differs from the previous version. */
   synchronized boolean isChanged() {
     return changed;
   }
