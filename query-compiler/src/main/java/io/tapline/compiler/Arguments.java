@@ -5,6 +5,7 @@ import io.tapline.compiler.catalogue.ProcessorInfo;
 import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
 import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentType;
 import io.tapline.compiler.packets.GroupWords;
+import io.tapline.compiler.text.ArgumentErrors;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;

@@ -28,8 +28,7 @@ final class OnlyReader {
   }
 
   /** Parses the condition and reports syntax errors; resolves no fields. */
-  static Optional<ParsedCondition> parse(Arguments arguments, Errors errors) {
-    Optional<Ast.Word> word = arguments.word("only");
+  private static Optional<ParsedCondition> parse(Optional<Ast.Word> word, Errors errors) {
     if (word.isEmpty()) {
       return Optional.empty();
     }
@@ -49,7 +48,8 @@ final class OnlyReader {
 
   /** Checks everything that does not depend on fields, since not all of them are known. */
   static void check(Arguments arguments, Errors errors) {
-    parse(arguments, errors).ifPresent(only -> WhereReader.checkWithoutFields(only, errors));
+    parse(arguments.word("only"), errors)
+        .ifPresent(only -> WhereReader.checkWithoutFields(only, errors));
   }
 
   /** Narrows a trigger to the tuples of its parser that meet the condition, if there is one. */
@@ -59,9 +59,12 @@ final class OnlyReader {
             .filter(info -> info.name().equals(trigger.getParser()))
             .findFirst()
             .orElseThrow();
-    parse(arguments, errors)
-        .flatMap(only -> typed(only, parser))
-        .ifPresent(typed -> narrow(trigger, typed));
+    read(arguments.word("only"), parser).ifPresent(typed -> narrow(trigger, typed));
+  }
+
+  /** Returns the condition on the tuples of a parser; empty if there is none, or it is wrong. */
+  Optional<ConditionTree> read(Optional<Ast.Word> word, ParserInfo parser) {
+    return parse(word, errors).flatMap(only -> typed(only, parser));
   }
 
   /** A count of tuples becomes a count of the tuples that meet the condition. */

@@ -180,7 +180,7 @@ final class PacketTriggers {
     if (condition.burstNs() > 0) {
       packets.setBurst(Durations.fromNanos(condition.burstNs()));
     }
-    ConditionTree filter = filter(trigger);
+    ConditionTree filter = filter(trigger.getParser(), trigger.getValue().getOnly());
     if (filter.getNodesCount() > 0) {
       packets.setFilter(filter);
     }
@@ -239,11 +239,22 @@ final class PacketTriggers {
   }
 
   /** Returns the condition of WHERE and {@code only=}. */
-  private ConditionTree filter(Processor trigger) {
-    return and(
-        Stream.of(where(trigger.getParser()), trigger.getValue().getOnly())
-            .filter(tree -> tree.getNodesCount() > 0)
-            .toList());
+  private ConditionTree filter(String parser, ConditionTree only) {
+    return and(Stream.of(where(parser), only).filter(tree -> tree.getNodesCount() > 0).toList());
+  }
+
+  /**
+   * Returns a trigger of the monitor that only counts packets which meet a condition; empty if the
+   * monitor can't test the condition.
+   *
+   * @param trigger trigger of {@link #split} without {@code only=}
+   */
+  Optional<PacketTrigger> narrowed(PacketTrigger trigger, ConditionTree only) {
+    if (!fits(only)) {
+      return Optional.empty();
+    }
+    ConditionTree filter = filter(trigger.getParser(), only);
+    return Optional.of(trigger.toBuilder().setFilter(filter).build());
   }
 
   private static ConditionTree and(List<ConditionTree> trees) {

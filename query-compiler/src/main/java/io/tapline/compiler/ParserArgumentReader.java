@@ -4,6 +4,7 @@ import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.FieldInfo;
 import io.tapline.compiler.catalogue.ParserArgumentInfo;
 import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.text.ArgumentErrors;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;

@@ -1,14 +1,9 @@
-package io.tapline.compiler;
+package io.tapline.compiler.text;
 
-import io.tapline.compiler.text.Ast;
-import io.tapline.compiler.text.Errors;
-import io.tapline.compiler.text.Literals;
-import io.tapline.compiler.text.Names;
-import io.tapline.compiler.text.QueryError;
 import java.util.List;
 
 /** Errors in the values of arguments, for parsers and processors. */
-final class ArgumentErrors {
+public final class ArgumentErrors {
   private ArgumentErrors() {}
 
   /**
@@ -17,7 +12,7 @@ final class ArgumentErrors {
    * @param expected begins with the kind, for example "a duration from 10ms to 24h"
    * @param suggestion replacement for the value; empty for none
    */
-  static void wrongType(
+  public static void wrongType(
       Errors errors, String argument, Ast.Word value, String expected, String suggestion) {
     String kind = expected.substring(0, expected.indexOf(" from"));
     String message =
@@ -27,7 +22,8 @@ final class ArgumentErrors {
   }
 
   /** Reports a value that is not one of the choices. */
-  static void unknownChoice(Errors errors, String argument, Ast.Word value, List<String> choices) {
+  public static void unknownChoice(
+      Errors errors, String argument, Ast.Word value, List<String> choices) {
     String message = "%s can't be %s".formatted(argument, Names.quoted(value.text()));
     String nearest = Names.nearest(value.text(), choices);
     errors.add(value.span(), QueryError.Code.TYPE, message, Names.either(choices), nearest);

@@ -1,0 +1,241 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.catalogue.Catalogue;
+import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.packets.TriggerCost;
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
+import io.tapline.compiler.text.Literals;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.compiler.text.Span;
+import io.tapline.compiler.text.Syntax;
+import io.tapline.schema.proto.PacketTrigger;
+import io.tapline.schema.proto.Plan;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Compiles many triggers on packets whose queries differ only in the trigger's arguments. Common
+ * parts are compiled once: the other clauses, and triggers that differ only in {@code only=}. No
+ * trigger is parsed by the grammar. One that is refused here is compiled as a whole query, which
+ * reports its errors. Thread-safe.
+ */
+public final class TriggerCompiler {
+  private static final String PROCESS = " PROCESS ";
+  private static final Span ANYWHERE = new Span(1, 1, 1);
+
+  /** A trigger that is right in all queries that can have triggers on packets. */
+  private static final Written EXAMPLE =
+      new Written("count > 0", List.of(), "", 1_000_000_000, "warning");
+
+  private final String clauses;
+  private final Catalogue catalogue;
+  private final Inventory inventory;
+  private final Inventory ownInventory;
+  private final Compiler.Options options;
+
+  /** The query with a simple trigger; empty if only whole queries can be compiled. */
+  private final Optional<Plan> context;
+
+  /** The one parser of the query, which counts packets; null without {@link #context}. */
+  private final ParserInfo parser;
+
+  private final Map<Written, Optional<PacketTrigger>> wide = new ConcurrentHashMap<>();
+
+  /**
+   * The arguments of a trigger as they are written.
+   *
+   * @param when condition on the packets of a window
+   * @param group groups; empty for all packets together
+   * @param only condition on packets; blank for none
+   * @param everyNs length of the windows
+   */
+  public record Written(
+      String when, List<String> group, String only, long everyNs, String severity) {
+    public Written {
+      group = List.copyOf(group);
+    }
+
+    /** Returns the trigger as PROCESS has it. */
+    public String text() {
+      List<String> arguments = new ArrayList<>();
+      arguments.add("when=\"%s\"".formatted(when));
+      if (!group.isEmpty()) {
+        arguments.add("group=(%s)".formatted(String.join(", ", group)));
+      }
+      if (!only.isBlank()) {
+        arguments.add("only=\"%s\"".formatted(only));
+      }
+      arguments.add("every=" + Literals.durationText(everyNs));
+      arguments.add("severity=" + severity);
+      return "(trigger: %s)".formatted(String.join(", ", arguments));
+    }
+
+    private Written withoutOnly() {
+      return new Written(when, group, "", everyNs, severity);
+    }
+
+    /** Returns what the grammar reads from {@link #text}. REQUIRES: {@link #isPlain}. */
+    private Ast.Processor processor() {
+      List<Ast.Argument> arguments = new ArrayList<>();
+      arguments.add(argument("when", quoted(when)));
+      if (!group.isEmpty()) {
+        List<Ast.Word> words = group.stream().map(name -> word(name, name)).toList();
+        arguments.add(new Ast.Argument(word("group", "group"), words, true));
+      }
+      if (!only.isBlank()) {
+        arguments.add(argument("only", quoted(only)));
+      }
+      String every = Literals.durationText(everyNs);
+      arguments.add(argument("every", word(every, every)));
+      arguments.add(argument("severity", word(severity, severity)));
+      return new Ast.Processor(word("trigger", "trigger"), List.copyOf(arguments));
+    }
+
+    private static Ast.Argument argument(String name, Ast.Word value) {
+      return new Ast.Argument(word(name, name), List.of(value), false);
+    }
+
+    private static Ast.Word quoted(String text) {
+      return word(text, '"' + text + '"');
+    }
+
+    private static Ast.Word word(String text, String source) {
+      return new Ast.Word(text, source, ANYWHERE);
+    }
+
+    /** Returns true if the grammar reads each argument as it is written here. */
+    private boolean isPlain() {
+      int length = when.length() + only.length() + group.stream().mapToInt(String::length).sum();
+      return length < Syntax.LONGEST / 2 && isPlain(when) && isPlain(only);
+    }
+
+    private static boolean isPlain(String text) {
+      for (int i = 0; i < text.length(); i++) {
+        char c = text.charAt(i);
+        if (c == '"' || c == '\\' || c == '\r' || c == '\n' || Character.isSurrogate(c)) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+
+  /**
+   * The result for a list of triggers.
+   *
+   * @param triggers the triggers in order, up to the first that is wrong
+   * @param errors errors of that one; empty if all are right, or if the stream job would test it
+   */
+  public record Compiled(List<PacketTrigger> triggers, List<QueryError> errors) {
+    public Compiled {
+      triggers = List.copyOf(triggers);
+      errors = List.copyOf(errors);
+    }
+  }
+
+  /**
+   * Compiles what the triggers have in common.
+   *
+   * @param clauses the query without PROCESS
+   */
+  public TriggerCompiler(
+      String clauses, Catalogue catalogue, Inventory inventory, Compiler.Options options) {
+    this.clauses = clauses;
+    this.catalogue = catalogue;
+    this.inventory = inventory;
+    this.ownInventory = inventory.within(options.rights());
+    this.options = options;
+    this.context =
+        query(EXAMPLE)
+            .plan()
+            .filter(plan -> plan.getTriggersCount() == 1)
+            .filter(plan -> plan.getTriggers(0).getParser().equals(plan.getParsers(0)))
+            .filter(plan -> plan.getParsersCount() == 2);
+    this.parser = context.flatMap(plan -> catalogue.parser(plan.getParsers(0))).orElse(null);
+  }
+
+  /** Compiles triggers on all cores. */
+  public Compiled compile(List<Written> triggers) {
+    List<Optional<PacketTrigger>> alone = triggers.parallelStream().map(this::alone).toList();
+    List<PacketTrigger> compiled = new ArrayList<>();
+    for (int i = 0; i < triggers.size(); i++) {
+      if (alone.get(i).isPresent()) {
+        compiled.add(alone.get(i).get());
+        continue;
+      }
+      CompileResult whole = query(triggers.get(i));
+      Optional<Plan> plan = whole.plan().filter(found -> found.getTriggersCount() == 1);
+      if (plan.isEmpty()) {
+        return new Compiled(compiled, whole.errors());
+      }
+      compiled.add(plan.get().getTriggers(0));
+    }
+    return new Compiled(compiled, List.of());
+  }
+
+  private CompileResult query(Written trigger) {
+    return Compiler.compile(clauses + PROCESS + trigger.text(), catalogue, inventory, options);
+  }
+
+  /** Returns the trigger; empty if only the whole query shows whether it is right. */
+  Optional<PacketTrigger> alone(Written trigger) {
+    if (context.isEmpty() || !trigger.isPlain()) {
+      return Optional.empty();
+    }
+    Optional<PacketTrigger> wide = wide(trigger.withoutOnly());
+    return (trigger.only().isBlank() ? wide : wide.flatMap(all -> narrowed(all, trigger.only())))
+        .filter(this::fits);
+  }
+
+  /** Returns a trigger without {@code only=}, which many have in common; empty if it is wrong. */
+  private Optional<PacketTrigger> wide(Written trigger) {
+    Optional<PacketTrigger> known = wide.get(trigger);
+    // Compiled outside of the map: two threads that do so get the same result.
+    if (known == null) {
+      known = compiled(trigger);
+      wide.put(trigger, known);
+    }
+    return known;
+  }
+
+  private Optional<PacketTrigger> compiled(Written trigger) {
+    Errors errors = errors();
+    PacketTriggers packets = packets();
+    return new ProcessorCompiler(List.of(parser), catalogue, ownInventory, options, packets, errors)
+        .compile(trigger.processor(), 0)
+        .filter(processor -> !errors.any())
+        .map(processor -> packets.split(List.of(processor)).triggers())
+        .filter(triggers -> triggers.size() == 1)
+        .map(triggers -> triggers.get(0));
+  }
+
+  private Optional<PacketTrigger> narrowed(PacketTrigger trigger, String only) {
+    Errors errors = errors();
+    Fields fields = new Fields(List.of(parser), catalogue, errors);
+    return new OnlyReader(fields, ownInventory, errors)
+        .read(Optional.of(Written.quoted(only)), parser)
+        .filter(tree -> !errors.any())
+        .flatMap(tree -> packets().narrowed(trigger, tree));
+  }
+
+  private Errors errors() {
+    return new Errors(options.rights().scope().limits());
+  }
+
+  private PacketTriggers packets() {
+    Plan plan = context.orElseThrow();
+    return new PacketTriggers(plan.getSampling(), plan.getFiltersList());
+  }
+
+  /** Returns true if a monitor has the time to test the trigger, as far as the inventory says. */
+  private boolean fits(PacketTrigger trigger) {
+    return ownInventory
+        .traffic()
+        .filter(traffic -> new TriggerCost(List.of(trigger)).busy(traffic) > TriggerCost.MAX_BUSY)
+        .isEmpty();
+  }
+}
