@@ -64,8 +64,9 @@ public final class MonitorWatches {
   /** Runs watches as triggers of queries. Thread-safe. */
   public interface Runs {
     /**
-     * Compiles watches.
+     * Compiles watches of one scope.
      *
+     * @param watches at least one
      * @param rights the owner's
      * @param places the beginning of errors about a watch, by its place in the list
      * @return their triggers, in order
@@ -229,12 +230,15 @@ public final class MonitorWatches {
     if (now == null) {
       return;
     }
+    List<WatchRecord> running = new ArrayList<>();
     List<WatchRecord> ended = new ArrayList<>();
     Map<String, Optional<End>> ends = new HashMap<>();
     for (WatchRecord watch : active()) {
       Optional<End> end = ends.computeIfAbsent(watch.query(), now::end);
       if (end.isEmpty()) {
-        follow(now, watch);
+        if (!now.follows(watch.place())) {
+          running.add(watch);
+        }
       } else if (runs != now) {
         // The server stops its queries.
         return;
@@ -245,25 +249,39 @@ public final class MonitorWatches {
         ended.add(watch);
       }
     }
+    byRights(running).forEach((rights, watches) -> follow(now, rights, watches));
     now.resume();
-    ended.stream()
-        .collect(
-            Collectors.groupingBy(MonitorWatches::rights, LinkedHashMap::new, Collectors.toList()))
-        .values()
-        .forEach(watches -> restart(now, watches));
+    byRights(ended).values().forEach(watches -> restart(now, watches));
   }
 
-  private void follow(Runs now, WatchRecord watch) {
-    if (now.follows(watch.place())) {
-      return;
-    }
+  /** Follows watches of one owner and scope. One that can't be compiled does not affect others. */
+  private void follow(Runs now, Rights rights, List<WatchRecord> watches) {
     try {
-      PacketTrigger trigger = now.compile(List.of(watch.spec()), rights(watch), place -> "").get(0);
-      now.follow(
-          new Watch(watch.id(), watch.spec(), trigger), watch.place(), rights(watch), listener);
+      List<PacketTrigger> triggers =
+          now.compile(
+              watches.stream().map(WatchRecord::spec).toList(),
+              rights,
+              place -> watches.get(place).id() + ": ");
+      for (int i = 0; i < watches.size(); i++) {
+        WatchRecord watch = watches.get(i);
+        Watch followed = new Watch(watch.id(), watch.spec(), triggers.get(i));
+        now.follow(followed, watch.place(), rights, listener);
+      }
     } catch (DrillException e) {
-      LOG.warn("watch {} is not followed yet: {}", watch.id(), e.getMessage());
+      if (watches.size() == 1 || e.kind() != DrillException.Kind.INVALID) {
+        LOG.warn("{} watches are not followed yet: {}", watches.size(), e.getMessage());
+      } else {
+        int half = watches.size() / 2;
+        follow(now, rights, watches.subList(0, half));
+        follow(now, rights, watches.subList(half, watches.size()));
+      }
     }
+  }
+
+  private static Map<Rights, List<WatchRecord>> byRights(List<WatchRecord> watches) {
+    return watches.stream()
+        .collect(
+            Collectors.groupingBy(MonitorWatches::rights, LinkedHashMap::new, Collectors.toList()));
   }
 
   /** Returns true if a watch may be started again now: the next attempt is later. */

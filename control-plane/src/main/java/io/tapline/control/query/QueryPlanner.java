@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.TriggerCompiler;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.ParserInfo;
@@ -216,17 +217,14 @@ public final class QueryPlanner {
   record Reservation(QueryRecord record, String refusal) {}
 
   /**
-   * Compiles many queries of one owner without placing them, on all cores. Topics of their alerts
-   * are not checked.
+   * Returns a compiler for triggers on packets of one owner. It does not place them.
    *
-   * @return the results in order
+   * @param clauses their query without PROCESS
    */
-  public List<CompileResult> compileAll(List<String> texts, Source source, Rights rights) {
+  public TriggerCompiler triggerCompiler(String clauses, Source source, Rights rights) {
     Compiler.Options options =
         Compiler.Options.local(newId(rights.tenant()), rights).withTaps(taps(source));
-    return texts.parallelStream()
-        .map(text -> Compiler.compile(text, catalogue, inventory, options))
-        .toList();
+    return new TriggerCompiler(clauses, catalogue, inventory, options);
   }
 
   /** Compiles a query and reserves its resources in the network until they are released. */

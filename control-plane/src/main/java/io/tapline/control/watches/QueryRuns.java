@@ -1,6 +1,6 @@
 package io.tapline.control.watches;
 
-import io.tapline.compiler.CompileResult;
+import io.tapline.compiler.TriggerCompiler;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.control.PipelineException;
@@ -17,7 +17,6 @@ import io.tapline.control.query.QueryState;
 import io.tapline.control.query.TooManyQueries;
 import io.tapline.control.query.monitors.Source;
 import io.tapline.schema.proto.PacketTrigger;
-import io.tapline.schema.proto.Plan;
 import io.tapline.schema.rpc.MonitorStatus;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -74,20 +73,20 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   public List<PacketTrigger> compile(
       List<WatchSpec> watches, Rights rights, IntFunction<String> places) throws DrillException {
     requireSource();
-    List<String> texts = watches.stream().map(MonitorQuery::text).toList();
-    List<CompileResult> compiled = queries.planner().compileAll(texts, source, rights);
-    List<PacketTrigger> triggers = new ArrayList<>();
-    for (CompileResult result : compiled) {
-      String place = places.apply(triggers.size());
-      Plan plan = result.plan().orElse(null);
-      if (plan == null) {
-        throw rejected(result.errors()).at(place);
-      } else if (plan.getTriggersCount() != 1) {
-        throw DrillException.invalid(place + "a monitor can't test the watch on packets");
-      }
-      triggers.add(plan.getTriggers(0));
+    TriggerCompiler.Compiled compiled =
+        queries
+            .planner()
+            .triggerCompiler(MonitorQuery.clauses(watches.get(0)), source, rights)
+            .compile(watches.stream().map(MonitorQuery::trigger).toList());
+    int right = compiled.triggers().size();
+    if (right < watches.size()) {
+      DrillException error =
+          compiled.errors().isEmpty()
+              ? DrillException.invalid("a monitor can't test the watch on packets")
+              : rejected(compiled.errors());
+      throw error.at(places.apply(right));
     }
-    return triggers;
+    return compiled.triggers();
   }
 
   private void requireSource() throws DrillException {
