@@ -16,7 +16,11 @@ final class MonitorQuery {
    * Returns the clauses before PROCESS; a restricted owner sees the connections to its networks.
    */
   static String clauses(WatchSpec watch) {
-    String limits = watch.filter().scope().limits().orElse("*");
+    return clauses(watch.filter().scope().limits().orElse("*"));
+  }
+
+  /** Returns the same for an owner that sees the connections to these networks. */
+  static String clauses(String limits) {
     return "PARSE packets FROM * TO %s SAMPLE *".formatted(limits);
   }
 

@@ -67,6 +67,9 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   public QueryRuns(QueryService queries, Source source) {
     this.queries = queries;
     this.source = source;
+    if (source != null) {
+      WatchWarmup.start(queries.planner(), source);
+    }
   }
 
   @Override

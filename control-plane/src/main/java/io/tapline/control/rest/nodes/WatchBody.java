@@ -13,7 +13,9 @@ import io.tapline.control.rest.http.Problem;
 import io.tapline.control.rest.http.ProblemException;
 import io.tapline.control.rest.http.RequestBody;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -49,9 +51,25 @@ final class WatchBody {
    * @throws ProblemException 400
    */
   static WatchSpec one(Context ctx, JsonNode body, DrillService drill) throws DrillException {
+    return one(ctx, body, drill, new HashMap<>());
+  }
+
+  /** A place of evaluation as requested, and the condition that also decides it. */
+  private record Asked(String run, String when) {}
+
+  /**
+   * Returns the same for a watch of a list.
+   *
+   * @param runs the places of earlier watches, since parsing each condition again takes long
+   */
+  private static WatchSpec one(
+      Context ctx, JsonNode body, DrillService drill, Map<Asked, WatchRun> runs)
+      throws DrillException {
     RequestBody.requireMembers(body, MEMBERS);
     String when = Members.text(body, "when");
-    WatchRun run = WatchRun.choose(Members.text(body, "run"), when);
+    Asked asked = new Asked(Members.text(body, "run"), when);
+    WatchRun run = runs.containsKey(asked) ? runs.get(asked) : WatchRun.choose(asked.run(), when);
+    runs.put(asked, run);
     if (run.inMonitor()) {
       return inMonitor(ctx, body, run);
     }
@@ -107,13 +125,14 @@ final class WatchBody {
           .asException();
     }
     List<WatchSpec> specs = new ArrayList<>();
+    Map<Asked, WatchRun> runs = new HashMap<>();
     for (JsonNode member : all) {
       String place = "watches[%d]: ".formatted(specs.size());
       if (!member.isObject()) {
         throw Problem.badRequest(place + "it is not a JSON object").asException();
       }
       try {
-        specs.add(one(ctx, member, drill));
+        specs.add(one(ctx, member, drill, runs));
       } catch (ProblemException e) {
         throw e.at(place);
       } catch (DrillException e) {
