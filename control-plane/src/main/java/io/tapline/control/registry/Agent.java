@@ -215,8 +215,11 @@ final class Agent {
     }
   }
 
+  /** Sends triggers, unless the agent is older than the command: it tests those of the plan. */
   private void sendTriggers(List<TriggersCommand> commands) {
-    commands.forEach(each -> send(command().setTriggers(each)));
+    if (hello.getChangesTriggers()) {
+      commands.forEach(each -> send(command().setTriggers(each)));
+    }
   }
 
   /** Drops an assignment: ignores further reports about it, and asks the agent to end it. */
@@ -467,6 +470,7 @@ final class Agent {
         hello.getInterface(),
         hello.getTapsList().stream().map(AgentTap::of).toList(),
         hello.getPolledTimes(),
+        hello.getChangesTriggers(),
         hello.getCapacityMbps(),
         hello.getParsersList(),
         hello.getMultilog(),

@@ -9,6 +9,7 @@ import java.util.List;
  * @param sinceNs time at which it came up or was lost, in nanoseconds since the epoch
  * @param taps taps of switches that its monitor listens on
  * @param polledTimes true if its monitor's port stamps packets when they are polled
+ * @param changesTriggers true if it can change the triggers of a running query
  * @param capacityMbps maximum mirrored traffic
  * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none
  * @param load load of the host, averaged over a minute
@@ -25,6 +26,7 @@ public record AgentState(
     String networkInterface,
     List<AgentTap> taps,
     boolean polledTimes,
+    boolean changesTriggers,
     int capacityMbps,
     List<String> parsers,
     String multilog,

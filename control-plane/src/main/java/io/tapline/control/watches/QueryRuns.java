@@ -103,6 +103,16 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
+  /** Watches share queries, so agents must be able to change their triggers. */
+  private void requireTriggerChanges() throws DrillException {
+    List<String> old = source.withoutTriggerChanges();
+    if (!old.isEmpty()) {
+      throw DrillException.unavailable(
+          "these hosts' agents are older than the server and can't change the triggers of a query: %s. Upgrade tapline-agent there"
+              .formatted(String.join(", ", old)));
+    }
+  }
+
   private static DrillException rejected(List<QueryError> errors) {
     return DrillException.invalid(
         "a monitor can't run the watch; run=node evaluates aggregates of all header fields. "
@@ -116,6 +126,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
       List<Watch> watches, Rights rights, int maxQueries, MonitorWatches.Listener listener)
       throws DrillException {
     requireSource();
+    requireTriggerChanges();
     List<Place> places = new ArrayList<>();
     try {
       for (WatchGroup group : place(watches, rights, maxQueries, listener, places)) {

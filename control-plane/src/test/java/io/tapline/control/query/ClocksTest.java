@@ -40,6 +40,6 @@ class ClocksTest {
   private static AgentState host(String name, long aheadMs, long errorMs) {
     ClockOffset.Estimate clock = new ClockOffset.Estimate(aheadMs * 1_000_000, errorMs * 1_000_000);
     return new AgentState(
-        name, true, 1, "", "", List.of(), false, 0, List.of(), "", 0, 1, 1, clock, List.of());
+        name, true, 1, "", "", List.of(), false, true, 0, List.of(), "", 0, 1, 1, clock, List.of());
   }
 }

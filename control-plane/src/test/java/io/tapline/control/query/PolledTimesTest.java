@@ -18,7 +18,7 @@ class PolledTimesTest {
 
   private static AgentState host(String name, boolean up, boolean polled) {
     return new AgentState(
-        name, up, 1, "", "", List.of(), polled, 0, List.of(), "", 0, 1, 1, null, List.of());
+        name, up, 1, "", "", List.of(), polled, true, 0, List.of(), "", 0, 1, 1, null, List.of());
   }
 
   private static Plan plan(String monitors) {

@@ -42,7 +42,7 @@ class TrafficCollectorsTest {
             .map(split -> new AgentTap(split[0], split[1], "", "mon0"))
             .toList();
     return new AgentState(
-        name, up, 0, "1", "", all, false, 1, List.of(), "", 0, 1, 0, null, List.of());
+        name, up, 0, "1", "", all, false, true, 1, List.of(), "", 0, 1, 0, null, List.of());
   }
 
   private static Map<String, String> find(AgentState... agents) {

@@ -89,6 +89,24 @@ class AssignmentTriggersTest extends LiveRegistry {
   }
 
   @Test
+  void anAgentThatIsOlderThanTheCommandGetsNone() throws Exception {
+    Peer old = Peer.of(channel);
+    old.changesTriggers = false;
+    old.hello("h1", 1);
+    assertThat(old.next().hasWelcome()).isTrue();
+    assertThat(awaitUp("h1", true).changesTriggers()).isFalse();
+    registry.assign("h1", "q", 3, PLAN, events);
+    assertThat(old.next().hasAssign()).isTrue();
+    registry.triggers("h1", "q", 3, set(1, 0, 1, 2));
+    registry.mirrored("h1", "q", 3);
+    assertThat(old.next().hasMirrored()).as("the next command").isTrue();
+    Peer upgraded = reconnect(old, 0);
+    assertThat(upgraded.next().hasMirrored()).isTrue();
+    assertThat(numbers(upgraded.next().getTriggers())).containsExactlyInAnyOrder(0, 1, 2);
+    assertThat(awaitUp("h1", true).changesTriggers()).isTrue();
+  }
+
+  @Test
   void aRefusalForAnotherReasonThanTheTriggersIsAnsweredWithAllOnce() throws Exception {
     Peer peer = running();
     String refusal =

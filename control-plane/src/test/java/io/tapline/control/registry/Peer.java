@@ -24,6 +24,7 @@ final class Peer implements StreamObserver<AgentCommand> {
   final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
   volatile boolean mute;
   volatile int protocol = 1;
+  volatile boolean changesTriggers = true;
   volatile StreamObserver<AgentMessage> out;
 
   static Peer of(ManagedChannel channel) {
@@ -51,6 +52,7 @@ final class Peer implements StreamObserver<AgentCommand> {
                             .setSide(Tap.Side.DEPARTURES)
                             .setInterface("eth0"))
                     .setProtocol(protocol)
+                    .setChangesTriggers(changesTriggers)
                     .addAllAssignments(List.of(running))));
   }
 

@@ -88,6 +88,15 @@ public record Source(
         : "no host's agent holds a lease: start tapline-agent --control-plane on the hosts";
   }
 
+  /** Returns the hosts whose agents are too old to change the triggers of a running query. */
+  public List<String> withoutTriggerChanges() {
+    return hosts.stream()
+        .flatMap(registry -> registry.states().stream())
+        .filter(agent -> agent.up() && !agent.changesTriggers())
+        .map(AgentState::name)
+        .toList();
+  }
+
   /** Returns true if the source has no end and is the same for all queries. */
   public boolean live() {
     return files.isEmpty() && taps.stream().noneMatch(Tap::file);
