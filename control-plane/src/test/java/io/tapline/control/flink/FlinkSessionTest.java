@@ -73,7 +73,8 @@ class FlinkSessionTest {
             () -> session.hindrance(second).contains("no free slot"));
         assertThat(session.hindrance(first)).isEmpty();
         cluster.cancelJob(first).get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
-        Await.until("the second job works", TIMEOUT, () -> state(address, second).contains("RUNNING"));
+        Await.until(
+            "the second job works", TIMEOUT, () -> state(address, second).contains("RUNNING"));
         Await.until("nothing is wrong", TIMEOUT, () -> session.hindrance(second).isEmpty());
       }
     }
