@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Tests the experiment: its evaluators with packets that the test makes, and each part for some seconds with the kernel's queue."""
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,11 +9,11 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import contributors  # noqa: E402
 import depth  # noqa: E402
 import truth  # noqa: E402
+from network_tests import NetworkTest  # noqa: E402
 
 
 def row(arrival_ns, departure_ns, size):
@@ -67,18 +65,8 @@ class ArgumentsTest(unittest.TestCase):
       self.assertIn(words, run.stderr)
 
 
-class KernelTest(unittest.TestCase):
+class KernelTest(NetworkTest):
   """Runs the parts. The programs compare the results with the kernel's counters and with the naive evaluator."""
-
-  @classmethod
-  def setUpClass(cls):
-    if os.geteuid() != 0:
-      raise unittest.SkipTest("network namespaces need root")
-    missing = [tool for tool in ("ip", "tc", "ethtool", "tcpdump", "unshare") if not shutil.which(tool, path=PATH)]
-    if missing:
-      raise unittest.SkipTest(f"missing: {', '.join(missing)}")
-    if subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"], check=False).returncode != 0:
-      raise unittest.SkipTest("no network namespaces here")
 
   def run_part(self, part, seconds):
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Tests the experiment: its evaluators with packets that the test makes, and each part for a second with real traffic."""
 import json
-import os
 import pathlib
-import shutil
 import struct
 import subprocess
 import sys
@@ -12,13 +10,13 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import comparison  # noqa: E402
 import congestion  # noqa: E402
 import errors  # noqa: E402
 import losses  # noqa: E402
 import truth  # noqa: E402
+from network_tests import NetworkTest  # noqa: E402
 from truth import MS, Condition, Met  # noqa: E402
 
 CLIENT, SERVER = ("10.0.0.1", 40000), ("10.0.0.2", 80)
@@ -162,18 +160,12 @@ class ArgumentsTest(unittest.TestCase):
       self.assertIn(words, run.stderr)
 
 
-class LinkTest(unittest.TestCase):
+class LinkTest(NetworkTest):
   """Runs the parts. They compare the monitor's events with captures at the same interface, so times do not matter."""
 
   @classmethod
   def setUpClass(cls):
-    if os.geteuid() != 0:
-      raise unittest.SkipTest("network namespaces need root")
-    missing = [tool for tool in ("ip", "tc", "ethtool", "tcpdump", "unshare") if not shutil.which(tool, path=PATH)]
-    if missing:
-      raise unittest.SkipTest(f"missing: {', '.join(missing)}")
-    if subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"], check=False).returncode != 0:
-      raise unittest.SkipTest("no network namespaces here")
+    super().setUpClass()
     if not (ROOT / "build" / "java" / "lib").is_dir():
       raise unittest.SkipTest("bin/tapline is not built")
 

@@ -19,7 +19,7 @@ final class WatchWarmup {
 
   private WatchWarmup() {}
 
-  /** Compiles them on a thread of its own. */
+  /** Compiles them on a separate thread. */
   static void start(QueryPlanner planner, Source source) {
     Thread thread = new Thread(() -> run(planner, source), "watch-warmup");
     thread.setDaemon(true);

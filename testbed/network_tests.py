@@ -1,0 +1,22 @@
+"""Tests that need network namespaces."""
+import os
+import shutil
+import subprocess
+import unittest
+
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+TOOLS = ("ip", "tc", "ethtool", "tcpdump", "unshare")
+
+
+class NetworkTest(unittest.TestCase):
+  """Is skipped, with the reason, where there are no network namespaces, or tools are missing."""
+
+  @classmethod
+  def setUpClass(cls):
+    if os.geteuid() != 0:
+      raise unittest.SkipTest("network namespaces need root")
+    missing = [tool for tool in TOOLS if not shutil.which(tool, path=PATH)]
+    if missing:
+      raise unittest.SkipTest(f"missing: {', '.join(missing)}")
+    if subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"], check=False).returncode != 0:
+      raise unittest.SkipTest("no network namespaces here")
