@@ -71,7 +71,7 @@ TEST(ParserCall, QueriesWithoutPlansTakeArguments) {
   ASSERT_TRUE(query_of_parsers({"link-load(every=1ms, link=10000000000)", "http_get", "flow_rate"}, &spec).ok());
   EXPECT_EQ(spec.parsers, (Values{"link_load", "http_get", "flow_rate"}));
   ASSERT_EQ(spec.arguments.size(), 2u);
-  EXPECT_EQ(spec.arguments[0].values, (Values{"10000000000", "0", "0", "1000000", "edge"}));
+  EXPECT_EQ(spec.arguments[0].values, (Values{"10000000000", "0", "0", "1000000", "edge", "0"}));
   EXPECT_EQ(spec.arguments[1].values, (Values{"0", "0", "0", "1000000000", "edge"}));
 }
 
