@@ -178,7 +178,7 @@ class SecondUserTest {
     Path copy = Files.createDirectories(classes.resolve("io/tapline/e2e"));
     try (Stream<Path> files = Files.list(folder)) {
       for (Path file : files.toList()) {
-        if (file.getFileName().toString().startsWith("Stranger")) {
+        if (file.getFileName().toString().startsWith(OtherUser.class.getSimpleName())) {
           Files.copy(file, copy.resolve(file.getFileName()));
         }
       }
