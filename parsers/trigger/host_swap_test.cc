@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "parsers/trigger/host_triggers.h"
+#include "parsers/trigger/testing/lane_input.h"
 #include "parsers/trigger/testing/random_traffic.h"
 #include "parsers/trigger/testing/versions.h"
 
@@ -16,11 +17,6 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr GatherOptions kGather = {.cache_lines = 4, .max_groups = 1 << 10, .windows = 3};
-
-struct LaneInput {
-  std::vector<Sample> samples;
-  std::vector<TcpFacts> tcp;
-};
 
 using Offered = std::map<const Program*, std::vector<Trigger>>;
 
@@ -71,13 +67,7 @@ TEST(HostSwap, EventsAreTheModelsOverRandomSwaps) {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
     const std::vector<TcpFacts> tcp = traffic.facts(samples);
-    std::vector<LaneInput> lanes(1 + seed % 4);
-    std::mt19937 random(seed);
-    for (size_t i = 0; i < samples.size(); ++i) {
-      LaneInput& lane = lanes[random() % lanes.size()];
-      lane.samples.push_back(samples[i]);
-      lane.tcp.push_back(tcp[i]);
-    }
+    const std::vector<LaneInput> lanes = distribute(samples, tcp, 1 + seed % 4, seed);
     const int64_t start_ns = samples.front().time_ns, until_ns = samples.back().time_ns + 50 * kMs;
     SwapRecorder recorder;
     std::vector<std::shared_ptr<const Program>> kept;

@@ -84,7 +84,7 @@ class HostTriggers {
   std::unique_ptr<RunningProgram> current_;  // is swept
   std::unique_ptr<RunningProgram> next_;     // waits for all lanes to switch, and for the sweep of current_
   std::unique_ptr<RunningProgram> retired_;  // is freed by the next offer
-  int64_t common_pane_ns_ = 0;               // of current_ and next_
+  int64_t common_pane_ns_ = 0;               // windows of both programs have borders at its multiples
   std::atomic<RunningProgram*> offered_{nullptr};
   // The latest proposed border, as a multiple of common_pane_ns_, times 256, plus the number of lanes that have
   // proposed.

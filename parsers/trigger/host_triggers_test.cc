@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <random>
 #include <set>
 #include <thread>
 
+#include "parsers/trigger/testing/lane_input.h"
 #include "parsers/trigger/testing/model.h"
 #include "parsers/trigger/testing/random_traffic.h"
 
@@ -16,11 +16,6 @@ namespace tapline::trigger::testing {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-
-struct LaneInput {
-  std::vector<Sample> samples;
-  std::vector<TcpFacts> tcp;
-};
 
 void run_lane(HostTriggers* host, uint32_t lane, const LaneInput& input, int64_t start_ns, int64_t until_ns) {
   const auto wait = [&] {
@@ -64,13 +59,7 @@ TEST(HostTriggersTest, SumsAreTheHosts) {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
     const std::vector<TcpFacts> tcp = traffic.facts(samples);
-    std::vector<LaneInput> lanes(1 + seed % 4);
-    std::mt19937 random(seed);
-    for (size_t i = 0; i < samples.size(); ++i) {
-      LaneInput& lane = lanes[random() % lanes.size()];
-      lane.samples.push_back(samples[i]);
-      lane.tcp.push_back(tcp[i]);
-    }
+    const std::vector<LaneInput> lanes = distribute(samples, tcp, 1 + seed % 4, seed);
     std::string error;
     Recorder recorder;
     HostTriggers host(Program::make(triggers, &error), static_cast<uint32_t>(lanes.size()),

@@ -35,9 +35,10 @@ class SharedTriggers final : private EventSink {
 
   static constexpr int64_t kNoTcp = -1;
 
-  // Prepares a program, which takes milliseconds, and lets the lanes replace theirs at the next border of all windows
-  // of both. Triggers that have the same ID in both continue. Returns an empty string, or the reason why the program
-  // can't follow the last one. REQUIRES: replacing() is false; a trigger that has the same ID in both is the same.
+  // Prepares a program, which takes milliseconds, and lets the lanes replace theirs at the next border that all windows
+  // of both programs share. Triggers with the same ID in both continue. Returns an empty string, or the reason why the
+  // program can't follow the last one. REQUIRES: replacing() is false; a trigger that has the same ID in both is the
+  // same.
   std::string replace(std::shared_ptr<const Program> program);
   // Continues a replacement that waits for lanes. Call it now and then while replacing() is true.
   void continue_replacing();
