@@ -76,7 +76,7 @@ class LiveQueries final : public QueryControl {
     uint64_t refused = 0;
   };
   std::array<Lease, kMaxQueries> leases_;
-  std::array<std::optional<LiveTriggers>, kMaxQueries> triggers_;  // of queries with triggers on packets
+  std::array<std::optional<LiveTriggers>, kMaxQueries> triggers_;  // empty for a query without triggers on packets
   uint64_t lost_copies_ = 0;                                       // as reported to lanes
 };
 

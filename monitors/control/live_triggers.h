@@ -61,7 +61,7 @@ class LiveTriggers {
   Version next_;      // is prepared, or given to the lanes
   Version latest_;
   std::optional<Version> received_;     // its last part has not come
-  std::future<std::string> preparing_;  // of next_: empty, or the reason of its refusal
+  std::future<std::string> preparing_;  // the reason why next_ is refused; an empty string if it is not
 };
 
 }  // namespace tapline

@@ -296,7 +296,7 @@ class LinkLoad final : public Parser {
   std::vector<Place> places_;  // each has a sum
   std::vector<MirrorInterval> intervals_;
   rates::FlowTable<Followed, Forget> flows_;
-  uint64_t flow_queries_ = 0;              // those with `flows_above`
+  uint64_t flow_queries_ = 0;              // queries with `flows_above`
   std::unique_ptr<LinkFlows> link_flows_;  // null if there are none
 };
 

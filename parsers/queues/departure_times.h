@@ -96,7 +96,7 @@ class DepartureTimes {
   }
 
   DepartureTimesOptions options_;
-  uint64_t mask_;  // of both rings
+  uint64_t mask_;  // the size of both rings minus 1
   std::vector<Waiting> waiting_;
   uint64_t first_ = 0, end_ = 0;
   std::vector<Minimum> minima_;  // by number; the excess increases

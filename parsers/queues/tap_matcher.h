@@ -132,7 +132,7 @@ class TapMatcher {
   MatchSink* sink_;
   DigestQueue<Arrival> arrivals_;
   DigestQueue<uint64_t> waiting_;  // numbers of departures still without an arrival
-  uint64_t mask_;                  // of both rings
+  uint64_t mask_;                  // the size of both rings minus 1
   std::vector<View> fresh_;        // a ring of departures, by time
   uint64_t first_fresh_ = 0, end_fresh_ = 0;
   std::vector<PendingSide> unsettled_;  // a ring, in order of departure

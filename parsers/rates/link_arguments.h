@@ -53,7 +53,7 @@ class LinkArguments {
          .choices = {"edge", "all"}}};
   }
 
-  // Those of declared(), and the share from which on the tuples name a link's flows.
+  // The arguments of declared(), and the share of a link above which its tuples name the flows.
   static std::vector<Argument> declared_for_links() {
     std::vector<Argument> arguments = declared();
     arguments.push_back({.name = "flows_above",

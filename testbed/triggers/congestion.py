@@ -8,7 +8,7 @@ import truth
 from plot import Chart
 from truth import MS, UDP, Condition
 
-FLOW_MBIT = 12  # of each TCP flow
+FLOW_MBIT = 12  # rate of a TCP flow
 BURST_BYTES, BURST_EVERY_S, DATAGRAM_BYTES = 512_000, 0.5, 1400
 LIMIT_BYTES = 150_000  # so that the burst makes the TCP flows lose packets
 CAUSE_MS = 20  # from the burst's first packet until its flow is reported

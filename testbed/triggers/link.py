@@ -19,7 +19,7 @@ RECEIVER = "10.42.0.2"
 SENDERS = [("left", "10.42.0.3"), ("right", "10.42.0.4"), ("third", "10.42.0.5")]
 INTERFACE, QUEUE = "eth0", "to-receiver"
 IN_SWITCH = ("ip", "netns", "exec", "switch")
-PORT = 7000  # of receive.py
+PORT = 7000  # at which receive.py listens
 ATTEMPTS = 3
 
 

@@ -48,7 +48,7 @@ class Condition:
   """A trigger in the query language, and the same condition in Python."""
   name: str
   text: str
-  value: Callable[[list], float]  # of the items of a window and group
+  value: Callable[[list], float]  # computes the value from the items of a window and group
   holds: Callable[[list], bool]
   group: Callable[[object], Optional[str]] = lambda item: ""  # None: the item does not count
   every_ns: int = 10 * MS

@@ -179,7 +179,7 @@ public final class MonitorWatches {
         placed.put(compiled.get(i).name(), found.get(i));
       }
       table.updateAll(names, record -> record.by(placed.get(record.id())));
-      // Those that were removed meanwhile.
+      // Watches may have been removed in the meantime.
       now.stop(
           placed.entrySet().stream()
               .filter(each -> table.active(each.getKey()) == null)
