@@ -1,109 +1,102 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <vector>
 
 #include "parsers/queues/tap_matcher.h"
 
 namespace tapline::queues {
 
 struct DepartureTimesOptions {
-  uint64_t link_bits_per_second = 0;  // bits of the packets with their Ethernet headers; not 0
-  int64_t late_ns = 4'000'000;        // a packet is stamped at most this long after it left
-  uint32_t max_packets = 1 << 14;     // packets that wait
+  uint64_t link_bits_per_second = 0;   // bits of the packets with their Ethernet headers; not 0
+  int64_t max_late_ns = 20'000'000;    // no packet is stamped later than this after it left
+  int64_t window_ns = 10'000'000'000;  // how late stamps are is measured in two such windows
 };
 
-// Corrects the times of packets that were stamped some time after they left a queue, as by a switch that reads several
-// packets at a time. A link sends one packet after the other, so a packet left at least the next one's transmission
-// time earlier than that one:
+// Measures by how much packets are stamped late: the longest delay, in this window or the previous one, of a packet
+// that found the queue empty.
+class StampDelay {
+ public:
+  explicit StampDelay(int64_t window_ns) : window_ns_(window_ns) {}
+
+  void observe(int64_t time_ns, int64_t late_ns) {
+    if (time_ns - window_start_ns_ >= window_ns_) {
+      previous_ns_ = time_ns - window_start_ns_ >= 2 * window_ns_ ? 0 : current_ns_;
+      current_ns_ = 0;
+      window_start_ns_ = time_ns;
+    }
+    current_ns_ = std::max(current_ns_, late_ns);
+  }
+
+  // 0 before the first sample.
+  int64_t longest_ns() const { return std::max(current_ns_, previous_ns_); }
+
+ private:
+  int64_t window_ns_;
+  int64_t window_start_ns_ = 0;
+  int64_t current_ns_ = 0, previous_ns_ = 0;
+};
+
+// Corrects the times of packets that were stamped some time after they left a queue, as by a software switch that reads
+// several packets at a time. A link sends one packet after the other and never pauses while it has some, so a packet
+// left as soon as it had arrived and the link had sent the one before it:
 //
-//   stamped      |        |                  ||||    (read together)
-//   corrected    |        |       |     |     |  |
+//   arrived      ||||               |
+//   stamped      |          |||     |      (the last three were read together)
+//   corrected    |  |  |  |         |
 //
-// A packet waits for late_ns, and gets the latest time that the packets stamped within that time allow: the minimum of
-// (stamp of k) - (transmission of all packets after it up to k). If no stamp is early, and the link never exceeds its
-// speed, that lies between the true time and the stamp. One per queue; not thread-safe; bounded.
-class DepartureTimes {
+// The stamp is the latest time possible, and it is trusted as far as stamps are accurate: a packet that finds the queue
+// empty leaves at once, which shows how late stamps are, and no packet is corrected by more than the longest such
+// delay. So a link that was stopped for longer, by the flow control of its receiver, still shows as a queue.
+//
+// A packet leaves when its transmission begins. If the arrivals are exact, the link has the given speed and is never
+// stopped, the times are exact. Passages go to the sink without delay and in the same order. One per queue; not
+// thread-safe.
+class DepartureTimes final : public MatchSink {
  public:
   // REQUIRES: options.link_bits_per_second > 0.
-  explicit DepartureTimes(const DepartureTimesOptions& options)
-      : options_(options),
-        mask_(std::bit_ceil(std::max(options.max_packets, 2u)) - 1),
-        waiting_(mask_ + 1),
-        minima_(mask_ + 1) {}
+  DepartureTimes(const DepartureTimesOptions& options, MatchSink* sink)
+      : options_(options), delay_(options.window_ns), sink_(sink) {}
 
-  // Calls depart(view) for each packet that has waited long enough, in the order of the calls of add(), with times that
-  // do not decrease.
-  template <typename Depart>
-  void add(const View& view, Depart depart) {
-    if (end_ - first_ > mask_) release_first(depart);
-    transmit(view.bytes);
-    const int64_t excess_ns = view.time_ns - transmitted_ns_;
-    waiting_[end_ & mask_] = {view, transmitted_ns_};
-    while (first_minimum_ != end_minimum_ && minimum(end_minimum_ - 1).excess_ns >= excess_ns) --end_minimum_;
-    minimum(end_minimum_++) = {end_, excess_ns};
-    ++end_;
-    advance(view.time_ns, depart);
+  void pass(const Passage& passage) override {
+    Passage corrected = passage;
+    corrected.departure_ns = departure_ns(passage);
+    corrected.arrival_ns = std::min(passage.arrival_ns, corrected.departure_ns);
+    corrected.earliest_ns = std::min(passage.earliest_ns, corrected.departure_ns);
+    corrected.latest_ns = std::min(passage.latest_ns, corrected.departure_ns);
+    sent_ns_ = corrected.departure_ns + transmission_ns(passage.bytes);
+    corrected_ += corrected.departure_ns != passage.departure_ns;
+    sink_->pass(corrected);
   }
+  void never_left(const View& arrival) override { sink_->never_left(arrival); }
+  void drop(uint32_t tag) override { sink_->drop(tag); }
 
-  template <typename Depart>
-  void advance(int64_t now_ns, Depart depart) {
-    while (!empty() && now_ns - waiting_[first_ & mask_].view.time_ns >= options_.late_ns) release_first(depart);
-  }
-
-  template <typename Depart>
-  void finish(Depart depart) {
-    while (!empty()) release_first(depart);
-  }
-
-  bool empty() const { return first_ == end_; }
   uint64_t corrected() const { return corrected_; }  // packets whose time is no longer that of the stamp
 
  private:
-  struct Waiting {
-    View view;
-    int64_t transmitted_ns;  // transmission of all packets up to this one
-  };
-  // A packet with a lower excess than all that wait before it: those that follow it decide their times alone.
-  struct Minimum {
-    uint64_t number;
-    int64_t excess_ns;  // stamp minus transmitted_ns
-  };
-
-  Minimum& minimum(uint64_t number) { return minima_[number & mask_]; }
-
-  void transmit(uint32_t bytes) {
-    const uint64_t bits_ns = uint64_t{bytes} * 8'000'000'000 + remainder_;
-    // A longer transmission moves no packet any further, but could overflow the sum.
-    transmitted_ns_ += std::min(static_cast<int64_t>(bits_ns / options_.link_bits_per_second), options_.late_ns);
-    remainder_ = bits_ns % options_.link_bits_per_second;
+  int64_t departure_ns(const Passage& passage) {
+    const int64_t stamp_ns = passage.departure_ns;
+    const int64_t arrival_ns = passage.arrival_known ? passage.arrival_ns : passage.latest_ns;
+    if (passage.is_certain() && arrival_ns >= latest_stamp_ns_) delay_.observe(stamp_ns, stamp_ns - arrival_ns);
+    latest_stamp_ns_ = std::max(latest_stamp_ns_, stamp_ns);
+    const int64_t late_ns = std::min(delay_.longest_ns(), options_.max_late_ns);
+    const int64_t earliest_ns = std::max({arrival_ns, sent_ns_, stamp_ns - late_ns});
+    return previous_ns_ = std::max(previous_ns_, std::min(earliest_ns, stamp_ns));
   }
 
-  template <typename Depart>
-  void release_first(Depart depart) {
-    Waiting& waiting = waiting_[first_ & mask_];
-    const int64_t stamp_ns = waiting.view.time_ns;
-    const int64_t latest_ns = minimum(first_minimum_).excess_ns + waiting.transmitted_ns;
-    released_ns_ = std::max({released_ns_, latest_ns, stamp_ns - options_.late_ns});
-    waiting.view.time_ns = released_ns_;
-    waiting.view.moved_ns = static_cast<uint32_t>(std::max<int64_t>(stamp_ns - released_ns_, 0));
-    corrected_ += waiting.view.moved_ns != 0;
-    first_minimum_ += minimum(first_minimum_).number == first_;
-    ++first_;
-    depart(waiting.view);
+  int64_t transmission_ns(uint32_t bytes) {
+    constexpr uint32_t kMaxBytes = 1 << 30;  // a damaged capture may contain any length; this one does not overflow
+    const uint64_t bits_ns = uint64_t{std::min(bytes, kMaxBytes)} * 8'000'000'000 + remainder_;
+    remainder_ = bits_ns % options_.link_bits_per_second;
+    return static_cast<int64_t>(bits_ns / options_.link_bits_per_second);
   }
 
   DepartureTimesOptions options_;
-  uint64_t mask_;  // the size of both rings minus 1
-  std::vector<Waiting> waiting_;
-  uint64_t first_ = 0, end_ = 0;
-  std::vector<Minimum> minima_;  // by number; the excess increases
-  uint64_t first_minimum_ = 0, end_minimum_ = 0;
-  int64_t transmitted_ns_ = 0;
-  uint64_t remainder_ = 0;  // bits × 10⁹ that are not yet a nanosecond of transmission
-  int64_t released_ns_ = INT64_MIN / 4;
+  StampDelay delay_;
+  MatchSink* sink_;
+  int64_t sent_ns_ = INT64_MIN / 4;  // when the link has sent the previous packet
+  uint64_t remainder_ = 0;           // bits × 10⁹ that are not yet a nanosecond of transmission
+  int64_t previous_ns_ = INT64_MIN / 4, latest_stamp_ns_ = INT64_MIN / 4;
   uint64_t corrected_ = 0;
 };
 

@@ -26,38 +26,24 @@ class QueueInput {
       sequencer_.emplace(SequencerOptions(), sink);
       return;
     }
-    MatchOptions match = options.match;
-    if (options.times.link_bits_per_second != 0) {
-      times_.emplace(options.times);
-      match.max_delay_ns += options.times.late_ns;  // an arrival outlives the departures that wait
-    }
-    matcher_.emplace(match, sink);
+    if (options.times.link_bits_per_second != 0) sink = &times_.emplace(options.times, sink);
+    matcher_.emplace(options.match, sink);
   }
+  QueueInput(const QueueInput&) = delete;
+  QueueInput& operator=(const QueueInput&) = delete;
 
   // REQUIRES: the source is kTaps.
   void arrive(const View& view) { matcher_->arrive(view); }
-  void depart(const View& view) {
-    if (times_) {
-      times_->add(view, Depart{&*matcher_});
-    } else {
-      matcher_->depart(view);
-    }
-  }
+  void depart(const View& view) { matcher_->depart(view); }
   // REQUIRES: the source is kTelemetry.
   void hop(const View& view, int64_t arrival_ns, int64_t captured_ns) {
     sequencer_->add(view, arrival_ns, captured_ns);
   }
 
-  void advance(int64_t now_ns) {
-    if (times_) times_->advance(now_ns, Depart{&*matcher_});
-    matcher_ ? matcher_->advance(now_ns) : sequencer_->advance(now_ns);
-  }
-  void finish() {
-    if (times_) times_->finish(Depart{&*matcher_});
-    matcher_ ? matcher_->finish() : sequencer_->finish();
-  }
-  bool idle() const { return matcher_ ? matcher_->idle() && none_wait() : sequencer_->idle(); }
-  bool quiet() const { return matcher_ ? matcher_->quiet() && none_wait() : sequencer_->quiet(); }
+  void advance(int64_t now_ns) { matcher_ ? matcher_->advance(now_ns) : sequencer_->advance(now_ns); }
+  void finish() { matcher_ ? matcher_->finish() : sequencer_->finish(); }
+  bool idle() const { return matcher_ ? matcher_->idle() : sequencer_->idle(); }
+  bool quiet() const { return matcher_ ? matcher_->quiet() : sequencer_->quiet(); }
 
   // The statistics of the other source are all zero.
   MatchStatistics matches() const { return matcher_ ? matcher_->statistics() : MatchStatistics(); }
@@ -65,15 +51,8 @@ class QueueInput {
   int64_t offset_ns() const { return matcher_ ? matcher_->offset_ns() : 0; }
 
  private:
-  struct Depart {
-    TapMatcher* matcher;
-    void operator()(const View& view) const { matcher->depart(view); }
-  };
-
-  bool none_wait() const { return !times_ || times_->empty(); }
-
+  std::optional<DepartureTimes> times_;  // the matcher's sink
   std::optional<TapMatcher> matcher_;
-  std::optional<DepartureTimes> times_;
   std::optional<HopSequencer> sequencer_;
 };
 

@@ -100,8 +100,7 @@ void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool is_repeated) {
   statistics_.ambiguous += !certain;
   statistics_.repeated += is_repeated;
   if (!certain) return;
-  // As stamped: after a pause, a shaper may send some packets faster than its speed, and these are moved too far.
-  offset_.observe(arrival_ns, departure.view.time_ns + departure.view.moved_ns);
+  offset_.observe(arrival_ns, departure.view.time_ns);
   if (number > first_unsettled_) next_certain_ = std::min(next_certain_, number);  // it waited for its arrival
 }
 

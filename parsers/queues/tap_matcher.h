@@ -34,8 +34,7 @@ struct View {
   // The packet has a number that distinguishes it from all others of the last max_delay_ns (IPv4 identification, TCP
   // sequence number of data), so one with the same bytes is the same packet.
   bool identified = false;
-  uint32_t tag = 0;       // the caller's; the passage returns it
-  uint32_t moved_ns = 0;  // a departure: time by which DepartureTimes moved it back
+  uint32_t tag = 0;  // the caller's; the passage returns it
 };
 
 // Each arrival is matched, left behind, evicted, or still in the queue; each departure is matched, never came, or is

@@ -45,19 +45,19 @@ def copies_of(path):
 def matched(arrivals, departures, link_bits_per_s):
   """Returns (arrival, departure, time of departure) of each packet in order of departure.
 
-  The link sends one packet after another, so a packet has left by the time that the stamps of later ones allow. The
-  taps' constant difference is subtracted."""
+  The link sends one packet after another and never pauses, so a packet leaves when it has arrived and the link has sent
+  the one before it, and no later than its stamp. The taps' constant difference is subtracted."""
   waiting = collections.defaultdict(collections.deque)
   for copy in arrivals:
     waiting[copy.key].append(copy)
-  times, latest_ns = [], float("inf")
-  for copy in reversed(departures):
-    latest_ns = min(latest_ns, copy.time_ns)
-    times.append(latest_ns)
-    latest_ns -= copy.size * 8e9 / link_bits_per_s
-  pairs = [(waiting[copy.key].popleft(), copy, time_ns) for copy, time_ns in zip(departures, reversed(times)) if waiting[copy.key]]
-  offset_ns = min((time_ns - before.time_ns for before, _, time_ns in pairs), default=0)
-  return [(before, after, round(time_ns - offset_ns)) for before, after, time_ns in pairs]
+  pairs = [(waiting[copy.key].popleft(), copy) for copy in departures if waiting[copy.key]]
+  offset_ns = min((after.time_ns - before.time_ns for before, after in pairs), default=0)
+  result, sent_ns = [], 0
+  for before, after in pairs:
+    time_ns = min(max(before.time_ns, sent_ns), after.time_ns - offset_ns)
+    sent_ns = time_ns + after.size * 8e9 / link_bits_per_s
+    result.append((before, after, round(time_ns)))
+  return result
 
 
 def passages(arrivals, departures, link_bits_per_s):

@@ -29,12 +29,17 @@ class QueueCopiesTest(unittest.TestCase):
   def test_packets_without_a_departure_are_not_in_the_queue(self):
     before, after = crossing([0] * 10)
     pairs = matched(before, after[:4] + after[5:], LINK)
-    self.assertEqual([time_ns for _, _, time_ns in pairs], [i * SERVICE_NS for i in (0, 1, 2, 3, 5, 6, 7, 8, 9)])
+    self.assertEqual([after.key for _, after, _ in pairs], [copy.key for copy in after[:4] + after[5:]])
+    self.assertEqual([time_ns for _, _, time_ns in pairs], [i * SERVICE_NS for i in range(9)], "the link never pauses")
 
-  def test_a_packet_leaves_a_transmission_before_the_next_one(self):
+  def test_a_packet_leaves_when_the_link_has_sent_the_one_before_it(self):
     before, after = crossing([0] * 10)
     after[2:6] = [copy._replace(time_ns=after[5].time_ns) for copy in after[2:6]]
     self.assertEqual([time_ns for _, _, time_ns in matched(before, after, LINK)], [i * SERVICE_NS for i in range(10)])
+
+  def test_a_packet_has_left_when_it_is_stamped(self):
+    before, after = crossing([0] * 10)
+    self.assertEqual([time_ns for _, _, time_ns in matched(before, after, LINK // 2)], [i * SERVICE_NS for i in range(10)])
 
   def test_errors_are_differences_to_the_polls(self):
     rows = [row(0, i * SERVICE_NS) for i in range(10)]

@@ -44,11 +44,17 @@ final class FourQueues implements AutoCloseable {
   /** Number of the first additional port of an aggregation switch. */
   private static final int MONITOR_PORT = 40;
 
+  /**
+   * Ends the packets where they have left the queues. The rest of their way would take the
+   * processor from the switches at the queues.
+   */
+  private static final String END = "table=1,priority=60000,udp,tp_dst=9000,actions=drop";
+
   private static final String QUERY =
       "PARSE queue_flows(delay=%dms, share=0.5, every=1ms, link=%d) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
           + "PROCESS (trigger: when=\"max(share) > 0.5\", group=(queue, src_ip), every=10ms)";
 
-  /** Bursts at full speed, of one flow to each receiver; or steady flows, if there is a rate. */
+  /** Bursts at the speed of the host's link, of one flow to each receiver; or steady flows. */
   private static final String SEND =
       """
       import socket, sys, time
@@ -72,8 +78,6 @@ final class FourQueues implements AutoCloseable {
           for i in range(packets):
               for to in receivers:
                   send(out[0], to)
-              if i % 10 == 9:
-                  time.sleep(0.0005)
           time.sleep(gap_ms / 1000)
       """;
 
@@ -85,8 +89,10 @@ final class FourQueues implements AutoCloseable {
       time.sleep(100000)
       """;
 
-  /** Rate of a host's link, relative to that of the queues. */
-  private static final int HOST_RATE = 10;
+  /**
+   * Rate of a host's link, relative to that of the queues: a burst fills two at twice their rate.
+   */
+  private static final int HOST_RATE = 4;
 
   /** The load of a run: the rate and length of each queue, and the bursts that fill it. */
   record Load(
@@ -177,6 +183,9 @@ final class FourQueues implements AutoCloseable {
     FourQueues queues = new FourQueues(load, folder, network);
     for (String host : Stream.concat(MONITORS.stream(), SENDERS.stream()).toList()) {
       queues.limitRate(host);
+    }
+    for (int up = 0; up < ABOVE.size(); up++) {
+      network.fabric.openFlow("add-flow", "a0" + up, END);
     }
     return queues;
   }

@@ -40,9 +40,9 @@ class FourQueuesSoak {
   /** Bursts that almost fill a queue of 300 packets. */
   private static FourQueues.Load load(int linkMbit) {
     return switch (linkMbit) {
-      case 5 -> new FourQueues.Load(linkMbit, 300, 20, 80, 700, 20);
-      case 20 -> new FourQueues.Load(linkMbit, 300, 20, 200, 700, 10);
-      default -> new FourQueues.Load(linkMbit, 300, 40, 400, 500, 5);
+      case 5 -> new FourQueues.Load(linkMbit, 300, 20, 130, 700, 20);
+      case 20 -> new FourQueues.Load(linkMbit, 300, 20, 400, 700, 10);
+      default -> new FourQueues.Load(linkMbit, 300, 40, 450, 500, 5);
     };
   }
 }
