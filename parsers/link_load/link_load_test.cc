@@ -294,8 +294,10 @@ TEST(LinkLoad, AQueryThatEndsShortensItsInterval) {
 }
 
 constexpr size_t kSourcePortAt = 14 + 20;  // after the Ethernet and IPv4 headers
+constexpr size_t kTcpFlagsAt = kSourcePortAt + 13;
 
 // The copies as a switch marks them that sent the client's packets to one port and the server's to another one.
+// Those of segments that open or end connections come from a separate queue.
 Frames marked(Frames frames, uint16_t client_out, uint16_t server_out) {
   for (Frame& frame : frames) {
     const bool from_client = frame.bytes[kSourcePortAt] == frames[0].bytes[kSourcePortAt] &&
@@ -303,7 +305,7 @@ Frames marked(Frames frames, uint16_t client_out, uint16_t server_out) {
     const uint16_t in = from_client ? server_out : client_out, out = from_client ? client_out : server_out;
     const uint8_t mark[] = {0x02,
                             0x7a,
-                            0x92,
+                            static_cast<uint8_t>((frame.bytes[kTcpFlagsAt] & 7) == 0 ? 0x92 : 0x93),
                             static_cast<uint8_t>(in >> 4),
                             static_cast<uint8_t>(in << 4 | out >> 8),
                             static_cast<uint8_t>(out)};

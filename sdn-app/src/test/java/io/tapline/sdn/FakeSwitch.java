@@ -19,18 +19,26 @@ import java.util.TreeSet;
 /** A flow table that computes the output ports of a packet by OpenFlow 1.3 (5.1). */
 public final class FakeSwitch {
   /** A packet's header, and the port by which it comes. */
-  public record Packet(int inPort, long ethDst, int ethType, RuleMatch.Header ip) {
+  public record Packet(int inPort, long ethDst, int ethType, RuleMatch.Header ip, int tcpFlags) {
     public Packet(long ethDst, int ethType, RuleMatch.Header ip) {
       this(1, ethDst, ethType, ip);
     }
 
+    public Packet(int inPort, long ethDst, int ethType, RuleMatch.Header ip) {
+      this(inPort, ethDst, ethType, ip, 0);
+    }
+
     Packet to(long newEthDst) {
-      return new Packet(inPort, newEthDst, ethType, ip);
+      return new Packet(inPort, newEthDst, ethType, ip, tcpFlags);
     }
   }
 
   /** A packet as it is sent. */
-  public record Sent(int port, long ethDst) {}
+  public record Sent(int port, long ethDst, int queue) {
+    public Sent(int port, long ethDst) {
+      this(port, ethDst, 0);
+    }
+  }
 
   public final Map<FlowKey, Flow> flows = new HashMap<>();
 
@@ -68,15 +76,18 @@ public final class FakeSwitch {
     List<Sent> sent = new ArrayList<>();
     Packet current = packet;
     int table = 0;
+    int queue = 0;
     while (table != Flow.NO_TABLE) {
       Optional<Flow> flow = decides(table, current);
       for (FlowAction action : flow.map(Flow::actions).orElse(List.of())) {
         if (action instanceof FlowAction.SetEthDst set) {
           current = current.to(set.mac());
+        } else if (action instanceof FlowAction.SetQueue set) {
+          queue = set.queue();
         } else if (action instanceof FlowAction.Output output) {
           boolean back = output.port() == FlowAction.IN_PORT;
           if (output.port() != packet.inPort()) {
-            sent.add(new Sent(back ? packet.inPort() : output.port(), current.ethDst()));
+            sent.add(new Sent(back ? packet.inPort() : output.port(), current.ethDst(), queue));
           }
         }
       }
@@ -95,6 +106,7 @@ public final class FakeSwitch {
     return (match.inPort() == FlowMatch.ANY_PORT || match.inPort() == packet.inPort())
         && (match.ethType() == 0 || match.ethType() == packet.ethType())
         && (match.ethDst() == FlowMatch.ANY_MAC || match.ethDst() == packet.ethDst())
-        && (match.ip() == null || match.ip().matches(packet.ip()));
+        && (match.ip() == null || match.ip().matches(packet.ip()))
+        && match.tcpFlags().matches(packet.tcpFlags());
   }
 }

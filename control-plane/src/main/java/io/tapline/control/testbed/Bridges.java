@@ -21,6 +21,10 @@ final class Bridges {
   private static final String LINK = "@rate";
   private static final String MIRROR = "@mirror";
 
+  /** Destination addresses that begin with 02:7a:93, 14 bytes before the IP header. */
+  private static final String PREFERRED_MARK =
+      "match u16 0x027a 0xffff at -14 match u16 0x9300 0xff00 at -12";
+
   private final FatTreePlan plan;
   private final Path folder;
 
@@ -69,7 +73,7 @@ final class Bridges {
       plan.cables()
           .forEach(cable -> List.of(cable.a(), cable.b()).forEach(p -> ports.put(p, LINK)));
     }
-    if (plan.collector() != null && plan.collector().mirrorMbit() > 0) {
+    if (plan.hasMirrorQueues()) {
       plan.switches().forEach(sw -> ports.put(sw.collectorPort(), MIRROR));
     }
     return ports;
@@ -83,6 +87,48 @@ final class Bridges {
         "qos",
         "type=linux-htb",
         "other-config:max-rate=" + mbit * 1_000_000L);
+  }
+
+  /**
+   * Returns the words that create the queues of a mirror port. Both may use the whole port while
+   * the other one is empty, so copies are only dropped while the port is busy, as monitors assume.
+   */
+  private static List<String> mirrorQueues(Collector collector) {
+    List<String> words = new ArrayList<>();
+    words.addAll(queue(MIRROR + 0, collector.otherRate(), collector, 1));
+    words.addAll(
+        queue(MIRROR + Collector.PREFERRED_QUEUE, collector.preferredRate(), collector, 0));
+    words.addAll(rate(MIRROR, collector.mirrorMbit()));
+    words.add("queues:0=" + MIRROR + 0);
+    words.add("queues:%1$d=%2$s%1$d".formatted(Collector.PREFERRED_QUEUE, MIRROR));
+    return words;
+  }
+
+  private static List<String> queue(String name, long rate, Collector collector, int priority) {
+    return List.of(
+        "--",
+        "--id=" + name,
+        "create",
+        "queue",
+        "other-config:min-rate=" + rate,
+        "other-config:max-rate=" + collector.mirrorMbit() * 1_000_000L,
+        "other-config:priority=" + priority);
+  }
+
+  /**
+   * Returns lines for {@code tc -batch} that put preferred copies into their queue, by their mark.
+   * Open vSwitch's userspace datapath ignores the action set_queue for ports of the kernel.
+   */
+  String queueFilters() {
+    StringBuilder lines = new StringBuilder();
+    int handle = Collector.PREFERRED_QUEUE + 1;
+    for (FatTreePlan.Switch sw :
+        plan.hasMirrorQueues() ? plan.switches() : List.<FatTreePlan.Switch>of()) {
+      lines.append(
+          "filter add dev %s parent 1: protocol all prio 1 u32 %s flowid 1:%d\n"
+              .formatted(sw.collectorPort(), PREFERRED_MARK, handle));
+    }
+    return lines.toString();
   }
 
   /** Returns the types of the ports that are not network devices. */
@@ -113,7 +159,7 @@ final class Bridges {
       words.addAll(rate(LINK, plan.linkMbit()));
     }
     if (limited.containsValue(MIRROR)) {
-      words.addAll(rate(MIRROR, plan.collector().mirrorMbit()));
+      words.addAll(mirrorQueues(plan.collector()));
     }
     for (FatTreePlan.Switch sw : plan.switches()) {
       String bridge = sw.bridge();

@@ -20,6 +20,14 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Maximum number of taps of a monitor. */
   private static final int MAX_SWITCHES = 64;
 
+  /** Queue of a mirror port for copies of segments that open or end TCP connections. */
+  static final int PREFERRED_QUEUE = 1;
+
+  /** The part of a mirror port's rate that this queue always gets, and other copies leave to it. */
+  private static final double PREFERRED_SHARE = 0.05;
+
+  private static final long BITS_PER_MBIT = 1_000_000;
+
   private static final int MIN_BYTES = 8_000;
   private static final int FRAME = 1514;
 
@@ -38,6 +46,21 @@ public record Collector(int mirrorMbit, int queueUs) {
           "a collector has at most %d taps, and the fat tree has %d switches: choose a smaller --k"
               .formatted(MAX_SWITCHES, switches));
     }
+  }
+
+  /** Returns true if the ports have a rate, and therefore queues. */
+  boolean hasQueues() {
+    return mirrorMbit > 0;
+  }
+
+  /** Returns the rate in bits per second that a port guarantees to preferred copies. */
+  long preferredRate() {
+    return (long) (mirrorMbit * BITS_PER_MBIT * PREFERRED_SHARE);
+  }
+
+  /** Returns the rate in bits per second that a port guarantees to all other copies. */
+  long otherRate() {
+    return mirrorMbit * BITS_PER_MBIT - preferredRate();
   }
 
   /** Returns the length of a port's queue in full frames. */

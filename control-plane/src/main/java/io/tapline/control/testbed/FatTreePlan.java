@@ -230,6 +230,11 @@ public record FatTreePlan(
     return namespaces;
   }
 
+  /** Returns true if the switches' ports to the collector have queues. */
+  boolean hasMirrorQueues() {
+    return collector != null && collector.hasQueues();
+  }
+
   String collectorNamespace() {
     return device(Collector.NAME);
   }
@@ -373,6 +378,12 @@ public record FatTreePlan(
     return lines.toString();
   }
 
+  private String monitorPort(String monitor, int port) {
+    return monitor.equals(Collector.NAME) && hasMirrorQueues()
+        ? "%s: {port: %d, queue: %d}".formatted(monitor, port, Collector.PREFERRED_QUEUE)
+        : "%s: %d".formatted(monitor, port);
+  }
+
   /** Returns the ports for copies, which carry none of the host's own traffic. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
@@ -384,7 +395,8 @@ public record FatTreePlan(
           monitors.entrySet().stream()
               .filter(monitor -> sw.ports().contains(monitor.getValue()))
               .map(
-                  monitor -> monitor.getKey() + ": " + (sw.ports().indexOf(monitor.getValue()) + 1))
+                  monitor ->
+                      monitorPort(monitor.getKey(), sw.ports().indexOf(monitor.getValue()) + 1))
               .collect(Collectors.joining(", "));
       lines.append(ports.isEmpty() ? "" : "      %s: {%s}\n".formatted(sw.id(), ports));
     }

@@ -233,6 +233,9 @@ public final class Testbed {
     programs.run("", daemons.switches(plan.memif()).command());
     programs.run(
         "", words(List.of("ovs-vsctl", database, "--timeout=60"), bridges.commands(openFlowPort)));
+    if (plan.hasMirrorQueues()) {
+      programs.run(bridges.queueFilters(), List.of("tc", "-batch", "-"));
+    }
     requireSwitches(plan);
   }
 

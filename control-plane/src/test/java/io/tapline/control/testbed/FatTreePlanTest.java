@@ -83,7 +83,7 @@ class FatTreePlanTest {
       int last = sw.ports().size();
       assertThat(sw.ports().get(last - 1)).isEqualTo(sw.collectorPort());
       assertThat(map.monitorPorts().get(sw.id()))
-          .containsEntry(Collector.NAME, MirrorPort.direct(last));
+          .containsEntry(Collector.NAME, MirrorPort.direct(last).withQueue(1));
       // Copies name ports by these numbers.
       assertThat(inventory.ports().of(sw.id())).hasSize(4).allMatch(SwitchPorts.Port::isNumbered);
     }
@@ -96,7 +96,17 @@ class FatTreePlanTest {
     assertThat(plan.ipCommands()).contains("link set tl-e21t txqueuelen 6\n");
     List<String> commands = new Bridges(plan, Path.of("/x")).commands(6653);
     assertThat(commands).filteredOn("qos=@mirror"::equals).hasSize(20);
-    assertThat(commands).contains("other-config:max-rate=100000000");
+    assertThat(commands)
+        .contains("other-config:max-rate=100000000", "queues:0=@mirror0", "queues:1=@mirror1")
+        .contains("other-config:min-rate=95000000", "other-config:min-rate=5000000");
+    assertThat(new Bridges(plan, Path.of("/x")).queueFilters().lines())
+        .hasSize(20)
+        .contains(
+            "filter add dev tl-e21t parent 1: protocol all prio 1 u32 "
+                + "match u16 0x027a 0xffff at -14 match u16 0x9300 0xff00 at -12 flowid 1:2");
+    FatTreePlan fast = new FatTreePlan("tl", 4, 0).with(new Collector(0, 300));
+    assertThat(fast.inventory()).doesNotContain("queue");
+    assertThat(new Bridges(fast, Path.of("/x")).queueFilters()).isEmpty();
     assertThat(commands).doesNotContain("qos=@rate");
   }
 

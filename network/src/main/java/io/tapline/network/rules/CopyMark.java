@@ -4,7 +4,8 @@ package io.tapline.network.rules;
  * The destination Ethernet addresses that mark copies. Copies of a queue's packets name the side of
  * the queue: 02:7a:91 and three bytes, which are twice the queue's number for arrivals, and one
  * more for departures. Copies of all of a switch's traffic name the packet's ports: 02:7a:92, 12
- * bits for the port of entry, and 12 bits for the port by which the packet leaves.
+ * bits for the port of entry, and 12 bits for the port by which the packet leaves. Those that take
+ * a separate queue begin with 02:7a:93 instead.
  */
 public final class CopyMark {
   /** Highest number of a queue. */
@@ -15,6 +16,7 @@ public final class CopyMark {
 
   private static final long PREFIX = 0x027a_91L;
   private static final long PORTS_PREFIX = 0x027a_92L;
+  private static final long PREFERRED = 1L << 24;
   private static final int PORT_BITS = 12;
   private static final int NUMBER_BITS = 24;
 
@@ -41,13 +43,21 @@ public final class CopyMark {
     return PORTS_PREFIX << NUMBER_BITS | (long) in << PORT_BITS | out;
   }
 
+  /**
+   * Returns the address that marks copies with the same ports in the separate queue of their mirror
+   * port. REQUIRES: {@link #isPorts}.
+   */
+  public static long preferred(long mark) {
+    return mark | PREFERRED;
+  }
+
   /** Returns true if an Ethernet address marks the copies of a queue. */
   public static boolean isMark(long mac) {
     return mac >>> NUMBER_BITS == PREFIX;
   }
 
-  /** Returns true if an Ethernet address marks copies with their ports. */
+  /** Returns true if an Ethernet address marks copies with their ports, in whichever queue. */
   public static boolean isPorts(long mac) {
-    return mac >>> NUMBER_BITS == PORTS_PREFIX;
+    return (mac & ~PREFERRED) >>> NUMBER_BITS == PORTS_PREFIX;
   }
 }

@@ -18,6 +18,7 @@ import io.tapline.sdn.topology.SwitchPort;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -25,19 +26,25 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Maintains the first table of each switch: the base flows, which all switches have, and the mirror
  * flows.
  */
 final class Mirroring {
+  private static final Logger LOG = LoggerFactory.getLogger(Mirroring.class);
+
   private final NetworkView view;
   private final NetworkMap map;
   private final long epoch;
   private final Supplier<Trees> trees;
   private final Map<Long, String> names = new HashMap<>();
+  private final Set<String> sharedQueues = new HashSet<>();
   private MirrorState wanted = MirrorState.NOTHING;
 
   Mirroring(NetworkView view, NetworkMap map, Supplier<Trees> trees, long epoch) {
@@ -55,7 +62,31 @@ final class Mirroring {
 
   void want(MirrorState state) {
     wanted = state;
+    logSharedQueues();
     view.switches.values().forEach(this::repair);
+  }
+
+  /** Logs once which switches copy all traffic to a port without a queue for preferred copies. */
+  private void logSharedQueues() {
+    Set<String> shared = new TreeSet<>();
+    wanted.marks().entrySet().stream()
+        .filter(entry -> CopyMark.isPorts(entry.getValue()))
+        .forEach(
+            entry -> {
+              String host = wanted.monitors().get(entry.getKey());
+              origins(entry.getKey())
+                  .filter(datapath -> port(name(datapath), datapath, host).isPresent())
+                  .filter(datapath -> port(name(datapath), datapath, host).get().queue() == 0)
+                  .forEach(datapath -> shared.add(name(datapath)));
+            });
+    shared.removeAll(sharedQueues);
+    sharedQueues.addAll(shared);
+    if (!shared.isEmpty()) {
+      LOG.info(
+          "copies of SYN, FIN and RST share the queue of all others at {}: to prefer them, give the"
+              + " mirror ports a second queue and name it in the inventory (monitor_ports)",
+          String.join(", ", shared));
+    }
   }
 
   /**
@@ -181,7 +212,7 @@ final class Mirroring {
     Map<MirrorPort, String> hosts = new HashMap<>();
     Set<String> wantedHosts = Set.copyOf(wanted.monitors().values());
     wantedHosts.forEach(
-        host -> port(name, sw.datapath, host).ifPresent(port -> hosts.put(port, host)));
+        host -> port(name, sw.datapath, host).ifPresent(port -> hosts.put(port.place(), host)));
     Map<Long, String> marked = new HashMap<>();
     wanted.marks().entrySet().stream()
         .filter(entry -> CopyMark.isMark(entry.getValue()))
@@ -195,7 +226,7 @@ final class Mirroring {
         String id = "%s %s #%d".formatted(name, flow.key(), sw.lastChange(flow.key()));
         List<String> targets =
             MirrorPort.of(flow.actions()).stream()
-                .map(port -> marked.getOrDefault(port.mark(), hosts.get(port.marked(0))))
+                .map(port -> marked.getOrDefault(port.mark(), hosts.get(port.place())))
                 .filter(Objects::nonNull)
                 .toList();
         counts.addAll(MirrorCount.of(id, targets, observedFlow.packets(), sw.countedNs));

@@ -20,7 +20,7 @@ import java.util.Map;
  *   openflow:
  *     datapaths: {edge-0-0: 0x10000, edge-0-1: 0x10001}
  *     monitor_ports:
- *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}}
+ *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}, collector: {port: 5, queue: 1}}
  * </pre>
  *
  * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
@@ -88,9 +88,10 @@ public record NetworkMap(
         JsonNode value = host.getValue();
         long port = number(value.isObject() ? value.path("port") : value, where);
         long tunnel = value.has("tunnel") ? number(value.get("tunnel"), where) : 0;
+        long queue = value.has("queue") ? number(value.get("queue"), where) : 0;
         ports
             .computeIfAbsent(entry.getKey(), key -> new HashMap<>())
-            .put(host.getKey(), new MirrorPort((int) port, tunnel));
+            .put(host.getKey(), new MirrorPort((int) port, tunnel).withQueue((int) queue));
       }
     }
     return ports;

@@ -36,6 +36,14 @@ public sealed interface FlowAction {
     }
   }
 
+  /** Sets the port's queue for the outputs that follow; 0 is the default. */
+  record SetQueue(int queue) implements FlowAction {
+    @Override
+    public String toString() {
+      return "set_queue:" + queue;
+    }
+  }
+
   /** Any other action that a switch reports. */
   record Other(String text) implements FlowAction {
     @Override

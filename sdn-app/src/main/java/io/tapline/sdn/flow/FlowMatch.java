@@ -9,23 +9,25 @@ import io.tapline.network.rules.RuleMatch;
  * @param ethType 0 for any; the family's type if {@code ip} is given
  * @param ethDst {@link #ANY_MAC} for any
  * @param ip null for any
+ * @param tcpFlags any but {@link TcpFlags#ANY} only if {@code ip} has the protocol TCP
  * @param rest fields that only other owners' flows have, as text; empty for ours
  */
-public record FlowMatch(int inPort, int ethType, long ethDst, RuleMatch ip, String rest) {
+public record FlowMatch(
+    int inPort, int ethType, long ethDst, RuleMatch ip, TcpFlags tcpFlags, String rest) {
   public static final int ANY_PORT = 0;
   public static final long ANY_MAC = -1;
   public static final int IPV4 = 0x0800;
   public static final int ARP = 0x0806;
   public static final int IPV6 = 0x86dd;
   public static final int LLDP = 0x88cc;
-  public static final FlowMatch ALL = new FlowMatch(ANY_PORT, 0, ANY_MAC, null, "");
+  public static final FlowMatch ALL = new FlowMatch(ANY_PORT, 0, ANY_MAC, null, TcpFlags.ANY, "");
 
   public static FlowMatch ofEthType(int ethType) {
-    return new FlowMatch(ANY_PORT, ethType, ANY_MAC, null, "");
+    return new FlowMatch(ANY_PORT, ethType, ANY_MAC, null, TcpFlags.ANY, "");
   }
 
   public static FlowMatch to(long mac) {
-    return new FlowMatch(ANY_PORT, 0, mac, null, "");
+    return new FlowMatch(ANY_PORT, 0, mac, null, TcpFlags.ANY, "");
   }
 
   /**
@@ -45,7 +47,12 @@ public record FlowMatch(int inPort, int ethType, long ethDst, RuleMatch ip, Stri
     if (ip.hasPort()) {
       throw new IllegalArgumentException("a flow has numbers of ports, not names: " + ip);
     }
-    return new FlowMatch(inPort, family == 6 ? IPV6 : IPV4, ethDst, ip, "");
+    return new FlowMatch(inPort, family == 6 ? IPV6 : IPV4, ethDst, ip, TcpFlags.ANY, "");
+  }
+
+  /** Returns the match of those packets with these flags. REQUIRES: it matches TCP only. */
+  public FlowMatch with(TcpFlags flags) {
+    return new FlowMatch(inPort, ethType, ethDst, ip, flags, rest);
   }
 
   /** Returns the match in the syntax of ovs-ofctl; empty for all packets. */
@@ -62,6 +69,9 @@ public record FlowMatch(int inPort, int ethType, long ethDst, RuleMatch ip, Stri
     }
     if (ethDst != ANY_MAC) {
       text.append(text.isEmpty() ? "" : ",").append("dl_dst=").append(Mac.text(ethDst));
+    }
+    if (!tcpFlags.equals(TcpFlags.ANY)) {
+      text.append(",tcp_flags=").append(tcpFlags);
     }
     return rest.isEmpty() ? text.toString() : text + "," + rest;
   }

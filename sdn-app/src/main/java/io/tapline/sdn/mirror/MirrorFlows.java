@@ -10,6 +10,7 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
 import io.tapline.sdn.flow.FlowKey;
 import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.TcpFlags;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -27,6 +28,15 @@ import java.util.TreeSet;
  * <p>A rule that names ports of the switch becomes one flow per host whose packets take that way,
  * since forwarding depends on the destination address alone. The address is thus known, and
  * restored after the copies were marked.
+ *
+ * <p>Where a mirror port has a separate queue for segments that open or end TCP connections, a flow
+ * becomes three, highest priority first:
+ *
+ * <pre>
+ *   TCP without SYN, FIN, RST    queue of all copies
+ *   TCP                          separate queue
+ *   IP                           queue of all copies
+ * </pre>
  */
 public final class MirrorFlows {
   /** Number of the table that mirrors packets before they are forwarded. */
@@ -36,9 +46,13 @@ public final class MirrorFlows {
   public static final int FORWARDING_TABLE = 1;
 
   /**
-   * The priority of a mirror flow is this plus the number of bits that its match fixes, up to 420.
+   * The priority of a mirror flow is this plus three times the number of bits that its rule fixes,
+   * up to 420, plus up to two among the flows of a rule.
    */
   public static final int LOWEST_PRIORITY = 1000;
+
+  private static final int FLOWS_OF_A_RULE = 3;
+  private static final int TCP = 6;
 
   /** Marked copies that cross a switch are not mirrored again. */
   private static final int TRANSIT_PRIORITY = 40_000;
@@ -87,7 +101,7 @@ public final class MirrorFlows {
 
   /** Returns the flow that passes marked copies on to the next switch, or to their monitor. */
   public static Flow transit(MirrorPort target, long epoch) {
-    List<FlowAction> actions = target.marked(0).actions(FlowMatch.ANY_PORT);
+    List<FlowAction> actions = target.marked(0).actions(FlowMatch.ANY_PORT, false);
     return new Flow(
         MIRROR_TABLE,
         TRANSIT_PRIORITY,
@@ -179,25 +193,40 @@ public final class MirrorFlows {
       RuleMatch match,
       Set<MirrorPort> copies,
       boolean ifAbsent) {
+    List<FlowAction> actions = actions(inPort, mac, copies, false);
+    List<FlowAction> preferred = actions(inPort, mac, copies, true);
+    int lowest = LOWEST_PRIORITY + FLOWS_OF_A_RULE * priority;
+    for (RuleMatch family : families(match.through("", ""))) {
+      boolean separate =
+          copies.stream().anyMatch(MirrorPort::hasPreferred)
+              && (family.protocol() == 0 || family.protocol() == TCP);
+      if (!separate || family.protocol() == 0) {
+        put(lowest, FlowMatch.of(inPort, mac, family), actions, ifAbsent);
+      }
+      if (separate) {
+        FlowMatch tcp = FlowMatch.of(inPort, mac, ofTcp(family));
+        put(lowest + 1, tcp, preferred, ifAbsent);
+        put(lowest + 2, tcp.with(TcpFlags.DATA), actions, ifAbsent);
+      }
+    }
+  }
+
+  private static List<FlowAction> actions(
+      int inPort, long mac, Set<MirrorPort> copies, boolean preferred) {
     List<FlowAction> actions = new ArrayList<>();
-    copies.forEach(copy -> actions.addAll(copy.actions(inPort)));
+    copies.forEach(copy -> actions.addAll(copy.actions(inPort, preferred)));
     if (copies.stream().anyMatch(MirrorPort::isMarked)) {
       actions.add(new FlowAction.SetEthDst(mac));
     }
-    for (RuleMatch family : families(match.through("", ""))) {
-      Flow flow =
-          new Flow(
-              MIRROR_TABLE,
-              LOWEST_PRIORITY + priority,
-              FlowMatch.of(inPort, mac, family),
-              actions,
-              FORWARDING_TABLE,
-              cookie);
-      if (ifAbsent) {
-        flows.putIfAbsent(flow.key(), flow);
-      } else {
-        flows.put(flow.key(), flow);
-      }
+    return actions;
+  }
+
+  private void put(int priority, FlowMatch match, List<FlowAction> actions, boolean ifAbsent) {
+    Flow flow = new Flow(MIRROR_TABLE, priority, match, actions, FORWARDING_TABLE, cookie);
+    if (ifAbsent) {
+      flows.putIfAbsent(flow.key(), flow);
+    } else {
+      flows.put(flow.key(), flow);
     }
   }
 
@@ -207,6 +236,17 @@ public final class MirrorFlows {
       return List.of(match);
     }
     return List.of(inFamily(match, 4), inFamily(match, 6));
+  }
+
+  private static RuleMatch ofTcp(RuleMatch match) {
+    return new RuleMatch(
+        match.from(),
+        match.to(),
+        TCP,
+        match.fromPort(),
+        match.toPort(),
+        match.vlan(),
+        match.tenant());
   }
 
   private static RuleMatch inFamily(RuleMatch match, int family) {

@@ -1,5 +1,6 @@
 package io.tapline.sdn.mirror;
 
+import io.tapline.network.rules.CopyMark;
 import io.tapline.sdn.flow.FlowAction;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,11 +10,13 @@ import java.util.List;
  *
  * @param tunnel 0 if the monitor is directly behind the port; otherwise the tunnel ID of the copies
  * @param mark destination Ethernet address of the copies; 0 if they keep that of the packet
+ * @param queue the port's queue for copies of the segments that open or end TCP connections, if
+ *     their mark names ports; 0: they share the queue of all copies
  */
-public record MirrorPort(int port, long tunnel, long mark) {
+public record MirrorPort(int port, long tunnel, long mark, int queue) {
   /** A port for copies that keep their addresses. */
   public MirrorPort(int port, long tunnel) {
-    this(port, tunnel, 0);
+    this(port, tunnel, 0, 0);
   }
 
   public static MirrorPort direct(int port) {
@@ -22,7 +25,22 @@ public record MirrorPort(int port, long tunnel, long mark) {
 
   /** Returns the same port for copies that are marked. */
   public MirrorPort marked(long newMark) {
-    return new MirrorPort(port, tunnel, newMark);
+    return new MirrorPort(port, tunnel, newMark, queue);
+  }
+
+  /** Returns the same port with a queue for copies of segments that open or end connections. */
+  public MirrorPort withQueue(int newQueue) {
+    return new MirrorPort(port, tunnel, mark, newQueue);
+  }
+
+  /** Returns the port and the tunnel alone. */
+  public MirrorPort place() {
+    return new MirrorPort(port, tunnel);
+  }
+
+  /** Returns true if copies of segments that open or end connections have a separate queue. */
+  boolean hasPreferred() {
+    return queue != 0 && CopyMark.isPorts(mark);
   }
 
   /** Returns true if copies are marked. */
@@ -41,7 +59,7 @@ public record MirrorPort(int port, long tunnel, long mark) {
       } else if (action instanceof FlowAction.SetEthDst set) {
         mark = set.mac();
       } else if (action instanceof FlowAction.Output output) {
-        ports.add(new MirrorPort(output.port(), tunnel, mark));
+        ports.add(new MirrorPort(output.port(), tunnel).marked(mark));
         tunnel = 0;
       }
     }
@@ -52,16 +70,24 @@ public record MirrorPort(int port, long tunnel, long mark) {
    * Returns the actions that send a copy, after which a packet has the mark as its address.
    *
    * @param inPort the port by which the packet came, if it is known
+   * @param preferred true for segments that open or end connections
    */
-  List<FlowAction> actions(int inPort) {
+  List<FlowAction> actions(int inPort, boolean preferred) {
+    boolean separate = preferred && hasPreferred();
     List<FlowAction> actions = new ArrayList<>();
     if (isMarked()) {
-      actions.add(new FlowAction.SetEthDst(mark));
+      actions.add(new FlowAction.SetEthDst(separate ? CopyMark.preferred(mark) : mark));
     }
     if (tunnel != 0) {
       actions.add(new FlowAction.SetTunnel(tunnel));
     }
+    if (separate) {
+      actions.add(new FlowAction.SetQueue(queue));
+    }
     actions.add(new FlowAction.Output(port == inPort ? FlowAction.IN_PORT : port));
+    if (separate) {
+      actions.add(new FlowAction.SetQueue(0));
+    }
     return actions;
   }
 }

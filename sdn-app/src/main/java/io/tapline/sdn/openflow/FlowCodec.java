@@ -14,6 +14,7 @@ import org.projectfloodlight.openflow.protocol.OFMessage;
 import org.projectfloodlight.openflow.protocol.action.OFAction;
 import org.projectfloodlight.openflow.protocol.action.OFActionOutput;
 import org.projectfloodlight.openflow.protocol.action.OFActionSetField;
+import org.projectfloodlight.openflow.protocol.action.OFActionSetQueue;
 import org.projectfloodlight.openflow.protocol.instruction.OFInstruction;
 import org.projectfloodlight.openflow.protocol.instruction.OFInstructionApplyActions;
 import org.projectfloodlight.openflow.protocol.instruction.OFInstructionGotoTable;
@@ -87,6 +88,8 @@ final class FlowCodec {
       return factory.actions().setField(factory.oxms().tunnelId(U64.of(tunnel.id())));
     } else if (action instanceof FlowAction.SetEthDst set) {
       return factory.actions().setField(factory.oxms().ethDst(MacAddress.of(set.mac())));
+    } else if (action instanceof FlowAction.SetQueue set) {
+      return factory.actions().setQueue(set.queue());
     }
     throw new IllegalArgumentException("unsupported action: " + action);
   }
@@ -137,6 +140,8 @@ final class FlowCodec {
     } else if (action instanceof OFActionSetField set
         && set.getField() instanceof OFOxmEthDst destination) {
       return new FlowAction.SetEthDst(destination.getValue().getLong());
+    } else if (action instanceof OFActionSetQueue set) {
+      return new FlowAction.SetQueue((int) set.getQueueId());
     }
     return new FlowAction.Other(action.getType().toString());
   }

@@ -4,6 +4,7 @@ import io.tapline.network.IpPrefix;
 import io.tapline.network.rules.PortMask;
 import io.tapline.network.rules.RuleMatch;
 import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.TcpFlags;
 import java.nio.ByteBuffer;
 import java.util.TreeSet;
 import org.projectfloodlight.openflow.protocol.OFFactory;
@@ -19,6 +20,7 @@ import org.projectfloodlight.openflow.types.OFPort;
 import org.projectfloodlight.openflow.types.OFValueType;
 import org.projectfloodlight.openflow.types.OFVlanVidMatch;
 import org.projectfloodlight.openflow.types.TransportPort;
+import org.projectfloodlight.openflow.types.U16;
 import org.projectfloodlight.openflow.types.U64;
 
 /** Encodes and decodes matches in OpenFlow. */
@@ -26,6 +28,7 @@ final class MatchCodec {
   private static final int TCP = 6;
   private static final int UDP = 17;
   private static final int ALL_BITS = 0xffff;
+  private static final int ALL_FLAGS = 0xfff;
 
   private MatchCodec() {}
 
@@ -42,6 +45,10 @@ final class MatchCodec {
     }
     if (match.ip() != null) {
       encode(built, match.ip());
+    }
+    TcpFlags flags = match.tcpFlags();
+    if (!flags.equals(TcpFlags.ANY)) {
+      built.setMasked(MatchField.OVS_TCP_FLAGS, U16.of(flags.value()), U16.of(flags.mask()));
     }
     return built.build();
   }
@@ -139,6 +146,7 @@ final class MatchCodec {
     private PortMask toPort = PortMask.ANY;
     private int vlan;
     private int tenant;
+    private TcpFlags tcpFlags = TcpFlags.ANY;
 
     boolean take(Match match, MatchField<?> field) {
       switch (field.id) {
@@ -152,6 +160,7 @@ final class MatchCodec {
         case TCP_DST -> toPort = port(match, MatchField.TCP_DST);
         case UDP_SRC -> fromPort = port(match, MatchField.UDP_SRC);
         case UDP_DST -> toPort = port(match, MatchField.UDP_DST);
+        case OVS_TCP_FLAGS -> tcpFlags = flags(match);
         default -> {
           return takeExact(match, field);
         }
@@ -202,17 +211,25 @@ final class MatchCodec {
       return new PortMask(masked.getValue().getPort(), masked.getMask().getPort());
     }
 
+    private static TcpFlags flags(Match match) {
+      if (match.isExact(MatchField.OVS_TCP_FLAGS)) {
+        return new TcpFlags(match.get(MatchField.OVS_TCP_FLAGS).getValue(), ALL_FLAGS);
+      }
+      Masked<U16> masked = match.getMasked(MatchField.OVS_TCP_FLAGS);
+      return new TcpFlags(masked.getValue().getValue(), masked.getMask().getValue());
+    }
+
     FlowMatch match(String rest) {
       boolean ip = ethType == FlowMatch.IPV4 || ethType == FlowMatch.IPV6;
       if (!ip) {
         String more = vlan == 0 && tenant == 0 ? rest : rest + ",vlan=" + vlan + ",tun=" + tenant;
-        return new FlowMatch(inPort, ethType, ethDst, null, more);
+        return new FlowMatch(inPort, ethType, ethDst, null, tcpFlags, more);
       }
       int family = ethType == FlowMatch.IPV6 ? 6 : 4;
       RuleMatch rule =
           new RuleMatch(
               family(from, family), family(to, family), protocol, fromPort, toPort, vlan, tenant);
-      return new FlowMatch(inPort, ethType, ethDst, rule, rest);
+      return new FlowMatch(inPort, ethType, ethDst, rule, tcpFlags, rest);
     }
 
     private static IpPrefix family(IpPrefix prefix, int family) {

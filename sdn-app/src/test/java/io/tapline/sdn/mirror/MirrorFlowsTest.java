@@ -166,7 +166,7 @@ class MirrorFlowsTest {
     MirrorFlows.Result result = MirrorFlows.of(table, Map.of("far", new MirrorPort(7, 5001)), 0);
     assertThat(result.flows().get(0))
         .hasToString(
-            "table=0,priority=1058,cookie=0x7a91020000000000,tcp,nw_src=10.1.2.3/32,tp_dst=80,"
+            "table=0,priority=1174,cookie=0x7a91020000000000,tcp,nw_src=10.1.2.3/32,tp_dst=80,"
                 + "actions=set_field:5001->tun_id,output:7,goto_table:1");
   }
 
@@ -201,7 +201,7 @@ class MirrorFlowsTest {
         new FlowFiles(folder, Map.of("s1", Map.of("h1", MirrorPort.direct(3))), 0)) {
       files.mirror(new MirrorState(Map.of("s1", table), Map.of("m", "h1")));
       String flow =
-          "table=0,priority=1030,cookie=0x7a91020000000000,udp,nw_src=10.0.0.0/8,tp_dst=0x50/0xfff0,"
+          "table=0,priority=1090,cookie=0x7a91020000000000,udp,nw_src=10.0.0.0/8,tp_dst=0x50/0xfff0,"
               + "actions=output:3,goto_table:1";
       assertThat(folder.resolve("s1.flows")).hasContent(flow);
       assertThat(folder.resolve("s1.000001.change"))
@@ -212,7 +212,7 @@ class MirrorFlowsTest {
       assertThat(folder.resolve("s1.flows")).isEmptyFile();
       assertThat(Files.readString(folder.resolve("s1.000002.change")))
           .isEqualTo(
-              "delete_strict table=0,priority=1030,"
+              "delete_strict table=0,priority=1090,"
                   + "cookie=0x7a91020000000000/0xffffff0000000000,udp,nw_src=10.0.0.0/8,tp_dst=0x50/0xfff0\n");
     }
   }

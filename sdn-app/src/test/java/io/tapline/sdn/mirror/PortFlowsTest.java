@@ -172,6 +172,78 @@ class PortFlowsTest {
         .allMatch(flow -> flow.match().inPort() == FlowMatch.ANY_PORT);
   }
 
+  private static FakeSwitch.Packet segment(int family, int vlan, int tcpFlags) {
+    IpPrefix source = IpPrefix.of(family == 4 ? "10.0.0.9" : "2001:db8::9");
+    IpPrefix address = IpPrefix.of(family == 4 ? "10.0.0.2" : "2001:db8::2");
+    RuleMatch.Header header = new RuleMatch.Header(source, address, 6, 5, 6, vlan, 0);
+    return new FakeSwitch.Packet(
+        1, FAR, family == 4 ? FlowMatch.IPV4 : FlowMatch.IPV6, header, tcpFlags);
+  }
+
+  private static final int FIN = 1;
+  private static final int SYN = 2;
+  private static final int RST = 4;
+  private static final int ACK = 16;
+
+  @Test
+  void segmentsThatOpenOrEndConnectionsTakeTheirOwnQueue() {
+    RuleTable table =
+        RuleTable.of(List.of(new Wanted("q", "up", RuleMatch.ANY.through("1", "2"))), 10);
+    long up = CopyMark.ports(1, 2);
+    MirrorPort port = MirrorPort.direct(9).marked(up);
+    List<Flow> shared = MirrorFlows.of(table, Map.of("up", port), PORTS, 1).flows();
+    List<Flow> flows = MirrorFlows.of(table, Map.of("up", port.withQueue(7)), PORTS, 1).flows();
+    assertThat(shared).noneMatch(flow -> flow.toString().contains("set_queue"));
+    assertThat(flows).hasSize(3 * shared.size());
+    FakeSwitch fake = with(flows);
+    Sent first = new Sent(9, CopyMark.preferred(up), 7);
+    for (int family : List.of(4, 6)) {
+      for (int vlan : List.of(0, 5)) {
+        for (int flags : List.of(SYN, SYN | ACK, FIN | ACK, RST, RST | ACK)) {
+          assertThat(fake.sent(segment(family, vlan, flags)))
+              .containsExactly(first, new Sent(2, FAR));
+        }
+        assertThat(fake.sent(segment(family, vlan, ACK)))
+            .containsExactly(new Sent(9, up), new Sent(2, FAR));
+      }
+    }
+    // Other protocols have no flags.
+    assertThat(fake.sent(packet(1, FAR, "10.0.0.9", "10.0.0.2")))
+        .containsExactly(new Sent(9, up), new Sent(2, FAR));
+  }
+
+  @Test
+  void theQueueChangesNoOtherCopies() {
+    RuleTable table =
+        RuleTable.of(
+            List.of(
+                new Wanted("q", "up", RuleMatch.ANY.through("1", "2")),
+                new Wanted("p", "plain", ofPort(6, 6)),
+                new Wanted("p", "plain", ofPort(17, 6))),
+            20);
+    long up = CopyMark.ports(1, 2);
+    MirrorPort collector = MirrorPort.direct(9).marked(up).withQueue(1);
+    Map<String, MirrorPort> monitors = Map.of("up", collector, "plain", MirrorPort.direct(8));
+    FakeSwitch fake = with(MirrorFlows.of(table, monitors, PORTS, 1).flows());
+    assertThat(fake.sent(segment(4, 0, SYN)))
+        .containsExactly(
+            new Sent(8, FAR), new Sent(9, CopyMark.preferred(up), 1), new Sent(2, FAR));
+    assertThat(fake.sent(segment(4, 0, ACK)))
+        .containsExactly(new Sent(8, FAR), new Sent(9, up), new Sent(2, FAR));
+    assertThat(fake.sent(packet(1, FAR, "10.0.0.9", "10.0.0.2")))
+        .containsExactly(new Sent(8, FAR), new Sent(9, up), new Sent(2, FAR));
+    // Copies of queues are not preferred, wherever their port leads.
+    MirrorPort queue = MirrorPort.direct(9).marked(ARRIVALS).withQueue(1);
+    assertThat(MirrorFlows.of(TABLE, Map.of("arrivals", queue), PORTS, 1).flows())
+        .isNotEmpty()
+        .noneMatch(flow -> flow.toString().contains("set_queue"));
+  }
+
+  private static RuleMatch ofPort(int protocol, int port) {
+    return new RuleMatch(
+        IpPrefix.ANY, IpPrefix.ANY, protocol, PortMask.ANY, PortMask.of(port), 0, 0);
+  }
+
   /** A switch sends a packet back only by a special number. */
   @Test
   void copiesMayReturnThroughTheirInputPort() {

@@ -6,6 +6,7 @@ import io.tapline.network.IpPrefix;
 import io.tapline.network.rules.PortMask;
 import io.tapline.network.rules.RuleMatch;
 import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.TcpFlags;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.projectfloodlight.openflow.protocol.OFFactories;
@@ -26,7 +27,8 @@ class MatchCodecTest {
             FlowMatch.to(0x020000000001L),
             FlowMatch.of(all),
             FlowMatch.of(3, 0x020000000001L, all),
-            FlowMatch.of(3, FlowMatch.ANY_MAC, web));
+            FlowMatch.of(3, FlowMatch.ANY_MAC, web),
+            FlowMatch.of(3, 0x020000000001L, web).with(TcpFlags.DATA));
     for (OFVersion version : List.of(OFVersion.OF_13, OFVersion.OF_14)) {
       OFFactory factory = OFFactories.getFactory(version);
       for (FlowMatch match : matches) {
@@ -41,5 +43,8 @@ class MatchCodecTest {
         new RuleMatch(IpPrefix.all(4), IpPrefix.all(4), 0, PortMask.ANY, PortMask.ANY, 0, 0);
     assertThat(FlowMatch.of(3, 0x020000000001L, all))
         .hasToString("ip,in_port=3,dl_dst=02:00:00:00:00:01");
+    RuleMatch tcp =
+        new RuleMatch(IpPrefix.all(4), IpPrefix.all(4), 6, PortMask.ANY, PortMask.ANY, 0, 0);
+    assertThat(FlowMatch.of(tcp).with(TcpFlags.DATA)).hasToString("tcp,tcp_flags=0x000/0x007");
   }
 }

@@ -1,0 +1,236 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.testbed.Collector;
+import io.tapline.control.testbed.FatTreePlan;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * A saturated mirror port of Open vSwitch: copies of segments that open or end connections arrive
+ * first and completely, and a flood of them does not displace the others. Skipped, with the reason,
+ * where there can be no testbed.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@MakesNetworkDevices
+class PreferredCopiesTest {
+  private static final String AGENT = "h-2-0-1";
+  private static final int MIRROR_MBIT = 10;
+  private static final int DATA_PER_SECOND = 1750;
+  private static final int CONTROL_PER_SECOND = 100;
+
+  /** Four times what the guaranteed share of the mirror port has room for. */
+  private static final int FLOOD_PER_SECOND = 4000;
+
+  private static final int SECONDS = 6;
+  private static final int DATA = 7001;
+  private static final int CONTROL = 7002;
+  private static final int FLOOD = 7003;
+  private static final int SYN = 2;
+  private static final int FIN_ACK = 17;
+  private static final int RST = 4;
+  private static final int ACK = 16;
+  private static final String QUERY =
+      "PARSE link_load(link=50000000, mirror=10000000, mirror_queue=8ms) FROM * TO * LIMIT 300s "
+          + "SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
+
+  /**
+   * Sends segments with the time in their payload, evenly spaced and never faster than asked.
+   * Prints their number.
+   */
+  private static final String SEND =
+      """
+      import os, socket, struct, sys, time
+      to_mac, source, to, port, rate, seconds, payload = sys.argv[1:8]
+      flags = [int(text) for text in sys.argv[8].split(",")]
+      out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+      out.bind(("eth0", 0))
+      ethernet = bytes.fromhex(to_mac.replace(":", "")) + out.getsockname()[4] + b"\\x08\\x00"
+      payload, gap, sent = int(payload), 1 / float(rate), 0
+      due = time.monotonic()
+      end = due + float(seconds)
+      while due < end:
+          address = os.urandom(4) if source == "random" else socket.inet_aton(source)
+          ip = struct.pack("!BBHHHBBH", 0x45, 0, 40 + payload, 0, 0, 64, 6, 0) + address + socket.inet_aton(to)
+          tcp = struct.pack("!HHIIBBHHH", int(port), 9, sent, 0, 5 << 4, flags[sent % len(flags)], 9000, 0, 0)
+          stamp = struct.pack("!Q", time.time_ns())
+          out.send(ethernet + ip + tcp + stamp + bytes(payload - 8))
+          sent += 1
+          due = max(due + gap, time.monotonic() - gap)
+          time.sleep(max(0, due - time.monotonic()))
+      print(sent)
+      """;
+
+  /**
+   * Captures copies for some time, and prints by source port: their number, the median and the
+   * largest delay in ms, and the seconds between the first and the last.
+   */
+  private static final String CAPTURE =
+      """
+      import json, socket, statistics, struct, sys, time
+      tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+      tap.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+      tap.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
+      tap.bind((sys.argv[1], 0))
+      tap.settimeout(0.2)
+      print("ready", flush=True)
+      end = time.monotonic() + float(sys.argv[2])
+      seen = {}
+      while time.monotonic() < end:
+          try:
+              frame, ancillary, _, _ = tap.recvmsg(2048, 64)
+          except TimeoutError:
+              continue
+          if frame[12:14] != b"\\x08\\x00" or frame[23] != 6:
+              continue
+          seconds, ns = struct.unpack("qq", ancillary[0][2][:16])
+          arrival = seconds * 1_000_000_000 + ns
+          sent = int.from_bytes(frame[54:62], "big")
+          seen.setdefault(int.from_bytes(frame[34:36], "big"), []).append((arrival, arrival - sent))
+      print(json.dumps({port: {
+          "copies": len(copies),
+          "median_ms": statistics.median(delay for _, delay in copies) / 1e6,
+          "max_ms": max(delay for _, delay in copies) / 1e6,
+          "seconds": (copies[-1][0] - copies[0][0]) / 1e9} for port, copies in seen.items()}))
+      """;
+
+  private MirroredNetwork network;
+  private FatTreePlan plan;
+  private long framesSent;
+
+  @BeforeAll
+  void start() throws Exception {
+    network = MirroredNetwork.upWithCollector(Set.of(AGENT), "--mirror-mbit", "" + MIRROR_MBIT);
+    plan = network.fabric.plan();
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (network != null) {
+      network.close();
+    }
+  }
+
+  private FatTreePlan.Node host(String id) {
+    return plan.hosts().stream().filter(node -> node.id().equals(id)).findFirst().orElseThrow();
+  }
+
+  /** Sends segments from a host of the first edge switch to the third pod. */
+  private Cli.Running send(String host, int port, int perSecond, int payload, String flags) {
+    String source = port == FLOOD ? "random" : host(host).address();
+    FatTreePlan.Node target = host("h-2-0-0");
+    return network.fabric.start(
+        host,
+        "python3",
+        "-c",
+        SEND,
+        target.mac(),
+        source,
+        target.address(),
+        "" + port,
+        "" + perSecond,
+        "" + SECONDS,
+        "" + payload,
+        flags);
+  }
+
+  private Cli.Running sendData() {
+    return send("h-0-0-0", DATA, DATA_PER_SECOND, 1400, "" + ACK);
+  }
+
+  private long count(Cli.Running sender) throws Exception {
+    long sent = Long.parseLong(sender.await(60).expectSuccess().stdout().strip());
+    framesSent += sent;
+    return sent;
+  }
+
+  /** Captures copies at the tap of the first edge switch. */
+  private Cli.Running capture() {
+    return Cli.startCommand(
+        Map.of(),
+        List.of(
+            "ip",
+            "netns",
+            "exec",
+            network.fabric.name + "-collector",
+            "python3",
+            "-c",
+            CAPTURE,
+            "e00",
+            "" + (SECONDS + 4)));
+  }
+
+  private JsonNode captured(Cli.Running capture) throws Exception {
+    String text = capture.await(60).expectSuccess().stdout();
+    return new ObjectMapper().readTree(text.substring(text.indexOf('{')));
+  }
+
+  private static double perSecond(JsonNode copies) {
+    return copies.path("copies").asLong() / copies.path("seconds").asDouble();
+  }
+
+  private JsonNode mirrored() throws Exception {
+    for (JsonNode agent : network.get("/nodes").path("agents")) {
+      if (agent.path("agent").asText().equals(Collector.NAME)) {
+        return agent.path("mirrored");
+      }
+    }
+    throw new AssertionError("no agent " + Collector.NAME);
+  }
+
+  @Test
+  void segmentsThatOpenOrEndConnectionsPassASaturatedPort() throws Exception {
+    String query = network.submit(QUERY);
+    network.server().awaitState(query, "running");
+    // Open vSwitch counts packets of the last half second before a rule, too.
+    Thread.sleep(6000);
+    Cli.Running capture = capture();
+    Thread.sleep(1000);
+    Cli.Running data = sendData();
+    Cli.Running control =
+        send("h-0-0-1", CONTROL, CONTROL_PER_SECOND, 8, SYN + "," + FIN_ACK + "," + RST);
+    long dataSent = count(data);
+    long controlSent = count(control);
+    JsonNode without = captured(capture);
+    String which = "%d data, %d control; %s".formatted(dataSent, controlSent, without);
+    assertThat(without.path("" + DATA).path("copies").asLong())
+        .as(which)
+        .isLessThan(dataSent * 3 / 4);
+    assertThat(without.path("" + CONTROL).path("copies").asLong()).as(which).isEqualTo(controlSent);
+    assertThat(without.path("" + CONTROL).path("median_ms").asDouble())
+        .as(which)
+        .isLessThan(without.path("" + DATA).path("median_ms").asDouble() / 2);
+
+    capture = capture();
+    Thread.sleep(1000);
+    data = sendData();
+    Cli.Running flood = send("h-0-0-1", FLOOD, FLOOD_PER_SECOND, 8, "" + SYN);
+    count(data);
+    long floodSent = count(flood);
+    JsonNode flooded = captured(capture);
+    which = "%s without, %s with %d SYN".formatted(without, flooded, floodSent);
+    System.out.println("Preferred copies by port: " + which);
+    assertThat(flooded.path("" + FLOOD).path("copies").asLong())
+        .as(which)
+        .isBetween(1L, floodSent / 2);
+    assertThat(perSecond(flooded.path("" + DATA)))
+        .as(which)
+        .isGreaterThan(0.9 * perSecond(without.path("" + DATA)));
+
+    Fabric.await(
+        "each packet has one copy",
+        () -> {
+          long copied = mirrored().path("copied").asLong();
+          return copied >= framesSent && copied < 1.02 * framesSent + 100;
+        });
+    network.stop(query);
+  }
+}
