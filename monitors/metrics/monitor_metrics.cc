@@ -41,6 +41,8 @@ constexpr MetricFamily kBatches = {"batches_total", "Batches of tuples sent", Ki
 constexpr MetricFamily kBatchBytes = {"batch_bytes_total", "Bytes of those batches, before compression",
                                       Kind::kCounter};
 constexpr MetricFamily kRefused = {"batches_refused_total", "Batches that found the queue full", Kind::kCounter};
+constexpr MetricFamily kEventTuples = {"event_tuples_omitted_total", "Events without the tuple that decided them",
+                                       Kind::kCounter};
 constexpr MetricFamily kFill = {"output_queue_ratio", "Used share of the fullest output queue", Kind::kGauge};
 constexpr MetricFamily kReduction = {"data_reduction_ratio", "Bytes captured per byte emitted", Kind::kGauge};
 constexpr MetricFamily kRing = {"ring_packets", "Packets that wait for a worker of pipeline mode", Kind::kGauge};
@@ -194,6 +196,8 @@ void MonitorMetrics::visit_output(const Sums& sums, const MetricVisitor& visit) 
   visit_whole(visit, kBatches, {}, sums.output.batches);
   visit_whole(visit, kBatchBytes, {}, sums.output.bytes);
   visit_whole(visit, kRefused, {}, sums.output.refused);
+  visit_whole(visit, kEventTuples, {{"reason", "too_long"}}, sums.output.event_tuples_too_long);
+  visit_whole(visit, kEventTuples, {{"reason", "no_room"}}, sums.output.event_tuples_no_room);
   visit(kFill, {}, sums.output.fill);
   if (sums.output.bytes == 0) return;
   visit(kReduction, {}, static_cast<double>(sums.lanes.received_bytes) / static_cast<double>(sums.output.bytes));

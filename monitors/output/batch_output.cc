@@ -139,6 +139,9 @@ class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
         Value::absent(FieldType::kString),
         event.tuple.empty() ? Value::absent(FieldType::kString) : Value::string(event.tuple),
     };
+    OutputStats& stats = output_->stats_;
+    if (event.omission == TupleOmission::kTooLong) ++stats.event_tuples_too_long;
+    if (event.omission == TupleOmission::kNoRoom) ++stats.event_tuples_no_room;
     output_->put(*stream_, stream_->trigger_parser, header, values, output_->options_.events);
   }
   void on_uncounted(uint64_t tuples) override {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,12 +10,23 @@
 
 namespace tapline {
 
+// Why an event lacks the tuple that decided it.
+enum class TupleOmission : uint8_t {
+  kNone,     // it has its tuple, or no single tuple decided it
+  kTooLong,  // the tuple's text is longer than KeptTuples::kMaxText
+  kNoRoom,   // the tuples of open windows together take KeptTuples::kMaxBytes
+};
+
 // One tuple, or none. It has to be destroyed before its KeptTuples.
 class KeptTuple {
  public:
   // Empty if there is none.
   std::string_view text() const { return kept_ == nullptr ? std::string_view() : std::string_view(kept_->text); }
-  void reset() { kept_.reset(); }
+  TupleOmission omission() const { return omission_; }
+  void reset() {
+    kept_.reset();
+    omission_ = TupleOmission::kNone;
+  }
 
  private:
   friend class KeptTuples;
@@ -30,6 +42,7 @@ class KeptTuple {
   };
 
   std::unique_ptr<Kept> kept_;
+  TupleOmission omission_ = TupleOmission::kNone;
 };
 
 class KeptTuples {
@@ -42,11 +55,16 @@ class KeptTuples {
   KeptTuples(const KeptTuples&) = delete;
   KeptTuples& operator=(const KeptTuples&) = delete;
 
-  // Replaces the tuple, by none if this one has no room.
+  // Replaces the tuple, by none and the reason if this one has no room.
   void keep(std::string_view text, KeptTuple* tuple) {
     tuple->reset();
-    if (text.size() > kMaxText || bytes_ + text.size() > max_bytes_) return;
-    tuple->kept_ = std::make_unique<KeptTuple::Kept>(text, &bytes_);
+    if (text.size() > kMaxText) {
+      tuple->omission_ = TupleOmission::kTooLong;
+    } else if (bytes_ + text.size() > max_bytes_) {
+      tuple->omission_ = TupleOmission::kNoRoom;
+    } else {
+      tuple->kept_ = std::make_unique<KeptTuple::Kept>(text, &bytes_);
+    }
   }
   size_t bytes() const { return bytes_; }
 

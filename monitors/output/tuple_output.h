@@ -25,6 +25,9 @@ struct OutputStats {
   uint64_t batches = 0;
   uint64_t bytes = 0;    // bytes in these batches, or in JSON lines
   uint64_t refused = 0;  // batches that found no room
+  // Events without the tuple that decided them, since it was too long, or had no room among those of open windows.
+  uint64_t event_tuples_too_long = 0;
+  uint64_t event_tuples_no_room = 0;
   // Share of the waiting room that is taken, 0 to 1; the fullest one's if there are several outputs.
   double fill = 0;
 
@@ -32,6 +35,8 @@ struct OutputStats {
     batches += other.batches;
     bytes += other.bytes;
     refused += other.refused;
+    event_tuples_too_long += other.event_tuples_too_long;
+    event_tuples_no_room += other.event_tuples_no_room;
     fill = std::max(fill, other.fill);
     return *this;
   }

@@ -187,7 +187,7 @@ std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader&
   json_.assign(1, '{');
   append_tuple_json(schema, header, values, &json_);
   json_ += '}';
-  return json_.size() <= KeptTuples::kMaxText ? std::string_view(json_) : std::string_view();
+  return json_;
 }
 
 // Reports an alert that begins as the open window meets the condition.
@@ -200,13 +200,16 @@ void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* gro
     return;
   }
   group->reported = true;
+  const std::string_view tuple = json_of(*watch.schema, header, values);
+  const bool is_long = tuple.size() > KeptTuples::kMaxText;
   report(watch, key, *group,
          {.value = reached,
           .at_least = true,
           .window_start_ns = watch.end_ns - trigger.every_ns,
           .window_end_ns = watch.end_ns,
           .ready_ns = header.time_ns,
-          .tuple = json_of(*watch.schema, header, values)},
+          .tuple = is_long ? std::string_view() : tuple,
+          .omission = is_long ? TupleOmission::kTooLong : TupleOmission::kNone},
          sink);
 }
 
@@ -261,8 +264,10 @@ TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const Group& 
   Window window;
   for (const Cell& cell : group.cells) {
     if (cell.count == 0 || cell.end_ns <= start_ns) continue;
-    if (window.count == 0 || (lowest ? cell.min < window.min : cell.max > window.max))
+    if (window.count == 0 || (lowest ? cell.min < window.min : cell.max > window.max)) {
       window.extreme = cell.extreme.text();
+      window.omission = cell.extreme.omission();
+    }
     window.min = window.count == 0 ? cell.min : std::min(window.min, cell.min);
     window.max = window.count == 0 ? cell.max : std::max(window.max, cell.max);
     window.count += cell.count;
@@ -302,7 +307,8 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
               .ready_ns = std::min(watch.end_ns, ended_ns),
               .certain = trigger.monotone || !(lossy || partial),
               .partial = partial,
-              .tuple = window.extreme},
+              .tuple = window.extreme,
+              .omission = window.omission},
              sink);
     }
     group.reported = false;

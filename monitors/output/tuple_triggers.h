@@ -37,6 +37,7 @@ struct TupleTriggerEvent {
   // that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid during the
   // call.
   std::string_view tuple = {};
+  TupleOmission omission = TupleOmission::kNone;
 };
 
 class TupleTriggers {
@@ -80,6 +81,7 @@ class TupleTriggers {
     uint64_t count = 0;
     double sum = 0, min = 0, max = 0;
     std::string_view extreme = {};  // in the cells
+    TupleOmission omission = TupleOmission::kNone;
   };
   struct Group {
     std::vector<Cell> cells;  // a ring of panes
@@ -107,6 +109,7 @@ class TupleTriggers {
              std::span<const Value> values, Sink* sink);
   // Counts a value in its pane, and keeps the tuple if an event may need it.
   void count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values, Cell* cell);
+  // Valid until the next call.
   std::string_view json_of(const Schema& schema, const TupleHeader& header, std::span<const Value> values);
   static Window window_of(const Watch& watch, const Group& group);
   template <typename Values>

@@ -30,13 +30,14 @@ struct Seen {
   int64_t end_ms;
   bool at_least, certain, partial;
   std::string tuple;
+  TupleOmission omission;
 };
 
 class Recorder final : public TupleTriggers::Sink {
  public:
   void on_event(const TupleTriggerEvent& event) override {
     seen.push_back({std::string(event.group), event.value, event.window_end_ns / kMs, event.at_least, event.certain,
-                    event.partial, std::string(event.tuple)});
+                    event.partial, std::string(event.tuple), event.omission});
   }
   void on_uncounted(uint64_t tuples) override { uncounted += tuples; }
 
@@ -162,6 +163,7 @@ TEST_F(TupleTriggersTest, ASumHasTheTupleThatCrossedTheThreshold) {
   ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
   EXPECT_EQ(share_of(recorder_.seen[0]), 0.375);
   EXPECT_EQ(share_of(recorder_.seen[1]), -1) << "the window's end decided it";
+  EXPECT_EQ(recorder_.seen[1].omission, TupleOmission::kNone) << "several tuples decided it";
 }
 
 // Groups of which each keeps a tuple of 10 kB.
@@ -180,6 +182,9 @@ TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
                                         [](const Seen& event) { return share_of(event) == 1.0; });
   EXPECT_GT(with_tuple, 700);
   EXPECT_LT(with_tuple, 2000);
+  const auto without_room = std::count_if(recorder_.seen.begin(), recorder_.seen.end(),
+                                          [](const Seen& event) { return event.omission == TupleOmission::kNoRoom; });
+  EXPECT_EQ(with_tuple + without_room, 2000) << "each omission has a reason";
   recorder_ = {};
   advance(1050);
   EXPECT_EQ(kept_bytes(), 0u);
@@ -187,6 +192,7 @@ TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
   advance(1120);
   ASSERT_EQ(recorder_.seen.size(), 1u);
   EXPECT_EQ(recorder_.seen[0].tuple, "") << "it is longer than a text may be";
+  EXPECT_EQ(recorder_.seen[0].omission, TupleOmission::kTooLong);
 }
 
 TEST_F(TupleTriggersTest, AnAlertLastsUntilItIsClear) {
