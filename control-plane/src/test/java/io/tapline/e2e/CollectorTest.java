@@ -30,7 +30,11 @@ class CollectorTest {
   private static final String AGENT = "h-2-0-1";
   private static final int MIRROR_MBIT = 10;
   private static final double LINK = 50e6;
-  private static final int SECONDS = 15;
+
+  /** `make soak` measures for ten minutes. */
+  private static final int SECONDS =
+      Integer.parseInt(System.getenv().getOrDefault("TAPLINE_LINK_SECONDS", "20"));
+
   private static final long FLOW_BYTES_PER_SECOND = 1_000_000;
 
   /** Ports that carry less than this have no load worth comparing: ARP, and the controller's. */
@@ -38,9 +42,9 @@ class CollectorTest {
 
   private static final String LOAD =
       "PARSE link_load(link=50000000, mirror=10000000, mirror_queue=8ms, vantage=%s) FROM * TO * "
-          + "LIMIT 300s SAMPLE * PROCESS (group-max: by=%s, group=(switch, port), w=1s)";
+          + "LIMIT %ds SAMPLE * PROCESS (group-max: by=%s, group=(switch, port), w=1s)";
   private static final String PLAIN =
-      "PARSE tcp_pkt_size FROM * TO 10.2.0.2:9000 LIMIT 300s SAMPLE * PROCESS (group-sum: group=dst_port, by=packets, w=1s)";
+      "PARSE tcp_pkt_size FROM * TO 10.2.0.2:9000 LIMIT %ds SAMPLE * PROCESS (group-sum: group=dst_port, by=packets, w=1s)";
 
   private static final String SEND =
       """
@@ -106,11 +110,11 @@ class CollectorTest {
           network.fabric.start(flow.get(0), "python3", "-c", SEND, flow.get(2), rate[0], rate[1]));
     }
     for (Cli.Running running : senders) {
-      running.await(60).expectSuccess();
+      running.await(SECONDS + 60).expectSuccess();
       running.close();
     }
     for (Cli.Running running : receivers) {
-      running.await(60).expectSuccess();
+      running.await(SECONDS + 60).expectSuccess();
       running.close();
     }
   }
@@ -178,8 +182,21 @@ class CollectorTest {
       Map<String, Double> load,
       Map<String, Double> low,
       Map<String, Double> high) {
-    /** Compares the ports that one of these maps names. */
-    void agree(Set<String> ports) {
+    /** Compares the ports that one of these maps names, and prints the errors. */
+    void agree(String vantage, Set<String> ports) {
+      System.out.printf(
+          "Links, vantage=%s: bytes sent, error of the load, bounds relative to them, %%%n",
+          vantage);
+      for (String port : ports) {
+        double sentBytes = sent.get(port);
+        System.out.printf(
+            "%-20s %,14.0f %6.2f %7.2f to %.2f%n",
+            port,
+            sentBytes,
+            100 * (load.getOrDefault(port, 0.0) / sentBytes - 1),
+            100 * (low.getOrDefault(port, 0.0) / sentBytes - 1),
+            100 * (high.getOrDefault(port, 0.0) / sentBytes - 1));
+      }
       for (String port : ports) {
         long truth = sent.get(port);
         String which = "%s: %d, %s".formatted(port, truth, this);
@@ -199,7 +216,7 @@ class CollectorTest {
   private Loads measure(String vantage, Runnable whileRunning) throws Exception {
     List<String> queries = new ArrayList<>();
     for (String figure : List.of("share", "low_share", "high_share")) {
-      queries.add(submit(LOAD.formatted(vantage, figure)));
+      queries.add(submit(LOAD.formatted(vantage, SECONDS + 300, figure)));
     }
     Map<String, Long> before = sent();
     send();
@@ -233,7 +250,7 @@ class CollectorTest {
     Set<String> busy = loads.busy();
     busy.removeIf(port -> !isCable(port));
     assertThat(busy).as("%s", loads.sent()).hasSizeGreaterThan(12);
-    loads.agree(busy);
+    loads.agree("all", busy);
     assertThat(loads.load().keySet()).allMatch(this::isCable);
     assertThat(copies[0].path("lost").asLong()).as("%s", copies[0]).isPositive();
     assertThat(network.fabric.switches()).isEqualTo(before);
@@ -247,7 +264,7 @@ class CollectorTest {
   @Test
   void edgeSwitchesShowTheLoadsOfTheirUplinks() throws Exception {
     Map<String, String> before = network.fabric.switches();
-    String plain = submit(PLAIN);
+    String plain = submit(PLAIN.formatted(SECONDS + 300));
     long crossedBefore = receiverPackets();
     double[] counted = new double[1];
     Loads loads =
@@ -262,7 +279,7 @@ class CollectorTest {
                 assertThat(network.fabric.mirroring().keySet())
                     .hasSize(8)
                     .allMatch(bridge -> bridge.startsWith("e"));
-                String refused = network.submit(LOAD.formatted("all", "share"));
+                String refused = network.submit(LOAD.formatted("all", SECONDS + 300, "share"));
                 Fabric.await(
                     "it has failed",
                     () ->
@@ -277,7 +294,7 @@ class CollectorTest {
     Set<String> uplinks = loads.busy();
     uplinks.removeIf(port -> !port.matches("edge-\\d-\\d:[34]"));
     assertThat(uplinks).as("%s", loads.sent()).hasSizeBetween(2, 8);
-    loads.agree(uplinks);
+    loads.agree("edge", uplinks);
     // Every port of the rows is an uplink; copies of packets below one switch have none.
     assertThat(loads.load().keySet()).allMatch(port -> port.matches("edge-\\d-\\d:[34]"));
     // A packet that another query wants, too, comes to both, once.
