@@ -43,17 +43,18 @@ class PreferredCopiesTest {
           + "SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 
   /**
-   * Sends segments with the time in their payload, evenly spaced and never faster than asked.
-   * Prints their number.
+   * Sends segments with the time in their payload, evenly spaced and never faster than asked. If
+   * asked, every second one has a VLAN tag. Prints their number.
    */
   private static final String SEND =
       """
       import os, socket, struct, sys, time
       to_mac, source, to, port, rate, seconds, payload = sys.argv[1:8]
+      tags = [b"", b"\\x81\\x00\\x00\\x05"] if sys.argv[9] == "tagged" else [b""]
       flags = [int(text) for text in sys.argv[8].split(",")]
       out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
       out.bind(("eth0", 0))
-      ethernet = bytes.fromhex(to_mac.replace(":", "")) + out.getsockname()[4] + b"\\x08\\x00"
+      ethernet = bytes.fromhex(to_mac.replace(":", "")) + out.getsockname()[4]
       payload, gap, sent = int(payload), 1 / float(rate), 0
       due = time.monotonic()
       end = due + float(seconds)
@@ -62,7 +63,7 @@ class PreferredCopiesTest {
           ip = struct.pack("!BBHHHBBH", 0x45, 0, 40 + payload, 0, 0, 64, 6, 0) + address + socket.inet_aton(to)
           tcp = struct.pack("!HHIIBBHHH", int(port), 9, sent, 0, 5 << 4, flags[sent % len(flags)], 9000, 0, 0)
           stamp = struct.pack("!Q", time.time_ns())
-          out.send(ethernet + ip + tcp + stamp + bytes(payload - 8))
+          out.send(ethernet + tags[sent % len(tags)] + b"\\x08\\x00" + ip + tcp + stamp + bytes(payload - 8))
           sent += 1
           due = max(due + gap, time.monotonic() - gap)
           time.sleep(max(0, due - time.monotonic()))
@@ -139,7 +140,8 @@ class PreferredCopiesTest {
         "" + perSecond,
         "" + SECONDS,
         "" + payload,
-        flags);
+        flags,
+        port == CONTROL ? "tagged" : "untagged");
   }
 
   private Cli.Running sendData() {

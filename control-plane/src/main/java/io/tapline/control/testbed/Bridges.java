@@ -21,9 +21,14 @@ final class Bridges {
   private static final String LINK = "@rate";
   private static final String MIRROR = "@mirror";
 
-  /** Destination addresses that begin with 02:7a:93, 14 bytes before the IP header. */
-  private static final String PREFERRED_MARK =
-      "match u16 0x027a 0xffff at -14 match u16 0x9300 0xff00 at -12";
+  /**
+   * Filters for destination addresses that begin with 02:7a:93. They are 14 bytes before the IP
+   * header, and 18 bytes in frames with a VLAN tag.
+   */
+  private static final List<String> PREFERRED_MARKS =
+      List.of(
+          "all prio 1 u32 match u16 0x027a 0xffff at -14 match u16 0x9300 0xff00 at -12",
+          "802.1q prio 2 u32 match u16 0x027a 0xffff at -18 match u16 0x9300 0xff00 at -16");
 
   private final FatTreePlan plan;
   private final Path folder;
@@ -124,9 +129,11 @@ final class Bridges {
     int handle = Collector.PREFERRED_QUEUE + 1;
     for (FatTreePlan.Switch sw :
         plan.hasMirrorQueues() ? plan.switches() : List.<FatTreePlan.Switch>of()) {
-      lines.append(
-          "filter add dev %s parent 1: protocol all prio 1 u32 %s flowid 1:%d\n"
-              .formatted(sw.collectorPort(), PREFERRED_MARK, handle));
+      for (String mark : PREFERRED_MARKS) {
+        lines.append(
+            "filter add dev %s parent 1: protocol %s flowid 1:%d\n"
+                .formatted(sw.collectorPort(), mark, handle));
+      }
     }
     return lines.toString();
   }

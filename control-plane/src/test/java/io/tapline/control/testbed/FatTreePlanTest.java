@@ -100,7 +100,7 @@ class FatTreePlanTest {
         .contains("other-config:max-rate=100000000", "queues:0=@mirror0", "queues:1=@mirror1")
         .contains("other-config:min-rate=95000000", "other-config:min-rate=5000000");
     assertThat(new Bridges(plan, Path.of("/x")).queueFilters().lines())
-        .hasSize(20)
+        .hasSize(40)
         .contains(
             "filter add dev tl-e21t parent 1: protocol all prio 1 u32 "
                 + "match u16 0x027a 0xffff at -14 match u16 0x9300 0xff00 at -12 flowid 1:2");
