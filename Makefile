@@ -233,7 +233,7 @@ soak: deps build ## Run the long tests: kills of MultiLog, Flink, Kafka, Redis a
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@TAPLINE_QUEUE_PACKETS=1000000 TAPLINE_QUEUE_FLOOD=100000000 TAPLINE_RANDOM_QUEUES=100000 $(BUILD)/tests/queues_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
-	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak,FourQueuesSoak' -Dsurefire.failIfNoSpecifiedTests=false
+	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak,FourQueuesSoak,CollectorKilledSoak' -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_LINK_SECONDS=$(or $(SOAK_SECONDS),600) $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=CollectorTest -Dsurefire.failIfNoSpecifiedTests=false
 	@bench/soak_monitor
 	@bench/soak
