@@ -181,7 +181,10 @@ TEST(ProgramTest, RejectsUnboundedConditions) {
   std::vector<Trigger> windows(Program::kMaxChannels + 1, good_trigger);
   for (size_t i = 0; i < windows.size(); ++i) windows[i].every_ns = static_cast<int64_t>(i + 1) * 1'000'000;
   EXPECT_EQ(Program::make(windows, &error), nullptr);
-  EXPECT_EQ(error, "Trigger 0: a program has at most 16 combinations of group, window and span of bursts.");
+  EXPECT_EQ(error,
+            "Trigger 0: a program has at most 16 combinations of group, window, span of bursts, and use of distinct "
+            "values or "
+            "percentiles.");
 }
 
 }  // namespace

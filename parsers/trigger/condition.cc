@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "parsers/trigger/sketch_sums.h"
+
 namespace tapline::trigger {
 namespace {
 
@@ -68,6 +70,7 @@ bool apply_types(Op op, std::vector<Type>* stack) {
 }  // namespace
 
 Expression value_of(Measure measure) { return {{Op::kMeasure, measure, 0}}; }
+Expression quantile_of(Measure measure, double share) { return {{Op::kMeasure, measure, share}}; }
 Expression number(double constant) { return {{Op::kConstant, Measure::kPackets, constant}}; }
 
 Expression apply(Op op, Expression left, const Expression& right) {
@@ -76,7 +79,11 @@ Expression apply(Op op, Expression left, const Expression& right) {
   return left;
 }
 
-Interval Counts::of(Measure measure) const {
+Interval Counts::of(Measure measure, double share) const {
+  if (is_sketch(measure)) {
+    if (sketches != nullptr) return sketches->of(measure, share);
+    return measure == Measure::kFlows ? Interval{} : Interval::absent();
+  }
   const auto word = static_cast<size_t>(word_of(measure));
   const auto min = static_cast<double>(low[word]), max = static_cast<double>(high[word]);
   if (measure == Measure::kBurst) return {min, static_cast<double>(high[kBurstHigh])};
@@ -113,7 +120,16 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
   Condition condition;
   condition.expression_ = std::move(expression);
   for (const Instruction& instruction : condition.expression_) {
-    if (instruction.op == Op::kMeasure) condition.lines_ = std::max(condition.lines_, line_of(instruction.measure) + 1);
+    if (instruction.op != Op::kMeasure) continue;
+    if (!is_sketch(instruction.measure)) {
+      condition.lines_ = std::max(condition.lines_, line_of(instruction.measure) + 1);
+      continue;
+    }
+    condition.sketches_ |= kind_of(instruction.measure);
+    if (is_quantile(instruction.measure) && !(instruction.constant > 0 && instruction.constant < 1)) {
+      *error = "The share of a quantile must be above 0 and below 1.";
+      return std::nullopt;
+    }
   }
   condition.find_threshold();
   Interval ignored;
@@ -128,7 +144,7 @@ Verdict Condition::test(const Counts& counts, Interval* value) const {
   bool is_compared = false;
   for (const Instruction& instruction : expression_) {
     if (instruction.op == Op::kMeasure) {
-      stack[depth++] = counts.of(instruction.measure);
+      stack[depth++] = counts.of(instruction.measure, instruction.constant);
       continue;
     }
     if (instruction.op == Op::kConstant) {
@@ -169,7 +185,9 @@ void Condition::find_threshold() {
   const double constant = expression_[1].constant;
   const double min = op == Op::kGreater ? std::floor(constant) + 1 : std::ceil(constant);
   // At 2^53 and above, doubles can't represent every whole number.
-  if (min >= 1 && min < 9e15) threshold_ = {measure, min};
+  if (min < 1 || min >= 9e15 || is_quantile(measure)) return;
+  // No group has more flows, or distinct values, than packets.
+  threshold_ = {is_sketch(measure) ? Measure::kPackets : measure, min, !is_sketch(measure)};
 }
 
 }  // namespace tapline::trigger

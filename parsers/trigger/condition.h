@@ -7,22 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "parsers/trigger/interval.h"
 #include "parsers/trigger/measure.h"
 
 namespace tapline::trigger {
 
-enum class Presence : uint8_t { kAbsent, kUnknown, kPresent };
-
-// A value between two bounds. They differ if packets were counted together: in bursts, and in groups without separate
-// counters.
-struct Interval {
-  double low = 0;
-  double high = 0;
-  Presence presence = Presence::kPresent;
-
-  static Interval absent() { return {0, 0, Presence::kAbsent}; }
-  friend bool operator==(const Interval&, const Interval&) = default;
-};
+class SketchSums;
 
 // kPossible: true for some values within the bounds, and false for others.
 enum class Verdict : uint8_t { kFalse, kPossible, kTrue };
@@ -45,12 +35,13 @@ enum class Op : uint8_t {
 struct Instruction {
   Op op = Op::kConstant;
   Measure measure = Measure::kPackets;
-  double constant = 0;
+  double constant = 0;  // of a quantile: the share of values, above 0 and below 1
 };
 
 // Instructions in postfix order. These functions compose them in reading order: above(value_of(kBytes), number(1e6)).
 using Expression = std::vector<Instruction>;
 Expression value_of(Measure measure);
+Expression quantile_of(Measure measure, double share);
 Expression number(double constant);
 Expression apply(Op op, Expression left, const Expression& right);
 inline Expression above(Expression left, const Expression& right) {
@@ -62,8 +53,11 @@ inline Expression below(Expression left, const Expression& right) { return apply
 struct Counts {
   std::array<uint64_t, kWords> low = {};
   std::array<uint64_t, kWords> high = {};
+  // The sketches of the same packets; null if they have none.
+  const SketchSums* sketches = nullptr;
 
-  Interval of(Measure measure) const;
+  // `share`: as in Instruction.
+  Interval of(Measure measure, double share = 0) const;
 };
 
 // A condition on the counts of a window. Comparisons with an absent value are false. Immutable.
@@ -83,6 +77,8 @@ class Condition {
   struct Threshold {
     Measure measure;
     double min;  // the smallest value, a whole number, that fulfils the condition
+    // False: the condition compares a number of distinct values, which `measure` only bounds.
+    bool is_compared = true;
   };
   const std::optional<Threshold>& threshold() const { return threshold_; }
 
@@ -92,6 +88,7 @@ class Condition {
   bool holds_when_empty() const { return holds_when_empty_; }
   // The number of counter lines that it reads.
   int lines() const { return lines_; }
+  SketchKinds sketches() const { return sketches_; }
   bool uses(Measure measure) const;
 
  private:
@@ -101,6 +98,7 @@ class Condition {
   std::optional<Threshold> threshold_;
   bool holds_when_empty_ = false;
   int lines_ = 1;
+  SketchKinds sketches_ = 0;
 };
 
 }  // namespace tapline::trigger

@@ -12,6 +12,8 @@ uint32_t groups_of_pane(uint32_t max_groups, uint32_t panes) {
   return std::min(max_groups, std::bit_floor(std::max(8 * max_groups / panes, 1u)));
 }
 
+size_t sketch_bytes_of_pane(size_t bytes, uint32_t panes) { return std::min(bytes, 8 * bytes / panes); }
+
 }  // namespace
 
 Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options)
@@ -24,8 +26,8 @@ Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOp
   for (uint32_t channel = 0; channel < channels.size(); ++channel) {
     const uint32_t panes = channels[channel].panes();
     rings_.push_back(std::make_unique<WindowRing>(channels[channel], options.windows + panes - 1,
-                                                  sets_->max_cells(channel),
-                                                  groups_of_pane(options.max_groups, panes)));
+                                                  sets_->max_cells(channel), groups_of_pane(options.max_groups, panes),
+                                                  sketch_bytes_of_pane(options.sketch_bytes, panes)));
     Open& open = open_.emplace_back();
     open.channel = &channels[channel];
     if (channels[channel].grouped) open.groups.resize(kBurst);
@@ -121,6 +123,8 @@ inline void Gather::count_cell(const CellRef& ref, uint32_t sample) {
   if (open.window == nullptr) return;
   if (!open.channel->grouped) {
     count_in(open.window->counter(ref.cell, samples_[sample]), *open.channel, sample);
+    if (open.channel->sketches != 0) [[unlikely]]
+      sketch(open, ref.cell, 0, sample);
     return;
   }
   // A set may have several cells of this channel.
@@ -144,6 +148,14 @@ inline void Gather::count_in(uint64_t* counter, const Channel& channel, uint32_t
   }
 }
 
+void Gather::sketch(const Open& open, uint32_t cell, uint32_t group, uint32_t sample) const {
+  static constexpr TcpFacts kNone;
+  WindowSketches& sketches = *open.window->sketches();
+  const auto channel = static_cast<uint32_t>(&open - open_.data());
+  sketches.add(group != 0 ? sketches.of_group(group) : sketches.of_cell(cell), sets_->cell(channel, cell).sketches,
+               samples_[sample], tcp_.empty() ? kNone : tcp_[sample], hasher_);
+}
+
 void Gather::count_groups(Open* open) {
   GroupTable& groups = *open->window->groups();
   const bool names_first = !open->channel->by.is_whole_flow();
@@ -157,6 +169,10 @@ void Gather::count_groups(Open* open) {
     count_in(entry != nullptr ? entry->counter() : open->window->counter(pending.cell, sample), *open->channel,
              pending.sample);
     if (entry != nullptr && watch_) watch(*open, entry);
+    if (open->channel->sketches != 0) [[unlikely]] {
+      if (groups.size() > size) open->window->sketches()->begin(open->window->sketches()->of_group(groups.size()));
+      sketch(*open, pending.cell, entry != nullptr ? groups.number_of(*entry) : 0, pending.sample);
+    }
   }
   open->pending = 0;
 }

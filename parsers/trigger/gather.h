@@ -19,6 +19,9 @@ struct GatherOptions {
   // eight panes, each has fewer, so that the window has at most eight times as many. A counter takes 128 to 320 bytes,
   // plus 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
+  // Memory for the distinct values and percentiles of a pane, for each channel that has any. If a window has more than
+  // eight panes, each has less, as above.
+  size_t sketch_bytes = 32 << 20;
   // For each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps its
   // windows itself; a separate thread needs some time.
   uint32_t windows = 2;
@@ -101,6 +104,8 @@ class Gather {
   [[gnu::always_inline]] void watch(const Open& open, GroupTable::Entry* entry) const;
   void watch_chain(const Open& open, GroupTable::Entry* first) const;
   void count_in(uint64_t* counter, const Channel& channel, uint32_t sample);
+  // Adds the sample to the sketches of the counter of a group, or of the cell if `group` is 0.
+  void sketch(const Open& open, uint32_t cell, uint32_t group, uint32_t sample) const;
 
   const Program& program_;
   const GroupHasher& hasher_;

@@ -59,9 +59,12 @@ TEST(HostSwap, EventsAreTheModelsOverRandomSwaps) {
   size_t events = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 40 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    RandomTraffic traffic(
-        seed,
-        {.triggers = 1 + seed, .samples = 1200, .duration_ns = 120 * kMs, .alerts = true, .silence = seed % 2 == 0});
+    RandomTraffic traffic(seed, {.triggers = 1 + seed,
+                                 .samples = 1200,
+                                 .duration_ns = 120 * kMs,
+                                 .alerts = true,
+                                 .silence = seed % 2 == 0,
+                                 .sketches = seed % 3 == 0});
     const std::vector<Trigger> triggers = traffic.triggers();
     std::vector<Sample> samples = traffic.samples();
     std::stable_sort(samples.begin(), samples.end(),

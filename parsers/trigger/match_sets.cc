@@ -227,6 +227,7 @@ uint32_t MatchSets::make_cell(uint32_t channel, std::span<const Program::Word> r
 
 void MatchSets::limit_by(Cell* cell, uint32_t bit) const {
   ++cell->trigger_count;
+  cell->sketches |= program_.compiled(bit).sketches();
   const auto& threshold = program_.compiled(bit).threshold;
   if (!threshold) {
     cell->always_tested = true;

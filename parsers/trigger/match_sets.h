@@ -19,7 +19,8 @@ struct Cell {
   // Bit w: some trigger is a threshold on word w of the counter, least[w] the lowest one. A counter below all of them
   // need not be tested.
   uint32_t thresholds;
-  bool always_tested;  // some trigger is not a threshold
+  bool always_tested;    // some trigger is not a threshold
+  SketchKinds sketches;  // all that its triggers use
   uint64_t min[kWords];
 
   // False: no trigger of the cell is true for these counts.

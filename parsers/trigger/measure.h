@@ -38,6 +38,15 @@ enum class Measure : uint8_t {
   kMaxRttNs,
   kMinRttNs,    // stored as its complement, so the maximum is the shortest time; 0: none
   kBurst = 24,  // most bytes within any burst_ns of the window
+  // Values of sketches instead of counters (WindowSketches): numbers of distinct flows and values, and quantiles.
+  kFlows = 32,
+  kDistinctSrcIps,
+  kDistinctSrcPorts,
+  kDistinctDstIps,
+  kDistinctDstPorts,
+  kBytesQuantile,
+  kPayloadBytesQuantile,
+  kRttQuantile,
 };
 inline constexpr int kTouched = 7;
 inline constexpr int kBurstHigh = 25;
@@ -48,6 +57,13 @@ inline constexpr int kWords = kLines * kLineWords;
 constexpr int word_of(Measure measure) { return static_cast<int>(measure); }
 constexpr int line_of(Measure measure) { return word_of(measure) / kLineWords; }
 constexpr bool is_sum(Measure measure) { return word_of(measure) < word_of(Measure::kMaxBytes); }
+constexpr bool is_sketch(Measure measure) { return word_of(measure) >= kWords; }
+constexpr bool is_quantile(Measure measure) { return word_of(measure) >= word_of(Measure::kBytesQuantile); }
+
+// A set of sketches, one bit each.
+using SketchKinds = uint8_t;
+constexpr SketchKinds kind_of(Measure sketch) { return static_cast<SketchKinds>(1u << (word_of(sketch) - kWords)); }
+inline constexpr SketchKinds kDistinctKinds = kind_of(Measure::kBytesQuantile) - 1;
 
 // The most bytes in any span of packet time, between bounds that differ by an eighth of the span: spans that begin at a
 // bin's border are summed exactly (lower bound), and any other span lies within nine bins (upper bound). An exact

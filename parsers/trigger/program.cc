@@ -60,7 +60,9 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
 std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
   if (!clear || !when.threshold()) return when.threshold();
   if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;
-  return clear->threshold()->min < when.threshold()->min ? clear->threshold() : when.threshold();
+  auto lower = clear->threshold()->min < when.threshold()->min ? clear->threshold() : when.threshold();
+  lower->is_compared = clear->threshold()->is_compared && when.threshold()->is_compared;
+  return lower;
 }
 
 // Returns an empty string, and sets *compiled, if the trigger's conditions are valid.
@@ -147,7 +149,8 @@ std::string Program::add(std::vector<Trigger>* triggers) {
 std::string Program::place(const Trigger& trigger, const Compiled& compiled, size_t* channel) {
   const bool bursts = compiled.uses(Measure::kBurst);
   const int64_t bin_ns = bursts ? trigger.burst_ns / 8 : 0;
-  needs_tcp_ = needs_tcp_ || compiled.lines() > 1;
+  const bool is_sketched = compiled.sketches() != 0;
+  needs_tcp_ = needs_tcp_ || compiled.lines() > 1 || (compiled.sketches() & kind_of(Measure::kRttQuantile)) != 0;
   if (compiled.uses(Measure::kInFlightBytes) || compiled.uses(Measure::kUnackedBytes)) {
     if (in_flight_window_ns_ != 0 && in_flight_window_ns_ != trigger.every_ns) {
       return "all triggers on bytes in flight must have windows of the same length.";
@@ -156,6 +159,7 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
   }
   const auto use = [&](Channel* used) {
     used->lines = std::max(used->lines, compiled.lines());
+    used->sketches |= compiled.sketches();
     if (used->panes() > 1 || used->every_ns <= kLongWindowNs || !compiled.fires_early()) return;
     limit(*compiled.threshold, used);
   };
@@ -163,13 +167,13 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
     Channel& candidate = channels_[*channel];
     if (candidate.by != trigger.group || candidate.every_ns != trigger.every_ns || candidate.burst_bin_ns != bin_ns)
       continue;
-    if (candidate.window_ns != window_ns_of(trigger)) continue;
+    if (candidate.window_ns != window_ns_of(trigger) || (candidate.sketches != 0) != is_sketched) continue;
     use(&candidate);
     return "";
   }
   if (channels_.size() == kMaxChannels) {
     return "a program has at most " + std::to_string(kMaxChannels) +
-           " combinations of group, window and span of bursts.";
+           " combinations of group, window, span of bursts, and use of distinct values or percentiles.";
   }
   Channel added_channel;
   added_channel.by = trigger.group;

@@ -37,6 +37,7 @@ struct Channel {
   int64_t window_ns = 0;  // several panes
   int lines = 1;
   int64_t burst_bin_ns = 0;
+  SketchKinds sketches = 0;  // all that its triggers use; triggers without any have their own channels
   // Bursts of two match sets do not add up to their union's, so each trigger counts separately.
   bool singly = false;
   uint32_t first_word = 0;
@@ -84,13 +85,16 @@ class Program {
     // If it is true for groups without packets: those that its filter names.
     std::vector<GroupKey> named_groups;
 
-    // In long windows, it fires when a count reaches the threshold. A burst's bounds cover several packets, so it is
-    // tested at the window's end.
-    bool fires_early() const { return threshold && threshold->measure != Measure::kBurst; }
+    // In long windows, it fires when a count reaches the threshold. A burst's bounds cover several packets, and
+    // sketches are merged when their window has ended, so it is tested at the window's end.
+    bool fires_early() const { return threshold && threshold->is_compared && threshold->measure != Measure::kBurst; }
     // Its alerts depend on earlier windows.
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
     bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }
     int lines() const { return std::max(condition.lines(), clear ? clear->lines() : 0); }
+    SketchKinds sketches() const {
+      return static_cast<SketchKinds>(condition.sketches() | (clear ? clear->sketches() : 0));
+    }
     bool holds_when_empty() const { return condition.holds_when_empty() || (clear && clear->holds_when_empty()); }
   };
 

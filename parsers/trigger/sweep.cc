@@ -39,6 +39,7 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
     for (const GroupKey& group : program.compiled(bit).named_groups) silent_.name({bit, group});
   }
   if (!channel_.early.empty() && !channel_.grouped) make_limits();
+  if (channel_.sketches != 0) sketches_ = std::make_unique<SketchSums>();
 }
 
 bool Sweep::has_work() const {
@@ -55,6 +56,7 @@ uint32_t Sweep::run(uint32_t work) {
     const uint32_t before = work;
     const bool looking = is_looking();
     const bool done = step(&work);
+    work = less(work, std::exchange(sketch_steps_, 0));
     if (looking) look_steps_ += before - work;
     if (done) end_phase();
   }
@@ -328,6 +330,7 @@ void Sweep::test_group_trigger(uint32_t bit, const GroupKey& key) {
   Counts counts = count_of_group(bit);
   add_rest(
       total(bit), [bit](const Counted& counted) { return counted.sets->contains(*counted.cell, bit); }, &counts);
+  if (sketches_) sum_group_sketches(bit, &counts);
   judge(bit, counts, EventScope::kGroup, key);
   if (program_.compiled(bit).holds_when_empty()) silent_.see({bit, key}, end_ns());
 }
@@ -338,6 +341,7 @@ void Sweep::test_silent_group(const SilentGroups::Key& key) {
   Counts counts;
   add_rest(
       total(key.bit), [](const Counted&) { return false; }, &counts);
+  if (sketches_) sum_group_sketches(key.bit, &counts);
   judge(key.bit, counts, EventScope::kGroup, key.group);
 }
 
@@ -369,6 +373,7 @@ void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const
 bool Sweep::test_triggers(uint32_t* work) {
   for (; place_ < touched_.size(); ++place_) {
     if (*work == 0) return false;
+    if (sketches_ && !sum_cell_sketches(touched_[place_], work)) return false;
     const uint64_t events = event_count();
     test_trigger(touched_[place_]);
     *work = less(*work, 1 + static_cast<uint32_t>(event_count() - events) * kStepsPerEvent);
@@ -383,16 +388,20 @@ void Sweep::test_trigger(uint32_t bit) {
   std::copy(counter, counter + words_, counts.high.begin());
   std::fill(counter, counter + words_, 0);
   if (!channel_.grouped) counts.low = counts.high;
+  counts.sketches = sketches_.get();
   judge(bit, counts, channel_.grouped ? EventScope::kRest : EventScope::kAll, {});
 }
 
-void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key) {
+// False: counts with these upper bounds are no event.
+bool Sweep::may_meet(uint32_t bit, const uint64_t* high) const {
   const auto& threshold = program_.compiled(bit).threshold;
-  if (threshold) {
-    const auto word =
-        static_cast<size_t>(threshold->measure == Measure::kBurst ? kBurstHigh : word_of(threshold->measure));
-    if (static_cast<double>(counts.high[word]) < threshold->min) return;
-  }
+  if (!threshold) return true;
+  const int word = threshold->measure == Measure::kBurst ? kBurstHigh : word_of(threshold->measure);
+  return static_cast<double>(high[word]) >= threshold->min;
+}
+
+void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key) {
+  if (!may_meet(bit, counts.high.data())) return;
   Event event;
   event.scope = scope;
   event.group = key;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "parsers/trigger/gather.h"
 #include "parsers/trigger/program.h"
 #include "parsers/trigger/silent_groups.h"
+#include "parsers/trigger/sketch_sums.h"
 
 namespace tapline::trigger {
 
@@ -150,6 +152,10 @@ class Sweep {
   bool tests_empty_windows() const { return channel_.grouped ? !silent_.empty() : !true_when_empty_.empty(); }
   bool test_triggers(uint32_t* work);
   void test_trigger(uint32_t bit);
+  bool may_meet(uint32_t bit, const uint64_t* high) const;
+  bool sum_cell_sketches(uint32_t bit, uint32_t* work);
+  void sum_group_sketches(uint32_t bit, Counts* counts);
+  bool has_group_in(const Part& part, uint32_t cell) const;
   bool clear(uint32_t* work);
   void finish();
   void judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key);
@@ -201,8 +207,12 @@ class Sweep {
   std::vector<uint32_t> touched_;  // bits of totals_
   std::vector<Place> first_;       // the first cell of each trigger that is in totals_ or sums_
   bool has_rest_ = false;
-  uint64_t rest_[kWords] = {};      // summed over all cells
-  std::vector<Counted> counted_;    // the current group's counters
+  uint64_t rest_[kWords] = {};    // summed over all cells
+  std::vector<Counted> counted_;  // the current group's counters
+  // If triggers use sketches: those of the current trigger or group, and the cell that is added next.
+  std::unique_ptr<SketchSums> sketches_;
+  uint32_t sketch_part_ = 0, sketch_place_ = 0;
+  uint32_t sketch_steps_ = 0;       // that were taken and not charged yet
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
   AlertStates alerts_;

@@ -248,12 +248,131 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
   EXPECT_GT(certain, 100u);
 }
 
+// Up to the bounds of sketches, their values are exact.
+TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
+  size_t events = 0;
+  for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 1 + seed % 60,
+                                            .samples = DistinctSketch::kExact,
+                                            .alerts = seed % 2 == 0,
+                                            .panes = seed % 3 == 0,
+                                            .silence = seed % 5 == 0,
+                                            .sketches = true});
+    const Recorder recorder = record(input, small_options(), seed);
+    expect_equal(input, recorder);
+    expect_every_packet_counted(recorder, input);
+    events += recorder.events.size();
+  }
+  EXPECT_GT(events, 1000u / kSeedDivisor) << "the test tests little";
+}
+
+// Beyond the bounds of sketches, the value lies between the event's bounds; for distinct values in 95 of 100 cases.
+TEST(TriggerOracle, EstimatesHaveTheStatedError) {
+  size_t estimates = 0, outside = 0, quantiles = 0;
+  for (uint32_t seed = 0; seed < seeds(10) && !::testing::Test::HasFailure(); ++seed) {
+    std::mt19937 random(seed);
+    Input input;
+    const Measure measures[] = {Measure::kFlows, Measure::kDistinctSrcIps, Measure::kRttQuantile};
+    for (const GroupBy& group : {GroupBy{}, GroupBy{.dst_port = true}}) {
+      for (const Measure measure : measures) {
+        Trigger trigger;
+        trigger.id = input.triggers.size();
+        trigger.group = group;
+        trigger.when = above(quantile_of(measure, 0.9), number(0));
+        trigger.window_ns = 2 * trigger.every_ns;
+        input.triggers.push_back(trigger);
+      }
+    }
+    for (int64_t i = 0; i < 30'000; ++i) {
+      Sample sample;
+      sample.time_ns = 1'700'000'000'000'000'000 + i * 1000;
+      sample.ip_version = 4;
+      const uint32_t source = random() % 20'000, address = 0x0a000000 | source;
+      const uint8_t bytes[] = {static_cast<uint8_t>(address >> 24), static_cast<uint8_t>(address >> 16),
+                               static_cast<uint8_t>(address >> 8), static_cast<uint8_t>(address)};
+      sample.src_ip = IpAddress::v4(bytes);
+      sample.src_port = static_cast<uint16_t>(random());
+      sample.dst_port = static_cast<uint16_t>(random() % 3);
+      input.samples.push_back(sample);
+      input.tcp.push_back({.rtt_ns = 1 + static_cast<uint32_t>(random() % 100'000'000)});
+    }
+    input.until_ns = input.samples.back().time_ns + 50'000'000;
+    const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
+    const auto reported = by_occasion(record(input, small_options(), seed).events, EventScope::kRest);
+    EXPECT_EQ(reported.size(), expected.size());
+    for (const auto& [occasion, event] : reported) {
+      SCOPED_TRACE(to_string(occasion));
+      const auto it = expected.find(occasion);
+      ASSERT_NE(it, expected.end());
+      const double value = it->second.value, low = event.value.low, high = event.value.high;
+      const bool is_inside = low <= value && value <= high;
+      if (input.triggers[event.trigger].when[0].measure == Measure::kRttQuantile) {
+        ++quantiles;
+        EXPECT_TRUE(is_inside) << value << " is not in " << low << " to " << high;
+        EXPECT_LT(high, low * 1.02);
+        continue;
+      }
+      ++estimates;
+      outside += !is_inside;
+      EXPECT_GT(low, 512) << "it is exact";
+      EXPECT_LT(high / low, 1.07);
+      EXPECT_LT(low, value * 1.05);
+      EXPECT_GT(high, value / 1.05);
+    }
+  }
+  EXPECT_GT(quantiles, 50u / kSeedDivisor);
+  EXPECT_GT(estimates, 100u / kSeedDivisor);
+  EXPECT_LE(outside, estimates / 5);
+}
+
+// Without memory for sketches, nothing certain is wrong, and each true event is reported with bounds.
+TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
+  size_t certain = 0, bounded = 0;
+  for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Input input = random_input(seed, {.triggers = 30, .samples = 600, .panes = seed % 2 == 0, .sketches = true});
+    const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
+    TriggerOptions options = small_options();
+    options.gather.sketch_bytes = size_t{64} << seed % 10;
+    options.gather.max_groups = 1u << (4 + seed % 6);
+    const Recorder recorder = record(input, options, seed);
+    const auto reported = by_occasion(recorder.events, EventScope::kRest);
+    std::set<std::pair<uint64_t, int64_t>> rests;
+    for (const Event& event : recorder.events) {
+      if (event.scope == EventScope::kRest) rests.emplace(event.trigger, event.window_start_ns);
+    }
+    for (const auto& [occasion, expected_event] : expected) {
+      SCOPED_TRACE(to_string(occasion));
+      const auto it = reported.find(occasion);
+      if (it == reported.end()) {
+        EXPECT_TRUE(rests.contains({std::get<0>(occasion), std::get<1>(occasion)}));
+        continue;
+      }
+      const Event& event = it->second;
+      if (event.value.presence == Presence::kUnknown) continue;
+      EXPECT_LE(event.value.low, expected_event.value);
+      if (event.ready_ns < event.window_end_ns) continue;
+      EXPECT_GE(event.value.high, expected_event.value);
+      bounded += event.value.low < event.value.high;
+    }
+    for (const auto& [occasion, event] : reported) {
+      if (event.verdict != Verdict::kTrue) continue;
+      ++certain;
+      EXPECT_TRUE(expected.contains(occasion)) << to_string(occasion);
+    }
+    expect_every_packet_counted(recorder, input);
+  }
+  EXPECT_GT(certain, 1000u / kSeedDivisor);
+  EXPECT_GT(bounded, 1000u / kSeedDivisor);
+}
+
 // If only few groups fit, nothing certain is wrong, and nothing true is left out: it is in the rest.
 TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
   size_t in_rest = 0, certain = 0;
   for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    const Input input = random_input(seed, {.triggers = 40, .panes = seed % 2 == 0});
+    const Input input = random_input(seed, {.triggers = 40, .panes = seed % 2 == 0, .sketches = seed % 3 == 0});
     const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
     TriggerOptions options = small_options();
     options.gather.max_groups = 1u << seed % 6;

@@ -26,7 +26,8 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
                                  .samples = 1200,
                                  .duration_ns = 120 * kMs,
                                  .alerts = true,
-                                 .silence = seed % 2 == 0});
+                                 .silence = seed % 2 == 0,
+                                 .sketches = seed % 3 == 0});
     const std::vector<Trigger> triggers = traffic.triggers();
     const std::vector<Sample> samples = traffic.samples();
     const std::vector<TcpFacts> tcp = traffic.facts(samples);

@@ -12,6 +12,7 @@
 #include "parsers/trigger/exemplars.h"
 #include "parsers/trigger/group_table.h"
 #include "parsers/trigger/program.h"
+#include "parsers/trigger/window_sketches.h"
 
 namespace tapline::trigger {
 
@@ -21,7 +22,7 @@ class MatchSets;
 // groups cost nothing when they are counted, swept or cleared.
 class Window {
  public:
-  Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups)
+  Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups, size_t sketch_bytes)
       : words_(static_cast<size_t>(channel.lines) * kLineWords),
         counters_(max_cells * words_ * sizeof(uint64_t)),
         touched_memory_(max_cells * sizeof(uint32_t)),
@@ -31,6 +32,9 @@ class Window {
       group_exemplars_.emplace(channel.by.is_whole_flow() ? 0 : size_t{max_groups} + 1);
     }
     if (channel.grouped && !channel.early.empty()) reached.reserve(kMaxReached);
+    if (channel.sketches != 0) {
+      sketches_.emplace(channel.sketches, max_cells, channel.grouped ? max_groups + 1 : 0, sketch_bytes);
+    }
   }
 
   const MatchSets* sets = nullptr;  // whose cells these are
@@ -49,6 +53,7 @@ class Window {
     if (counter[kTouched] == 0) {
       counter[kTouched] = 1;
       cell_exemplars_.set_first(touched_count_, sample);
+      if (sketches_) sketches_->begin(sketches_->of_cell(cell));
       touched()[touched_count_++] = cell;
     }
     return counter;
@@ -76,11 +81,16 @@ class Window {
   const std::optional<Exemplars>& group_exemplars() const { return group_exemplars_; }
   std::optional<Exemplars>& group_exemplars() { return group_exemplars_; }
 
+  // If triggers of the channel use any. For each cell whose counter() was called; for groups by number of the counter.
+  std::optional<WindowSketches>& sketches() { return sketches_; }
+  const std::optional<WindowSketches>& sketches() const { return sketches_; }
+
   // As ZeroedArray::populate(), for each of its arrays.
   void populate(size_t bytes) const {
     counters_.populate(bytes);
     touched_memory_.populate(bytes);
     cell_exemplars_.populate(bytes);
+    if (sketches_) sketches_->populate(bytes);
     if (!groups_) return;
     groups_->populate(bytes);
     group_exemplars_->populate(bytes);
@@ -100,6 +110,7 @@ class Window {
     packets = lost_packets = 0;
     reached.clear();
     cell_exemplars_.clear();
+    if (sketches_) sketches_->clear();
     if (group_exemplars_) group_exemplars_->clear();
     return true;
   }
@@ -117,6 +128,7 @@ class Window {
   std::optional<GroupTable> groups_;
   Exemplars cell_exemplars_;
   std::optional<Exemplars> group_exemplars_;
+  std::optional<WindowSketches> sketches_;
 };
 
 // A lane's windows of one channel (its panes, if windows overlap): one that is open, and those that are closed and
@@ -127,9 +139,9 @@ class WindowRing {
  public:
   static constexpr int64_t kNever = INT64_MIN;
 
-  WindowRing(const Channel& channel, uint32_t windows, uint32_t max_cells, uint32_t max_groups) {
+  WindowRing(const Channel& channel, uint32_t windows, uint32_t max_cells, uint32_t max_groups, size_t sketch_bytes) {
     for (uint32_t i = 0; i < windows; ++i) {
-      windows_.push_back(std::make_unique<Window>(channel, max_cells, max_groups));
+      windows_.push_back(std::make_unique<Window>(channel, max_cells, max_groups, sketch_bytes));
     }
   }
 

@@ -39,13 +39,29 @@ ModelKey group_of(const GroupBy& group_by, const Sample& sample) {
 struct Counted {
   double sums[16] = {};
   std::optional<double> max_bytes, max_payload_bytes, max_rtt_ns, min_rtt_ns;
+  std::array<std::set<ModelKey>, 5> distinct;         // flows, then values of the fields, by Measure
+  std::array<std::vector<double>, 3> values;          // of each quantile, by Measure
   std::vector<std::pair<int64_t, uint32_t>> packets;  // time, bytes
   std::vector<size_t> samples;
 };
 
 void raise(std::optional<double>* max, double value) { *max = std::max(max->value_or(value), value); }
 
+void add_to_sketches(const Sample& sample, const TcpFacts& tcp, Counted* counted) {
+  GroupBy flow = GroupBy::flow();
+  flow.both_directions = false;
+  const GroupBy fields[] = {
+      flow, GroupBy::source(32, 128), {.src_port = true}, GroupBy::destination(32, 128), {.dst_port = true}};
+  for (size_t field = 0; field < std::size(fields); ++field) {
+    counted->distinct[field].insert(group_of(fields[field], sample));
+  }
+  counted->values[0].push_back(sample.bytes);
+  counted->values[1].push_back(sample.payload_bytes);
+  if (tcp.rtt_ns > 0) counted->values[2].push_back(tcp.rtt_ns);
+}
+
 void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* counted) {
+  add_to_sketches(sample, tcp, counted);
   const auto sum = [counted](Measure measure) -> double& { return counted->sums[word_of(measure)]; };
   const bool syn = (sample.tcp_flags & tcp_flag::kSyn) != 0, ack = (sample.tcp_flags & tcp_flag::kAck) != 0;
   sum(Measure::kPackets) += sample.packets;
@@ -84,7 +100,25 @@ double burst_of(const Counted& counted, int64_t span_ns) {
   return max;
 }
 
-std::optional<double> value_of_measure(Measure measure, const Counted& counted, int64_t burst_ns) {
+// The smallest value that this share of all does not exceed.
+std::optional<double> quantile_of(std::vector<double> values, double share) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(std::ceil(share * static_cast<double>(values.size()))) - 1];
+}
+
+std::optional<double> value_of_sketch(Measure measure, double share, const Counted& counted) {
+  if (is_quantile(measure)) {
+    const int first = word_of(Measure::kBytesQuantile);
+    return quantile_of(counted.values[static_cast<size_t>(word_of(measure) - first)], share);
+  }
+  const size_t count = counted.distinct[static_cast<size_t>(word_of(measure) - word_of(Measure::kFlows))].size();
+  if (count == 0 && measure != Measure::kFlows) return std::nullopt;
+  return static_cast<double>(count);
+}
+
+std::optional<double> value_of_measure(Measure measure, double share, const Counted& counted, int64_t burst_ns) {
+  if (is_sketch(measure)) return value_of_sketch(measure, share, counted);
   switch (measure) {
     case Measure::kMaxBytes:
       return counted.max_bytes;
@@ -120,7 +154,7 @@ bool holds(const Expression& expression, const Counted& counted, int64_t burst_n
   bool first = true;
   for (const Instruction& instruction : expression) {
     if (instruction.op == Op::kMeasure) {
-      stack.at(size++) = value_of_measure(instruction.measure, counted, burst_ns);
+      stack.at(size++) = value_of_measure(instruction.measure, instruction.constant, counted, burst_ns);
       continue;
     }
     if (instruction.op == Op::kConstant) {
@@ -142,10 +176,10 @@ bool holds(const Expression& expression, const Counted& counted, int64_t burst_n
   return *stack[0] != 0;
 }
 
-// More packets can't make it false. Excludes minima, and bytes that ACKs subtract, as both fall.
+// More packets can't make it false. Excludes minima, and bytes that ACKs subtract, as both fall, and quantiles.
 bool is_rising(const Expression& expression) {
   const Measure measure = expression[0].measure;
-  if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes) return false;
+  if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes || is_quantile(measure)) return false;
   return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
 }
 
@@ -153,7 +187,7 @@ bool is_rising(const Expression& expression) {
 bool fires_early(const Trigger& trigger) {
   const bool overlaps = trigger.window_ns > trigger.every_ns;
   if (overlaps || trigger.every_ns <= Program::kLongWindowNs || !is_rising(trigger.when)) return false;
-  if (trigger.when[0].measure == Measure::kBurst) return false;
+  if (trigger.when[0].measure == Measure::kBurst || is_sketch(trigger.when[0].measure)) return false;
   if (trigger.clear.empty()) return true;
   return is_rising(trigger.clear) && trigger.clear[0].measure == trigger.when[0].measure;
 }

@@ -16,6 +16,8 @@ RandomTraffic::RandomTraffic(uint32_t seed, const RandomOptions& options)
   static constexpr int64_t kEvery[] = {kMs, 2 * kMs, 10 * kMs, 20 * kMs};
   for (int64_t& every_ns : every_ns_) every_ns = kEvery[below(options.bursts ? 3 : 4)];
   for (int64_t& panes : panes_) panes = 2 + below(6);
+  // A program has a bounded number of combinations.
+  if (options.sketches && options.panes) every_ns_[1] = every_ns_[0], panes_[1] = panes_[0];
 }
 
 IpAddress RandomTraffic::address() {
@@ -91,17 +93,25 @@ Measure RandomTraffic::measure() {
   return kMeasures[one_in(2) ? below(3) : below(std::size(kMeasures))];
 }
 
+Expression RandomTraffic::value() {
+  if (!options_.sketches || one_in(2)) return value_of(measure());
+  const auto sketch = static_cast<Measure>(word_of(Measure::kFlows) + static_cast<int>(below(8)));
+  static constexpr double kShares[] = {0.01, 0.5, 0.9, 0.999};
+  return is_quantile(sketch) ? quantile_of(sketch, kShares[below(4)]) : value_of(sketch);
+}
+
 Expression RandomTraffic::comparison(bool may_hold_when_empty) {
-  const Measure left = measure();
-  const bool large = left == Measure::kBytes || left == Measure::kPayloadBytes || left == Measure::kBurst;
-  Expression value = value_of(left);
-  if (!options_.bursts && one_in(5)) value = apply(static_cast<Op>(2 + below(4)), value, value_of(measure()));
-  const Expression bound = number(1 + below(large ? 6000 : 6));
+  Expression compared = value();
+  const Measure left = compared[0].measure;
+  const bool large = left == Measure::kBytes || left == Measure::kPayloadBytes || left == Measure::kBurst ||
+                     left == Measure::kBytesQuantile || left == Measure::kPayloadBytesQuantile;
+  if (!options_.bursts && one_in(5)) compared = apply(static_cast<Op>(2 + below(4)), compared, value());
+  const Expression bound = number(1 + below(large ? (is_sketch(left) ? 1500 : 6000) : 6));
   if (!options_.bursts && one_in(4)) {
-    Expression less = apply(Op::kLess, value, bound);
+    Expression less = apply(Op::kLess, compared, bound);
     return may_hold_when_empty ? less : apply(Op::kAnd, less, above(value_of(Measure::kPackets), number(0)));
   }
-  return apply(one_in(2) ? Op::kGreater : Op::kGreaterEqual, value, bound);
+  return apply(one_in(2) ? Op::kGreater : Op::kGreaterEqual, compared, bound);
 }
 
 Expression RandomTraffic::condition(bool may_hold_when_empty) {

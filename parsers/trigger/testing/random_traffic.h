@@ -15,9 +15,10 @@ struct RandomOptions {
   size_t samples = 400;
   int64_t duration_ns = 40'000'000;
   bool bursts = false;
-  bool alerts = false;   // with `clear`, `after` and `cooldown`
-  bool panes = false;    // half of the windows overlap
-  bool silence = false;  // groups without packets may meet conditions
+  bool alerts = false;    // with `clear`, `after` and `cooldown`
+  bool panes = false;     // half of the windows overlap
+  bool silence = false;   // groups without packets may meet conditions
+  bool sketches = false;  // half of the measures are numbers of distinct values, and quantiles
 };
 
 class RandomTraffic {
@@ -37,6 +38,7 @@ class RandomTraffic {
   Filter filter();
   GroupBy group();
   Measure measure();
+  Expression value();
   Expression comparison(bool may_hold_when_empty);
   Expression condition(bool may_hold_when_empty);
 

@@ -11,6 +11,7 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.util.Arrays;
 import java.util.Random;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -29,6 +30,25 @@ class ValuesTest {
     distribution.add(0.5);
     Value quantile = distribution.quantile(0.5);
     assertThat(quantile.low()).isLessThan(quantile.high());
+  }
+
+  /** parsers/trigger/sketch_test.cc has the same values, and expects the same bounds. */
+  @Test
+  void agreesWithTheMonitor() {
+    Values distribution = new Values();
+    long state = 1;
+    for (int i = 0; i < 50_000; i++) {
+      state = state * 6364136223846793005L + 1442695040888963407L;
+      distribution.add(state >>> 40);
+    }
+    double[] bounds =
+        DoubleStream.of(0.001, 0.1, 0.5, 0.99)
+            .mapToObj(distribution::quantile)
+            .flatMapToDouble(quantile -> DoubleStream.of(quantile.low(), quantile.high()))
+            .toArray();
+    assertThat(bounds)
+        .containsExactly(
+            17_472, 17_536, 1_703_936, 1_708_032, 8_388_608, 8_421_376, 16_580_608, 16_613_376);
   }
 
   /** The values span 29 octaves and have either sign. */

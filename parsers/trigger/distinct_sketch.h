@@ -1,0 +1,70 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "parsers/trigger/interval.h"
+#include "parsers/trigger/sketch_memory.h"
+
+namespace tapline::trigger {
+
+// Counts distinct values by their 64-bit hashes, mergeable and independent of their order, like `distinct` of the
+// stream job: exactly up to kExact values, beyond that by a HyperLogLog sketch (Flajolet et al., AofA 2007) with the
+// estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017), which is unbiased for any
+// number. All zeros is an empty sketch.
+//
+// Its block is a hash table that grows up to 8 KiB, and then contains the registers.
+class DistinctSketch {
+ public:
+  static constexpr uint32_t kExact = 512;
+  static constexpr int kLogRegisters = 12;
+  static constexpr uint32_t kRegisters = 1u << kLogRegisters;
+  // Standard error of an estimate, as a share; bounds are at two of them (95 %).
+  static constexpr double kError = 1.04 / 64;
+
+  // Counts the value as missed if there is no memory for it.
+  void add(uint64_t hash, SketchMemory* memory) {
+    hash |= hash == 0;
+    if (is_estimate_) return raise(hash);
+    for (uint32_t slot = first_slot(hash); block_ != nullptr; slot = (slot + 1) & mask()) {
+      if (slots()[slot] == hash) return;
+      if (slots()[slot] == 0) break;
+    }
+    add_new(hash, memory);
+  }
+  // Adds the values of another sketch, whose hashes are of the same function.
+  void merge(const DistinctSketch& added, SketchMemory* memory);
+
+  bool empty() const { return size_ == 0 && missed_ == 0; }
+  // The number of values. Missed values may be different from all others, or not.
+  Interval count() const;
+  // Steps of a sweep that merging it takes.
+  uint32_t steps() const { return 1 + (is_estimate_ ? 8 : size_ / 8); }
+  void give_back(SketchMemory* memory);
+
+ private:
+  uint64_t* slots() const { return reinterpret_cast<uint64_t*>(block_); }
+  uint32_t mask() const { return static_cast<uint32_t>(SketchMemory::bytes_of(block_size_) / sizeof(uint64_t)) - 1; }
+  uint32_t first_slot(uint64_t hash) const { return static_cast<uint32_t>(hash) & mask(); }
+  void raise(uint64_t hash) {
+    auto& value = reinterpret_cast<uint8_t*>(block_)[hash >> (64 - kLogRegisters)];
+    const auto rank =
+        static_cast<uint8_t>(1 + std::countl_zero(hash << kLogRegisters | uint64_t{1} << (kLogRegisters - 1)));
+    if (rank > value) value = rank;
+  }
+  void add_new(uint64_t hash, SketchMemory* memory);
+  void insert(uint64_t hash);
+  bool grow(SketchMemory* memory);
+  bool begin_estimate(SketchMemory* memory);
+  double estimate() const;
+
+  std::byte* block_;
+  uint64_t missed_;
+  uint32_t size_;  // number of hashes; not 0 if the block contains registers
+  uint8_t block_size_;
+  bool is_estimate_;
+};
+static_assert(sizeof(DistinctSketch) == 24);
+
+}  // namespace tapline::trigger

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+
+#include "parsers/engine/zeroed_array.h"
+
+namespace tapline::trigger {
+
+// Memory for sketches, in blocks of 64 bytes to 64 KiB. Its size is fixed; pages are used as they are needed. A block
+// that is given back serves another sketch of its size, and once all blocks are given back, those of any size. Not
+// thread-safe.
+class SketchMemory {
+ public:
+  static constexpr size_t bytes_of(uint8_t size) { return size_t{64} << size; }
+  static constexpr uint8_t kMaxSize = 10;
+
+  explicit SketchMemory(size_t bytes) : bytes_(bytes), memory_(bytes) {
+    std::random_device random;
+    key_ = (uint64_t{random()} << 32 | random()) | 1;
+  }
+
+  // A block of zeros with bytes_of(size) bytes; null if there is no room.
+  std::byte* take(uint8_t size) {
+    std::byte* block = free_[size];
+    if (block != nullptr) {
+      std::memcpy(&free_[size], block, sizeof block);
+    } else if (bytes_ - used_ >= bytes_of(size)) {
+      block = memory_.data() + used_;
+      used_ += bytes_of(size);
+    } else {
+      return nullptr;
+    }
+    ++taken_;
+    std::memset(block, 0, bytes_of(size));
+    return block;
+  }
+  void give_back(std::byte* block, uint8_t size) {
+    if (--taken_ == 0) return clear();
+    std::memcpy(block, &free_[size], sizeof block);
+    free_[size] = block;
+  }
+  // Takes all blocks back.
+  void clear() {
+    used_ = taken_ = 0;
+    free_ = {};
+  }
+
+  // A random odd number for the hash tables in its blocks, so that no sender can aim at a slot.
+  uint64_t key() const { return key_; }
+  void populate(size_t bytes) const { memory_.populate(bytes); }
+
+ private:
+  size_t bytes_;
+  ZeroedArray memory_;
+  size_t used_ = 0;   // bytes that were taken at least once since clear()
+  size_t taken_ = 0;  // blocks
+  // The first free block of each size; a free block begins with the address of the next one.
+  std::array<std::byte*, kMaxSize + 1> free_ = {};
+  uint64_t key_;
+};
+
+}  // namespace tapline::trigger
