@@ -77,12 +77,31 @@ Status read_filter(const v1::PacketTrigger& message, Filter* filter) {
 }
 
 // Indexed by v1::PacketStep::Measure.
-constexpr Measure kMeasures[] = {
-    Measure::kPackets,         Measure::kBytes,         Measure::kPayloadBytes, Measure::kSyn,
-    Measure::kSynAck,          Measure::kFin,           Measure::kRst,          Measure::kRetransmittedBytes,
-    Measure::kRetransmissions, Measure::kOutOfOrder,    Measure::kMissingBytes, Measure::kRttSumNs,
-    Measure::kRttCount,        Measure::kInFlightBytes, Measure::kUnackedBytes, Measure::kMaxBytes,
-    Measure::kMaxPayloadBytes, Measure::kMaxRttNs,      Measure::kMinRttNs,     Measure::kBurst};
+constexpr Measure kMeasures[] = {Measure::kPackets,
+                                 Measure::kBytes,
+                                 Measure::kPayloadBytes,
+                                 Measure::kSyn,
+                                 Measure::kSynAck,
+                                 Measure::kFin,
+                                 Measure::kRst,
+                                 Measure::kRetransmittedBytes,
+                                 Measure::kRetransmissions,
+                                 Measure::kOutOfOrder,
+                                 Measure::kMissingBytes,
+                                 Measure::kRttSumNs,
+                                 Measure::kRttCount,
+                                 Measure::kInFlightBytes,
+                                 Measure::kUnackedBytes,
+                                 Measure::kMaxBytes,
+                                 Measure::kMaxPayloadBytes,
+                                 Measure::kMaxRttNs,
+                                 Measure::kMinRttNs,
+                                 Measure::kBurst,
+                                 Measure::kFlows,
+                                 Measure::kDistinctSrcIps,
+                                 Measure::kDistinctSrcPorts,
+                                 Measure::kDistinctDstIps,
+                                 Measure::kDistinctDstPorts};
 // Indexed by v1::PacketStep::Operator.
 constexpr trigger::Op kOperators[] = {trigger::Op::kAdd,    trigger::Op::kSubtract,  trigger::Op::kMultiply,
                                       trigger::Op::kDivide, trigger::Op::kGreater,   trigger::Op::kGreaterEqual,
@@ -91,12 +110,32 @@ constexpr trigger::Op kOperators[] = {trigger::Op::kAdd,    trigger::Op::kSubtra
 
 using Steps = google::protobuf::RepeatedPtrField<v1::PacketStep>;
 
+Status read_quantile(const v1::PacketQuantile& message, trigger::Instruction* read) {
+  read->op = trigger::Op::kMeasure;
+  read->constant = message.share();
+  switch (message.measure()) {
+    case v1::PacketStep::BYTES:
+      read->measure = Measure::kBytesQuantile;
+      return {};
+    case v1::PacketStep::PAYLOAD_BYTES:
+      read->measure = Measure::kPayloadBytesQuantile;
+      return {};
+    case v1::PacketStep::RTT_NS:
+      read->measure = Measure::kRttQuantile;
+      return {};
+    default:
+      return Status::invalid("packets have no quantiles of a measure of its condition");
+  }
+}
+
 Status read_steps(const Steps& steps, trigger::Expression* expression) {
   for (const v1::PacketStep& step : steps) {
     trigger::Instruction& read = expression->emplace_back();
     if (step.has_measure()) {
       if (!v1::PacketStep::Measure_IsValid(step.measure())) return Status::invalid("a measure is not known");
       read = {trigger::Op::kMeasure, kMeasures[step.measure()], 0};
+    } else if (step.has_quantile()) {
+      if (Status status = read_quantile(step.quantile(), &read); !status.ok()) return status;
     } else if (step.has_constant()) {
       if (!std::isfinite(step.constant())) return Status::invalid("a constant is not a finite number");
       read = {trigger::Op::kConstant, Measure::kPackets, step.constant()};

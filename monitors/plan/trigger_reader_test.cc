@@ -104,6 +104,19 @@ TEST(TriggerReader, AnExpressionIsParsed) {
   EXPECT_TRUE(spec.triggers->needs_tcp());
 }
 
+TEST(TriggerReader, DistinctValuesAndQuantilesAreRead) {
+  QuerySpec spec;
+  const std::string trigger = R"({"processor":1,"parser":"packets","every":"0.010s","when":[{"measure":"FLOWS"},
+      {"measure":"DISTINCT_DST_PORT"},{"operator":"ADD"},{"quantile":{"measure":"RTT_NS","share":0.99}},
+      {"operator":"GREATER"}]})";
+  const Status status = read(plan_with(trigger, R"(["packets","trigger"])"), &spec);
+  ASSERT_TRUE(status.ok()) << status.sentence();
+  EXPECT_EQ(spec.triggers->channels()[0].sketches, trigger::kind_of(trigger::Measure::kFlows) |
+                                                       trigger::kind_of(trigger::Measure::kDistinctDstPorts) |
+                                                       trigger::kind_of(trigger::Measure::kRttQuantile));
+  EXPECT_TRUE(spec.triggers->needs_tcp());
+}
+
 TEST(TriggerReader, InvalidStepsAreNamed) {
   const auto error_with = [](const std::string& steps) {
     return error_of(plan_with(R"({"processor":1,"parser":"packets","every":"0.010s","when":[)" + steps + "]}",
@@ -114,6 +127,10 @@ TEST(TriggerReader, InvalidStepsAreNamed) {
   EXPECT_NE(error_with("{}").find("a step of its condition is empty"), std::string::npos);
   EXPECT_NE(error_with(R"({"measure":77})").find("a measure is not known"), std::string::npos);
   EXPECT_NE(error_with(R"({"operator":77})").find("an operator is not known"), std::string::npos);
+  const std::string end = R"(,{"constant":5},{"operator":"GREATER"})";
+  EXPECT_NE(error_with(R"({"quantile":{"measure":"SYN","share":0.5}})" + end).find("no quantiles"), std::string::npos);
+  EXPECT_NE(error_with(R"({"quantile":{"measure":"BYTES","share":1}})" + end).find("above 0 and below 1"),
+            std::string::npos);
   EXPECT_NE(error_with(R"({"constant":"Infinity"})").find("not a finite number"), std::string::npos);
   EXPECT_NE(error_with(R"({"measure":"BYTES"})").find("must be a comparison"), std::string::npos);
   EXPECT_NE(error_with(sum + "," + sum).find("must be a comparison"), std::string::npos);

@@ -1,6 +1,7 @@
 #include "parsers/trigger/admission.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 
@@ -18,14 +19,19 @@ double count_group_ns(const Channel& channel, const ExpectedTraffic& traffic, co
   return model.count_group + missing * model.miss_group;
 }
 
+// The kinds of distinct values and percentiles that its triggers use.
+double kinds_of(const Channel& channel) { return std::popcount(channel.sketches); }
+
 // For each window, so once every channel.every_ns.
 double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double packets = packets_in(channel, traffic);
   const double panes = channel.panes();
-  if (channel.grouped)
-    return std::min(traffic.groups, packets) * (panes * model.sweep_group + (panes - 1) * model.find_group);
+  const double merge_ns = panes * kinds_of(channel) * model.merge_values;
+  if (channel.grouped) {
+    return std::min(traffic.groups, packets) * (panes * model.sweep_group + (panes - 1) * model.find_group + merge_ns);
+  }
   const double sets = std::min(traffic.match_sets, packets);
-  return panes * sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) +
+  return panes * sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) + sets * merge_ns +
          channel.bits() * model.test_trigger;
 }
 
@@ -50,6 +56,7 @@ ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffi
   if (program.needs_tcp()) cost.tcp = cores_per_ns * model.tcp;
   for (const Channel& channel : program.channels()) {
     if (channel.grouped) cost.groups += cores_per_ns * count_group_ns(channel, traffic, model);
+    cost.values += cores_per_ns * kinds_of(channel) * model.add_value;
     cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.every_ns);
     cost.sweep += looks(channel, traffic, model);
   }
@@ -59,13 +66,16 @@ ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffi
 std::string refusal(const Program& program, const ExpectedTraffic& traffic, const CostModel& model) {
   const ExpectedCost cost = expected_cost(program, traffic, model);
   if (cost.sum() <= model.max_busy) return "";
-  char text[512];
+  char text[512], values[64] = "";
+  if (cost.values > 0) {
+    std::snprintf(values, sizeof values, "distinct values and percentiles %.0f %%, ", cost.values * 100);
+  }
   std::snprintf(text, sizeof text,
                 "%zu triggers would take %.0f %% of a core at %.2f million packets per second, of which %.0f %% may be "
-                "used: receiving %.0f %%, matching %.0f %%, TCP state %.0f %%, groups %.0f %%, sweeping %.0f %%. Use "
-                "longer windows, coarser groups, or more lanes.",
+                "used: receiving %.0f %%, matching %.0f %%, TCP state %.0f %%, groups %.0f %%, %ssweeping "
+                "%.0f %%. Use longer windows, coarser groups, or more lanes.",
                 program.trigger_count(), cost.sum() * 100, traffic.packets_per_second * 1e-6, model.max_busy * 100,
-                cost.receive * 100, cost.match * 100, cost.tcp * 100, cost.groups * 100, cost.sweep * 100);
+                cost.receive * 100, cost.match * 100, cost.tcp * 100, cost.groups * 100, values, cost.sweep * 100);
   return text;
 }
 

@@ -17,7 +17,8 @@ struct ExpectedTraffic {
 };
 
 // The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are fitted to the rates that
-// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements.
+// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements, except
+// add_value and merge_values: these are estimates.
 //
 // TriggerCost.java has the same costs of the same names; a test reads this struct and compares them.
 struct CostModel {
@@ -33,6 +34,8 @@ struct CostModel {
   double test_trigger = 23;     // each trigger of the channel
   double sweep_group = 50;      // a group in a pane of a window: added, tested and cleared
   double find_group = 20;       // a group in an earlier pane
+  double add_value = 25;        // a packet in each kind of distinct values and percentiles of a channel
+  double merge_values = 100;    // each kind of a group, or of a touched cell, in a pane of a window
   double look_set = 30;         // a touched cell, each time its open window is tested
   double look_trigger = 2;      // each of its triggers
   double test_limit = 1;        // each trigger of the channel, each time
@@ -47,9 +50,10 @@ struct ExpectedCost {
   double match = 0;
   double tcp = 0;
   double groups = 0;  // counting in groups
+  double values = 0;  // adding distinct values, and those of percentiles
   double sweep = 0;
 
-  double sum() const { return receive + match + tcp + groups + sweep; }
+  double sum() const { return receive + match + tcp + groups + values + sweep; }
 };
 
 ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);

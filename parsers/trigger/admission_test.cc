@@ -52,6 +52,22 @@ TEST(AdmissionTest, ChargesMoreForTriggersThatLeaveTheCache) {
   EXPECT_DOUBLE_EQ(cost_at(0, 4000).groups, 0.2 + 0.75 * 0.5);
 }
 
+TEST(AdmissionTest, DistinctValuesCostMore) {
+  const CostModel model = {.count_group = 20, .sweep_group = 100, .add_value = 30, .merge_values = 200};
+  const ExpectedTraffic traffic = {.packets_per_second = 1e7, .match_sets = 10, .groups = 1000};
+  for (const GroupBy& group : {GroupBy::flow(), GroupBy{}}) {
+    const auto counting = program_of(1, 10 * kMs, group, Measure::kBytes, 3);
+    const auto distinct = program_of(1, 10 * kMs, group, Measure::kDistinctDstPorts, 3);
+    const ExpectedCost before = expected_cost(*counting, traffic, model);
+    const ExpectedCost after = expected_cost(*distinct, traffic, model);
+    EXPECT_DOUBLE_EQ(before.values, 0);
+    EXPECT_DOUBLE_EQ(after.values, 0.3);
+    EXPECT_DOUBLE_EQ(after.groups, before.groups);
+    // Three panes of 1,000 groups, or 10 sets, in 10 ms.
+    EXPECT_NEAR(after.sweep - before.sweep, group == GroupBy{} ? 6e-4 : 0.06, 1e-9);
+  }
+}
+
 TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {
   const auto program = program_of(1, 10 * kMs, GroupBy::flow());
   const ExpectedTraffic slow = {.packets_per_second = 1000, .groups = 1e9};

@@ -23,7 +23,10 @@ import java.util.Optional;
  */
 final class GroupConditions {
   /** Aggregates of conditions that need no field. */
-  private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct");
+  private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct", "flows");
+
+  /** Identifies the flow of a tuple. */
+  private static final String FLOW = "flow_hash";
 
   private final Fields fields;
   private final Operands operands;
@@ -76,7 +79,7 @@ final class GroupConditions {
     boolean isKnown =
         OF_TUPLES.contains(aggregate)
             || ProcessorCatalogue.AGGREGATES.contains(aggregate)
-            || percentile(aggregate).isPresent();
+            || Literals.percentile(aggregate).isPresent();
     String wrong = "";
     String example = "for example \"sum(bytes) > 10MB\" or \"count >= 100\"";
     if (aggregate.equals("share") || read.tuples() != null) {
@@ -90,6 +93,9 @@ final class GroupConditions {
       wrong = "unknown aggregate " + aggregate;
     } else if (!hasField && !OF_TUPLES.contains(aggregate)) {
       wrong = aggregate + " needs a field";
+    } else if (hasField && aggregate.equals("flows")) {
+      wrong = "flows takes no field";
+      example = "for example \"flows > 100\"";
     } else if (aggregate.equals("rate") && !window.hasSize()) {
       errors.conflict(when.span(), "a rate needs a window", "w, for example w=10s");
       return false;
@@ -110,6 +116,10 @@ final class GroupConditions {
     if (aggregate.equals("share") || read.tuples() != null) {
       return readConditions(arguments, read, window);
     }
+    if (aggregate.equals("flows")) {
+      Ast.Word flow = new Ast.Word(FLOW, FLOW, when.span());
+      return operands.different(arguments, Aggregates.named("distinct"), Optional.of(flow), window);
+    }
     if (aggregate.equals("distinct")) {
       return operands.different(arguments, Aggregates.named(aggregate), field, window);
     }
@@ -123,7 +133,7 @@ final class GroupConditions {
       operands.setKey(result, parser, arguments, "group");
       return Optional.of(result);
     }
-    Optional<Double> share = percentile(aggregate);
+    Optional<Double> share = Literals.percentile(aggregate);
     List<ParserInfo> owners = withCountable(field.get());
     if (owners.isEmpty()) {
       fields.unknown(field.get());
@@ -216,14 +226,5 @@ final class GroupConditions {
     return read.field() == null
         ? ConditionPrinter.text(condition)
         : Names.normal(read.field().text());
-  }
-
-  /** Parses p50, p99.9… as a fraction. */
-  private static Optional<Double> percentile(String aggregate) {
-    return aggregate.startsWith("p")
-        ? Literals.number(aggregate.substring(1))
-            .map(number -> number.doubleValue() / 100)
-            .filter(share -> share > 0 && share < 1)
-        : Optional.empty();
   }
 }

@@ -46,6 +46,15 @@ final class PacketTriggers {
           "udp_flow",
           Map.of("bytes", PacketStep.Measure.BYTES));
 
+  /** Fields whose distinct values are those of packets. */
+  private static final Map<String, PacketStep.Measure> DISTINCT =
+      Map.of(
+          "flow_hash", PacketStep.Measure.FLOWS,
+          "src_ip", PacketStep.Measure.DISTINCT_SRC_IP,
+          "src_port", PacketStep.Measure.DISTINCT_SRC_PORT,
+          "dst_ip", PacketStep.Measure.DISTINCT_DST_IP,
+          "dst_port", PacketStep.Measure.DISTINCT_DST_PORT);
+
   /** Every value meets it. */
   private static final Condition ANY =
       Condition.newBuilder()
@@ -90,13 +99,19 @@ final class PacketTriggers {
     conditions.put(processor, condition);
   }
 
-  /** Does the same for a processor that compares a sum. REQUIRES: it has no {@link #obstacle}. */
-  void addSum(int number, Processor trigger) {
-    add(number, PacketCondition.ofSum(measure(trigger), trigger));
+  /** Does the same for a processor on tuples. REQUIRES: it has no {@link #obstacle}. */
+  void addMeasured(int number, Processor trigger) {
+    add(number, PacketCondition.of(measure(trigger).orElseThrow(), trigger));
   }
 
-  private static PacketStep.Measure measure(Processor trigger) {
-    return MEASURES.get(trigger.getParser()).get(trigger.getValue().getField());
+  private static Optional<PacketStep.Measure> measure(Processor trigger) {
+    Map<String, PacketStep.Measure> measures =
+        switch (trigger.getAggregate()) {
+          case "SUM" -> MEASURES.getOrDefault(trigger.getParser(), Map.of());
+          case "DISTINCT" -> DISTINCT;
+          default -> Map.of();
+        };
+    return Optional.ofNullable(measures.get(trigger.getValue().getField()));
   }
 
   /**
@@ -107,10 +122,9 @@ final class PacketTriggers {
     Map<String, PacketStep.Measure> measures = MEASURES.getOrDefault(trigger.getParser(), Map.of());
     if (measures.isEmpty()) {
       return Optional.of("%s does not count packets".formatted(trigger.getParser()));
-    } else if (!trigger.getAggregate().equals("SUM")
-        || !measures.containsKey(trigger.getValue().getField())) {
+    } else if (measure(trigger).isEmpty()) {
       return Optional.of(
-          "it does not compare a sum of %s"
+          "it does not compare a sum of %s, flows, or distinct addresses or ports"
               .formatted(String.join(" or ", measures.keySet().stream().sorted().toList())));
     }
     return obstacleToCounting(trigger);

@@ -179,7 +179,7 @@ final class ProcessorCompiler {
           .obstacle(compiled)
           .ifPresentOrElse(
               reason -> IntervalReader.refuse(parser, arguments, reason, errors),
-              () -> packets.addSum(number, compiled));
+              () -> packets.addMeasured(number, compiled));
       return;
     }
     isLongEnough(compiled, arguments);

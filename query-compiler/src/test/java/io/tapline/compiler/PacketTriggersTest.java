@@ -50,9 +50,11 @@ class PacketTriggersTest {
             step ->
                 step.hasMeasure()
                     ? step.getMeasure().name()
-                    : step.hasConstant()
-                        ? Double.toString(step.getConstant())
-                        : step.getOperator().name())
+                    : step.hasQuantile()
+                        ? step.getQuantile().getMeasure() + "@" + step.getQuantile().getShare()
+                        : step.hasConstant()
+                            ? Double.toString(step.getConstant())
+                            : step.getOperator().name())
         .collect(Collectors.joining(" "));
   }
 
@@ -64,6 +66,19 @@ class PacketTriggersTest {
     Condition shownCondition = plan.getProcessors(0).getCondition();
     assertThat(shownCondition.getComparison()).isEqualTo(Condition.Comparison.AT_LEAST);
     assertThat(shownCondition.getThreshold()).isEqualTo(-Double.MAX_VALUE);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "flows > 100,FLOWS 100.0 GREATER",
+    "distinct(dst_port) >= 50,DISTINCT_DST_PORT 50.0 GREATER_EQUAL",
+    "distinct(src_ip) < 3,DISTINCT_SRC_IP 3.0 LESS",
+  })
+  void distinctValuesOfTuplesAreThoseOfPackets(String when, String steps) {
+    String query =
+        "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS (trigger: when=\"%s\", group=dst_ip, every=10ms)";
+    PacketTrigger trigger = plan(query.formatted(when)).getTriggers(0);
+    assertThat(text(trigger.getWhenList())).isEqualTo(steps);
   }
 
   @Test

@@ -9,6 +9,8 @@ import io.tapline.compiler.packets.TriggerCost.Traffic;
 import io.tapline.compiler.text.ErrorRenderer;
 import io.tapline.compiler.text.Note;
 import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.PacketQuantile;
+import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -58,6 +60,49 @@ class TriggerCostTest {
     // 64 ns for nine packets of ten, and 69,300 more groups in 10 ms.
     assertThat(busy(many, trigger(10, "src_ip")) - busy(few, trigger(10, "src_ip")))
         .isCloseTo(0.576 + 0.3465, within(EXACT));
+  }
+
+  private static PacketTrigger comparing(PacketStep.Measure measure, String... group) {
+    return trigger(10, group).toBuilder()
+        .addWhen(PacketStep.newBuilder().setMeasure(measure))
+        .build();
+  }
+
+  @Test
+  void distinctValuesCostMore() {
+    Traffic million = new Traffic(1e6, 1_000);
+    PacketTrigger counting = comparing(PacketStep.Measure.BYTES, "src_ip");
+    PacketTrigger flows = comparing(PacketStep.Measure.FLOWS, "src_ip");
+    PacketTrigger ports = comparing(PacketStep.Measure.DISTINCT_DST_PORT, "src_ip");
+    // 25 ns per packet, and 1,000 groups of 100 ns in 10 ms, for each kind of values.
+    assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.035, within(EXACT));
+    assertThat(busy(million, flows, ports))
+        .isCloseTo(busy(million, counting, counting) + 0.07, within(EXACT));
+    // Separate counters.
+    assertThat(busy(million, flows, counting))
+        .isCloseTo(busy(million, counting, counting) + 0.057, within(EXACT));
+    assertThat(new TriggerCost(List.of(flows)).explain().get(0))
+        .contains("25 per packet for distinct values and percentiles");
+    assertThat(new TriggerCost(List.of(flows)).at(million))
+        .contains("counting groups 2 %, distinct values and percentiles 3 %, sweeping");
+  }
+
+  @Test
+  void percentilesOfRoundTripsNeedConnections() {
+    Traffic million = new Traffic(1e6, 1_000);
+    PacketTrigger percentile =
+        trigger(10).toBuilder()
+            .addWhen(
+                PacketStep.newBuilder()
+                    .setQuantile(
+                        PacketQuantile.newBuilder()
+                            .setMeasure(PacketStep.Measure.RTT_NS)
+                            .setShare(0.99)))
+            .build();
+    PacketTrigger minimum = comparing(PacketStep.Measure.MIN_RTT_NS);
+    // 25 ns per packet, and two match sets of 100 ns in 10 ms.
+    assertThat(busy(million, percentile))
+        .isCloseTo(busy(million, minimum) + 0.025 + 2e-5, within(EXACT));
   }
 
   @Test

@@ -44,7 +44,7 @@ public final class ProcessorCatalogue {
   public static final List<String> AGGREGATES = numbers();
 
   private static final String CONDITIONS =
-      "count, or count, sum, avg, max, min, "
+      "count or flows, or count, sum, avg, max, min, "
           + others()
           + "rate, distinct or p1 to p99.9 of (field), or count or share of (condition on tuples); >, >=, < or <=; a number, size or duration";
 

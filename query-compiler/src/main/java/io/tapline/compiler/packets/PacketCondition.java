@@ -5,6 +5,7 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.PacketQuantile;
 import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketStep.Measure;
 import io.tapline.schema.proto.PacketStep.Operator;
@@ -40,8 +41,8 @@ public record PacketCondition(
   /** Longer than each burst. */
   private static final long ANY_WINDOW_NS = Long.MAX_VALUE;
 
-  /** Returns the condition of a trigger that compares a sum of bytes or packets. */
-  public static PacketCondition ofSum(Measure measure, Processor trigger) {
+  /** Returns the condition of a trigger on tuples that compares one measure with a number. */
+  public static PacketCondition of(Measure measure, Processor trigger) {
     Operator operator = OPERATORS.get(trigger.getCondition().getComparison());
     double threshold = trigger.getCondition().getThreshold();
     double clear = trigger.getTrigger().getClear();
@@ -129,6 +130,12 @@ public record PacketCondition(
 
   static PacketStep step(Measure measure) {
     return PacketStep.newBuilder().setMeasure(measure).build();
+  }
+
+  static PacketStep step(Measure measure, double share) {
+    return PacketStep.newBuilder()
+        .setQuantile(PacketQuantile.newBuilder().setMeasure(measure).setShare(share))
+        .build();
   }
 
   static PacketStep step(double constant) {

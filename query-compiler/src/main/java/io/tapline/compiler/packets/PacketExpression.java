@@ -26,7 +26,7 @@ final class PacketExpression {
   private static final int MAX_DEPTH = 8;
   private static final Pattern TOKEN =
       Pattern.compile(
-          "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>,]))\\s*");
+          "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([pP][0-9]+\\.[0-9]+|[A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>,]))\\s*");
   private static final String EXAMPLE =
       "for example \"sum(retransmitted_bytes) / sum(bytes) > 0.1 and count > 100\"";
   private static final List<Map<String, Operator>> LEVELS =

@@ -38,6 +38,17 @@ final class PacketMeasures {
           "payload_bytes", Measure.MAX_PAYLOAD_BYTES,
           "rtt_ns", Measure.MAX_RTT_NS);
   private static final Map<String, Measure> MINIMA = Map.of("rtt_ns", Measure.MIN_RTT_NS);
+  private static final Map<String, Measure> DISTINCT =
+      Map.of(
+          "src_ip", Measure.DISTINCT_SRC_IP,
+          "src_port", Measure.DISTINCT_SRC_PORT,
+          "dst_ip", Measure.DISTINCT_DST_IP,
+          "dst_port", Measure.DISTINCT_DST_PORT);
+  private static final Map<String, Measure> QUANTILES =
+      Map.of(
+          "bytes", Measure.BYTES,
+          "payload_bytes", Measure.PAYLOAD_BYTES,
+          "rtt_ns", Measure.RTT_NS);
   private static final List<String> AVERAGES = List.of("bytes", "payload_bytes", "rtt_ns");
   private static final double NS_PER_SECOND = 1e9;
   private static final int BINS_PER_BURST = 8;
@@ -62,7 +73,10 @@ final class PacketMeasures {
 
   /** Returns true if a function of the field exists. */
   static boolean hasField(String field) {
-    return SUMS.containsKey(field) || FLAGS.containsKey(field) || MAXIMA.containsKey(field);
+    return SUMS.containsKey(field)
+        || FLAGS.containsKey(field)
+        || MAXIMA.containsKey(field)
+        || DISTINCT.containsKey(field);
   }
 
   /**
@@ -77,7 +91,13 @@ final class PacketMeasures {
           span.isPresent() ? function + " takes one field" : "burst needs a span",
           "for example \"burst(bytes, 100us) > 60KB\"");
     }
+    Optional<Double> share = Literals.percentile(function);
+    if (share.isPresent()) {
+      return quantile(function, field, share.get());
+    }
     return switch (function) {
+      case "flows" -> flows(field);
+      case "distinct" -> measure(function, field, DISTINCT, "count");
       case "count" -> field.isEmpty() ? count() : measure(function, field, FLAGS, "count");
       case "share" -> ratio(measure(function, field, FLAGS, ""), Measure.PACKETS, "");
       case "sum" ->
@@ -92,8 +112,20 @@ final class PacketMeasures {
       default ->
           throw new Fault(
               "there is no function %s of packets".formatted(Names.quoted(function)),
-              "count, sum, avg, max, min, rate, share or burst");
+              "count, sum, avg, max, min, rate, share, burst, flows, distinct or p1 to p99.9");
     };
+  }
+
+  private static Value flows(String field) throws Fault {
+    if (!field.isEmpty()) {
+      throw new Fault("flows takes no field", "for example \"flows > 100\"");
+    }
+    return new Value(List.of(step(Measure.FLOWS)), "count");
+  }
+
+  private static Value quantile(String function, String field, double share) throws Fault {
+    Value value = measure(function, field, QUANTILES, unit(field));
+    return new Value(List.of(step(value.steps().get(0).getMeasure(), share)), value.unit());
   }
 
   private static Value count() {

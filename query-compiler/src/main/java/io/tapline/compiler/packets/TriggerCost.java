@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -40,6 +42,8 @@ public final class TriggerCost {
   static final double TEST_TRIGGER = 23;
   static final double SWEEP_GROUP = 50;
   static final double FIND_GROUP = 20;
+  static final double ADD_VALUE = 25;
+  static final double MERGE_VALUES = 100;
   static final double LOOK_SET = 30;
   static final double LOOK_TRIGGER = 2;
   static final double TEST_LIMIT = 1;
@@ -60,7 +64,20 @@ public final class TriggerCost {
           PacketStep.Measure.RST,
           PacketStep.Measure.MAX_BYTES,
           PacketStep.Measure.MAX_PAYLOAD_BYTES,
-          PacketStep.Measure.BURST);
+          PacketStep.Measure.BURST,
+          PacketStep.Measure.FLOWS,
+          PacketStep.Measure.DISTINCT_SRC_IP,
+          PacketStep.Measure.DISTINCT_SRC_PORT,
+          PacketStep.Measure.DISTINCT_DST_IP,
+          PacketStep.Measure.DISTINCT_DST_PORT);
+
+  private static final Set<PacketStep.Measure> DISTINCT =
+      Set.of(
+          PacketStep.Measure.FLOWS,
+          PacketStep.Measure.DISTINCT_SRC_IP,
+          PacketStep.Measure.DISTINCT_SRC_PORT,
+          PacketStep.Measure.DISTINCT_DST_IP,
+          PacketStep.Measure.DISTINCT_DST_PORT);
 
   private static final double NS_PER_SECOND = 1e9;
 
@@ -74,11 +91,20 @@ public final class TriggerCost {
 
   /** The triggers with the same window and grouping, whose counters are shared. */
   private record Channel(
-      long everyNs, long windowNs, List<String> group, List<PrefixLength> networks) {
+      long everyNs,
+      long windowNs,
+      List<String> group,
+      List<PrefixLength> networks,
+      boolean keepsValues) {
     static Channel of(PacketTrigger trigger) {
       long everyNs = Durations.toNanos(trigger.getEvery());
       long windowNs = trigger.hasWindow() ? Durations.toNanos(trigger.getWindow()) : everyNs;
-      return new Channel(everyNs, windowNs, trigger.getGroupList(), trigger.getNetworksList());
+      return new Channel(
+          everyNs,
+          windowNs,
+          trigger.getGroupList(),
+          trigger.getNetworksList(),
+          !kinds(trigger).isEmpty());
     }
 
     /** Returns the number of parts of a window that are counted separately. */
@@ -99,7 +125,16 @@ public final class TriggerCost {
     }
   }
 
-  private final Map<Channel, Integer> channels = new LinkedHashMap<>();
+  /** The triggers of a channel, and the kinds of distinct values and percentiles they compare. */
+  private record Load(int triggers, Set<String> kinds) {
+    Load plus(Load more) {
+      Set<String> all = new TreeSet<>(kinds);
+      all.addAll(more.kinds);
+      return new Load(triggers + more.triggers, all);
+    }
+  }
+
+  private final Map<Channel, Load> channels = new LinkedHashMap<>();
   private final int triggers;
   private final double matchNs;
 
@@ -109,13 +144,38 @@ public final class TriggerCost {
     boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
     this.matchNs = MATCH + MATCH_ROOT * Math.sqrt(matchSets()) + (needsTcp ? TCP : 0);
     for (PacketTrigger packetTrigger : triggers) {
-      channels.merge(Channel.of(packetTrigger), 1, Integer::sum);
+      channels.merge(
+          Channel.of(packetTrigger),
+          new Load(1, kinds(packetTrigger)),
+          (one, more) -> one.plus(more));
     }
   }
 
+  private static Stream<PacketStep> steps(PacketTrigger trigger) {
+    return Stream.concat(trigger.getWhenList().stream(), trigger.getClearList().stream());
+  }
+
   private static boolean needsTcp(PacketTrigger trigger) {
-    return Stream.concat(trigger.getWhenList().stream(), trigger.getClearList().stream())
-        .anyMatch(step -> step.hasMeasure() && !FROM_HEADERS.contains(step.getMeasure()));
+    return steps(trigger)
+        .anyMatch(
+            step ->
+                step.hasMeasure() && !FROM_HEADERS.contains(step.getMeasure())
+                    || step.getQuantile().getMeasure() == PacketStep.Measure.RTT_NS);
+  }
+
+  /** Returns the kinds of distinct values and percentiles that a trigger compares. */
+  private static Set<String> kinds(PacketTrigger trigger) {
+    return steps(trigger)
+        .flatMap(
+            step ->
+                step.hasQuantile()
+                    ? Stream.of("percentile " + step.getQuantile().getMeasure())
+                    : Stream.of(step.getMeasure()).filter(DISTINCT::contains).map(Enum::name))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private double addValuesNs() {
+    return ADD_VALUE * channels.values().stream().mapToInt(load -> load.kinds().size()).sum();
   }
 
   private long grouped() {
@@ -128,11 +188,11 @@ public final class TriggerCost {
 
   private double sweep(Traffic traffic) {
     double share = 0;
-    for (Map.Entry<Channel, Integer> entry : channels.entrySet()) {
+    for (Map.Entry<Channel, Load> entry : channels.entrySet()) {
       double everyNs = entry.getKey().everyNs();
       double packets = traffic.packetsPerSecond() * everyNs / NS_PER_SECOND;
       share += sweepNs(entry.getKey(), entry.getValue(), packets, traffic.groups()) / everyNs;
-      share += looks(entry.getKey(), entry.getValue(), packets);
+      share += looks(entry.getKey(), entry.getValue().triggers(), packets);
     }
     return share;
   }
@@ -153,13 +213,16 @@ public final class TriggerCost {
     return triggers + 1;
   }
 
-  private double sweepNs(Channel channel, int triggers, double packets, long groups) {
+  private double sweepNs(Channel channel, Load load, double packets, long groups) {
     long panes = channel.panes();
+    double mergeNs = panes * load.kinds().size() * MERGE_VALUES;
     if (!channel.group().isEmpty()) {
-      return Math.min(groups, packets) * (panes * SWEEP_GROUP + (panes - 1) * FIND_GROUP);
+      return Math.min(groups, packets) * (panes * SWEEP_GROUP + (panes - 1) * FIND_GROUP + mergeNs);
     }
     double sets = Math.min(matchSets(), packets);
-    return panes * sets * (SWEEP_SET + triggers * SWEEP_TRIGGER) + triggers * TEST_TRIGGER;
+    return panes * sets * (SWEEP_SET + load.triggers() * SWEEP_TRIGGER)
+        + sets * mergeNs
+        + load.triggers() * TEST_TRIGGER;
   }
 
   /** Returns the time to count a packet in the groups of a channel. */
@@ -179,7 +242,7 @@ public final class TriggerCost {
 
   /** Returns the expected share of a core. */
   public double busy(Traffic traffic) {
-    double packetNs = PARSE_NS + matchNs + countGroupsNs(traffic);
+    double packetNs = PARSE_NS + matchNs + countGroupsNs(traffic) + addValuesNs();
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
@@ -211,6 +274,9 @@ public final class TriggerCost {
                   plural(grouped(), "kind of groups", "kinds of groups")));
       parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP));
     }
+    if (addValuesNs() > 0) {
+      parts.add("%.0f per packet for distinct values and percentiles".formatted(addValuesNs()));
+    }
     if (channels.keySet().stream().anyMatch(Channel::finds)) {
       parts.add(
           "%.0f for each further every= of a longer window".formatted(SWEEP_GROUP + FIND_GROUP));
@@ -225,7 +291,7 @@ public final class TriggerCost {
 
   /** Returns the cost at the expected traffic, as text for users. */
   public String at(Traffic traffic) {
-    return "testing %s on packets, in %s, takes %.0f %% of a core at %s packets/s and %s: parsing %.0f %%, matching %.0f %%, counting groups %.0f %%, sweeping %.0f %%"
+    return "testing %s on packets, in %s, takes %.0f %% of a core at %s packets/s and %s: parsing %.0f %%, matching %.0f %%, counting groups %.0f %%,%s sweeping %.0f %%"
         .formatted(
             plural(triggers, "trigger", "triggers"),
             windows(),
@@ -235,7 +301,15 @@ public final class TriggerCost {
             share(traffic.packetsPerSecond(), PARSE_NS) * 100,
             share(traffic.packetsPerSecond(), matchNs) * 100,
             share(traffic.packetsPerSecond(), countGroupsNs(traffic)) * 100,
+            valuesText(traffic),
             sweep(traffic) * 100);
+  }
+
+  private String valuesText(Traffic traffic) {
+    return addValuesNs() == 0
+        ? ""
+        : " distinct values and percentiles %.0f %%,"
+            .formatted(share(traffic.packetsPerSecond(), addValuesNs()) * 100);
   }
 
   private String windows() {

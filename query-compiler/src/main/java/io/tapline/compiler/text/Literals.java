@@ -50,6 +50,15 @@ public final class Literals {
     return quantity(text).filter(quantity -> quantity.unit().isEmpty()).map(Quantity::number);
   }
 
+  /** Parses p50, p99.9 and so on, as a share above 0 and below 1. */
+  public static Optional<Double> percentile(String text) {
+    return text.startsWith("p")
+        ? number(text.substring(1))
+            .map(number -> number.doubleValue() / 100)
+            .filter(share -> share > 0 && share < 1)
+        : Optional.empty();
+  }
+
   /** Parses a number, a size in bytes or a duration in nanoseconds, each optionally per second. */
   public static Optional<Double> threshold(String text) {
     String amount =

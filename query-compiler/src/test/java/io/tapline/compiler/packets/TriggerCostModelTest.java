@@ -46,6 +46,8 @@ class TriggerCostModelTest {
                 entry("test_trigger", TriggerCost.TEST_TRIGGER),
                 entry("sweep_group", TriggerCost.SWEEP_GROUP),
                 entry("find_group", TriggerCost.FIND_GROUP),
+                entry("add_value", TriggerCost.ADD_VALUE),
+                entry("merge_values", TriggerCost.MERGE_VALUES),
                 entry("look_set", TriggerCost.LOOK_SET),
                 entry("look_trigger", TriggerCost.LOOK_TRIGGER),
                 entry("test_limit", TriggerCost.TEST_LIMIT),
