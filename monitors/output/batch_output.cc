@@ -1,6 +1,7 @@
 #include "monitors/output/batch_output.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "packet_io/base/clock.h"
@@ -9,6 +10,9 @@
 
 namespace tapline {
 namespace {
+
+// An infinite bound is none.
+Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
 
 // Time limit for the last batch of a query when the sink stays full.
 constexpr int64_t kEndTimeoutNs = 10 * kNsPerSecond;
@@ -128,9 +132,9 @@ class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
         Value::u64(event.processor),
         Value::string(event.grouped ? "group" : "all"),
         event.grouped ? Value::string(event.group) : Value::absent(FieldType::kString),
-        Value::f64(event.value),
-        Value::f64(event.value),
-        event.at_least ? Value::absent(FieldType::kF64) : Value::f64(event.value),
+        event.value.low == event.value.high ? Value::f64(event.value.low) : Value::absent(FieldType::kF64),
+        bound(event.value.low),
+        event.at_least ? Value::absent(FieldType::kF64) : bound(event.value.high),
         Value::i64(event.window_start_ns),
         Value::i64(event.window_end_ns),
         Value::boolean(event.certain),

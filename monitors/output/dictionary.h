@@ -32,6 +32,9 @@ class Dictionary {
     return std::string_view(bytes_).substr(begin, ends_[index] - begin);
   }
 
+  // Hashes under a key that is drawn once per process, so that no sender can aim at a slot.
+  static uint64_t hash_of(std::string_view text);
+
  private:
   // 0: free, else index + 1. The upper half of the hash saves most comparisons of strings.
   struct Slot {
@@ -39,7 +42,6 @@ class Dictionary {
     uint32_t tag;
   };
 
-  static uint64_t hash_of(std::string_view text);
   uint32_t find(std::string_view text);
 
   uint32_t mask_;

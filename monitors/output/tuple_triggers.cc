@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "monitors/output/dictionary.h"
 #include "monitors/output/tuple_json.h"
+#include "parsers/trigger/condition.h"
 
 namespace tapline {
 namespace {
@@ -17,6 +19,11 @@ constexpr size_t kMaxCells = 1 << 20;
 
 constexpr int64_t kNotEnded = INT64_MAX;
 
+// Enough for the largest merged values, and for the smaller blocks that they have grown out of.
+constexpr size_t kMergeBytes = 256 << 10;
+
+bool keeps_values(const TupleTrigger& trigger) { return trigger.aggregate >= Aggregate::kDistinct; }
+
 bool meets(Comparison comparison, double value, double threshold) {
   switch (comparison) {
     case Comparison::kAbove:
@@ -28,6 +35,13 @@ bool meets(Comparison comparison, double value, double threshold) {
     default:
       return value <= threshold;
   }
+}
+
+trigger::Verdict meets(Comparison comparison, const trigger::Interval& value, double threshold) {
+  using trigger::Verdict;
+  if (value.presence == trigger::Presence::kAbsent) return Verdict::kFalse;
+  const bool low = meets(comparison, value.low, threshold), high = meets(comparison, value.high, threshold);
+  return low && high ? Verdict::kTrue : low || high ? Verdict::kPossible : Verdict::kFalse;
 }
 
 double number_of(const Value& value) {
@@ -90,6 +104,23 @@ void append_common(const Field& field, uint32_t index, const TupleHeader& header
   }
 }
 
+// Appends the field with this index among common_fields() and the schema's own.
+void append_field(const Schema& schema, uint32_t index, const TupleHeader& header, std::span<const Value> values,
+                  std::string* key) {
+  const auto common = common_fields();
+  if (index < common.size()) return append_common(common[index], index, header, key);
+  append(schema.fields[index - common.size()], values[index - common.size()], key);
+}
+
+// True if the tuple has the value that the trigger aggregates.
+bool has_value(const TupleTrigger& trigger, std::span<const Value> values) {
+  const size_t common = common_fields().size();
+  if (trigger.distinct_field && *trigger.distinct_field >= common) {
+    return values[*trigger.distinct_field - common].present();
+  }
+  return !trigger.field || values[*trigger.field].present();
+}
+
 // Addresses and ports of a tuple, as far as the trigger groups by them.
 TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
   TupleHeader ends;
@@ -105,7 +136,11 @@ TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
 }  // namespace
 
 TupleTriggers::TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
-                             size_t max_groups) {
+                             size_t max_groups, size_t max_value_bytes) {
+  if (std::any_of(triggers.begin(), triggers.end(), keeps_values)) {
+    value_memory_ = std::make_unique<trigger::SketchMemory>(max_value_bytes);
+    merge_memory_ = std::make_unique<trigger::SketchMemory>(kMergeBytes);
+  }
   for (const TupleTrigger& trigger : triggers) {
     for (uint32_t parser = 0; parser < schemas.size(); ++parser) {
       if (schemas[parser]->name != trigger.parser) continue;
@@ -119,14 +154,7 @@ TupleTriggers::TupleTriggers(std::span<const TupleTrigger> triggers, std::span<c
 
 std::string_view TupleTriggers::key_of(const Watch& watch, const TupleHeader& header, std::span<const Value> values) {
   key_.clear();
-  const auto common = common_fields();
-  for (const uint32_t index : watch.trigger->group) {
-    if (index < common.size()) {
-      append_common(common[index], index, header, &key_);
-    } else {
-      append(watch.schema->fields[index - common.size()], values[index - common.size()], &key_);
-    }
-  }
+  for (const uint32_t index : watch.trigger->group) append_field(*watch.schema, index, header, values, &key_);
   return key_;
 }
 
@@ -136,7 +164,7 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     const TupleTrigger& trigger = *watch.trigger;
     if (watch.parser != parser) continue;
     if (trigger.only && !trigger.only->holds(header, values)) continue;
-    if (trigger.field && !values[*trigger.field].present()) continue;
+    if (!has_value(trigger, values)) continue;
     double value = 1;
     if (trigger.field) value = number_of(values[*trigger.field]);
     if (trigger.condition) value = trigger.condition->holds(header, values) ? 1 : 0;
@@ -159,7 +187,8 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns};
     count(watch, value, header, values, &cell);
     group.ends = ends_of(trigger, header);
-    if (trigger.panes == 1 && trigger.monotone && trigger.after == 1)
+    // Estimating a number of distinct values takes microseconds, so it is done once, when the window ends.
+    if (trigger.panes == 1 && trigger.monotone && trigger.after == 1 && !keeps_values(trigger))
       cross(watch, it->first, &group, cell, header, values, sink);
   }
 }
@@ -173,6 +202,7 @@ void TupleTriggers::count(const Watch& watch, double value, const TupleHeader& h
   if (lowest) cell->min = value;
   ++cell->count;
   cell->sum += value;
+  if (keeps_values(trigger)) keep_value(watch, value, header, values, cell);
   const bool extreme = trigger.aggregate == Aggregate::kMax ? highest : trigger.aggregate == Aggregate::kMin && lowest;
   if (!extreme) return;
   if (meets(trigger.comparison, value, trigger.threshold) || meets(trigger.comparison, value, trigger.clear)) {
@@ -180,6 +210,16 @@ void TupleTriggers::count(const Watch& watch, double value, const TupleHeader& h
   } else {
     cell->extreme.reset();
   }
+}
+
+void TupleTriggers::keep_value(const Watch& watch, double value, const TupleHeader& header,
+                               std::span<const Value> values, Cell* cell) {
+  const TupleTrigger& trigger = *watch.trigger;
+  if (cell->values == nullptr) cell->values = std::make_unique<KeptValues>(value_memory_.get());
+  if (trigger.aggregate == Aggregate::kPercentile) return cell->values->add_number(value);
+  text_.clear();
+  append_field(*watch.schema, *trigger.distinct_field, header, values, &text_);
+  cell->values->add_hash(Dictionary::hash_of(text_));
 }
 
 std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader& header,
@@ -194,7 +234,7 @@ std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader&
 void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell,
                           const TupleHeader& header, std::span<const Value> values, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
-  const double reached = value_of(trigger.aggregate, cell);
+  const double reached = value_of(trigger, cell);
   if (group->in_force || group->reported || !cooled(watch, *group) ||
       !meets(trigger.comparison, reached, trigger.threshold)) {
     return;
@@ -203,7 +243,7 @@ void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* gro
   const std::string_view tuple = json_of(*watch.schema, header, values);
   const bool is_long = tuple.size() > KeptTuples::kMaxText;
   report(watch, key, *group,
-         {.value = reached,
+         {.value = {reached, reached},
           .at_least = true,
           .window_start_ns = watch.end_ns - trigger.every_ns,
           .window_end_ns = watch.end_ns,
@@ -218,8 +258,10 @@ bool TupleTriggers::cooled(const Watch& watch, const Group& group) {
 }
 
 template <typename Values>
-double TupleTriggers::value_of(Aggregate aggregate, const Values& values) {
-  switch (aggregate) {
+double TupleTriggers::value_of(const TupleTrigger& trigger, const Values& values) {
+  switch (trigger.aggregate) {
+    case Aggregate::kRate:
+      return values.sum * 1e9 / static_cast<double>(trigger.every_ns * trigger.panes);
     case Aggregate::kSum:
       return values.sum;
     case Aggregate::kMax:
@@ -276,6 +318,18 @@ TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const Group& 
   return window;
 }
 
+// The value that the condition compares. REQUIRES: the window has tuples.
+trigger::Interval TupleTriggers::compared_value(const Watch& watch, const Group& group, const Window& window) {
+  const TupleTrigger& trigger = *watch.trigger;
+  if (!keeps_values(trigger)) return {value_of(trigger, window), value_of(trigger, window)};
+  const int64_t start_ns = watch.end_ns - trigger.every_ns * trigger.panes;
+  KeptValues merged(merge_memory_.get());
+  for (const Cell& cell : group.cells) {
+    if (cell.end_ns > start_ns && cell.values != nullptr) merged.merge(*cell.values);
+  }
+  return trigger.aggregate == Aggregate::kDistinct ? merged.count() : merged.quantile(trigger.share);
+}
+
 void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
   const int64_t start_ns = watch.end_ns - trigger.every_ns * trigger.panes;
@@ -287,11 +341,12 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
     const auto current = next++;
     Group& group = current->second;
     const Window window = window_of(watch, group);
-    const double value = value_of(trigger.aggregate, window);
-    const double threshold = group.in_force ? trigger.clear : trigger.threshold;
+    const trigger::Interval value =
+        window.count > 0 ? compared_value(watch, group, window) : trigger::Interval::absent();
+    const trigger::Verdict verdict =
+        meets(trigger.comparison, value, group.in_force ? trigger.clear : trigger.threshold);
     // The missing part of a partial window could raise the value.
-    const bool met =
-        group.reported || (window.count > 0 && !(is_below && partial) && meets(trigger.comparison, value, threshold));
+    const bool met = group.reported || (!(is_below && partial) && verdict != trigger::Verdict::kFalse);
     group.in_a_row = met ? group.in_a_row + 1 : 0;
     if (!met) {
       group.in_force = false;
@@ -305,7 +360,7 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
               .window_start_ns = start_ns,
               .window_end_ns = watch.end_ns,
               .ready_ns = std::min(watch.end_ns, ended_ns),
-              .certain = trigger.monotone || !(lossy || partial),
+              .certain = verdict == trigger::Verdict::kTrue && (trigger.monotone || !(lossy || partial)),
               .partial = partial,
               .tuple = window.extreme,
               .omission = window.omission},

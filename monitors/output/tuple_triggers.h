@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "monitors/output/kept_tuples.h"
+#include "monitors/output/kept_values.h"
 #include "monitors/plan/tuple_trigger.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/tuple.h"
@@ -24,14 +26,15 @@ namespace tapline {
 struct TupleTriggerEvent {
   uint32_t processor = 0;
   bool grouped = false;
-  std::string_view group = {};  // names and values of its fields: "switch=leaf1 port=2"; valid during the call
-  TupleHeader ends = {};        // addresses and ports of the group's latest tuple, if they are in the group
-  double value = 0;
-  bool at_least = false;  // the window has not ended: the value may still grow
+  std::string_view group = {};   // names and values of its fields: "switch=leaf1 port=2"; valid during the call
+  TupleHeader ends = {};         // addresses and ports of the group's latest tuple, if they are in the group
+  trigger::Interval value = {};  // its bounds differ if it is estimated, or memory for values was full
+  bool at_least = false;         // the window has not ended: the value may still grow
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
   int64_t ready_ns = 0;  // time of the tuple that met the condition, or the window's end if it was decided then
-  bool certain = true;   // false: the query lost data in the window, and the missing tuples could make it false
+  bool certain = true;   // false: some of the values between the bounds, or with the tuples that the query lost in the
+                         // window, do not meet the condition
   bool partial = false;  // the window was not watched from its beginning to its end
   // JSON of the one tuple that decided it: with a maximum or minimum the one that has this value, otherwise the one
   // that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid during the
@@ -44,6 +47,8 @@ class TupleTriggers {
  public:
   // Groups of one trigger; with windows of several panes fewer, so that all panes take bounded memory.
   static constexpr size_t kMaxGroups = 65'536;
+  // Memory of the distinct values and percentiles of all groups. Beyond it, their values only have bounds.
+  static constexpr size_t kMaxValueBytes = 32 << 20;
 
   class Sink {
    public:
@@ -55,7 +60,7 @@ class TupleTriggers {
 
   // `triggers` and `schemas` (of all parsers, by the numbers that add() gets) outlive it.
   TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
-                size_t max_groups = kMaxGroups);
+                size_t max_groups = kMaxGroups, size_t max_value_bytes = kMaxValueBytes);
 
   // Counts a tuple of this parser. `losses` counts everything that the query has lost, regardless of the unit.
   // REQUIRES: advance(header.time_ns) has been called.
@@ -74,6 +79,7 @@ class TupleTriggers {
     int64_t end_ns = INT64_MIN;
     uint64_t count = 0;
     double sum = 0, min = 0, max = 0;
+    std::unique_ptr<KeptValues> values = {};  // if distinct values or percentiles are compared
     KeptTuple extreme = {};  // if the pane's maximum or minimum, whichever is compared, meets the condition
   };
   // The values of a window's panes together.
@@ -111,16 +117,22 @@ class TupleTriggers {
   void count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values, Cell* cell);
   // Valid until the next call.
   std::string_view json_of(const Schema& schema, const TupleHeader& header, std::span<const Value> values);
+  void keep_value(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values,
+                  Cell* cell);
   static Window window_of(const Watch& watch, const Group& group);
+  trigger::Interval compared_value(const Watch& watch, const Group& group, const Window& window);
   template <typename Values>
-  static double value_of(TupleTrigger::Aggregate aggregate, const Values& values);
+  static double value_of(const TupleTrigger& trigger, const Values& values);
   // True if the group's next alert may begin in the open window.
   static bool cooled(const Watch& watch, const Group& group);
 
   KeptTuples kept_;
+  // If triggers compare distinct values or percentiles: theirs, and room to merge those of a window's panes.
+  std::unique_ptr<trigger::SketchMemory> value_memory_, merge_memory_;
   std::vector<Watch> watches_;
   std::string key_;   // group of the current tuple
   std::string json_;  // the current tuple
+  std::string text_;  // the current value that is counted once
 };
 
 }  // namespace tapline

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -26,18 +28,19 @@ const Schema& loads() {
 
 struct Seen {
   std::string group;
-  double value;
+  double value;  // its lower bound
   int64_t end_ms;
   bool at_least, certain, partial;
   std::string tuple;
   TupleOmission omission;
+  double high;
 };
 
 class Recorder final : public TupleTriggers::Sink {
  public:
   void on_event(const TupleTriggerEvent& event) override {
-    seen.push_back({std::string(event.group), event.value, event.window_end_ns / kMs, event.at_least, event.certain,
-                    event.partial, std::string(event.tuple), event.omission});
+    seen.push_back({std::string(event.group), event.value.low, event.window_end_ns / kMs, event.at_least, event.certain,
+                    event.partial, std::string(event.tuple), event.omission, event.value.high});
   }
   void on_uncounted(uint64_t tuples) override { uncounted += tuples; }
 
@@ -59,9 +62,10 @@ TupleTrigger full_port() {
 
 class TupleTriggersTest : public testing::Test {
  protected:
-  void open(TupleTrigger trigger, size_t max_groups = TupleTriggers::kMaxGroups) {
+  void open(TupleTrigger trigger, size_t max_groups = TupleTriggers::kMaxGroups,
+            size_t max_value_bytes = TupleTriggers::kMaxValueBytes) {
     triggers_ = {std::move(trigger)};
-    tested_ = std::make_unique<TupleTriggers>(triggers_, schemas_, max_groups);
+    tested_ = std::make_unique<TupleTriggers>(triggers_, schemas_, max_groups, max_value_bytes);
   }
   void add(int64_t ms, std::string_view port, Value share) {
     TupleHeader header;
@@ -282,6 +286,32 @@ TEST_F(TupleTriggersTest, TuplesOfGroupsWithoutRoomAreCounted) {
   EXPECT_EQ(recorder_.uncounted, 2u) << "silent groups leave their room to others";
 }
 
+// The value of a window's tuples, of which there are some.
+double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  switch (trigger.aggregate) {
+    case Aggregate::kCount:
+      return count;
+    case Aggregate::kSum:
+      return sum;
+    case Aggregate::kMax:
+      return values.back();
+    case Aggregate::kMin:
+      return values.front();
+    case Aggregate::kMean:
+      return sum / count;
+    case Aggregate::kRate:
+      return sum * 1e9 / static_cast<double>(trigger.every_ns * trigger.panes);
+    case Aggregate::kDistinct:
+      return static_cast<double>(std::set<double>(values.begin(), values.end()).size());
+    case Aggregate::kPercentile:
+      return values[static_cast<size_t>(std::ceil(trigger.share * count)) - 1];
+  }
+  return 0;
+}
+
 // The definition: each window from all of its tuples.
 std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
                                                     const std::vector<std::tuple<int64_t, std::string, double>>& tuples,
@@ -295,15 +325,7 @@ std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
       for (const auto& [ms, tuple_port, value] : tuples) {
         if (tuple_port == port && ms < end_ms && ms >= end_ms - every_ms * trigger.panes) values.push_back(value);
       }
-      double value = trigger.aggregate == Aggregate::kCount ? static_cast<double>(values.size()) : 0;
-      for (const double sample : values) {
-        if (trigger.aggregate == Aggregate::kSum || trigger.aggregate == Aggregate::kMean) value += sample;
-      }
-      if (trigger.aggregate == Aggregate::kMean && !values.empty()) value /= static_cast<double>(values.size());
-      if (trigger.aggregate == Aggregate::kMax && !values.empty())
-        value = *std::max_element(values.begin(), values.end());
-      if (trigger.aggregate == Aggregate::kMin && !values.empty())
-        value = *std::min_element(values.begin(), values.end());
+      const double value = values.empty() ? 0 : aggregated(trigger, values);
       const double threshold = in_force[port] ? trigger.clear : trigger.threshold;
       const bool is_above = trigger.comparison == Comparison::kAbove;
       in_force[port] = !values.empty() && (is_above ? value > threshold : value < threshold);
@@ -317,13 +339,19 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 2000; ++run) {
     TupleTrigger trigger = full_port();
-    trigger.aggregate = static_cast<Aggregate>(random() % 5);
+    trigger.aggregate = static_cast<Aggregate>(random() % 8);
+    trigger.share = static_cast<double>(1 + random() % 100) / 100;
+    if (trigger.aggregate == Aggregate::kDistinct) {
+      trigger.distinct_field = static_cast<uint32_t>(common_fields().size()) + 1;
+      trigger.field.reset();
+    }
     trigger.comparison = random() % 2 == 0 ? Comparison::kAbove : Comparison::kBelow;
     trigger.threshold = static_cast<double>(random() % 8) + 0.5;
     trigger.clear = trigger.threshold + (trigger.comparison == Comparison::kAbove ? -1 : 1);
     trigger.every_ns = kMs * static_cast<int64_t>(1 + random() % 10);
     trigger.panes = static_cast<uint32_t>(1 + random() % 4);
     trigger.monotone = trigger.comparison == Comparison::kAbove && trigger.aggregate <= Aggregate::kMax;
+    if (trigger.aggregate == Aggregate::kRate) trigger.threshold *= 100, trigger.clear *= 100;
     recorder_ = {};
     open(trigger);
     std::vector<std::tuple<int64_t, std::string, double>> tuples;
@@ -343,6 +371,56 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
       }
     }
     ASSERT_EQ(events, expected(trigger, tuples, last_ms)) << "run " << run;
+  }
+}
+
+// 20,000 values: an estimate between bounds, in windows of several panes.
+TEST_F(TupleTriggersTest, ManyValuesAreEstimated) {
+  for (const Aggregate aggregate : {Aggregate::kDistinct, Aggregate::kPercentile}) {
+    TupleTrigger trigger = full_port();
+    trigger.aggregate = aggregate;
+    trigger.panes = 2;
+    trigger.share = 0.9;
+    if (aggregate == Aggregate::kDistinct) trigger.distinct_field = 9;
+    recorder_ = {};
+    open(trigger);
+    for (int i = 0; i < 20'000; ++i) add(1000 + i / 1000, "a", i + 1.0);
+    advance(1020);
+    ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
+    const Seen& event = recorder_.seen[1];
+    const double truth = aggregate == Aggregate::kDistinct ? 20'000 : 18'000;
+    EXPECT_TRUE(event.certain);
+    EXPECT_LT(event.value, event.high);
+    EXPECT_GT(event.value, 0.9 * truth);
+    EXPECT_LT(event.high, 1.1 * truth);
+    if (aggregate == Aggregate::kDistinct) continue;
+    EXPECT_LE(event.value, truth);
+    EXPECT_GE(event.high, truth);
+  }
+}
+
+TEST_F(TupleTriggersTest, ValuesTakeBoundedMemory) {
+  for (const Aggregate aggregate : {Aggregate::kDistinct, Aggregate::kPercentile}) {
+    TupleTrigger trigger = full_port();
+    trigger.aggregate = aggregate;
+    trigger.threshold = trigger.clear = 50;
+    trigger.share = 0.5;
+    if (aggregate == Aggregate::kDistinct) trigger.distinct_field = 9;
+    recorder_ = {};
+    open(trigger, TupleTriggers::kMaxGroups, 4096);
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 1000; ++i) add(1000 + 20 * round, "a", i);
+      for (int i = 0; i < 20; ++i) add(1000 + 20 * round, "b", i);
+    }
+    advance(1060);
+    ASSERT_GE(recorder_.seen.size(), 3u);
+    for (const Seen& event : recorder_.seen) {
+      if (event.group != "port=a") continue;
+      EXPECT_LE(event.value, aggregate == Aggregate::kDistinct ? 1000 : 499);
+      EXPECT_GE(event.high, aggregate == Aggregate::kDistinct ? 1000 : 499);
+      EXPECT_EQ(event.certain, event.value > 50);
+    }
+    EXPECT_EQ(recorder_.uncounted, 0u);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace tapline {
 
 struct TupleTrigger {
-  enum class Aggregate : uint8_t { kCount, kSum, kMax, kMin, kMean };
+  enum class Aggregate : uint8_t { kCount, kSum, kMax, kMin, kMean, kRate, kDistinct, kPercentile };
   // Compares the aggregate (left) with a threshold (right).
   enum class Comparison : uint8_t { kAbove, kAtLeast, kBelow, kAtMost };
 
@@ -24,6 +24,9 @@ struct TupleTrigger {
   // with neither, 1 for each tuple.
   std::optional<uint32_t> field = {};
   std::optional<TupleCondition> condition = {};
+  // kDistinct counts the values of this field instead: an index as in `group`.
+  std::optional<uint32_t> distinct_field = {};
+  double share = 0;  // of kPercentile: above 0, at most 1
   // Tuples that have a value; none: all.
   std::optional<TupleCondition> only = {};
   Aggregate aggregate = Aggregate::kCount;

@@ -15,7 +15,8 @@ namespace {
 using Aggregate = TupleTrigger::Aggregate;
 
 constexpr std::string_view kEvents = "trigger";  // the parser whose tuples are the triggers' events
-constexpr std::string_view kAggregates[] = {"COUNT", "SUM", "MAX", "MIN", "AVG"};  // the names of Aggregate's values
+constexpr std::string_view kAggregates[] = {"COUNT", "SUM",  "MAX",      "MIN",
+                                            "AVG",   "RATE", "DISTINCT", "PERCENTILE"};  // names of Aggregate's values
 
 bool has_parser(const QuerySpec& spec, std::string_view parser) {
   return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
@@ -55,6 +56,10 @@ Status read_value(const v1::Value& message, const Schema& schema, TupleTrigger* 
   if (message.has_count()) return {};
   if (message.has_condition()) return read_condition(message.condition(), schema, &read->condition);
   const auto index = field_index(message.field(), schema);
+  if (read->aggregate == Aggregate::kDistinct && index) {
+    read->distinct_field = index;
+    return {};
+  }
   if (!index || *index < common_fields().size()) {
     return Status::invalid("'" + schema.name + "' has no field '" + message.field() + "' to aggregate");
   }
@@ -66,14 +71,24 @@ Status read_value(const v1::Value& message, const Schema& schema, TupleTrigger* 
   return {};
 }
 
-Status read_aggregate(const std::string& name, TupleTrigger* read) {
+Status read_aggregate(const v1::Processor& message, TupleTrigger* read) {
+  const std::string& name = message.aggregate();
   const auto* it = std::find(std::begin(kAggregates), std::end(kAggregates), name.empty() ? "COUNT" : name);
   if (it == std::end(kAggregates)) return Status::invalid("the monitor can't aggregate by '" + name + "'");
   read->aggregate = static_cast<Aggregate>(it - std::begin(kAggregates));
-  if (read->aggregate != Aggregate::kCount && !read->field && !read->condition) {
-    return Status::invalid("the aggregate " + name + " needs a field or a condition");
+  read->share = message.share();
+  if (read->aggregate == Aggregate::kPercentile && !(read->share > 0 && read->share <= 1)) {
+    return Status::invalid("the share of a percentile must be above 0 and at most 1");
   }
   return {};
+}
+
+Status check_aggregate(const v1::Processor& message, const TupleTrigger& read) {
+  const bool counts = read.aggregate == Aggregate::kCount || read.aggregate == Aggregate::kRate;
+  const bool has_value = read.aggregate == Aggregate::kDistinct ? read.distinct_field.has_value()
+                                                                : read.field.has_value() || read.condition.has_value();
+  if (counts || has_value) return {};
+  return Status::invalid("the aggregate " + message.aggregate() + " needs a field or a condition");
 }
 
 Status read_window(const v1::Window& message, TupleTrigger* read) {
@@ -93,8 +108,10 @@ bool grows(const TupleTrigger& trigger, const Schema& schema) {
   switch (trigger.aggregate) {
     case Aggregate::kCount:
     case Aggregate::kMax:
+    case Aggregate::kDistinct:
       return true;
     case Aggregate::kSum:
+    case Aggregate::kRate:
       return !trigger.field || schema.fields[*trigger.field].type == FieldType::kU64;
     default:
       return false;
@@ -110,8 +127,9 @@ Status read(const v1::Processor& message, const v1::Window& window, TupleTrigger
     return Status::invalid("its comparison is not known");
   }
   if (Status status = read_group(message, schema, read); !status.ok()) return status;
+  if (Status status = read_aggregate(message, read); !status.ok()) return status;
   if (Status status = read_value(message.value(), schema, read); !status.ok()) return status;
-  if (Status status = read_aggregate(message.aggregate(), read); !status.ok()) return status;
+  if (Status status = check_aggregate(message, *read); !status.ok()) return status;
   read->comparison = static_cast<TupleTrigger::Comparison>(message.condition().comparison());
   read->threshold = message.condition().threshold();
   read->clear = message.trigger().clear();

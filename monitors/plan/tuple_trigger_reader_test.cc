@@ -54,11 +54,30 @@ TEST(TupleTriggerReader, ReadsATriggerOfTheLoadOfLinks) {
   EXPECT_EQ(spec.triggers, nullptr) << "nothing is tested on packets";
 }
 
+TEST(TupleTriggerReader, ReadsDistinctValuesAndPercentiles) {
+  const auto read_one = [](const std::string& processor) {
+    QuerySpec spec;
+    const Status status = read(plan_with(processor + R"(,"trigger":{"clear":1})"), &spec);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return spec.tuple_triggers.at(0);
+  };
+  const TupleTrigger switches = read_one(R"("value":{"field":"switch"},"aggregate":"DISTINCT")");
+  EXPECT_TRUE(switches.distinct_field.has_value());
+  EXPECT_TRUE(switches.monotone);
+  EXPECT_EQ(read_one(R"("value":{"field":"flow_hash"},"aggregate":"DISTINCT")").distinct_field, 1u);
+  const TupleTrigger percentile = read_one(R"("value":{"field":"share"},"aggregate":"PERCENTILE","share":0.99)");
+  EXPECT_EQ(percentile.share, 0.99);
+  EXPECT_TRUE(percentile.field.has_value());
+  EXPECT_FALSE(percentile.monotone);
+}
+
 TEST(TupleTriggerReader, NamesTheFaultOfATrigger) {
   expect_refused(plan_with(R"("key":["colour"],"value":{"count":{}},"trigger":{})"), "no field 'colour' to group by");
   expect_refused(plan_with(R"("value":{"field":"switch"},"aggregate":"MAX","trigger":{})"), "'switch' is not a number");
   expect_refused(plan_with(R"("value":{"field":"speed"},"aggregate":"MAX","trigger":{})"), "no field 'speed'");
-  expect_refused(plan_with(R"("value":{"field":"share"},"aggregate":"DISTINCT","trigger":{})"), "can't aggregate");
+  expect_refused(plan_with(R"("value":{"field":"share"},"aggregate":"LATEST","trigger":{})"), "can't aggregate");
+  expect_refused(plan_with(R"("value":{"count":{}},"aggregate":"DISTINCT","trigger":{})"), "needs a field");
+  expect_refused(plan_with(R"("value":{"field":"share"},"aggregate":"PERCENTILE","trigger":{})"), "the share of a");
   expect_refused(plan_with(R"("value":{"count":{}},"aggregate":"SUM","trigger":{})"), "needs a field or a condition");
   expect_refused(plan_with(R"("value":{"count":{}})"), "not a trigger");
   expect_refused(plan_with(kShare, R"("size":"0.010s","slide":"0.003s")"), "1 to 100 times");

@@ -48,7 +48,9 @@ class TupleTriggersTest {
         "when=\"share(share > 0.9) > 0.5\", w=100ms, every=10ms | true",
         "when=\"count >= 3\", w=100ms, every=10ms | true",
         "when=\"max(share) > 0.9\", every=1s | false",
-        "when=\"p99(share) > 0.9\", every=10ms | false",
+        "when=\"p99(share) > 0.9\", every=10ms | true",
+        "when=\"distinct(port) > 9\", group=switch, w=100ms, every=10ms | true",
+        "when=\"rate(share) > 0.9\", w=1s, every=10ms | true",
         "when=\"max(share) > 0.9\", w=2s, every=10ms | false",
       })
   void shortWindowsOfMergeableValuesAreTestedInTheMonitor(String trigger, boolean inMonitor) {
@@ -58,6 +60,21 @@ class TupleTriggersTest {
     assertThat(plan.getProcessors(0).getWindow().getSlide())
         .as("the stream job tests them, too")
         .isEqualTo(load(trigger).getProcessors(0).getWindow().getSlide());
+  }
+
+  @Test
+  void flowsOfTuplesAreTheirFlowHashes() {
+    String query =
+        "PARSE http_get TO h1 SAMPLE * PROCESS (trigger: when=\"%s\", group=url, every=%s)";
+    Plan plan = Fixtures.compile(query.formatted("flows > 9", "10ms")).plan().orElseThrow();
+    assertThat(plan.getProcessors(0).getAggregate()).isEqualTo("DISTINCT");
+    assertThat(plan.getProcessors(0).getValue().getField()).isEqualTo("flow_hash");
+    assertThat(plan.getTupleTriggersCount()).isEqualTo(1);
+    assertThat(Fixtures.compile(query.formatted("flows > 9", "1s")).plan().orElseThrow())
+        .as("in the stream job only")
+        .matches(slow -> slow.getTupleTriggersCount() == 0);
+    assertThat(Fixtures.errors(query.formatted("flows(url) > 9", "10ms")))
+        .contains("flows takes no field");
   }
 
   @ParameterizedTest

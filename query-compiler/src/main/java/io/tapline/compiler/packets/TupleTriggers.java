@@ -29,7 +29,8 @@ public final class TupleTriggers {
   /** Windows of a second or more gain nothing from an event that comes milliseconds earlier. */
   private static final long TOO_LONG_NS = 1000 * Literals.NS_PER_MS;
 
-  private static final Set<String> AGGREGATES = Set.of("", "COUNT", "SUM", "MAX", "MIN", "AVG");
+  private static final Set<String> AGGREGATES =
+      Set.of("", "COUNT", "SUM", "MAX", "MIN", "AVG", "RATE", "DISTINCT", "PERCENTILE");
 
   private TupleTriggers() {}
 
@@ -50,7 +51,8 @@ public final class TupleTriggers {
     } else if (trigger.hasJoin() || trigger.getValue().hasDifference()) {
       return Optional.of("it joins tuples");
     } else if (!AGGREGATES.contains(trigger.getAggregate())) {
-      return Optional.of("the monitor knows only count, sum, avg, min, max and share");
+      return Optional.of(
+          "the monitor knows only count, sum, avg, min, max, rate, share, flows, distinct and percentiles");
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
       return Optional.of("flows may be left out (SAMPLE * keeps all)");
     } else if (!trigger.getWindow().hasSize() || sizeNs % everyNs != 0) {
