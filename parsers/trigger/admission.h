@@ -17,8 +17,8 @@ struct ExpectedTraffic {
 };
 
 // The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are fitted to the rates that
-// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements, except
-// add_value and merge_values: these are estimates.
+// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements,
+// except add_value and merge_values: these are estimates.
 //
 // TriggerCost.java has the same costs of the same names; a test reads this struct and compares them.
 struct CostModel {
