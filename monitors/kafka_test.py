@@ -29,7 +29,7 @@ class KafkaTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def setUp(self):
-        # The device's socket stays behind.
+        # The device leaves its socket behind.
         self.link = tempfile.mkdtemp(dir=self.folder.name)
 
     def plan(self, name, sampling, parsers):

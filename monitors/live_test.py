@@ -43,7 +43,7 @@ class LiveTest(unittest.TestCase):
             cls.tearDownClass()
             raise unittest.SkipTest(f"no network namespaces here: {error}") from error
         for namespace, device in ((SENDER, "va"), (MONITORED, "vb")):
-            # Only packets that the test sends.
+            # Selects only packets that the test sends.
             subprocess.run(inside(namespace, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
             ip("-n", namespace, "link", "set", device, "arp", "off", "up")
 
@@ -63,7 +63,7 @@ class LiveTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def sending(self, frames, device="va"):
-        """Does the same while the body runs; everything has been sent when the body is left."""
+        """Sends packets while the body runs; on exit, all of them have been sent."""
         child = os.fork()
         if child == 0:
             code = 1
@@ -101,7 +101,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(len(events), 2 * count, "each connection was still open at the end")
 
     def test_two_interfaces_are_two_taps(self):
-        """Both show each packet, before and after a queue, but every tenth never leaves it."""
+        """The taps show each packet before and after a queue, except that every tenth packet never leaves it."""
         frames = [frame for _, frame in packets_of(CAPTURE)]
         left = len(frames) - len(frames) // 10
         ip("link", "add", "vc", "mtu", "65535", "netns", SENDER, "type", "veth", "peer", "name", "vd", "mtu", "65535", "netns", MONITORED)
@@ -366,7 +366,7 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("progress", lambda event: event["packets"] == 100)
             monitor.process.stdin.write(b'{"limit":{"query":"q","rate":0.25}}\n')
             monitor.process.stdin.flush()
-            # It applies from the first packet of a later second.
+            # The rate applies from the first packet of a later second.
             time.sleep(1.2)
             self.send(frames(4000, 1000))
             time.sleep(0.5)
@@ -375,7 +375,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(code, 0, monitor.events)
         counts = monitor.event("end")["accounting"]["queries"]["q"]
         kept = counts["packets_out"] - 100
-        # A busy machine may miss some of them.
+        # A busy machine may miss some of the packets.
         sampled = kept + counts["dropped"]["packets"]["unsampled"]
         self.assertGreater(sampled, 2000, counts)
         self.assertTrue(0.2 < kept / sampled < 0.3, counts)

@@ -40,7 +40,7 @@ void handle_signals() {
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  // Writing to a reader that has gone must be a reported error, not a silent death.
+  // Writing to a closed pipe must be a reported error, not a silent death.
   signal(SIGPIPE, SIG_IGN);
 }
 
@@ -136,7 +136,7 @@ int act(CommandLine line, MessageReporter* reporter) {
 }
 
 int main(int argc, char** argv) {
-  // Its files and sockets, including DPDK's, give access to other users' packets.
+  // The monitor's files and sockets, including DPDK's, give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   CommandLine line;

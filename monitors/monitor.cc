@@ -193,8 +193,8 @@ class Monitor {
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
-  // A port fills its ring from the moment it starts, so the stages it feeds must exist before; errors in a file should
-  // be known before waiting for a broker.
+  // A port fills its ring as soon as it starts, so its stages must exist by then; errors in a file should be detected
+  // before waiting for a broker.
   Status start() {
     Status status = live_ ? start_outputs() : start_sources();
     if (!status.ok()) return status;
@@ -257,7 +257,7 @@ class Monitor {
     for (const auto& unit : units_) {
       for (size_t query = 0; query < kMaxQueries; ++query) accounts[query] += unit->accounts()[query];
     }
-    // Queries that were reported when they ended are left out.
+    // Omits queries that were reported when they ended.
     auto specs = std::make_unique<std::array<QuerySpec, kMaxQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
     reporter_->end(accounting_of(lanes, taps, tap_accounts, *specs, accounts),
@@ -275,7 +275,7 @@ class Monitor {
   bool live_ = false;
   MonitorTaps taps_{taps_of(config_), config_.marked_copies};
   std::vector<std::unique_ptr<PacketSource>> sources_;
-  std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
+  std::unique_ptr<HeaderTap> tap_;  // null if no node receives headers
   EventBell bell_;
   std::vector<std::unique_ptr<EventRing>> event_rings_;  // a ring per unit, if there is a controller
   std::vector<EventSource> event_sources_;

@@ -72,7 +72,7 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual([e["restarts"] for e in monitor.events if e["event"] == "restarted"], list(range(1, restarts + 1)))
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
-        # Nothing was read twice, nothing forgotten.
+        # Nothing was read twice or omitted.
         self.assertEqual(accounting["packets_received"], PACKETS)
         tuples = [json.loads(line) for line in out.splitlines()]
         for name, query in accounting["queries"].items():
@@ -83,8 +83,8 @@ class PluginsTest(unittest.TestCase):
             self.assertLessEqual(lost, restarts * 64, "a burst a time")
         other_query = accounting["queries"]["other"]
         # The parser emits a tuple for each packet with a request, and a reason accounts for each that is missing. Marks
-        # that cost nothing, because no parser saw them any more, are not requests. All packets of the burst in progress
-        # count as lost, although tuples of some may have been written.
+        # that no parser saw, and so cost nothing, are not requests. All packets of the burst in progress count as lost,
+        # although tuples of some may have been written.
         named = (other_query["tuples_out"] + other_query["dropped"]["packets"]["monitor_restarted"] +
                  other_query["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
         requests = PACKETS - (len(marks) - restarts)

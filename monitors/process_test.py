@@ -96,7 +96,7 @@ class FilesTest(MonitorTest):
         tuples = [json.loads(line) for line in out.splitlines()]
         events = [row for row in tuples if row["parser"] == "trigger"]
         self.assertEqual(len(events), 1, events)
-        # The event comes as the sum exceeds 50 kB, before the rest of the 61 kB, so it has no upper bound.
+        # The event is sent as soon as the sum exceeds 50 kB, before the rest of the 61 kB, so it has no upper bound.
         self.assertGreater(events[0]["value"], 50_000)
         self.assertLessEqual(events[0]["value"], 61_000)
         self.assertIsNone(events[0].get("high"))
@@ -331,7 +331,7 @@ class SignalsTest(MonitorTest):
 
     def test_a_second_signal_ends_at_once(self):
         with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
-            # Nothing reads its output, so it blocks while writing.
+            # Nothing reads the monitor's output, so it blocks while writing.
             monitor.await_event("progress")
             monitor.process.terminate()
             time.sleep(0.2)

@@ -50,7 +50,7 @@ void ProgressThread::report() const {
     packets += lane->packets.load(std::memory_order_relaxed);
     bytes += lane->bytes.load(std::memory_order_relaxed);
   }
-  // Only capture files have an end, and one lane.
+  // Only capture files have an end; they are read by one lane.
   double fraction = lanes_[0]->fraction.load(std::memory_order_relaxed);
   reporter_->progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
 }

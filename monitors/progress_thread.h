@@ -28,7 +28,7 @@ class ProgressThread {
  private:
   void run();
   void report() const;
-  // Returns the packets on all interfaces; nothing if there are none, or one of them does not count.
+  // Returns the number of packets on all interfaces; nothing if there are no interfaces or one of them has no counter.
   std::optional<uint64_t> counted() const;
   void report_copies() const;
 

@@ -21,7 +21,7 @@
 
 namespace tapline {
 
-// Reads the queries of the flags and plan files or, after a crash, those that the dead process had.
+// Reads the queries from the flags and plan files or, after a crash, from the page of the dead process.
 Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
 // Every parser that some query names, once; if queries may be added later, all parsers.
 std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
@@ -41,7 +41,7 @@ std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Quer
                                          QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
 // The options of each of `sharing` engines that share the flows.
 EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
-// Packets count once where their taps are known to be places in one network.
+// Packets count once if their taps are known to belong to one network.
 std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps);
 
 }  // namespace tapline

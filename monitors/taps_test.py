@@ -112,7 +112,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
 
     def test_packets_with_telemetry_show_the_queues_of_their_paths(self):
-        """All 3,220 packets passed the core switch, whose queue was as long as 50 ms; a second tap changes nothing."""
+        """All 3,220 packets passed the core switch, whose queue reached 50 ms; a second tap changes nothing."""
         copy = self.write("copy.pcap.zst", TELEMETRY.read_bytes())
         for taps in (["--pcap", TELEMETRY], ["--tap", f"sw1={TELEMETRY}", "--tap", f"sw2={copy}"]):
             with self.subTest(taps=taps):
@@ -125,7 +125,7 @@ class TapsTest(unittest.TestCase):
                 self.assertEqual(max(row["max_delay_ns"] for row in core if row["packets"]), 49940418)
 
     def test_rates_and_loads_name_the_tap(self):
-        """Each tap has the load of all its packets; a flow that both show has its rate from one of them."""
+        """Each tap reports the load of all its packets; a flow that both show is measured at one of them."""
         arrivals = packets_of(SMALL / "http_small.pcap.zst")
         departures = departures_of(arrivals)
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
@@ -183,7 +183,7 @@ class TapsTest(unittest.TestCase):
         self.assertIn("parser 'link_load' must see all packets in one thread, but would have 2", err)
 
     def test_parsers_of_queues_measure_both_sides(self):
-        """152 packets came, and the queue dropped 18; other parsers count each packet once."""
+        """152 packets arrived, and the queue dropped 18; other parsers count each packet once."""
         taps = [part for side in ("arrivals", "departures") for part in ("--tap", f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst")]
         tuples, accounting = self.parse(*taps, parsers="queue_flows,queue_depth,queue_burst,udp_flow")
         rows = {name: [] for name in ("queue_flows", "queue_depth", "queue_burst", "udp_flow")}

@@ -281,7 +281,8 @@ int main(int count, char** values) {
   lift_memory_limit(folder);
   if (!arguments.untouched) touch_memory(arguments);
   task_pool pool;
-  auto* log = new Log(folder, pool);  // Not destroyed: freeing its buckets takes long, and the process ends.
+  auto* log =
+      new Log(folder, pool);  // Deliberately leaked: freeing its buckets takes long, and the process is about to exit.
   define(log, arguments);
   const Ingested ingested = ingest(log, arguments);
   const double records = static_cast<double>(arguments.records) / 1e6;

@@ -102,8 +102,8 @@ int monitor(const Trial& trial) {
 
 [[noreturn]] void testpmd(const Trial& trial, int report_fd) {
   setenv("LD_PRELOAD", kTrafficLibrary, 1);
-  // The same number of buffers, of the same size and behind the same cache as PortSource's; two logical cores on one
-  // processor, one of which only waits.
+  // A pool with as many buffers as PortSource has, of the same size and behind the same cache, and two logical cores on
+  // one processor, one of which only waits.
   const std::string device = "--vdev=" + null_device(trial);
   const std::string buffers = "--total-num-mbufs=" + std::to_string((uint64_t{trial.monitor.memory_mib} << 19) / 2432);
   const char* arguments[] = {"dpdk-testpmd",
@@ -153,7 +153,7 @@ void stay_on(int first_core, int cores) {
 
 // ---- In the benchmark ----
 
-// Reads until no more data came for `for_ms`, or the writers are gone.
+// Reads until no data has arrived for `for_ms` or all writers have closed the pipe.
 void read_for(int fd, int for_ms, std::string* text) {
   pollfd wanted = {fd, POLLIN, 0};
   const int64_t until_ns = monotonic_ns() + for_ms * int64_t{1'000'000};

@@ -52,8 +52,8 @@ double tsc_hz();
 // Runs the trial. REQUIRES: one thread, no DPDK in this process.
 Measured run(const Trial& trial);
 
-// Returns true if DPDK can get hugepages. If there are none and this process has the right, reserves some until it
-// ends.
+// Returns true if DPDK can get hugepages. If there are none and this process is permitted to, reserves some until it
+// exits.
 bool provide_hugepages();
 
 }  // namespace tapline::bench

@@ -50,7 +50,7 @@ class Traffic {
   uint32_t round_ = 0;
   uint32_t in_round_ = 0;
   uint32_t flow_ = 0;
-  std::array<uint32_t, 16> strides_;  // used in turn, one per round; none has a common factor with `flows`
+  std::array<uint32_t, 16> strides_;  // used in turn, one per round; all are coprime to `flows`
 };
 
 }  // namespace tapline::bench

@@ -40,7 +40,7 @@ uint64_t thread_cpu_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// One receive queue. Used by the thread that polls it.
+// One receive queue, used only by the thread that polls it.
 class Queue {
  public:
   Queue(const TrafficOptions& traffic, uint32_t sample_every_packets, QueueSamples* samples)
@@ -52,7 +52,7 @@ class Queue {
   void fill(rte_mbuf** mbufs, uint16_t count) {
     for (uint16_t i = 0; i < count; ++i) {
       auto* frame = rte_pktmbuf_mtod(mbufs[i], uint8_t*);
-      // Buffers come back unchanged: only a new one needs all its bytes.
+      // Buffers return unchanged, so only a new one needs to be filled completely.
       if (std::memcmp(frame, prepared_.data(), 8) != 0) [[unlikely]]
         traffic_.prepare(frame);
       traffic_.next(frame);

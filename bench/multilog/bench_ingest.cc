@@ -58,7 +58,7 @@ double copy_baseline(const Arguments& arguments, bool streaming) {
          static_cast<double>(*std::max_element(took.begin(), took.end()));
 }
 
-// The share of a thread's wake-ups from sleeping a millisecond that come more than 100 us late.
+// The share of wake-ups after a sleep of one millisecond that are more than 100 µs late.
 class BareTimer {
  public:
   void start() {

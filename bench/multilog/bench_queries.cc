@@ -54,7 +54,7 @@ std::vector<const uint8_t*> addresses_of(const MultiLog& log, const QuerySpec& s
   return all;
 }
 
-// Reads rows from known addresses, as many ahead as a Cursor returns at a time.
+// Reads rows from known addresses, prefetching as many as a Cursor returns at a time.
 void fetch_only(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   for (size_t first = 0; first < all.size(); first += Cursor::kBatchRows) {
     const size_t end = std::min(all.size(), first + Cursor::kBatchRows);
@@ -102,9 +102,9 @@ double lost(const std::vector<double>& rates, const std::vector<double>& without
   return 1 - median(ratios);
 }
 
-// Measures ingest in turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the
-// rows of the queries, from known addresses; while it runs one query after another. The second shows the cost of two
-// busy cores, the third that of any reader of these rows in the same memory.
+// Measures ingest in turns: alone; while a thread spins on the other core; while that thread fetches the queries' rows
+// from known addresses; while it runs one query after another. The second shows the cost of two busy cores, the third
+// the cost of any reader of these rows in the same memory.
 void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;

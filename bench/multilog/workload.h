@@ -16,7 +16,7 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kBatch = 1024;
 inline constexpr size_t kRowBytes = sizeof(PaperRow);
-// Batches that are offered in turn, so that records come from the second-level cache, as from a NIC with DDIO.
+// Batches that are appended in turn, so that records are read from the second-level cache, as with DDIO on a NIC.
 inline constexpr size_t kBatches = 16;
 
 struct Arguments {

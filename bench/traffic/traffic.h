@@ -42,7 +42,7 @@ class Traffic {
   // Writes the next packet that is not lost and returns its length. `out` has room for kMaxFrameBytes.
   size_t next(uint8_t* out);
   const Counts& counts() const { return counts_; }
-  // True once every kept flow has begun.
+  // Returns true once every kept flow has begun.
   bool all_flows_begun() const { return begun_ == flows_.size(); }
 
  private:
@@ -50,7 +50,7 @@ class Traffic {
     uint32_t client_sequence = 0;
     uint32_t server_sequence = 0;
   };
-  // Packets of one exchange that are still to be made, in order.
+  // Remaining packets of one exchange, in order.
   struct Segment {
     bool from_client;
     uint8_t flags;

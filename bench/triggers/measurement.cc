@@ -120,7 +120,7 @@ ordered_json Measurements::measure(const Case& measured_case) {
 
 ordered_json Measurements::measure_quietly(const Case& measured_case) { return rows_of(measured_case)[1]; }
 
-// Two windows, or as many frames as there are.
+// Two windows' worth of frames, or all frames if there are fewer.
 void Measurements::run_round(const Case& measured_case, const Workload& workload, Subject* subject) {
   uint64_t packets = std::max<uint64_t>(2 * workload.packets_per_window(), 1 << 18);
   packets = std::max<uint64_t>(packets, std::min<uint64_t>(workload.options().frames, 1 << 20));

@@ -122,7 +122,7 @@ class Measurements {
 
   // Measures all subjects, and appends a row for each. Returns the engine's row.
   ordered_json measure(const Case& measured_case);
-  // The same without appending rows.
+  // As above, without appending rows.
   ordered_json measure_quietly(const Case& measured_case);
   // Appends a row, which is printed with these words.
   void add(ordered_json row, const std::string& text);

@@ -27,7 +27,7 @@ class WindowCheck final : public trigger::EventSink {
   }
 
   uint64_t events = 0, windows = 0, packets = 0;
-  uint64_t mixed = 0;  // windows with other packets than those sent in them
+  uint64_t mixed = 0;  // windows whose counts differ from the packets sent
 
  private:
   const Workload& workload_;

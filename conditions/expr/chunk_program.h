@@ -60,7 +60,7 @@ class ChunkProgram {
   struct ProgramLeaf {
     Leaf leaf;
     uint32_t column = 0;
-    // The leaf is true of keys in any of `ranges` or, if inverted, in none of them.
+    // The leaf is true of keys that lie in any of `ranges` or, if inverted, outside of all.
     KeyRanges ranges;
     bool inverted = false;
   };

@@ -116,7 +116,7 @@ class Expression {
 
   // An empty text selects everything. Errors are kInvalid and give the byte position of the mistake.
   static Result<Expression> compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
-  // Compiles a tree, which is checked first, since it may come from anywhere.
+  // Checks a tree, which may come from an untrusted source, and compiles it.
   static Result<Expression> compile(Tree tree, const Schema& schema, const Resolver& resolve = {});
 
   const Node& root() const { return root_; }
@@ -127,8 +127,8 @@ class Expression {
   bool depends_on_aggregate() const;
   std::vector<AggregateRef> aggregates() const;
 
-  // Evaluates one row, without vectors and without allocation. `value` provides aggregates; without it they are
-  // unknown.
+  // Evaluates one row, without vector instructions or allocations. `value` provides the aggregates, which are unknown
+  // if it is null.
   using Values = std::function<Number(const AggregateRef&)>;
   bool matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
 

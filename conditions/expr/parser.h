@@ -54,7 +54,7 @@ class Parser {
     Parser* parser_;
   };
 
-  // Each adds one subtree to tree_.
+  // Each function adds one subtree to tree_.
   void parse_or();
   void parse_and();
   void unary();

@@ -24,7 +24,7 @@ class RowDispatch {
   explicit RowDispatch(const Schema& schema) : presence_offset_(schema.presence_offset()) {}
 
   // Returns true if the expression requires only certain keys, of one column or any of several: `path contains 7`,
-  // `dst_port in {80, 443}`. Its candidates are then true of the row.
+  // `dst_port in {80, 443}`. A candidate is then certainly true of the row.
   static bool is_set(const Expression& expression);
 
   // Builder: the caller chooses the expression's number.

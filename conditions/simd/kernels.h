@@ -27,7 +27,7 @@ struct Kernels {
 
 // The fastest kernels that this CPU supports.
 const Kernels& best();
-// All kernels that it supports, slowest first, for tests.
+// Returns all kernels that the CPU supports, slowest first; for tests.
 std::span<const Kernels* const> available();
 
 }  // namespace tapline::conditions::simd

@@ -258,7 +258,7 @@ void Agent::deliver() {
   std::vector<v1::MonitorStatus> unsent;
   for (v1::MonitorStatus& status : out.control_plane) {
     if (!has_lease) break;
-    // The end of a query comes after its last event.
+    // The end of a query is sent after its last event.
     if (takes_events && status.has_query_ended() && events_.has_unsent(status.query_ended().query())) {
       unsent.push_back(std::move(status));
     } else {

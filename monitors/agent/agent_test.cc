@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kNotTaken[] = "no control plane accepts this host (127.0.0.1:1: ";
 
-// Appends output until it contains "text", or nothing has come for `at_most`.
+// Appends output until it contains `text`, or nothing has arrived for `at_most`.
 void read_until(int fd, const std::string& text, std::chrono::milliseconds at_most, std::string* all) {
   pollfd readable{fd, POLLIN, 0};
   char buffer[4096];

@@ -121,7 +121,7 @@ void Assignments::assign(const v1::AssignCommand& command) {
     place.next_epoch = command.epoch();
     request_end(query, &place, true);
   } else if (place.state == State::kRunning) {
-    // Reported before, but perhaps to a control plane that is gone.
+    // Reported before, but possibly to a previous control plane.
     report(added_event(query), place.epoch);
   } else if (place.state == State::kEnded) {
     report(place.end, place.epoch);

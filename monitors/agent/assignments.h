@@ -62,7 +62,7 @@ class Assignments {
     // Ends without an end of stream downstream.
     bool abandoned = false;
     v1::MonitorStatus end{};  // the event that reported it
-    // LIMIT Np as a share (schema/agent.proto): the largest ever granted, and how many packets monitors that are gone
+    // LIMIT Np as a share (schema/agent.proto): the largest number ever granted, and how many packets earlier monitors
     // may have taken.
     uint64_t granted = 0;
     uint64_t spent = 0;

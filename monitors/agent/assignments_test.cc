@@ -267,7 +267,7 @@ TEST_F(AssignmentsTest, AControlPlaneOfThePreviousVersionSendsPlansAsJson) {
   assign.mutable_assign()->set_plan_json(R"({"query":"q","epoch":1,"limit":{"packets":10,"leased":true}})");
   assignments.execute(assign);
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 packets 10 spent 0"});
-  // In return it gets events as lines of JSON.
+  // It receives events as lines of JSON.
   EXPECT_EQ(for_protocol(0, added("q")).json(), R"({"event":"query_added","query":"q"})");
   EXPECT_EQ(for_protocol(1, added("q")).query_added().query(), "q");
 }

@@ -33,7 +33,7 @@ class EventOutbox {
   // not want them. Those of earlier incarnations are dropped, too.
   void acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
-  // Some of the query's events were not sent on this lease.
+  // True if some of the query's events were not sent on this lease.
   bool has_unsent(const std::string& query) const;
 
   size_t bytes() const { return bytes_; }

@@ -61,7 +61,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, peer.number, STDIN_FILENO);
-  // This comes last: the descriptors above may have these numbers themselves, and are no longer needed.
+  // Done last, because the descriptors above may have these numbers, and are no longer needed.
   for (size_t i = 0; i < files.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
   }
@@ -120,7 +120,7 @@ void MonitorChild::stop() {
 
 std::string MonitorChild::reap() {
   int status = 0;
-  // Its output has ended, so it has died or is unusable.
+  // The monitor's output has ended, so it has died or is unusable.
   for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
     if (waited == 100) ::kill(process_, SIGKILL);
     usleep(10'000);

@@ -35,8 +35,8 @@ class MonitorChild {
   // Kills a monitor that leaves so much unread that there is no room. REQUIRES: fits(command).
   void send(const v1::MonitorCommand& command);
   void flush() { socket_.flush(); }
-  // Takes the events that have come; returns false once the monitor has ended and no more will come. Kills a monitor
-  // whose events can't be read, or were lost: its state is unknown.
+  // Takes the events that have arrived; returns false once the monitor has ended and no more will arrive. Kills a
+  // monitor whose events can't be read, or were lost: its state is unknown.
   bool read(std::vector<v1::MonitorStatus>* events);
   // Asks it to flush and end.
   void stop();

@@ -54,7 +54,7 @@ class MonitorChildTest : public ::testing::Test {
     return child;
   }
 
-  // Returns all events until its end, and the reason for it.
+  // Returns all events until the monitor's end, and the reason for the end.
   static std::vector<v1::MonitorStatus> events_until(MonitorChild* child, const std::string& end) {
     std::vector<v1::MonitorStatus> events;
     pollfd status = {child->fd(), POLLIN, 0};
@@ -130,7 +130,7 @@ TEST_F(MonitorChildTest, TheMonitorReadsEndOfFileWhenItsAgentEnds) {
     const std::unique_ptr<MonitorChild> child = start();
     pollfd status = {child->fd(), POLLIN, 0};
     poll(&status, 1, 30'000);
-    // Its destructor does not run, as if it had been killed.
+    // The agent's destructor does not run, as if the agent had been killed.
     _exit(0);
   } else {
     ASSERT_GT(agent, 0);

@@ -14,12 +14,12 @@ namespace tapline {
 // Not thread-safe.
 class TriggerSet {
  public:
-  // Bytes of triggers in a command, so that the rest of it fits into a message, too.
+  // Maximum bytes of triggers in a command, which leaves room for the rest of the message.
   static constexpr size_t kMaxPartBytes = 128 << 10;
 
   // Version of the set; 0: the set of the plan.
   uint64_t version() const { return version_; }
-  // Applies a command. An error names the reason why it does not fit the set, which then stays as it was.
+  // Applies a command. An error states why the command does not fit the set, which then stays unchanged.
   Status change(const v1::TriggersCommand& command);
   // The commands that give a monitor the whole set; none for version 0.
   std::vector<v1::TriggersCommand> commands(const std::string& query) const;
@@ -31,7 +31,7 @@ class TriggerSet {
 
   uint64_t version_ = 0;
   Triggers triggers_;
-  // A set whose last part has not come; version 0: none.
+  // A set whose last part has not arrived; version 0: none.
   uint64_t received_version_ = 0;
   Triggers received_;
 };

@@ -23,8 +23,8 @@ class CommandReader {
   explicit CommandReader(int fd) : socket_(fd), is_socket_(MessageSocket::is(fd)) {}
 
   int fd() const { return socket_.fd(); }
-  // Appends the commands that have come. Returns false at the end of the input, which a line beyond the bound is, too.
-  // Call it when the descriptor is readable.
+  // Appends the commands that have arrived. Returns false at the end of the input; a line beyond the bound also ends
+  // it. Call it when the descriptor is readable.
   bool read(std::vector<Command>* commands);
 
  private:

@@ -81,7 +81,7 @@ Status LiveQueries::prepare(uint32_t place) {
   return {};
 }
 
-// Returns true if the lane has done it; a lane that has finished does nothing any more.
+// Returns true if the lane has executed the command; a lane that has finished executes none.
 bool LiveQueries::push(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().post(posted);
@@ -92,7 +92,7 @@ bool LiveQueries::push(Lane* lane, std::unique_ptr<LaneCommand> command) {
   return true;
 }
 
-// Returns true if every lane has done it.
+// Returns true if every lane has executed it.
 bool LiveQueries::send(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
   for (const auto& lane : lanes_) all &= push(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
@@ -170,7 +170,7 @@ Status LiveQueries::lose_copies(uint64_t incarnation, uint64_t packets) {
   auto command = std::make_unique<LaneCommand>(LaneCommand::Kind::kLose, 0);
   command->packets = packets - lost_copies_;
   lost_copies_ = packets;
-  // It is unknown which lane would have received packets that never arrived.
+  // The lane that would have received packets that never arrived is unknown.
   push(lanes_[0].get(), std::move(command));
   return {};
 }

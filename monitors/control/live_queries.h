@@ -24,8 +24,9 @@ namespace tapline {
 
 class LiveQueries final : public QueryControl {
  public:
-  // All arguments outlive it; the lanes run, with the queries that are `taken`. `polled_times`: those of their sources.
-  // Plans are recorded in `page`, if there is one: a process that takes over from this one begins with them.
+  // All arguments outlive this object. The lanes are running, with the queries in the slots that are `taken`.
+  // `polled_times` are those of their sources. Plans are recorded in `page`, if not null, for a process that takes over
+  // from this one.
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
               Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
               std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,

@@ -29,11 +29,11 @@ class LiveTriggers {
   LiveTriggers(std::string query, std::shared_ptr<trigger::SharedTriggers> shared)
       : query_(std::move(query)), shared_(std::move(shared)) {}
 
-  // Executes a command. An error names the reason why it is refused; the triggers then stay as they were.
+  // Executes a command. An error states why the command is refused; the triggers then stay unchanged.
   Status change(const v1::TriggersCommand& command);
   // Continues the work. Returns a report when a version counts on all lanes, or was refused.
   std::optional<v1::MonitorStatus::Triggers> look();
-  // Some version neither counts yet nor was refused.
+  // True if some version has neither taken effect nor been refused.
   bool is_busy() const { return latest_.version != counting_.version; }
 
   // The answer to a command that is refused.
@@ -60,7 +60,7 @@ class LiveTriggers {
   Version counting_;  // as last reported
   Version next_;      // is prepared, or given to the lanes
   Version latest_;
-  std::optional<Version> received_;     // its last part has not come
+  std::optional<Version> received_;     // its last part has not arrived
   std::future<std::string> preparing_;  // the reason why next_ is refused; an empty string if it is not
 };
 

@@ -133,7 +133,7 @@ TEST_F(LiveTriggersTest, ASetMayComeInParts) {
   EXPECT_EQ(next_window(), (std::set<uint64_t>{1, 3, 5}));
 }
 
-// While one version is being prepared, the latest of those that come is next; all are complete.
+// While one version is being prepared, only the latest complete version that arrives is prepared next.
 TEST_F(LiveTriggersTest, VersionsThatComeFastAreSkipped) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   for (uint32_t version = 2; version < 40; ++version) {

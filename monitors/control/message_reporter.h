@@ -30,7 +30,7 @@ class MessageReporter final : public Reporter {
   void error(const Status& status) override;
   // A new process took over from one that died: `restarts` so far, `took_ms` since the death was noticed.
   void restarted(uint32_t restarts, int64_t took_ms);
-  // `fraction` of the input, if it is known.
+  // `fraction` is the completed share of the input, if known.
   void progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
   void query_added(const std::string& query);
   void query_refused(const std::string& query, const Status& status);
@@ -40,8 +40,8 @@ class MessageReporter final : public Reporter {
   void triggers(v1::MonitorStatus::Triggers answer);
   // Packets of any query that arrived since the process started and up to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
-  // Events of a query (schema/event.proto). Returns false if they are lost, since statuses need the room that is left.
-  // Writes nothing but to an agent.
+  // Events of a query (schema/event.proto). Returns false if they are lost because the remaining room is reserved for
+  // statuses. Writes only to an agent.
   bool events(const v1::EventBatch& batch);
   // The accounting of the whole run: `summary`, of several lines, is for people.
   void end(v1::RunAccounting accounting, const std::string& summary);

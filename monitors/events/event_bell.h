@@ -13,7 +13,8 @@ class EventBell {
   EventBell(const EventBell&) = delete;
   EventBell& operator=(const EventBell&) = delete;
 
-  // Any thread, never blocks: an atomic exchange, and a system call only if the sleeper has announced itself.
+  // Callable from any thread; never blocks. Costs an atomic exchange, and a system call only if the other thread
+  // sleeps.
   void ring();
 
   // The sleeper: becomes readable once the bell is rung after arm(). The sleeper looks for work between arm() and

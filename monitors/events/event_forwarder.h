@@ -15,7 +15,7 @@
 
 namespace tapline {
 
-// The ring of one parsing thread, and what the numbers of its parsers mean.
+// The ring of one parsing thread, and the parsers that its numbers stand for.
 struct EventSource {
   EventRing* ring = nullptr;
   std::vector<const Schema*> schemas = {};
@@ -23,7 +23,7 @@ struct EventSource {
 
 class EventForwarder {
  public:
-  // Takes a batch; false: there is no room for it, and its events are lost.
+  // Takes a batch; returns false if there is no room for it and its events are lost.
   using Send = std::function<bool(const v1::EventBatch& batch)>;
 
   // `sources` and the query slots outlive it. `monitor` names the process in queries whose plan names no part.

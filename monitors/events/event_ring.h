@@ -33,14 +33,14 @@ class EventRing {
   // `bytes` is a power of two. A record takes at most an eighth of it. `bell` outlives the ring.
   EventRing(size_t bytes, EventBell* bell);
 
-  // Parsing thread: one event of one query, with values as its stream gets them.
+  // Parsing thread: adds an event of a query, with the values that the query's stream contains.
   void push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
 
   // Control thread: the oldest event; false if there is none.
   bool front(RingEvent* event);
   void pop();
 
-  // Any thread: events of this query that found no room, since the start.
+  // Any thread: number of this query's events since the start for which there was no room.
   uint64_t lost(uint32_t query) const { return lost_[query].load(std::memory_order_acquire); }
 
  private:

@@ -67,7 +67,7 @@ TEST(EventRing, EventsWithoutRoomAreCountedForTheirQuery) {
   EXPECT_EQ(ring.lost(4), 1u);
 }
 
-// Records of all sizes, so that the end of the ring is met at every offset.
+// Records have all sizes, so that the ring wraps at every offset.
 TEST(EventRing, TwoThreads) {
   EventBell bell;
   EventRing ring(kBytes, &bell);

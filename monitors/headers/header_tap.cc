@@ -39,7 +39,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   }
 
   Losses read_losses() override { return source_->read_losses(); }
-  // The lane reads losses by tap: the node gets these.
+  // The lane reads losses by tap; the node receives those of all taps.
   Losses read_losses(uint8_t tap) override {
     const Losses losses = source_->read_losses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);

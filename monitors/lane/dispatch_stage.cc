@@ -97,7 +97,7 @@ bool DispatchStage::wants_all_views() const {
 void DispatchStage::drop(const Packet& packet) {
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
-    // Such a view has not been counted: another one of its packet is.
+    // This view has not been counted; another view of the packet is counted instead.
     if (!queries_[query].match.counts(packet)) {
       account.lose_packets(index_of(Drop::kWorkerRingFull), 1);
       continue;

@@ -28,7 +28,7 @@ namespace tapline {
 struct WorkerGroup {
   std::vector<std::string> parsers;
   bool by_flow = true;
-  // True if one of them asks for repeated views of packets.
+  // True if one of the parsers needs repeated views of packets.
   bool all_views = false;
   std::vector<std::unique_ptr<Worker>> workers;
 };

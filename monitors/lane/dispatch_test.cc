@@ -72,7 +72,7 @@ class TestSource final : public PacketSource {
   std::atomic<int64_t> unreleased_{0};
 };
 
-// The output of all units: batches of each query, from several threads.
+// Collects the batches of all threads by query.
 class AllBatches {
  public:
   void add(v1::TupleBatch batch) {
@@ -327,7 +327,7 @@ TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   source.stay_live = true;
   LaneFixture rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
   source.stop_at_end = &rig.stop;
-  // Rings smaller than a burst: some of it does not fit.
+  // Rings are smaller than a burst, so part of it does not fit.
   rig.run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
   const Accounting& sum = rig.sums[0];
   EXPECT_EQ(rig.lane_accounting.received, 200u * (5 + 80));

@@ -412,9 +412,9 @@ void Lane::count_absorbed(std::span<const RawPacket> packets, const Engine::Abso
 void Lane::tick() {
   const int64_t before_ns = std::exchange(now_ns_, monotonic_ns());
   if (end_under_way_) continue_end();
-  // Lost packets came after all packets that wait in a full queue, so these are taken first: otherwise the loss would
-  // be reported with earlier packets. A poll from before the process was paused proves nothing, so the next one
-  // decides.
+  // Lost packets arrived after all packets that wait in a full queue, so the waiting ones are taken first: otherwise
+  // the loss would be reported with earlier packets. A poll that precedes a pause of the process proves nothing, so the
+  // next one decides.
   if (now_ns_ - before_ns > kNsPerSecond) caught_up_ = false;
   if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMaxPollsBehind)) {
     losses_due_ = false;

@@ -35,7 +35,7 @@ struct LaneCommand {
 
 class LaneInbox {
  public:
-  // `command` must stay in place until it is answered.
+  // `command` must not be moved or freed until it is answered.
   void post(LaneCommand* command) {
     command->next_ = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(command->next_, command, std::memory_order_release)) {
@@ -55,7 +55,7 @@ class LaneInbox {
       latest_first = next;
     }
     while (command != nullptr) {
-      // After its answer, a command belongs to its poster again, so `next` is read first.
+      // Once answered, a command belongs to its poster again, so `next` is read first.
       LaneCommand* next = command->next_;
       handle(*command);
       command = next;

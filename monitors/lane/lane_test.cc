@@ -23,8 +23,8 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
   expect_batches_add_up();
 }
 
-// A monitor that was paused finds a full queue, perhaps with a hole in it; the packets that did not fit came after
-// those, and before the current ones.
+// A monitor that was paused finds a full queue, possibly with a hole in it; the packets that did not fit arrived after
+// the queued ones and before the current ones.
 TEST_F(LaneTest, LossesAreReportedBetweenEarlierAndLaterPackets) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets; ++i) {

@@ -44,13 +44,13 @@ class PacketStage {
   virtual void set_sampling_rate(uint32_t, double) {}
   // See TupleOutput.
   virtual void set_watched_since(uint32_t, int64_t) {}
-  // No packet will ever come again: waiting for room costs nothing now.
+  // No further packet will arrive, so waiting for room costs nothing.
   virtual void capture_over() {}
   // Must be called often, with the current time `monotonic_ns`.
   virtual void tick(int64_t monotonic_ns) = 0;
   // Waits, within a bounded time, until everything is sent. Must follow the last end.
   virtual Status finish() = 0;
-  // Not ok once nothing can be written any more.
+  // Not ok once output is no longer possible.
   virtual Status status() const = 0;
 };
 

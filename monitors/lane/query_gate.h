@@ -102,8 +102,8 @@ class QueryGate {
     uint64_t sampling_threshold;
     int64_t duration_ns;
     int64_t deadline_ns;
-    // Packets that a leased limit has refused since it last had credit. They are losses if it gets more credit;
-    // otherwise they came after the end.
+    // Packets that a leased limit has refused since it last had credit. They are losses if the limit gets more credit;
+    // otherwise they arrived after the query's end.
     uint64_t refused_packets;
     uint64_t refused_bytes;
   };

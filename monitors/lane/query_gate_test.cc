@@ -47,7 +47,7 @@ TEST(QueryGateTest, EachQueryGetsItsPackets) {
   EXPECT_EQ(accounts[2].packets_out, 2u);
 }
 
-// A packet may have been shown by another tap before it came to the queue.
+// Another tap may have shown a packet before it reached the queue.
 TEST(QueryGateTest, QueriesOfQueuesCountArrivals) {
   std::vector<QuerySpec> queries = {{.limit_packets = 2}, {}};
   queries[0].match.restrict_to_queues(0b010, 0b100);
@@ -112,7 +112,7 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
   EXPECT_TRUE(accounts[0].balanced());
 }
 
-// Switches match zeros in the far port's bits: no flow that is kept may lack one.
+// Switches match zero bits in the far port, so the port of every kept flow must have them.
 TEST(QueryGateTest, ByPortARateKeepsOnlyTheFlowsThatSwitchesCopy) {
   std::vector<QuerySpec> queries = {{.match = to_port(80), .sampled_by_port = true}};
   QueryAccounts accounts(1);

@@ -48,7 +48,7 @@ class SpscRing {
   // Consumer: entries popped so far, modulo 2^32.
   uint32_t popped() const { return first_; }
 
-  // Any thread: roughly how many entries wait.
+  // Any thread: approximate number of waiting entries.
   uint32_t waiting() const { return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed); }
   // Producer: true once everything published has been popped.
   bool drained() const { return head_.load(std::memory_order_acquire) == next_; }

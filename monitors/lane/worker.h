@@ -39,7 +39,7 @@ struct WorkerCommand {
 
 class Worker {
  public:
-  // Both outlive the worker. Packet buffers go back to `source` if it retains them.
+  // Both outlive the worker. Packet buffers are returned to `source` if it retains them.
   Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy);
   // Stops the thread, even without kFinish.
   ~Worker();
@@ -54,7 +54,7 @@ class Worker {
   SpscRing<Packet>& packets() { return packets_; }
   SpscRing<WorkerCommand>& commands() { return commands_; }
 
-  // Any thread: queries that have ended here and left nothing behind.
+  // Any thread: queries that have ended in this worker and whose data have been sent.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
   // The backlog of the worker's output, as last measured.
   double output_fill() const { return output_fill_.load(std::memory_order_relaxed); }

@@ -19,7 +19,7 @@ class AddressPattern {
   // "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", or empty for any address; port 0 is any. Bits beyond the prefix are
   // ignored. Returns nullopt if the text is not an address or the length exceeds the family's.
   static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t port);
-  // The same with a range of ports; first 0 is any port. REQUIRES: first <= last.
+  // Parses a pattern with a range of ports; first 0 means any port. REQUIRES: first <= last.
   static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
 
   bool covers(const IpAddress& address, uint16_t port) const {

@@ -41,7 +41,7 @@ void MessageSocket::flush() {
     const ssize_t bytes_sent = ::send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (bytes_sent < 0 && errno == EINTR) continue;
     if (bytes_sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
-    // After any other error the peer is gone, which receive() shows.
+    // After any other error the peer has disconnected, which receive() reports.
     unsent_bytes_ -= next.size();
     unsent_.pop_front();
   }

@@ -36,8 +36,8 @@ struct BatchLedger {
     uint64_t incarnation;
     uint64_t next_sequence;
     int64_t watermark_ns;
-    // Tuples taken and not sent, and how many there were when the parsers last finished a burst. The difference belongs
-    // to packets that count as lost themselves.
+    // Number of tuples taken and not sent, now and when the parsers last finished a burst. The difference is due to
+    // packets that count as lost.
     uint64_t waiting_rows;
     uint64_t waiting_rows_parsed;
     // Counts that batches have accounted for.
@@ -58,7 +58,7 @@ struct BatchLedger {
 // and in the debts; what no batch had accounted for becomes one more debt.
 void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger);
 
-// Forgets queries that are gone: their slots may be reused.
+// Forgets queries that have ended, since their slots may be reused.
 void forget(uint64_t queries, BatchLedger* ledger);
 
 // Tickets of a query's open debts, in the order in which their batches were sent.

@@ -90,7 +90,8 @@ Status BatchOutput::prepare(uint32_t query) {
 }
 
 void BatchOutput::prepare_triggers(Stream& stream) {
-  // Without a way for events, the stream job is as fast. A thread that sees some of the tuples can't know the sums.
+  // Without a channel for events, the stream job is as fast. A thread that sees only some of the tuples can't compute
+  // the sums.
   if (options_.events == nullptr || stream.spec->tuple_triggers.empty() || stream.spec->lanes > 1) return;
   for (uint32_t parser = 0; parser < schemas_.size(); ++parser) {
     if (schemas_[parser]->name != "trigger" || stream.builders[parser] == nullptr) continue;
@@ -359,7 +360,7 @@ void BatchOutput::note(const Stream& stream) {
   noted.reported = stream.reported;
 }
 
-// Sends them in the dead process's name: if a batch of it did arrive, this one is a repeat.
+// Sends them on behalf of the dead process: if its batch did arrive, this one is recognized as a duplicate.
 void BatchOutput::settle_batches(Stream& stream) {
   for (uint32_t ticket : outstanding_of(stream.index, *options_.ledger)) {
     const BatchLedger::OutstandingBatch& debt = options_.ledger->debts[ticket];
@@ -378,7 +379,7 @@ void BatchOutput::settle_batches(Stream& stream) {
     in_flight_[ticket] = {stream.index, 0, debt.accounting, false, debt.incarnation, debt.sequence, debt.watermark_ns};
     ++stream.in_flight;
     if (send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
-    // This process's own batches then report it.
+    // This process's own batches then report the debt.
     stream.reported = stream.reported - in_flight_[ticket].reported;
     close(ticket);
   }

@@ -85,7 +85,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   struct Stream {
     const QuerySpec* spec = nullptr;
     uint32_t index = 0;
-    // By parser; null for those that the query does not name.
+    // By parser; null for parsers that the query does not name.
     std::vector<std::unique_ptr<BatchBuilder>> builders;
     // By parser; null for those whose strings are sent unchanged.
     std::vector<std::unique_ptr<TextShaper>> shapers;
@@ -138,7 +138,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   void test(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
   void advance_triggers(int64_t watermark_ns);
   void on_delivery(uint64_t ticket, bool delivered) override;
-  // Sends what waits and, if there is news and a heartbeat is due, a batch without rows.
+  // Sends waiting rows and, if there is anything new to report and a heartbeat is due, a batch without rows.
   void report(Stream& stream, int64_t watermark_ns, bool second_passed);
   void flush(Stream& stream, int64_t watermark_ns);
   bool send_batch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
@@ -173,7 +173,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   int64_t flushed_watermark_ns_ = INT64_MIN;
   // Queries of a dead process that have not been added again yet.
   uint64_t resumable_ = 0;
-  // True if the sink took the end of some query and then lost it.
+  // True if the sink accepted the end of some query and then lost it.
   bool end_lost_ = false;
 };
 

@@ -112,7 +112,8 @@ TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionAreEmitted) {
   EXPECT_EQ(rows(1), 3u);
 }
 
-// Another thread prepares a slot for another query: from its end until it is added again, nothing is sent for it.
+// Another thread prepares a slot for another query. Between the old query's end and the new one's start, nothing is
+// sent for the slot.
 TEST_F(BatchOutputTest, APreparedSlotSendsNothingUntilItIsAdded) {
   open({.heartbeat_after_ns = 0});
   accounts_[1].packets_in = accounts_[1].packets_out = 3;
@@ -233,7 +234,7 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
   }
 }
 
-// Another process takes over q0: its stream has not ended, and everything that was seen of it here has been sent.
+// Another process takes over q0: the stream has not ended, and all data that this process has of it have been sent.
 TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutAnEnd) {
   const std::atomic<uint64_t> abandoned = 1;
   queries_[0].monitor = "part";

@@ -41,7 +41,7 @@ class BatchSink {
   virtual Status status() const = 0;
 };
 
-// Takes every batch at once, to measure the cost of encoding without a broker.
+// Accepts every batch immediately, to measure the cost of encoding without a broker.
 class NullSink : public BatchSink {
  public:
   Status start(DeliveryListener* listener) override {

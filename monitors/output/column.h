@@ -46,7 +46,7 @@ class ColumnBuilder {
   std::span<const uint64_t> values() const { return {values_.get(), rows_}; }
 
   const Field& field_;
-  std::unique_ptr<uint64_t[]> values_;  // max_rows of them
+  std::unique_ptr<uint64_t[]> values_;  // max_rows values
   uint32_t rows_ = 0;
   std::unique_ptr<Dictionary> dictionary_;
   std::vector<uint32_t> absent_;  // rows without a value, ascending; most columns have none

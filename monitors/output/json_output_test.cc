@@ -125,7 +125,7 @@ TEST_F(JsonOutputTest, EachTupleIsALine) {
   EXPECT_EQ(accounts_[0].tuples_out, 1u);
 }
 
-// Each query gets the text in the form that it requests.
+// Each query receives the text in the form that it requests.
 TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
   queries_.push_back({.name = "q1", .shapes = {{"p", "url", TextForm::kHash}}});
   JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false, nullptr, HashKey{1, 2});

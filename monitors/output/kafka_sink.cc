@@ -145,7 +145,7 @@ class KafkaSink::Impl {
 
   int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
 
-  // Until then, a refusal may come from a broker that has not learnt of a new user or right yet.
+  // Until then, a refusal may come from a broker that does not know a new user or right yet.
   int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMaxGrantMs) * kNsPerMs; }
 
   Status await_broker() {
@@ -201,7 +201,7 @@ class KafkaSink::Impl {
     return was_refused;
   }
 
-  // The name that brokers know this client by.
+  // The name by which brokers know this client.
   std::string principal() const {
     if (!options_.user.empty()) return "User:" + options_.user;
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;

@@ -1,4 +1,4 @@
-// Tuples that windows keep as JSON in case they become events, within a bound on all of them together.
+// Tuples that windows keep as JSON in case they become events, with a bound on their total size.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class KeptTuple {
 
 class KeptTuples {
  public:
-  // The longest text of one tuple, and the total.
+  // Maximum length of one tuple's text, and of all.
   static constexpr size_t kMaxText = 16 << 10;
   static constexpr size_t kMaxBytes = 8 << 20;
 

@@ -31,7 +31,7 @@ std::string_view whole_lines(std::string_view text) {
   return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
 
-// Several lanes may write to one descriptor, and a write may come in parts.
+// Several lanes may write to one descriptor, and a write may be split.
 std::mutex one_at_a_time;
 
 }  // namespace

@@ -56,7 +56,7 @@ class TupleOutput : public TupleSink {
   // Samples the query's flows at this rate from now on. Earlier tuples, up to `watermark_ns`, keep their rate.
   virtual void set_sampling_rate(uint32_t, double, int64_t) {}
 
-  // All of the query's packets are seen since this packet time; kNotWatched until set_watched_since() is called.
+  // The packet time since which all of the query's packets are seen; kNotWatched until set_watched_since() is called.
   static constexpr int64_t kNotWatched = INT64_MAX;
   virtual void set_watched_since(uint32_t, int64_t) {}
 
@@ -76,7 +76,7 @@ class TupleOutput : public TupleSink {
 
   virtual OutputStats stats() const = 0;
 
-  // Not ok once nothing can be written any more; the lane then stops.
+  // Not ok once output is no longer possible; the lane then stops.
   virtual Status status() const = 0;
 };
 

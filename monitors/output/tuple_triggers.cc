@@ -290,7 +290,7 @@ void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since
   while (watch.end_ns <= time_ns && watch.end_ns != INT64_MIN) {
     close(watch, kNotEnded, watched_since_ns, losses, sink);
     if (watch.groups.empty()) {
-      // Nothing to test before the next tuple.
+      // There is nothing to test before the next tuple.
       watch.end_ns = INT64_MIN;
       watch.losses.clear();
       return;

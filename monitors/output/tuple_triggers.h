@@ -45,7 +45,7 @@ struct TupleTriggerEvent {
 
 class TupleTriggers {
  public:
-  // Groups of one trigger; with windows of several panes fewer, so that all panes take bounded memory.
+  // Maximum groups of one trigger; fewer if windows have several panes, which bounds the memory of all panes.
   static constexpr size_t kMaxGroups = 65'536;
   // Memory of the distinct values and percentiles of all groups. Beyond it, their values only have bounds.
   static constexpr size_t kMaxValueBytes = 32 << 20;
@@ -68,7 +68,7 @@ class TupleTriggers {
   // Tests the windows that end by `time_ns`: no earlier tuple follows. All of the query's packets are seen since
   // `watched_since_ns`.
   void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
-  // Does the same, then tests the open windows, which are partial.
+  // Advances to this time, then tests the open windows, which are partial.
   void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   // Bytes of the tuples that windows keep, at most KeptTuples::kMaxBytes.
   size_t kept_bytes() const { return kept_.bytes(); }
@@ -104,7 +104,7 @@ class TupleTriggers {
     size_t max_groups = 0;
     int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
-    std::map<int64_t, uint64_t> losses = {};  // losses when each pane of the window began, by the pane's start
+    std::map<int64_t, uint64_t> losses = {};  // number of losses at the start of each pane of the window, by that start
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);

@@ -440,7 +440,7 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
                                            optional({"exemplars", FieldType::kString}),
                                            optional({"tuple", FieldType::kString})}};
   schemas_ = {&letters(), &numbers(), &events};
-  // Three tuples in 10 ms.
+  // At least three tuples within 10 ms.
   const TupleTrigger many = {.processor = 4,
                              .parser = "numbers",
                              .comparison = Comparison::kAtLeast,

@@ -27,7 +27,7 @@ std::string list_of(std::span<const Tap> taps) {
   return names;
 }
 
-// Without a tap at the side of a queue, the queues are those that switches report in the packets (INT).
+// Without a tap before or after a queue, the queues are those that switches report in packets (INT).
 Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
   bool any_side = false;
   for (const Tap& tap : taps) {
@@ -51,7 +51,7 @@ MonitorTaps::MonitorTaps(std::vector<Tap> configured, bool marked)
     : taps_(std::move(configured)), configured_(taps_.size()), marks_(first_pair(taps_.size())) {
   for (const Tap& tap : taps_) names_.push_back({tap.switch_name, tap.port, std::string(name_of(tap.side))});
   if (!marked) return;
-  // Until it is bound, a pair is known to parsers by its number alone.
+  // Until a pair is bound, parsers know only its number.
   for (size_t tap = configured_; tap < kMaxTaps; ++tap) {
     const TapSide side = tap % 2 == 0 ? TapSide::kArrivals : TapSide::kDepartures;
     const std::string number = "copies" + std::to_string(tap / 2);

@@ -20,7 +20,7 @@ struct QueueSides {
 };
 
 // The configured taps and, for copies that switches mark, a pair for each queue. Only queries of that queue get its
-// copies. One thread binds; others read the names of a pair once packets of it come.
+// copies. One thread binds; others read the names of a pair once its packets arrive.
 class MonitorTaps {
  public:
   // `marked`: there are pairs for marked copies. REQUIRES: few enough configured taps to leave room for a pair.
@@ -33,7 +33,7 @@ class MonitorTaps {
   // Number of the first tap of marked copies; kMaxTaps without any.
   uint8_t first_marked() const { return marks() == nullptr ? kMaxTaps : marks_.first(); }
 
-  // The names as parsers get them.
+  // The names that parsers receive.
   std::span<const TapNames> names() const { return names_; }
   std::span<const TapNames> configured_names() const { return std::span(names_).first(configured_); }
 

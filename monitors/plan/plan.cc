@@ -190,7 +190,7 @@ Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
   if (field == fields.end() || field->type != FieldType::kString) {
     return Status::invalid("'" + shape.parser() + "' has no string field '" + shape.field() + "'");
   }
-  // A form that this monitor does not know may be meant to protect data.
+  // An unknown form may be meant to protect data.
   if (!v1::Shape::Form_IsValid(shape.form())) {
     return Status::invalid("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
   }

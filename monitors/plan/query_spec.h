@@ -60,7 +60,7 @@ struct QuerySpec {
   // One entry for each parser that has arguments.
   std::vector<ParserArguments> arguments = {};
   ConnectionMatch match = {};
-  // One of its parsers measures queues. MonitorTaps::bind sets it.
+  // True if one of the query's parsers measures queues. Set by MonitorTaps::bind.
   bool measures_queues = false;
   // The queues to measure; empty: all that have taps on both sides.
   std::vector<QueueName> queues = {};
@@ -70,7 +70,7 @@ struct QuerySpec {
   std::vector<ParserFilter> filters = {};
   // Triggers that are tested on packets; null: none.
   std::shared_ptr<const trigger::Program> triggers = {};
-  // Their counts on all lanes, and their replacement; null: none.
+  // Counts of the triggers on all lanes, and their replacement; null: none.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits them all; otherwise the stream job alone tests them.
   std::vector<TupleTrigger> tuple_triggers = {};
@@ -80,7 +80,7 @@ struct QuerySpec {
   std::optional<uint64_t> limit_packets = {};
   // More packets may be granted (LiveQueries::credit_query): the query waits when none are left.
   bool limit_leased = false;
-  // Number of them that are already taken.
+  // Number of packets that are already taken.
   uint64_t limit_spent = 0;
   // The threads that the plan asks for.
   ThreadLayout threads = {};
@@ -94,7 +94,7 @@ struct QuerySpec {
   bool sampled_by_port = false;
   // The share of flows that the pipeline can take, as last reported.
   double pipeline_limit = 1.0;
-  // Switches copy the query's packets and have not confirmed yet that they copy all of them.
+  // True if switches copy the query's packets but have not confirmed yet that they copy all of them.
   bool copies_unconfirmed = false;
 
   // True if the query wants this tuple. A tuple without addresses describes a whole queue.

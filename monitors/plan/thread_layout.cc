@@ -39,7 +39,7 @@ Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threa
     return Status::invalid("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
                            std::to_string(threads));
   }
-  // One group is reserved for the parsers that no group names.
+  // One group is reserved for the parsers that belong to no configured group.
   if (workers.size() + 1 >= kMaxGroups) return Status::invalid("more than 15 groups of workers");
   workers.push_back(std::move(group));
   return {};

@@ -147,8 +147,8 @@ class SqlTemplate {
   std::string* out_;
   size_t begin_;
   size_t at_ = 0;
-  bool blank_ = false;  // white space came since the last output
-  bool hold_ = false;   // no space is due now
+  bool blank_ = false;  // white space was read since the last output
+  bool hold_ = false;   // no space is to be written here
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ class Arrivals {
  public:
   ~Arrivals() { close(); }
 
-  // Starts counting. Returns false, and counts nothing, if it can't count on all of them.
+  // Starts counting. Returns false, and counts nothing, unless all interfaces can be counted.
   bool open(std::span<const std::string> interfaces);
   bool open() const { return !sockets_.empty(); }
   // Packets since open().

@@ -158,7 +158,7 @@ void Supervisor::count_missed() {
   for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
   const uint64_t arrived = arrivals_.read();
   unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
-  // Kept since the first sample: the first worker may crash before the last one.
+  // Stored with the first sample, since the first worker may crash before the last sample.
   if (!page_->restarted()) unseen_at_start_ = unseen_;
   if (--looks_left_ > 0) return;
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
@@ -190,7 +190,7 @@ void Supervisor::blame(const WorkerExit& death) {
                      (plugin.left_out ? left_out : ""));
 }
 
-// Plug-ins have two strikes each; only workers that die for no known reason may do so repeatedly.
+// Each plug-in is disabled after two crashes, so only workers that die for an unknown reason may do so repeatedly.
 Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();

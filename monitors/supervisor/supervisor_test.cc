@@ -54,7 +54,7 @@ void be_lane(MonitorPage* page) {
   page->phase.store(MonitorPage::Phase::kRunning);
 }
 
-// Runs in the second plug-in until that is left out.
+// Runs in the second plug-in until that is disabled.
 Outcome supervise_within(const std::function<void()>& body) {
   return supervise([&](MonitorPage* page) {
     be_lane(page);

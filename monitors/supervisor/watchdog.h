@@ -15,15 +15,15 @@ struct ThreadState {
 };
 ThreadState read_thread_state(int process, int thread);
 
-// Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; one that is ready
-// to run and gets no processor is not hanging either.
+// Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; one that is
+// runnable but gets no processor does not count as hanging either.
 class Watchdog {
  public:
   explicit Watchdog(int64_t timeout_ns) : timeout_ns_(timeout_ns) {}
 
   // Starts over with a new worker.
   void reset() { lanes_ = {}; }
-  // Must be called often. Returns 1 + the index of the plug-in in which a lane hangs, or 0.
+  // Looks for a lane that hangs in a plug-in: returns 1 + the plug-in's index, or 0. Must be called often.
   uint32_t look(const MonitorPage& page, int process, int64_t now_ns);
 
  private:

@@ -36,7 +36,7 @@ def through_queue(arrivals, ns_per_byte):
 
 
 def departures_of(arrivals):
-    """Returns departures from a queue at the mean rate of the arrivals, doubled until it drops at most a quarter of them."""
+    """Returns departures from a queue served at the mean rate of the arrivals, which is doubled until the queue drops at most a quarter of the packets."""
     ns_per_byte = max(arrivals[-1][0] - arrivals[0][0], 1) / sum(len(frame) for _, frame in arrivals)
     while len(departures := through_queue(arrivals, ns_per_byte)) < len(arrivals) * 3 / 4:
         ns_per_byte /= 2

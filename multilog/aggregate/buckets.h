@@ -27,7 +27,7 @@ class Buckets {
   // REQUIRES width_ns > 0, slots > 0.
   Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots);
 
-  // Folds rows, in any order of time; `version` is the tail that will be published with them.
+  // Aggregates rows, in any order of time; `version` is the tail that will be published with them.
   void fold(RowPointers rows, uint64_t min_time, uint64_t max_time, uint32_t time_offset, uint64_t version);
 
   struct Copy {

@@ -66,7 +66,8 @@ struct FunctionSpec {
   std::vector<double> quantiles = {0.5, 0.9, 0.99};
   // Up to 4 fields; one state per combination of their values.
   std::vector<std::string> group_by = {};
-  // The number of combinations kept per writer and time bucket; rows of others are folded into one state, "the rest".
+  // The number of combinations kept per writer and time bucket; rows of further combinations share one state, "the
+  // rest".
   uint32_t max_groups = 1024;
 };
 

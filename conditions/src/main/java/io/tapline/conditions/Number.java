@@ -17,7 +17,7 @@ public record Number(BigInteger whole, double real) {
   private static final BigInteger MAX_U64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
-  /** At this value and above, a product with a unit stays real. */
+  /** At and above this value, a product with a unit is not converted to a whole number. */
   private static final double MAX_EXACT_PRODUCT = 1e18;
 
   private static final Map<String, Integer> NAMES =

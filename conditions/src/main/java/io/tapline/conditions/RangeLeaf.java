@@ -19,7 +19,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
         negated);
   }
 
-  /** Compares keys with one key in this order; NaN is in none of the ranges. */
+  /** Compares keys with one key, in the order of the type; no range contains NaN. */
   static RangeLeaf ordered(RowField field, Order order, long key, boolean negated) {
     boolean isReal = field.type() == Column.Type.F64;
     long min = isReal ? Number.key(Double.NEGATIVE_INFINITY) : 0;

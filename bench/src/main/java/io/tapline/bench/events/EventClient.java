@@ -52,7 +52,7 @@ final class EventClient implements AutoCloseable {
     return received;
   }
 
-  /** Returns the events that the server knows are missing. */
+  /** Returns the number of events that the server reported as missing. */
   synchronized long missing() {
     return missing;
   }
