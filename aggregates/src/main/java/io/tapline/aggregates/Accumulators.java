@@ -58,8 +58,8 @@ public abstract class Accumulators {
   }
 
   /**
-   * Returns the number of {@link #result} for a group that was not sampled, if it is cheap to
-   * compute; else NaN. Most groups of a ranking are rejected by it.
+   * Returns {@code result(…).number()} for a group that was not sampled, if it is cheap to compute;
+   * else NaN. A ranking rejects most groups by this number.
    *
    * @param tuples number of the group's tuples with a value
    */

@@ -38,7 +38,7 @@ public final class Aggregates {
     return all;
   }
 
-  /** Returns all of them: the built-in ones first, in the order of their registration. */
+  /** Returns all aggregates: the built-in ones first, in the order of their registration. */
   public static List<MergeableAggregate> all() {
     return List.copyOf(ALL.values());
   }

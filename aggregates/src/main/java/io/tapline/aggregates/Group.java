@@ -19,7 +19,7 @@ public interface Group {
   /** Returns true if values are doubles; else they are whole numbers. */
   boolean isReal();
 
-  /** Returns true if each tuple counts as one, without a value. */
+  /** Returns true if the aggregate counts tuples instead of reading a value. */
   boolean countsTuples();
 
   /** Returns the share of the values, above 0 to 1, if the aggregate takes one. */
@@ -43,12 +43,12 @@ public interface Group {
     return isWhole ? Value.whole((long) number) : Value.real(number);
   }
 
-  /** Returns a value that the tuples that were not kept can only increase. */
+  /** Returns a value that discarded tuples could only have increased. */
   default Value atLeast(Value keptValue) {
     return isSampled() ? keptValue.within(keptValue.low(), Double.NaN) : keptValue;
   }
 
-  /** Returns a value that the tuples that were not kept can only decrease. */
+  /** Returns a value that discarded tuples could only have decreased. */
   default Value atMost(Value keptValue) {
     return isSampled() ? keptValue.within(Double.NaN, keptValue.high()) : keptValue;
   }

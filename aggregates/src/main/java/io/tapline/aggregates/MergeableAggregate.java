@@ -73,7 +73,7 @@ public interface MergeableAggregate {
     return false;
   }
 
-  /** Returns true if it needs a window of known length, see {@link Group#windowNs}. */
+  /** Returns true if the aggregate needs a window of known length, see {@link Group#windowNs}. */
   default boolean needsWindow() {
     return false;
   }

@@ -163,7 +163,7 @@ class AggregatesTest {
     }
   }
 
-  /** Counts, totals and means have the table's bounds. */
+  /** Counts, totals and means have the bounds that the table gives. */
   @ParameterizedTest
   @MethodSource("all")
   void resultsOfSampledTuplesAreNeverMarkedExact(MergeableAggregate aggregate) {

@@ -18,7 +18,7 @@ public record AggregateSpec(String name, double share) implements Serializable {
   private static final String COUNT = "count";
   private static final String SUM = "sum";
 
-  /** Aggregates that need no value, since each tuple counts as one. */
+  /** Aggregates that count tuples, so they need no value. */
   private static final Set<String> COUNTABLE = Set.of(COUNT, SUM, "rate");
 
   static AggregateSpec of(Processor processor) {

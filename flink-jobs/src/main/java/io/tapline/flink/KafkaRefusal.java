@@ -16,7 +16,7 @@ public final class KafkaRefusal {
   /**
    * Retries a call while brokers refuse it, since a broker may not know a new user or right yet.
    *
-   * @throws SuppressRestartsException if they still refuse it after {@code timeout}
+   * @throws SuppressRestartsException if brokers still refuse it after {@code timeout}
    */
   public static <T> T retried(
       Callable<T> call, Duration timeout, KafkaEndpoint kafka, String action) throws Exception {

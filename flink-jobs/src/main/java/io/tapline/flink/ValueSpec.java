@@ -77,7 +77,7 @@ public record ValueSpec(
     return only.getNodesCount() > 0;
   }
 
-  /** Returns true if each tuple counts as one instead of having a value. */
+  /** Returns true if tuples are counted instead of having a value. */
   public boolean countsTuples() {
     return field.isEmpty() && eventField.isEmpty() && !asks();
   }

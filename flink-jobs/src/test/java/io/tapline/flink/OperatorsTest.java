@@ -146,7 +146,7 @@ class OperatorsTest {
   }
 
   /**
-   * Returns the batch that a monitor's next incarnation sends in place of one that may not have
+   * Returns the batch that a monitor's next incarnation sends to replace one that may not have
    * arrived.
    */
   private static TupleBatch owed(TupleBatch batch) {

@@ -47,7 +47,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** All ten would contain the same three seconds. */
+  /** All ten windows would contain the same three seconds. */
   @Test
   void aWindowLongerThanTheWatchIsWrittenOnce() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "100s", "10s"))) {
@@ -215,7 +215,7 @@ class PartialWindowsTest {
     assertThat(alertsOf(comparison, 2)).isEqualTo("12");
   }
 
-  /** Unseen requests would only add to them. */
+  /** Unseen requests would only increase these counts. */
   @ParameterizedTest
   @ValueSource(strings = {"ABOVE", "AT_LEAST"})
   void manyTuplesInAPartialWindowAreAnAlert(String comparison) throws Exception {

@@ -22,8 +22,9 @@ class SamplingTest {
   private static final String WINDOW = "\"size\":\"1s\",\"slide\":\"1s\"";
 
   /**
-   * Covers flows of one and of many tuples. If tuples were considered independent, bounds of the
-   * latter would be a fifth as wide as necessary and contain the truth in a third of trials.
+   * Covers flows of one and of many tuples. If tuples were considered independent, the bounds for
+   * flows of many tuples would be a fifth as wide as necessary and contain the true value in only a
+   * third of trials.
    */
   @ParameterizedTest
   @CsvSource({"400, 1, 0.25", "400, 30, 0.25", "2000, 30, 0.05", "400, 10, 0.8"})

@@ -112,8 +112,7 @@ final class Hashes implements Accumulator<Hashes> {
     if (sketch == null) {
       return Value.whole(size);
     }
-    // The sketch's own bounds belong to an estimate that, if the sketch knows the order of the
-    // values, depends on it.
+    // The sketch's own bounds apply to an estimate that may depend on the order of the values.
     double estimate = sketch.getResult(TgtHllType.HLL_8).getCompositeEstimate();
     return new Value(
         estimate, 0, false, estimate / (1 + error(false)), estimate / (1 - error(true)));

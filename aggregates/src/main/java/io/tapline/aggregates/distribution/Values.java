@@ -68,7 +68,7 @@ public final class Values implements Accumulator<Values> {
   }
 
   /**
-   * Returns the smallest value that at least this share of all values does not exceed; none if
+   * Returns the smallest value that is not exceeded by at least this share of all values; none if
    * there are no values.
    */
   Value quantile(double share) {

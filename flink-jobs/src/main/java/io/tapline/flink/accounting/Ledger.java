@@ -17,7 +17,8 @@ public final class Ledger {
   public static final long UNDATED = Long.MIN_VALUE;
 
   /**
-   * Only a hostile sender causes more slots between two flushes; its surplus shares the last one.
+   * Only a hostile sender can cause more slots between two flushes; the surplus goes to the last
+   * slot.
    */
   private static final int MAX_SLOTS = 4096;
 

@@ -7,7 +7,7 @@ public final class Answers {
   /** The request was not answered, and no loss explains that. */
   public static final byte UNANSWERED = 1;
 
-  /** One half is missing because of a gap, or of the beginning or end of the capture. */
+  /** One half is missing because of a gap, or because the capture began or ended in between. */
   public static final byte HALF_SEEN = 2;
 
   private Answers() {}

@@ -439,7 +439,8 @@ public final class GroupTable {
    * Adds an entry that {@link #writeEntry} of a table of the same aggregate wrote.
    *
    * @param room whether a new key may be added
-   * @return the entry, or -1 - its tuples, with a value or without, if there was no room for it
+   * @return the entry, or, if there was no room for it, -1 minus the number of its tuples,
+   *     including those without a value
    */
   public long readEntry(DataInput in, boolean room) throws IOException {
     byte[] key = Wire.readBytes(in);

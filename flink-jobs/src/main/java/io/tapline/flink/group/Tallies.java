@@ -9,7 +9,7 @@ import java.util.Arrays;
 
 /**
  * Counts, by entry of a table, the tuples without a value, the unanswered ones, and those of which
- * only request or response was seen. Most tables have none of them. Not thread-safe.
+ * only request or response was seen. Most tables have no such tuples. Not thread-safe.
  */
 final class Tallies {
   /** Tuples without a value; the other kinds are those of {@link Answers}. */

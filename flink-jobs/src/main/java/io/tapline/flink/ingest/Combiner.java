@@ -67,7 +67,7 @@ public final class Combiner {
     }
   }
 
-  /** Returns the first row after {@code row} that belongs to another pane. */
+  /** Returns the next row after {@code row} that is in another pane. */
   private int endOfPane(Rows rows, int row, long pane) {
     long startNs = pane * spec.window().paneNs();
     long endNs = startNs + spec.window().paneNs();

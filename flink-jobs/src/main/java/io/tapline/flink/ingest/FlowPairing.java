@@ -221,8 +221,7 @@ final class FlowPairing {
   }
 
   /**
-   * Counts values that no earlier tuple can follow any more, and evicts flows that have been idle
-   * too long.
+   * Counts values once no earlier tuple can follow, and evicts flows that have been idle too long.
    */
   void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
     Waiting value = waiting.pollBefore(watermarkNs);

@@ -9,7 +9,8 @@ import java.io.IOException;
  * A monitor's progress, which the subtask that reads its batches reports to the buckets.
  *
  * @param monitor index of the monitor
- * @param ns no later tuple of it is earlier; {@link Long#MIN_VALUE} while this time is unknown
+ * @param ns earliest possible time of its later tuples; {@link Long#MIN_VALUE} while this time is
+ *     unknown
  * @param silent whether windows stop waiting for it until it sends again
  * @param unwatched all known spans that it did not watch
  */

@@ -26,11 +26,11 @@ public final class PartitionLanes {
   /** Decision whether a batch is processed, and why it is dropped otherwise. */
   public enum Verdict {
     ACCEPTED,
-    /** Its sequence number was already seen. */
+    /** The batch's sequence number was already seen. */
     DUPLICATE,
-    /** Its epoch or its monitor's incarnation has been superseded. */
+    /** The batch's epoch or its monitor's incarnation has been superseded. */
     SUPERSEDED,
-    /** It belongs to another query or comes from a monitor that the plan does not name. */
+    /** The batch belongs to another query or comes from a monitor that the plan does not name. */
     FOREIGN,
     /** No monitor can have reached its sequence number or watermark. */
     ABSURD
@@ -298,7 +298,7 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the time before which no later tuple of this monitor lies; {@link Long#MIN_VALUE} while
+   * Returns the earliest possible time of this monitor's later tuples; {@link Long#MIN_VALUE} while
    * it is unknown.
    */
   public long markNs(int monitor) {

@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 
 /**
  * The state of one partition: its lanes, its open flows and its silent monitors. Checkpoints omit
- * the latter, since a restarted job detects silence again. Not thread-safe.
+ * the silent monitors, since a restarted job detects silence again. Not thread-safe.
  */
 public final class PartitionState {
   final int partition;

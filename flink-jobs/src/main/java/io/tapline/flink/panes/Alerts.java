@@ -30,9 +30,9 @@ import java.util.Set;
  *                                      └─┘
  * </pre>
  *
- * <p>A group without tuples or without a value meets no condition. In a window that was only partly
- * watched, no group meets {@code <} or {@code <=}, since tuples may have gone unseen. Only groups
- * that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
+ * <p>The condition is false for a group without tuples or without a value. In a window that was
+ * only partly watched, no group meets {@code <} or {@code <=}, since tuples may have gone unseen.
+ * Only groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
  */
 final class Alerts {
   private static final class Watched {

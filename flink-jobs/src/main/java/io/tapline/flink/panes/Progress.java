@@ -68,7 +68,7 @@ final class Progress {
     return watermarkNs == Long.MAX_VALUE;
   }
 
-  /** Returns true if some monitor did not watch for all of a window that closes now. */
+  /** Returns true if some monitor did not watch during the whole window that closes now. */
   boolean isPartial(long windowStartNs, long windowEndNs) {
     return !silentBefore(windowEndNs).isEmpty()
         || IntStream.range(0, marksNs.length)

@@ -80,7 +80,7 @@ final class AlertTopics implements AutoCloseable {
     notifyAll();
   }
 
-  /** Costs nothing while the producer knows the topic. */
+  /** This is free while the producer knows the topic. */
   private void requireWritable(String topic) throws IOException, InterruptedException {
     long begin = System.nanoTime();
     while (true) {

@@ -22,10 +22,10 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * One POST over HTTP/1.1 on its own connection, to addresses that were resolved and checked before:
- * Java's HttpClient would resolve the name again, and may get other addresses. TLS verifies the
- * name, and the Host header contains it. Only the response's status is read; redirects are not
- * followed.
+ * One POST over HTTP/1.1 on its own connection, to addresses that were already resolved and
+ * checked: Java's HttpClient would resolve the name again, and may get other addresses. TLS
+ * verifies the name, and the Host header contains it. Only the response's status is read; redirects
+ * are not followed.
  */
 final class HttpPost implements Closeable {
   private static final int MAX_HEADER_BYTES = 16 << 10;

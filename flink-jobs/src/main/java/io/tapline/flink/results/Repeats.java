@@ -9,9 +9,9 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
  * Finds the windows that only repeat the previous one. When all monitors have ended, every window
- * that still contains a tuple closes at once: {@code w=1h, s=1m} over five seconds would give sixty
- * tables with the same rows. A window that ends after the observation is a repeat if its rows equal
- * those of the previous window.
+ * that still contains a tuple closes immediately: {@code w=1h, s=1m} over five seconds would give
+ * sixty tables with the same rows. A window that ends after the observation is a repeat if its rows
+ * equal those of the previous window.
  *
  * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */

@@ -98,7 +98,7 @@ final class Webhooks implements AutoCloseable {
         }
         String fault = deliver(first);
         synchronized (this) {
-          // It may have been dropped for a new one meanwhile.
+          // The message may have been dropped for a newer one meanwhile.
           pending.removeFirstOccurrence(first);
           if (!fault.isEmpty()) {
             discard(fault);

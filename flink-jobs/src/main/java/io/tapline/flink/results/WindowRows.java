@@ -12,7 +12,8 @@ import java.util.List;
  *
  * @param startNs first nanosecond of the window
  * @param endNs first nanosecond after it
- * @param partial whether some monitor did not watch for all of it, or the window is not over
+ * @param partial whether some monitor did not watch during the whole window, or the window has not
+ *     ended
  * @param omitted number of rows beyond the limit
  * @param silent indexes of the silent monitors that were not waited for
  */

@@ -82,7 +82,7 @@ class ReceiversTest {
     exchange.close();
   }
 
-  /** Returns a resolver that gives these answers in turn, then repeats the last one. */
+  /** Returns a resolver that gives these results in turn, then repeats the last one. */
   private static Resolver answers(AtomicInteger asked, String... answers) {
     return host -> {
       String answer = answers[Math.min(asked.getAndIncrement(), answers.length - 1)];

@@ -56,7 +56,7 @@ public final class JobCluster implements AutoCloseable {
 
   /** Creates the plan's topic and sends the records of all monitors. */
   public void send(Plan plan, Workload workload) throws Exception {
-    // There is one partition more than monitors; the job must not wait for it.
+    // There is one more partition than there are monitors; the job must not wait for it.
     kafka.createTopic(plan.getTopic(), workload.partitions.size() + 1);
     for (int partition = 0; partition < workload.partitions.size(); partition++) {
       send(plan, partition, workload.partitions.get(partition));

@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
  * readable.
  */
 public final class Oracle {
-  /** One value to aggregate. */
+  /** One value to be aggregated. */
   private record Sample(long timeNs, List<Object> key, Object value) {}
 
   private static final Set<String> SHOWN_WITH_DISTRIBUTION = Set.of("DISTRIBUTION", "HISTOGRAM");

@@ -30,7 +30,7 @@ public final class Workload {
 
   public long repeats;
 
-  /** Records whose tuples come long after their windows have closed, by partition. */
+  /** Records whose tuples arrive long after their windows have closed, by partition. */
   public final List<Set<Integer>> lateRecords = new ArrayList<>();
 
   public long lateTuples;
