@@ -43,8 +43,8 @@ public final class LocalPeer {
 
   /**
    * Returns true if this process's user, root, or the user who started this process with sudo owns
-   * the other end. Returns false if no process does: a closed socket has no user any more, and
-   * shows root's.
+   * the other end. Returns false if no process does: a closed socket no longer has a user and
+   * appears to be root's.
    *
    * @param peer the other end's address
    * @param own this end's

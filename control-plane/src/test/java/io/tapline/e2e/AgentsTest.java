@@ -280,7 +280,7 @@ class AgentsTest {
     await("the failure", () -> query(lost).path("state").asText().equals("failed"));
     assertThat(query(lost).path("error").asText()).contains("busy");
     assertThat(known("busy").path("state").asText()).isEqualTo("lost");
-    // Its host's node counts as dead, although it runs.
+    // The host's MultiLog node counts as dead although it is running.
     assertThat(node.process().isAlive()).isTrue();
     assertThat(nodeOf("busy").path("error").asText()).contains("lease");
     assertThat(drill().exitCode()).isEqualTo(1);

@@ -20,9 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Loads of links from the copies that switches send to a collector, by ports that are too slow for
- * them, compared with the switches' own counters. Skipped, with the reason, where there can be no
- * testbed.
+ * Compares link loads derived from the copies that switches send to a collector, through ports that
+ * are too slow for them, with the switches' own counters. Skipped, with the reason, where there can
+ * be no testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -297,7 +297,7 @@ class CollectorTest {
     loads.agree("edge", uplinks);
     // Every port of the rows is an uplink; copies of packets below one switch have none.
     assertThat(loads.load().keySet()).allMatch(port -> port.matches("edge-\\d-\\d:[34]"));
-    // A packet that another query wants, too, comes to both, once.
+    // A packet that another query also selects reaches both, once each.
     long crossed = receiverPackets() - crossedBefore;
     assertThat(counted[0]).as("%d packets", crossed).isBetween(0.9 * crossed, 1.0 * crossed);
     assertThat(network.fabric.switches()).isEqualTo(before);

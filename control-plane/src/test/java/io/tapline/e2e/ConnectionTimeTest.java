@@ -15,9 +15,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Connection times of captures whose client kept a log: 250 connections that close, reset,
- * half-close, stall, are refused or never answered; and of HTTP over connections that carried one
- * request or many.
+ * Compares connection times with a client's log: for 250 connections that close, reset, half-close,
+ * stall, are refused or never answered, and for HTTP connections that carried one request or many.
  */
 class ConnectionTimeTest {
   private static final double NS_PER_SECOND = 1e9;

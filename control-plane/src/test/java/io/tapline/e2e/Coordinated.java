@@ -39,7 +39,7 @@ final class Coordinated implements AutoCloseable {
     this(folder, FlinkCluster::new);
   }
 
-  /** Does the same with a cluster that is started in the given folder. */
+  /** Starts everything with a Flink cluster that is started in the given folder. */
   Coordinated(Path folder, Start flink) throws Exception {
     this(folder, new TestZooKeeper(Files.createDirectory(folder.resolve("zookeeper"))), flink);
   }

@@ -87,8 +87,8 @@ class CoordinationTest {
   }
 
   /**
-   * Its monitor sends its remaining data and ends; until then, two monitors would capture on the
-   * link.
+   * Kills the agent and waits for its monitor to send its remaining data and end; until then, two
+   * monitors would capture on the link.
    */
   private static void kill(Cli.Running agent) throws Exception {
     List<ProcessHandle> monitor = agent.process().descendants().toList();

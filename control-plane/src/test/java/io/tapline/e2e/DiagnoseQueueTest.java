@@ -31,9 +31,9 @@ class DiagnoseQueueTest {
   private static final int SOURCE_PORT = 14 + 20;
 
   /**
-   * Sends 40 datagrams into the first interface at once, three of four from port 40003, and into
-   * the second interface in sequence; sends some datagrams that do not wait before and after the
-   * burst.
+   * Sends 40 datagrams, three of four from port 40003, in one burst into the first interface and
+   * one by one into the second. Before and after the burst, sends some datagrams that are not
+   * queued.
    */
   private static final String SEND =
       """

@@ -214,7 +214,7 @@ class EventsTest {
     return events;
   }
 
-  /** Sends 200 datagrams at once. */
+  /** Sends 200 datagrams in one burst. */
   private static void burst(String address) throws Exception {
     try (DatagramChannel channel = DatagramChannel.open()) {
       for (int i = 0; i < EACH; i++) {

@@ -396,7 +396,7 @@ final class Fabric implements AutoCloseable {
     }
   }
 
-  /** Removes the testbed; fails if anything of it remains. */
+  /** Removes the testbed; fails if any part of it remains. */
   @Override
   public void close() throws IOException {
     testbed("down");

@@ -18,14 +18,14 @@ import java.util.function.Predicate;
  * server's host. The query is started, disturbed and stopped while a client sends requests: each
  * second that is not marked partial must have as many packets in the query's result as on the host.
  *
- * <p>A packet has two times, that of the host and that of the monitor that gets its copy. So the
- * client pauses around the end of each second, and seconds with a packet in the pause are not
+ * <p>A packet has two timestamps, that of the host and that of the monitor that gets its copy. So
+ * the client pauses around the end of each second, and seconds with a packet in the pause are not
  * compared.
  */
 final class FirstWindows implements AutoCloseable {
   private static final String SERVER = "h-0-0-0";
 
-  /** Both are at the server's switch. */
+  /** Both hosts are at the server's switch. */
   private static final Set<String> WATCHERS = Set.of(SERVER, "h-0-0-1");
 
   private static final String ADDRESS = "10.0.0.2";
@@ -71,8 +71,8 @@ final class FirstWindows implements AutoCloseable {
    * The result of a start.
    *
    * @param partial number of partial seconds
-   * @param compared number of others, which matched the host
-   * @param repeated those of them that began after the disturbance
+   * @param compared number of complete seconds, which matched the host @param repeated number of
+   *     complete seconds that began after the disturbance
    */
   record Outcome(int partial, int compared, int repeated) {}
 

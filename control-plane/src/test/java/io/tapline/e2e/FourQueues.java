@@ -124,7 +124,7 @@ final class FourQueues implements AutoCloseable {
       List<Long> bytes,
       List<Long> errors,
       List<Long> alertNs) {
-    /** Returns the error below which a share of them lies, in bytes. */
+    /** Returns a quantile of the errors, in bytes. */
     long error(double share) {
       return quantile(errors, share);
     }
@@ -147,7 +147,7 @@ final class FourQueues implements AutoCloseable {
     }
   }
 
-  /** Returns the value below which a share of values lies. */
+  /** Returns a quantile of the values. */
   static long quantile(List<Long> values, double share) {
     List<Long> sorted = values.stream().sorted().toList();
     return sorted.get((int) Math.min(sorted.size() - 1, share * sorted.size()));
@@ -191,9 +191,9 @@ final class FourQueues implements AutoCloseable {
   }
 
   /**
-   * Gives a host's link a rate. Without one, a burst reaches the switch at the speed of memory, and
-   * the switch forwards up to 32 packets at a time: it then queues all of them at one port before
-   * it copies the first of them.
+   * Limits the rate of a host's link. Otherwise a burst reaches the switch at memory speed, and the
+   * switch, which forwards up to 32 packets at a time, queues all of them at one port before it
+   * copies the first.
    */
   private void limitRate(String host) {
     String rate = load.linkMbit() * HOST_RATE + "mbit";

@@ -11,8 +11,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Measures four queues at once, with monitors at one end of their links or at both: the errors of
- * contents that follow from copies, and the delays of events. Prints the figures; they depend on
- * how soon the switches, which share the processors with everything else, are scheduled.
+ * the contents computed from copies, and the delays of events. Prints the figures, which depend on
+ * how soon the switches are scheduled, since they share the processors with all other programs.
  */
 class FourQueuesSoak {
   @ParameterizedTest

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Stops a server between freezing the nodes and unfreezing them. A third node, which is suspended,
- * ensures that: the server waits for it for a second while the others are frozen.
+ * Stops a server between freezing the nodes and unfreezing them. A third node is suspended to
+ * provide the time for that: the server waits for it for a second while the others are frozen.
  */
 class FrozenNodesTest {
   private static final long SECONDS = 120;
@@ -140,7 +140,7 @@ class FrozenNodesTest {
         BodyHandlers.ofString());
   }
 
-  /** Returns the number of all headers that the answer covers. */
+  /** Returns the total number of headers that the response covers. */
   private static long count(HttpResponse<String> answer) {
     JsonNode groups = Cli.parse(answer.body()).path("groups");
     return groups.isEmpty() ? 0 : groups.get(0).path("value").asLong();
@@ -172,7 +172,8 @@ class FrozenNodesTest {
   void nodesContinueWhenTheServerDiesOrStalls() throws Exception {
     signal("STOP", still.running().process());
 
-    // It is suspended for longer than a freeze may last: the nodes end the freeze themselves.
+    // The server is suspended for longer than a freeze may last, so the nodes end the freeze
+    // themselves.
     CompletableFuture<HttpResponse<String>> pendingAnswer = stopWhereNodesAreFrozen();
     feed(nodes.get(0));
     await("the freezes expire", this::areFree);
@@ -183,7 +184,7 @@ class FrozenNodesTest {
     assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
     assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();
 
-    // It is killed.
+    // The server is killed.
     stopWhereNodesAreFrozen();
     feed(nodes.get(0));
     server.process().destroyForcibly().waitFor();

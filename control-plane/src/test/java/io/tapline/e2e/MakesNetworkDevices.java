@@ -8,8 +8,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * A test with links or switches. Their names contain the process, so these tests run one after
- * another; tests without this annotation run in parallel with them.
+ * A test that creates links or switches. The device names contain the process ID, so these tests
+ * run one after another; tests without this annotation run in parallel with them.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

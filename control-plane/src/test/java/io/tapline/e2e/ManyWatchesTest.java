@@ -106,7 +106,7 @@ class ManyWatchesTest {
 
   @Test
   void thousandsOfWatchesCountWithOneRequest() throws Exception {
-    // The query of all watches with windows of 10 ms runs from now on.
+    // From here on, the query of all watches with windows of 10 ms is running.
     String first = Cli.parse(add(watch(9)).body()).path("watches").get(0).path("id").asText();
     Await.until("the first watch counts", TIMEOUT, this::allCount);
     for (int round = 0; round < 2; round++) {

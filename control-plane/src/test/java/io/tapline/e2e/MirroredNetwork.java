@@ -83,7 +83,7 @@ final class MirroredNetwork implements AutoCloseable {
     return upWith(hosts, FEW_CONNECTIONS, options);
   }
 
-  /** Does the same with monitors that track at most this many connections. */
+  /** Starts a network whose monitors track at most this many connections. */
   static MirroredNetwork upWith(Set<String> hosts, int connections, Options options)
       throws Exception {
     return up(
@@ -129,7 +129,7 @@ final class MirroredNetwork implements AutoCloseable {
     void change(Fabric fabric) throws Exception;
   }
 
-  /** Does the same with a changed testbed. */
+  /** Starts a network with queues in a changed testbed. */
   static MirroredNetwork upWithQueues(
       Set<String> hosts, int linkMbit, int queuePackets, Wiring wiring) throws Exception {
     String[] links = {

@@ -74,7 +74,10 @@ class MirroringSoak {
     Fabric.await("switches are restored", () -> network.fabric.switches().equals(before));
   }
 
-  /** Waits for only some of them, since it is unknown when its packets are seen again. */
+  /**
+   * Waits for only some of the requests, since it is unknown when the query's packets are seen
+   * again.
+   */
   private void requireResumedCounts(String query, String name) throws Exception {
     Requests steady = network.requests("h-3-1-1", H1_ADDRESS, 80, name, Requests.UNLIMITED);
     Fabric.await(

@@ -192,13 +192,13 @@ final class OtherUser {
       channel.connect(UnixDomainSocketAddress.of(path));
       found("the socket %s accepts all users", path);
     } catch (IOException refused) {
-      // That is the desired result.
+      // The operation was refused, as it should be.
     }
   }
 
   /**
-   * A service that answers must be a known one, and known to be closed. Kafka waits for the rest of
-   * a partial request, which the last probes send, so they come last.
+   * A service that answers must be a known one that refuses the request. The last probes send
+   * partial requests, of which Kafka awaits the rest.
    */
   private static void port(int port) throws IOException {
     if (isRecognized(port, TEXT_PROBES)) {

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 
 /**
  * Adds and removes eleven queries of overlapping packets in a random order while clients send
- * requests and hosts ping: each must get its requests, and nothing else may be affected.
+ * requests and hosts ping: each must count its requests, and nothing else may be affected.
  */
 final class OverlappingQueries {
   static final String COUNT =

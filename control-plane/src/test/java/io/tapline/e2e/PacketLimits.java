@@ -43,7 +43,7 @@ final class PacketLimits implements AutoCloseable {
     Fabric.await("some are taken", () -> taken() > 0);
   }
 
-  /** The next leader grants the rest: all of it is used, and no packet more. */
+  /** The next leader grants the remainder, which is used completely and not exceeded. */
   static void leaderKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-leader")) {
       network.killServer(network.leader());

@@ -89,7 +89,7 @@ final class Requests implements AutoCloseable {
     return server;
   }
 
-  /** Returns those that have ended. */
+  /** Returns the requests that have ended. */
   List<Request> done() {
     return closed == null ? read() : closed;
   }

@@ -44,7 +44,7 @@ class SamplingOverload {
   /** Seconds after the link became slow until the remaining behaviour is the steady state. */
   private static final int SETTLED_S = 30;
 
-  /** Rate that counts as all flows, except for the effect of a change. */
+  /** Minimum rate that counts as all flows. */
   private static final double ALL = 0.98;
 
   private static final long WINDOW_NS = 2_000_000_000L;

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real Open vSwitch with two bridges, whose certificate names one of them. */
+/** Tests a real Open vSwitch with two bridges, whose certificate names only one of them. */
 @MakesNetworkDevices
 class SecureSwitchTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);

@@ -33,7 +33,7 @@ final class Server implements AutoCloseable {
     return startAt(freePort(), arguments);
   }
 
-  /** Does the same with extra environment variables. */
+  /** Starts a server with additional environment variables. */
   static Server start(Map<String, String> environment, String... arguments) throws Exception {
     return start(environment, freePort(), arguments);
   }
@@ -51,7 +51,7 @@ final class Server implements AutoCloseable {
     return server;
   }
 
-  /** Does the same with another version, by the root of its checkout. */
+  /** Starts a server of another version, given the root of its checkout. */
   static Server startVersion(Path root, String... arguments) throws Exception {
     int port = freePort();
     List<String> all = new ArrayList<>(List.of(root.resolve("bin/tapline").toString()));

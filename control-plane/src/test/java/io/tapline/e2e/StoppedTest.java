@@ -46,7 +46,7 @@ class StoppedTest {
     }
   }
 
-  /** Its job has been submitted by then, but few of its tasks run. */
+  /** By then, the query's job has been submitted, but few of its tasks run. */
   private static void awaitMonitor(Cli.Running running) throws Exception {
     long deadline = System.nanoTime() + START_SECONDS * 1_000_000_000L;
     while (running

@@ -27,7 +27,7 @@ class TakeoverSoak {
   private static final int EACH = 40;
   private static final String SERVER_SWITCH = "e00";
 
-  /** State that a query of one server changes. */
+  /** State that is changed by a query to one server. */
   private static final List<String> EVERYWHERE =
       List.of(
           "agents with queries",

@@ -22,7 +22,7 @@ final class ThinLink implements AutoCloseable {
   private volatile InetSocketAddress server;
   private volatile double bytesPerSecond = Double.POSITIVE_INFINITY;
 
-  /** Listens at once; clients that connect before {@link #lead} are rejected. */
+  /** Listens immediately; clients that connect before {@link #lead} are rejected. */
   ThinLink(String address) throws IOException {
     listening = new ServerSocket(0, 50, InetAddress.getByName(address));
     start(this::accept, "link");
@@ -78,7 +78,7 @@ final class ThinLink implements AutoCloseable {
         out.write(piece, 0, bytes);
       }
     } catch (IOException e) {
-      // The other end requested that.
+      // The other end closed the connection.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

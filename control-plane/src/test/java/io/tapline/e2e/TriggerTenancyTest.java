@@ -43,8 +43,8 @@ class TriggerTenancyTest {
   private static final int MAX_ATTEMPTS = 5;
 
   /**
-   * Sends frames of 100 bytes: the flood's from a new address each, the other tenant's to its ports
-   * in turn, evenly between them.
+   * Sends frames of 100 bytes: the flood's, each from a new address, and evenly among them the
+   * other tenant's, to its ports in turn.
    */
   private static final String SENDER =
       """

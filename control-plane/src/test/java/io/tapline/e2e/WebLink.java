@@ -45,7 +45,7 @@ final class WebLink implements AutoCloseable {
   private volatile boolean stopping;
 
   private WebLink() {
-    // The range reserved for benchmarks, which belongs to no host.
+    // The address range reserved for benchmarks, which no host uses.
     ThreadLocalRandom random = ThreadLocalRandom.current();
     prefix = "198.%d.%d.".formatted(random.nextInt(18, 20), random.nextInt(256));
   }

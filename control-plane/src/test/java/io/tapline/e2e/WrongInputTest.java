@@ -413,7 +413,7 @@ class WrongInputTest {
         "/proc");
   }
 
-  /** Runs as a user without rights, with a folder for temporary files that belongs to another. */
+  /** Runs as an unprivileged user whose temporary folder belongs to another user. */
   private static Cli.Result asUnprivilegedUser(String... arguments) {
     List<String> command =
         new ArrayList<>(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));

@@ -23,7 +23,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
    * @param allowed by role
    */
   record Row(String service, int port, String operation, Map<String, Boolean> allowed) {
-    /** Only opens a TLS connection, which other operations of the port require. */
+    /** Only opens a TLS connection, which the port's other operations require. */
     boolean isConnect() {
       return operation.equals("connect");
     }

@@ -44,7 +44,7 @@ final class OpenFlowProbes {
       }
       throw new Refused("the connection was closed");
     } catch (SocketTimeoutException e) {
-      // It was not closed.
+      // The controller did not close the connection.
     } catch (SSLException e) {
       throw new Refused(e.getMessage());
     }

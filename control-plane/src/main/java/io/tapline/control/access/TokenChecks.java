@@ -3,7 +3,7 @@ package io.tapline.control.access;
 import io.tapline.compiler.access.Scope;
 import java.util.Optional;
 
-/** Checks whether tokens still permit what their holders began with them. Thread-safe. */
+/** Checks whether tokens still permit the operations that their holders began. Thread-safe. */
 public final class TokenChecks {
   private final Optional<TokenFile> tokens;
 

@@ -9,7 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A lower bound of the packets that switches copied to one host and that never reached its monitor.
+ * A lower bound on the number of packets that switches copied to one host but that never reached
+ * its monitor.
  *
  * <pre>
  * switches   ──a───────b──────────────▶  copied, read at a time, as of the switch's last count

@@ -43,7 +43,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private record Waiting(Map<String, Long> lost, long requestedNs, CompletableFuture<Void> done) {}
 
   /**
-   * The counts of one host since counting began, which is when the first of its flows had settled.
+   * The counts of one host since its first flows settled, when counting began.
    *
    * @param copied packets that switches copied, with a lag of one to two seconds
    * @param received packets received, for any query

@@ -99,7 +99,8 @@ public final class Leadership implements AutoCloseable {
             .sessionTimeoutMs((int) session.toMillis())
             .connectionTimeoutMs(CONNECTION_MS)
             .retryPolicy(new ExponentialBackoffRetry(RETRY_MS, RETRIES))
-            // One of several servers may fail: only the end of the session ends the lead.
+            // The connection may move to another ZooKeeper server: only the end of the session ends
+            // the leadership.
             .connectionStateErrorPolicy(new SessionConnectionStateErrorPolicy())
             .build();
     client.start();
@@ -210,7 +211,7 @@ public final class Leadership implements AutoCloseable {
     try {
       client.create().creatingParentsIfNeeded().forPath(path, new byte[0]);
     } catch (KeeperException.NodeExistsException e) {
-      // That is the desired state.
+      // The node is already in the desired state.
     }
   }
 
@@ -223,7 +224,7 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Leaves the election; the next candidate leads at once. */
+  /** Leaves the election; the next candidate takes over immediately. */
   @Override
   public synchronized void close() {
     try {

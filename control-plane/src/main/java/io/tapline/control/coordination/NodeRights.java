@@ -56,7 +56,7 @@ final class NodeRights implements ACLProvider {
       return;
     }
     closeRoot(client.usingNamespace(null));
-    // This prevents other clients from adding nodes to those found below.
+    // Sets the ACL before listing the children, so that other clients can't add any in between.
     client.setACL().withACL(own).forPath(ROOT);
     closeChildren(client, ROOT, client.getACL().forPath(ROOT));
   }
@@ -70,7 +70,7 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * Does the same for all descendants of a node.
+   * Sets the ACLs of all descendants of a node.
    *
    * @param closedACLs {@link #own} as the server stores it
    */

@@ -97,7 +97,7 @@ public final class ZooKeeperStateStore implements StateStore {
     try {
       fenced(client.transactionOp().delete().forPath(path));
     } catch (KeeperException.NoNodeException e) {
-      // That is the desired state.
+      // The record is already in the desired state.
     } catch (Exception e) {
       throw fault(e);
     }

@@ -34,7 +34,7 @@ final class LossDiagnosis {
   private final String stored;
 
   /**
-   * Creates a diagnosis of one moment.
+   * Creates a diagnosis as of one moment.
    *
    * @param stored the nodes' filter of retransmissions
    */
@@ -186,8 +186,8 @@ final class LossDiagnosis {
   }
 
   /**
-   * Finds losses that no queue explains. All of them are examined together, since one fault is
-   * likelier than two.
+   * Explains the losses that are not due to a queue. They are examined together, since one fault is
+   * more likely than two.
    */
   private List<Finding> faults(
       List<LossEvent> all, Map<FlowKey, Double> segments, Map<FlowKey, List<Segment>> repeats)

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 
 /**
  * A lost segment, reconstructed from the segments that were sent just before and just after it and
- * arrived: they met the same queue.
+ * arrived: they passed the same queue.
  *
  * @param hop hop of the path at which they waited longest
  * @param queued true if that was a real queue

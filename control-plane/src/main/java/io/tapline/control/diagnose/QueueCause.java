@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** States the cause of a burst, and those who suffered from it, in words. */
+/** Describes the cause of a burst and the flows that it delayed. */
 final class QueueCause {
   /** Minimum share at which a flow, a receiver or a few flows count as the cause. */
   private static final double MAIN_SHARE = 0.5;
@@ -63,7 +63,7 @@ final class QueueCause {
   }
 
   /**
-   * Returns a sentence about the flows that waited because of others.
+   * Returns a sentence about the flows that were delayed by others.
    *
    * @param burst a burst with such flows
    */

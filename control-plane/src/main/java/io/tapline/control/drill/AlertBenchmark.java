@@ -17,7 +17,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Measures the latency of an alert, from the periodic check at which a node's trigger fired to this
- * process. Packets of a capture arrive when they are due.
+ * process. Packets of a capture are replayed at their original intervals.
  */
 public final class AlertBenchmark implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);

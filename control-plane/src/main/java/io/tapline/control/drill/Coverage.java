@@ -8,7 +8,7 @@ import java.util.List;
  * control plane's clock.
  *
  * @param incarnation start of the node that evaluates it; 0 if it is not known yet
- * @param sinceNs start of the evaluation that has not been interrupted since
+ * @param sinceNs start of the current, uninterrupted evaluation
  * @param notEvaluatedNs total length of all gaps, in nanoseconds
  * @param gaps the latest times without evaluation, oldest first
  */
@@ -34,7 +34,7 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
     return new Coverage(incarnation, nowNs, 0, List.of());
   }
 
-  /** Returns the same evaluation, by a node whose start is known by now. */
+  /** Returns a copy with the node's start, which was unknown before. */
   public Coverage of(long known) {
     return new Coverage(known, sinceNs, notEvaluatedNs, gaps);
   }

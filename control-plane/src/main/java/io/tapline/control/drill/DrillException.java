@@ -38,7 +38,7 @@ public final class DrillException extends Exception {
     this.kind = kind;
   }
 
-  /** There is no node to ask. */
+  /** No node is known. */
   static DrillException noNodes() {
     return new DrillException(
         Kind.UNAVAILABLE,

@@ -94,8 +94,8 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Adds, or adds again, the node of a host's agent, which then receives its watches. Nodes that
-   * the service was created with stay unchanged.
+   * Adds or re-adds the node of a host's agent, which then receives its watches. Does not change
+   * the nodes that the service was created with.
    *
    * @throws IllegalArgumentException if the address is invalid
    */
@@ -106,7 +106,7 @@ public final class DrillService implements AutoCloseable {
     }
   }
 
-  /** Marks a joined node as dead: it is not asked any more, and is reported as missing. */
+  /** Marks a joined node as dead: it is no longer queried, and is reported as missing. */
   void lose(String name, String reason) {
     nodes.lose(name, reason);
   }
@@ -154,7 +154,7 @@ public final class DrillService implements AutoCloseable {
    *
    * @param rows rows in order of time, then of the nodes, each with "node"
    * @param truncated true if there are more than the limit
-   * @param queried nodes whose headers these are
+   * @param queried nodes that the headers come from
    * @param missing nodes that sent none, or not all, and why
    * @param leftOut nodes that can't have seen any, and why
    */
@@ -183,7 +183,7 @@ public final class DrillService implements AutoCloseable {
       NodeClient node = entry.getKey();
       try {
         EarliestRows.OfNode rows = earliest.of(node.name(), layout(node, entry.getValue()));
-        // One more than the limit shows whether there are more.
+        // Requests one more than the limit, to find out whether there are more.
         QueryRequest query =
             message(request, entry.getValue()).setLimit(earliest.limit() + 1).build();
         queried.put(node, node.query(query, ANSWER, rows::add));

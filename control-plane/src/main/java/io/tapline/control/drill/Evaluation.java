@@ -28,7 +28,7 @@ public record Evaluation(
   static List<Evaluation> of(
       WatchRecord watch, Collection<NodeClient> nodes, NodeFeeds feeds, MissedAlerts missedAlerts) {
     Map<String, NodeClient> all = new TreeMap<>();
-    // Nodes that evaluated it and are gone.
+    // Nodes that evaluated the watch and no longer exist.
     watch.coverage().keySet().forEach(name -> all.put(name, null));
     nodes.forEach(node -> all.put(node.name(), node));
     Map<String, Long> lastHeard = feeds.lastHeard();

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * @param scope scope of the caller
  */
 public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope scope) {
-  /** All headers, for an unrestricted caller. */
+  /** Selects all headers, for an unrestricted caller. */
   public static final HeaderFilter ALL = ofText("");
 
   /** A filter that the nodes parse, of an unrestricted caller. */

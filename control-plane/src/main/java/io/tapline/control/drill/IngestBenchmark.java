@@ -50,7 +50,7 @@ public final class IngestBenchmark implements AutoCloseable {
     pinTheRest();
   }
 
-  /** Only the threads of the writer's process that ingest packets keep its core. */
+  /** Of the writer's process, only the threads that ingest packets stay on the writer's core. */
   private void pinTheRest() throws IOException, InterruptedException {
     Path threads = Path.of("/proc", Long.toString(writer.pid()), "task");
     Map<String, Double> before = cpuOfThreads(threads);
@@ -75,10 +75,10 @@ public final class IngestBenchmark implements AutoCloseable {
   }
 
   /**
-   * One round of each kind.
+   * The results of one round without and one with snapshots.
    *
-   * @param without rows per second of the writer's clock, without snapshots
-   * @param with the same with snapshots
+   * @param without rows per second of the writer's clock, without snapshots @param with rows per
+   *     second of the writer's clock, with snapshots
    * @param perCpuWithout rows per second of the writer's CPU time, which is unaffected by other
    *     programs
    */

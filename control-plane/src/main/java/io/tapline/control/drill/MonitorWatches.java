@@ -88,8 +88,8 @@ public final class MonitorWatches {
         throws DrillException;
 
     /**
-     * Continues a watch that an earlier server started, and reports its alerts, those before this
-     * call first. A watch that is followed already stays so.
+     * Resumes a watch that an earlier server started, and reports its alerts, beginning with those
+     * before this call. Does nothing if the watch is already followed.
      */
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
@@ -105,7 +105,10 @@ public final class MonitorWatches {
     /** Returns the end of a query; empty while it runs. */
     Optional<End> end(String query);
 
-    /** Stops watches, and queries that evaluate none any more; reports no alerts of them. */
+    /**
+     * Stops watches, and queries that no longer evaluate any. Reports no further alerts of these
+     * watches.
+     */
     void stop(Collection<Place> places);
   }
 

@@ -66,7 +66,7 @@ final class NodeClient implements AutoCloseable {
     this.snapshots = new SnapshotStream(channel);
   }
 
-  /** Marks the node as dead; it is not asked any more. */
+  /** Marks the node as dead; it is no longer queried. */
   void lose(String reason) {
     lost = reason;
     close();

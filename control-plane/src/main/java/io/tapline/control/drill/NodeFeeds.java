@@ -84,7 +84,7 @@ final class NodeFeeds {
     return cursor != null && isAttached(node) ? cursor.incarnation() : 0;
   }
 
-  /** Stays attached until the node is lost. */
+  /** Remains attached until the connection to the node is lost. */
   void attach(NodeClient node) {
     if (node.isLost()) {
       return;

@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * A threshold on the sum over all nodes, split among them as in Trumpet: if their sum is above it,
- * at least one of n nodes is above an n-th of it. Only nodes above their share report; the others
- * are then asked.
+ * at least one of n nodes is above an n-th of it. Only nodes above their share report; the other
+ * nodes are then queried.
  *
  * @param output COUNT or SUM, which are additive and never shrink while a window fills
  * @param orEqual true if the threshold itself suffices

@@ -8,7 +8,7 @@ import java.util.Map;
  *
  * @param tails tails by node, in the order of the nodes
  * @param missing nodes that could not be frozen, with the reason
- * @param leftOut nodes that did not have to be, with the reason
+ * @param leftOut nodes that did not have to be frozen, with the reason
  */
 record SnapshotVector(
     Map<NodeClient, Tails> tails, Map<String, String> missing, Map<String, String> leftOut) {}

@@ -27,7 +27,7 @@ import java.util.concurrent.TimeoutException;
  * <p>Snapshots are taken one at a time: two concurrent ones would find each other's freezes.
  */
 final class Snapshots {
-  /** Many round trips, but short enough that the delay of new rows goes unnoticed. */
+  /** Long enough for many round trips, short enough for the delay of new rows to go unnoticed. */
   static final Duration EXPIRY = Duration.ofSeconds(2);
 
   /** Shorter than the expiry: a later answer could not be used. */

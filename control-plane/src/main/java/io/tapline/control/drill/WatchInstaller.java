@@ -20,7 +20,7 @@ final class WatchInstaller {
   enum Installed {
     /** The node can't be reached, and receives it when it reconnects. */
     LATER,
-    /** The node had all of it. */
+    /** The node already had the complete watch. */
     BEFORE,
     /** The node has it from now on. */
     NOW
@@ -101,8 +101,8 @@ final class WatchInstaller {
   }
 
   /**
-   * Updates the node's share of a threshold, which may date from another number of nodes; its
-   * counts stay.
+   * Updates the node's share of a threshold, which may have been computed for another number of
+   * nodes. Counts are kept.
    *
    * @param present the watches that the node has
    */

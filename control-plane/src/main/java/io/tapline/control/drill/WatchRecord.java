@@ -48,7 +48,7 @@ public record WatchRecord(
     return endedNs == 0;
   }
 
-  /** Returns the watch as it is after its end. */
+  /** Returns the record of the watch after its end. */
   public WatchRecord ended(long nowNs, String reason) {
     return new WatchRecord(
         id, spec, owner, token, addedNs, nowNs, reason, query, trigger, coverage);

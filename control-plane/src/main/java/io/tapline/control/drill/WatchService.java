@@ -100,8 +100,8 @@ public final class WatchService implements AutoCloseable {
 
   /**
    * Continues with the watches of a store: connects to the existing nodes and stays connected;
-   * others have to be attached. Afterwards they have exactly the watches of this service: no other
-   * component may add any.
+   * other nodes must be attached. Afterwards the nodes have exactly the watches of this service: no
+   * other component may add any.
    *
    * @throws IOException if the watches can't be read
    */
@@ -325,7 +325,7 @@ public final class WatchService implements AutoCloseable {
     return table.all();
   }
 
-  /** Returns the owner of a watch; nothing if there is none of that name. */
+  /** Returns the owner of a watch; empty if there is no watch of that name. */
   public Optional<String> ownerOf(String name) {
     return Optional.ofNullable(table.all().get(name)).map(WatchRecord::owner);
   }
@@ -355,7 +355,7 @@ public final class WatchService implements AutoCloseable {
     try {
       worker.schedule(task, delayMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
-      // The caller no longer waits for it.
+      // The caller no longer waits for the result.
     }
   }
 

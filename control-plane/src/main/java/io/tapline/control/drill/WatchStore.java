@@ -19,7 +19,7 @@ public interface WatchStore {
     return new Memory();
   }
 
-  /** Returns a number above those that earlier control planes of this store gave to alerts. */
+  /** Returns a number above all that earlier control planes with this store gave to alerts. */
   long lastAlert();
 
   /**

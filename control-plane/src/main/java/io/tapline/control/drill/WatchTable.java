@@ -51,7 +51,7 @@ final class WatchTable {
     return records;
   }
 
-  /** Returns an active watch; null if there is none of that name. */
+  /** Returns an active watch; null if there is no active watch of that name. */
   WatchRecord active(String id) {
     WatchRecord watch = records.get(id);
     return watch != null && watch.isActive() ? watch : null;
@@ -144,13 +144,15 @@ final class WatchTable {
 
   /**
    * Changes a watch, unless it was removed meanwhile. A change that can't be stored is made in
-   * memory only: it concerns the watch's history.
+   * memory only, since it affects just the watch's history.
    */
   void update(String id, UnaryOperator<WatchRecord> change) {
     updateAll(List.of(id), change);
   }
 
-  /** Does the same for several watches. */
+  /**
+   * Changes several watches, except those that were removed meanwhile, with one write to the store.
+   */
   synchronized void updateAll(Collection<String> ids, UnaryOperator<WatchRecord> change) {
     List<WatchRecord> changed =
         ids.stream().map(records::get).filter(Objects::nonNull).map(change).toList();
@@ -193,7 +195,7 @@ final class WatchTable {
     removeAll(List.of(id));
   }
 
-  /** Does the same for several watches, as far as they are there. */
+  /** Permanently removes those of several watches that exist. */
   synchronized void removeAll(Collection<String> ids) throws DrillException {
     try {
       store.removeAll(ids);

@@ -105,8 +105,8 @@ public final class EmbeddedFlink implements JobCluster {
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
     settings.set(BlobServerOptions.OFFLOAD_MINSIZE, Integer.MAX_VALUE);
-    // A finished job's graph is kept only for its result; otherwise a server would keep the graph
-    // of every query that it ever ran.
+    // Keeps a finished job's graph only until its result is read; otherwise a server would keep the
+    // graph of every query that it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
     settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
     // Skips a delay of 50 ms: a job requests one slot, once, and there is nothing to batch.

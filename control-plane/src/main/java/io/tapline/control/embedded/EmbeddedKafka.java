@@ -101,13 +101,13 @@ public final class EmbeddedKafka implements AutoCloseable {
         folder, address, ProxyOptions.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
-  /** Does the same, and lets users be stored as in a cluster's brokers: for tests. */
+  /** Starts a broker that stores users, as a cluster's brokers do: for tests. */
   public static EmbeddedKafka startWithScram(Path folder) throws IOException {
     BrokerUsers users = BrokerUsers.random().withScram();
     return start(folder, "", ProxyOptions.NOTHING, Optional.of(users), reason -> {});
   }
 
-  /** Does the same, open to every client that can reach it, behind a proxy: for tests. */
+  /** Starts a broker behind a proxy, open to every client that can reach it: for tests. */
   static EmbeddedKafka startOpen(Path folder, String address, ProxyOptions proxy)
       throws IOException {
     return start(folder, address, proxy, Optional.empty(), reason -> {});
@@ -235,7 +235,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("log.cleaner.enable", "false");
     // Index files are allocated in full, two per segment.
     settings.put("log.index.size.max.bytes", Integer.toString(1 << 20));
-    // Deletes the files of a topic at once: ended queries must not fill the disk for another
+    // Deletes the files of a topic immediately: ended queries must not fill the disk for another
     // minute.
     settings.put("log.segment.delete.delay.ms", "0");
     // Enforces the retention limit of a topic soon after it is exceeded.
@@ -244,7 +244,10 @@ public final class EmbeddedKafka implements AutoCloseable {
     return settings;
   }
 
-  /** Writes metadata at once and limits its log: a single, short-lived broker has little of it. */
+  /**
+   * Writes metadata immediately and limits its log: a single, short-lived broker has little
+   * metadata.
+   */
   private static void addMetadataLog(Map<String, String> settings) {
     settings.put("controller.quorum.append.linger.ms", "0");
     settings.put("metadata.max.idle.interval.ms", "0");

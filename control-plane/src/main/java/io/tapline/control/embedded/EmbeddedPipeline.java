@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
 
-  /** The order of closing: each component before those that it uses. */
+  /** The order in which components are closed: each before those that it uses. */
   private static final List<Class<? extends AutoCloseable>> ORDER =
       List.of(
           QueryService.class,
@@ -134,7 +134,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
         starting(
             "start Redis",
             () -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
-    // Waits for all of them before throwing, since close() must find every component that came up.
+    // Waits for all components before throwing, since close() must find every component that was
+    // started.
     CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints = new Endpoints(kafka.join().endpoint(), redis.join());
     Backend backend =

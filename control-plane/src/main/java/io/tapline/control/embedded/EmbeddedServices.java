@@ -23,8 +23,8 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   /**
-   * Does the same, with a broker that is open to every client, for tests that use it from other
-   * processes.
+   * Starts the services with a broker that is open to every client, for tests that use it from
+   * other processes.
    *
    * @param address address of this host at which other hosts reach it; empty if none do
    */
@@ -33,8 +33,8 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   /**
-   * Does the same, with a broker that advertises another port to clients on other hosts, from which
-   * a proxy forwards to it, and that sends consumers one or two batches at a time.
+   * Starts the services with a broker that advertises another port to clients on other hosts, from
+   * which a proxy forwards to it, and that sends consumers one or two batches at a time.
    */
   public static EmbeddedServices startOpenBehind(String address, int port) throws IOException {
     return startOpen(address, new EmbeddedKafka.ProxyOptions(port, 4096));

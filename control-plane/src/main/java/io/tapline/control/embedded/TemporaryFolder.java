@@ -151,7 +151,7 @@ final class TemporaryFolder implements AutoCloseable {
           @Override
           public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
             if (e instanceof NoSuchFileException) {
-              // Another process is sweeping, too, or a server is removing its own folder.
+              // Another process is also sweeping, or a server is removing its own folder.
               return FileVisitResult.CONTINUE;
             }
             throw e;

@@ -39,7 +39,9 @@ public final class FlinkSession implements JobCluster {
   /** Time that a job manager may be down, or without leadership, when a job is submitted. */
   private static final Duration SUBMIT_TIMEOUT = Duration.ofSeconds(30);
 
-  /** The same for a running job, which is longer: without a response, its state is unknown. */
+  /**
+   * Timeout for a running job. It is longer because the job's state is unknown without a response.
+   */
   private static final Duration RESUME_TIMEOUT = Duration.ofSeconds(120);
 
   private static final long POLL_MS = 200;

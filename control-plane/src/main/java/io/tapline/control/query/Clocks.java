@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Checks that the clocks of a query's hosts, which stamp its tuples, agree well enough for it. */
+/**
+ * Checks that the clocks of a query's hosts, which stamp its tuples, agree closely enough for its
+ * windows.
+ */
 final class Clocks {
   /** Maximum clock difference, as a share of the slide of the query's windows. */
   private static final double MAX_SHARE = 0.01;

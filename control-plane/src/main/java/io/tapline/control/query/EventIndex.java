@@ -79,8 +79,8 @@ final class EventIndex {
   }
 
   /**
-   * Passes the latest events that overlap a span of time, in the order of the log. It may pass
-   * others as well.
+   * Passes the latest events that overlap a span of time, in the order of the log. It may also pass
+   * other events.
    *
    * @return the time from which the events are complete: those that ended earlier may be missing; 0
    *     if none is

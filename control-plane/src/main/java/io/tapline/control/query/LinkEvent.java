@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * A window in which a trigger of {@code link_load} found its condition true (Planck section 3.3).
+ * A window in which the condition of a trigger on {@code link_load} was true (Planck section 3.3).
  *
  * @param query ID of the query; empty if the caller may only see its own flows
  * @param processor index of the trigger in PROCESS

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Checks that the hosts of a query that measures queues know when packets came. */
+/** Checks that the hosts of a query that measures queues know when packets arrived. */
 final class PolledTimes {
   private PolledTimes() {}
 

@@ -122,7 +122,7 @@ final class Query {
   }
 
   /**
-   * Completes when the query has ended and everything of it except its results has been removed.
+   * Completes when the query has ended and all its resources except its results have been removed.
    */
   CompletableFuture<Void> end() {
     return end;
@@ -162,8 +162,8 @@ final class Query {
   }
 
   /**
-   * Enters a state; does nothing if the query is past it. An unreachable store is logged: the query
-   * continues or ends without it.
+   * Enters a state; does nothing if the query has already passed it. An unreachable store is
+   * logged: the query continues or ends without it.
    */
   synchronized void enter(QueryState next, String error) {
     if (!isBefore(next)) {
@@ -208,7 +208,7 @@ final class Query {
     }
   }
 
-  /** Stores the parts and the hosts that they belong on; returns the record. */
+  /** Stores the parts and their assigned hosts; returns the record. */
   synchronized QueryRecord move(List<Plan> parts) throws IOException {
     store(record.with(parts));
     return record;
@@ -400,7 +400,7 @@ final class Query {
     aborted.completeExceptionally(new PipelineException(Kind.RESOURCES, reason));
   }
 
-  /** Leaves everything as it is for another control plane; nothing is cleaned up from now on. */
+  /** Leaves the query to another control plane: from now on, nothing is cleaned up. */
   void detach() {
     detached = true;
   }

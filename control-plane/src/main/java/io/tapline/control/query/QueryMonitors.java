@@ -30,8 +30,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One query's monitors, on this host or on those of agents: starts and ends them, and places the
- * parts of those of agents. Thread-safe.
+ * One query's monitors, on this host or on those of agents: starts and ends them, and chooses the
+ * agents' hosts. Thread-safe.
  */
 final class QueryMonitors implements PartPlacement {
   /** Time that a monitor may take to flush after it was asked to end. */
@@ -61,7 +61,8 @@ final class QueryMonitors implements PartPlacement {
    * plane started have already seen packets: they are taken over, and then asked to end.
    *
    * @param job progress of the stream job, for {@code SAMPLE auto}
-   * @param onCapturing called once all capture, and again after a part has moved to another host
+   * @param onCapturing called once all monitors capture, and again after a part has moved to
+   *     another host
    * @return true if there is a monitor
    */
   synchronized boolean start(SamplingWatch.Gauge job, Runnable onCapturing) throws IOException {
@@ -157,7 +158,7 @@ final class QueryMonitors implements PartPlacement {
     CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
   }
 
-  /** Ends everything at once. */
+  /** Ends all monitors immediately. */
   void close() {
     SamplingWatch watch;
     QueryMonitor startedMonitor;

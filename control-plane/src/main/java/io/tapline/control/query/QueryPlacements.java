@@ -188,7 +188,7 @@ final class QueryPlacements {
    * Result of reserving copies of all traffic.
    *
    * @param rules the rules for the copies
-   * @param refusal reason why they can't; empty otherwise
+   * @param refusal reason why the copies can't be reserved; empty otherwise
    */
   record Collected(List<Rule> rules, String refusal) {}
 
@@ -353,7 +353,7 @@ final class QueryPlacements {
     }
   }
 
-  /** Also stops when the query ends, since nothing is missing then. */
+  /** Also stops waiting when the query ends. */
   private void awaitLate(String query, Runnable onMirrored) {
     if (missing(query).isEmpty()) {
       onMirrored.run();

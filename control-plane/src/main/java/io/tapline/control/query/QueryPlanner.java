@@ -163,7 +163,7 @@ public final class QueryPlanner {
     QueryPlacements.Collected place(String query, Traffic traffic);
   }
 
-  /** Returns the query with its collectors; empty if no collector gets its packets. */
+  /** Returns the query with its collectors; empty if no collector receives its packets. */
   private Optional<Copied> traffic(Plan plan, Source source, Collecting collecting) {
     Traffic traffic =
         source
@@ -217,7 +217,7 @@ public final class QueryPlanner {
   record Reservation(QueryRecord record, String refusal) {}
 
   /**
-   * Returns a compiler for triggers on packets of one owner. It does not place them.
+   * Returns a compiler for one owner's triggers on packets. It does not choose their hosts.
    *
    * @param clauses their query without PROCESS
    */

@@ -17,10 +17,11 @@ import java.util.TreeSet;
 /**
  * The persistent record needed to resume a query.
  *
- * @param info the query; once it ends, how it ends
+ * @param info the query and, once known, how it ends
  * @param job ID of the stream job: 32 hexadecimal digits
  * @param plan the job's plan
- * @param mirrored true if switches mirror for it; else its hosts see the packets anyway
+ * @param mirrored true if switches mirror packets for it, false if its hosts see them without
+ *     mirroring
  * @param parts its monitors: each a plan with one monitor, its host, and the current epoch of that
  *     assignment
  * @param stopping true if it was asked to stop

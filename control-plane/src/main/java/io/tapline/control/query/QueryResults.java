@@ -46,7 +46,7 @@ public final class QueryResults {
     }
   }
 
-  /** Returns the number of windows that are kept. */
+  /** Returns the number of stored windows. */
   public long windowCount(String id) {
     try (Jedis redis = pool.getResource()) {
       return redis.xlen(windows(id));

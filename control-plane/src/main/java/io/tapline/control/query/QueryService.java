@@ -144,7 +144,7 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Does the same for a caller with these rights.
+   * Submits a query for a caller with these rights.
    *
    * @param maxQueries maximum number of the tenant's queries that run at once
    */
@@ -430,7 +430,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Waits until the query has ended and everything of it except its results has been removed. */
+  /** Waits until the query has ended and all its resources except its results have been removed. */
   public QueryInfo awaitEnd(String id) {
     Query query = running.get(id);
     if (query != null) {
@@ -476,7 +476,7 @@ public final class QueryService implements AutoCloseable {
     all.forEach(query -> query.end().join());
   }
 
-  /** Leaves every query as it is for another control plane; accepts none from now on. */
+  /** Leaves all queries to another control plane; accepts no more from now on. */
   public synchronized void detach() {
     closed = true;
     detached = true;

@@ -23,7 +23,7 @@ public enum QueryState {
   PLACED,
   /** Its monitors capture; switches are being programmed. */
   MIRRORING,
-  /** Its packets are seen. */
+  /** Monitors receive its packets. */
   RUNNING,
   FINISHED,
   STOPPED,

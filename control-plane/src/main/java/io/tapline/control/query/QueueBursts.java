@@ -114,7 +114,7 @@ public final class QueueBursts {
 
   /**
    * Passes the events of a query's latest bursts with their queue, in the order of its log. It may
-   * pass others of the log as well.
+   * also pass other events of the log.
    *
    * @param toNs 0 for no end
    * @return the time from which the bursts between the two times are complete: those that ended

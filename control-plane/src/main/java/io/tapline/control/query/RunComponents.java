@@ -114,10 +114,10 @@ final class RunComponents {
   }
 
   /**
-   * A checkpoint costs the same even if its job does little: a hundred jobs with one each second
-   * would take half a core. The interval grows with the square of their number, which keeps all
-   * jobs together below twenty checkpoints a second. With a longer interval, more is read again
-   * after a failure.
+   * The cost of a checkpoint does not depend on the job's load: a hundred jobs with one checkpoint
+   * each second would take half a core. The interval grows with the square of their number, which
+   * keeps all jobs together below twenty checkpoints a second. With a longer interval, more records
+   * are reread after a failure.
    */
   static Duration checkpointInterval(int queries) {
     int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;

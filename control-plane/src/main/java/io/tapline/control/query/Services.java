@@ -63,7 +63,9 @@ public final class Services implements AutoCloseable {
     return readiness.faults();
   }
 
-  /** Returns the last result at once; services that have not been checked yet are missing. */
+  /**
+   * Returns the last result without waiting; services that have not been checked yet are missing.
+   */
   public Map<String, String> lastFaults() {
     return readiness.lastFaults();
   }

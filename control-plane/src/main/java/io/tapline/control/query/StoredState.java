@@ -13,7 +13,7 @@ record StoredState(QueryState shown, Step step) {
     PLACED,
     MIRRORING,
     RUNNING,
-    /** Its end is recorded; its resources are being cleaned up. */
+    /** The query's end is recorded; its resources are being released. */
     ENDING
   }
 

@@ -170,8 +170,8 @@ final class Agent {
     if (hello.getProtocol() >= PROTOCOL) {
       assign.setPlan(assignment.plan());
     } else {
-      // Monitors of the previous version refuse fields that they do not know; no monitor evaluates
-      // these two.
+      // Monitors of the previous version reject unknown fields. Neither of these two fields is used
+      // by monitors.
       Plan knownPlan = assignment.plan().toBuilder().clearFilters().clearProcessors().build();
       assign.setPlanJson(Plans.toJson(knownPlan));
     }
@@ -196,7 +196,7 @@ final class Agent {
   }
 
   /**
-   * Sends the request to end a query.
+   * Requests the end of a query.
    *
    * @param abandon true if the query's stream does not end with it: another host may take over, or
    *     no component waits for it

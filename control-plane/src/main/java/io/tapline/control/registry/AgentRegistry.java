@@ -87,8 +87,8 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   }
 
   /**
-   * Sets the term of all commands from now on, and the hash keys of agents' monitors. REQUIRES:
-   * nothing was assigned yet.
+   * Sets the term of all future commands, and the hash keys of agents' monitors. REQUIRES: nothing
+   * has been assigned yet.
    */
   public void lead(long term, HashKeys keys) {
     options = options.withTerm(term).withHashKeys(keys);

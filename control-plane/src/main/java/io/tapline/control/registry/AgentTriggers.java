@@ -9,16 +9,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The triggers of the queries on one host, as they should be and as the host has them. A host that
- * may have other ones gets all of them, any other only the changes. Confined to the registry's
- * thread.
+ * The triggers of the queries on one host: the wanted ones and those that the host has. A host
+ * whose triggers are uncertain receives all of them; otherwise it receives only changes. Confined
+ * to the registry's thread.
  */
 final class AgentTriggers {
   /**
    * The triggers of a query.
    *
-   * @param has those that the host has once it has executed all commands; null if unknown
-   * @param repeated true if all of this version were sent because the host refused the changes
+   * @param has triggers that the host has once it has executed all commands; null if unknown @param
+   *     repeated true if the complete version was sent because the host refused the changes
    */
   private record Wanted(TriggerSet set, TriggerSet has, boolean repeated) {}
 

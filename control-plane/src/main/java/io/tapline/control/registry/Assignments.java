@@ -16,8 +16,8 @@ public interface Assignments {
   boolean inherit(String agent, String query, int epoch, Plan plan, AssignmentEvents events);
 
   /**
-   * Takes a query from one host, if it has it, and assigns it to another, or to the same one again;
-   * returns at once.
+   * Removes a query from one host, if it is assigned there, and assigns it to another, or to the
+   * same one again. Does not wait for the hosts.
    */
   void move(
       String oldHost, String newHost, String query, int epoch, Plan plan, AssignmentEvents events);
@@ -25,7 +25,10 @@ public interface Assignments {
   /** Asks a query to end on a host. */
   void end(String agent, String query);
 
-  /** Ends a query on a host without waiting for confirmation; delivers no further events of it. */
+  /**
+   * Ends a query on a host without waiting for confirmation; delivers no further events of this
+   * assignment.
+   */
   void forget(String agent, String query);
 
   /** Sets the share of a query's flows that the pipeline can process. */
@@ -35,8 +38,8 @@ public interface Assignments {
   void credit(String agent, String query, long packets, long version);
 
   /**
-   * Sets the triggers on packets of an assignment in place of those before and of those of its plan
-   * (schema/monitor.proto); ignored for another epoch than the assigned one.
+   * Replaces the triggers on packets of an assignment, including those of its plan
+   * (schema/monitor.proto). Ignored if the epoch is not the assigned one.
    */
   void triggers(String agent, String query, int epoch, TriggerSet set);
 

@@ -42,8 +42,8 @@ final class AuditedTrust extends X509ExtendedTrustManager {
   }
 
   /**
-   * Replaces unprintable characters and limits the length: the text comes from an unverified
-   * certificate.
+   * Replaces unprintable characters and limits the length, because the text comes from an
+   * unverified certificate.
    */
   private static String printable(String text) {
     String line = String.valueOf(text).replaceAll("[^\\x20-\\x7e]", "?");

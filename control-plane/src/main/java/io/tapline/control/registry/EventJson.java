@@ -17,7 +17,8 @@ final class EventJson {
   private EventJson() {}
 
   /**
-   * Returns the event, with the status's epoch; without an event if this version does not know it.
+   * Returns the event with the status's epoch; without an event if this version does not know its
+   * kind.
    */
   static MonitorStatus read(MonitorStatus status) {
     MonitorStatus.Builder event = MonitorStatus.newBuilder();

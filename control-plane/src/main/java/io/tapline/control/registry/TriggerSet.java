@@ -9,10 +9,10 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * The triggers on packets of a running query, in place of those of its plan. A number that was used
- * once stands for the same trigger in all versions.
+ * The triggers on packets of a running query, which replace those of its plan. A number identifies
+ * the same trigger in all versions.
  *
- * @param version grows with each change, from 1; also over restarts of the server
+ * @param version increases with each change, from 1, even across restarts of the server
  * @param triggers the triggers by number ({@code PacketTrigger.processor})
  */
 public record TriggerSet(long version, Map<Integer, PacketTrigger> triggers) {

@@ -17,7 +17,7 @@ final class Updater {
    * The wanted state.
    *
    * @param servers at least 1
-   * @param hot pages that are on all of them; none if there is only one
+   * @param hot pages that all servers have; none if there is only one server
    */
   record Wanted(int servers, Set<String> hot) {
     static final Wanted SINGLE = new Wanted(1, Set.of());

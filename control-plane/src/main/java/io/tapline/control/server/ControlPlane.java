@@ -130,7 +130,7 @@ public final class ControlPlane {
     CompletableFuture<String> fault = new CompletableFuture<>();
     fault.thenRun(stop::countDown);
     try (DrillService drill = settings.drill();
-        // Its monitors belong to agents, which receive their keys once this control plane leads.
+        // Monitors run under agents, which receive their keys once this control plane leads.
         PipelineSession session = session(HashKeys.KNOWN);
         LeaderSession lead =
             new LeaderSession(

@@ -56,7 +56,7 @@ public record ServerSettings(
     }
   }
 
-  /** Connects to the nodes, whose watches are left alone until the service's watches lead. */
+  /** Connects to the nodes. Their watches stay unchanged until the service leads. */
   DrillService drill() {
     return DrillService.following(
         nodes.known(), pipeline.inventory()::addresses, nodes.access(), rest.tokens());

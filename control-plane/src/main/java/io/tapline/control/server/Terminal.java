@@ -19,7 +19,7 @@ public interface Terminal {
   /** Returns true if the process ends when the pipeline does. */
   boolean endsProcess();
 
-  /** Runs an action on the first signal to end; the next signal ends the process at once. */
+  /** Runs an action on the first termination signal; the next one ends the process immediately. */
   void onStop(Runnable stop);
 
   /** On the first signal to end, runs an action and then ends the process. */

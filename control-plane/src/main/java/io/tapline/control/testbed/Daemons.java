@@ -18,8 +18,8 @@ final class Daemons {
   static final String WITH_DPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
   /**
-   * Priority of the switches. They share the processors with everything else; without it, a packet
-   * waits in a switch for milliseconds while other programs run.
+   * Priority of the switches. They share the processors with all other programs; without priority,
+   * a packet waits in a switch for milliseconds while those run.
    */
   private static final List<String> BEFORE_OTHERS = List.of("nice", "-n", "-10");
 

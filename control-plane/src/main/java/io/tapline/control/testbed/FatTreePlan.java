@@ -315,8 +315,8 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the commands for a host's namespace. Checksums that are left to nonexistent hardware
-   * stall TCP, and a mirror port that answered ARP would be mistaken for its host's location.
+   * Returns the commands for a host's namespace. Offloaded checksums, which no hardware fills in,
+   * would stall TCP, and a mirror port that answered ARP would be mistaken for its host's location.
    */
   String hostCommands(Node host) {
     return """

@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The testbed's processes: those that its supervisor recorded, by PID and start time; before there
- * is a supervisor, Open vSwitch's by their PID files. The latter count as the testbed's only if
- * their command names its folder.
+ * The testbed's processes: those that its supervisor recorded, by PID and start time; before the
+ * supervisor runs, Open vSwitch's, by their PID files, if their command line contains the testbed's
+ * folder.
  */
 final class OwnProcesses {
   private static final long TIMEOUT_NS = 10_000_000_000L;

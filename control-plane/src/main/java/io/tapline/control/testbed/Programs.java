@@ -39,7 +39,7 @@ final class Programs {
       try (OutputStream stdin = process.getOutputStream()) {
         stdin.write(input.getBytes(StandardCharsets.UTF_8));
       } catch (IOException e) {
-        // It exited before it had read all input; its exit code shows why.
+        // The program exited before it had read all input; its exit code shows why.
       }
       String output =
           new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();

@@ -38,8 +38,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs watches as triggers of this server's queries, one for all watches of an owner, scope and
- * window. The events of their triggers are the alerts: they take the path of all events, so each
- * arrives once, and a server that takes over reads those that an earlier one has logged.
+ * window. The events of their triggers are the alerts: they are delivered like all other events, so
+ * each arrives once, and a server that takes over reads those that an earlier one has logged.
  */
 public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRuns.class);
@@ -140,7 +140,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   /**
-   * Appends the places of watches. Returns the groups that run already, among those that change.
+   * Appends the places of watches. Returns those of the changed groups that are already running.
    */
   private synchronized List<WatchGroup> place(
       List<Watch> watches,

@@ -48,7 +48,7 @@ final class WatchGroup implements EventFollower.Receiver {
   private boolean changed;
   private CompletableFuture<MonitorStatus.Triggers> answer = new CompletableFuture<>();
 
-  /** A watch, and the packet time from which on it counts; 0 while it does not. */
+  /** A watch, and the packet time since which it counts; 0 while it does not count. */
   private static final class Member {
     private final Watch watch;
     private final PacketTrigger trigger;

@@ -129,7 +129,10 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isEqualTo(150);
   }
 
-  /** The interface counts an ARP packet at once; the monitor excludes it once it has seen it. */
+  /**
+   * The interface counts an ARP packet immediately; the monitor excludes it only once it has seen
+   * it.
+   */
   @Test
   void packetsCountedTooEarlyThatAreNotCopiesAreNotLost() {
     received(0);

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the answers to other clients at ports that require a certificate of one authority. */
+/** Tests how ports that require a certificate of one authority respond to other clients. */
 class MutualTlsTest {
   private static final int TIMEOUT_MS = 10_000;
   private static final InetSocketAddress ANY =
@@ -79,7 +79,7 @@ class MutualTlsTest {
     }
   }
 
-  /** Does the same without TLS. A TLS server may answer with an alert, which is seven bytes. */
+  /** Connects without TLS. A TLS server may answer with an alert, which is seven bytes. */
   private static int answeredPlainly(int port, byte[] said) throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MS);

@@ -183,7 +183,10 @@ class DiagnosisTest {
     return flow.path("source").asText() + " > " + flow.path("destination").asText();
   }
 
-  /** At that switch, no flow has more losses than it had, and the total is most of the losses. */
+  /**
+   * At that switch, no flow is diagnosed with more losses than it had, and together they are most
+   * of the losses.
+   */
   private static void expectLosses(Finding finding, JsonNode truth) {
     Map<String, Long> linkSegments = new HashMap<>();
     for (Contender flow : finding.flows()) {

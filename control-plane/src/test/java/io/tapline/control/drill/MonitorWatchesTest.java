@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** Tests watches whose queries end; MonitorWatchTest runs real queries. */
 class MonitorWatchesTest {
-  /** Queries of one watch each that run until the test ends them. */
+  /** Runs one query per watch until the test ends it. */
   private static final class Queries implements MonitorWatches.Runs {
     private final Map<String, MonitorWatches.End> ended = new HashMap<>();
     private final Set<String> followed = new HashSet<>();

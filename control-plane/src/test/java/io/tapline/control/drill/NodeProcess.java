@@ -48,7 +48,7 @@ public final class NodeProcess implements AutoCloseable {
     return launchAt(folder, address, capture, settings);
   }
 
-  /** Does the same in another folder. */
+  /** Restarts the node in another folder. */
   static NodeProcess launchAt(Path folder, NodeAddress address, Path capture, String... settings)
       throws IOException {
     Path log = folder.resolve(address.name() + ".log");

@@ -77,7 +77,7 @@ class TogetherWatchTest {
         .toList();
   }
 
-  /** In the capture's busiest second 117 packets come from one client. */
+  /** In the capture's busiest second, one client sends 117 packets. */
   @Test
   void aTotalAboveTheThresholdIsFound() throws Exception {
     String together = add("COUNT > 200", true, List.of());

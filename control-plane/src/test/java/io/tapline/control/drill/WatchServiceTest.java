@@ -106,7 +106,7 @@ class WatchServiceTest {
       await(() -> next.states().get(0).description() != null);
       assertThat(next.watches().hears("h1")).as("it follows").isFalse();
       assertThat(defined()).containsExactly(first);
-      // Corresponds to the time when it knows the nodes but has not read their watches yet.
+      // The new service knows the nodes but has not read their watches yet.
       next.watches().lead(WatchStore.memory());
       String second = next.watches().add(watch("dst_port == 9", "COUNT > 5", "src_ip"));
       await(() -> defined().equals(List.of(second)) && next.watches().hears("h1"));

@@ -67,7 +67,7 @@ class EmbeddedRedisTest {
       "ping"
     };
     assertThat(output(ping)).contains("Permission denied");
-    // They could not connect even if they could enter the folder.
+    // Other users could not connect even if they could enter the folder.
     Files.setPosixFilePermissions(folder.path(), PosixFilePermissions.fromString("rwxr-xr-x"));
     assertThat(output(ping)).contains("Permission denied");
     try (Stream<Path> files = Files.list(folder.path())) {

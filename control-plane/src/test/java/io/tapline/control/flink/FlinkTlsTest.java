@@ -97,7 +97,7 @@ class FlinkTlsTest {
       int port = cluster.getRestAddress().get(TIMEOUT_S, TimeUnit.SECONDS).getPort();
       URI address = URI.create("https://localhost:" + port);
       assertThat(new FlinkRest(address, tls("own")).get("/overview").ok()).isTrue();
-      // This manager accepts no jars; only a client with the right certificate gets that answer.
+      // This manager accepts no jars; only a client with the right certificate gets that response.
       Path jar = Files.createFile(folder.resolve("job.jar"));
       assertThatThrownBy(() -> new FlinkRest(address, tls("own")).upload(jar))
           .hasMessageContaining(REFUSED_BY_FLINK);

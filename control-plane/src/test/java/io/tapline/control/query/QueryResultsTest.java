@@ -25,7 +25,10 @@ class QueryResultsTest {
         settings, HostAndPort.from(redis.address()), DefaultJedisClientConfig.builder().build());
   }
 
-  /** When a server stops, at least as many queries as connections send requests at once. */
+  /**
+   * When a server stops, at least as many queries as there are connections send requests
+   * simultaneously.
+   */
   @Test
   void progressIsReadOverOneConnection() throws Exception {
     try (TestRedis redis = TestRedis.start();

@@ -90,7 +90,7 @@ class AgentRegistryTest extends LiveRegistry {
       Thread.sleep(20);
       state = awaitUp("h1", true);
     }
-    // Its answers report 5 s more, as if it took no time to answer.
+    // The host's clock is 5 s ahead; it seems to respond without delay.
     assertThat(state.clock().offsetNs() - 5_000_000_000L)
         .isBetween(-state.clock().errorNs(), state.clock().errorNs());
     assertThat(state.cores()).isEqualTo(4);

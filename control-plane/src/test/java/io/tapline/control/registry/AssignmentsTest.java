@@ -83,7 +83,7 @@ class AssignmentsTest extends LiveRegistry {
     assertThat(events.words).isEmpty();
   }
 
-  /** An agent that comes back may have been away when switches confirmed. */
+  /** An agent that reconnects may have missed the switches' confirmation. */
   @Test
   void reportsCopyingForTheAssignedEpochAndAfterReconnecting() throws Exception {
     Peer first = peer("h1", 1);

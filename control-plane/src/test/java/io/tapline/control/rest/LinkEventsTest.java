@@ -42,7 +42,7 @@ class LinkEventsTest {
         ports: {leaf1: {leaf2: 2}}
       """;
 
-  /** A flow of web's subnet and two of others. */
+  /** One flow in the subnet of the tenant web, and two in other subnets. */
   private static final String FLOWS =
       """
       [["10.0.2.5:80-10.0.3.7:40000/tcp",700000000,690000000,710000000],\
@@ -58,7 +58,7 @@ class LinkEventsTest {
     add("ops-1", "link_load");
     log("ops-1", 1, event(0, 10, "leaf1", "2", FLOWS), event(0, 30, "leaf1", "10", ""));
     log("ops-1", 2, event(0, 20, "leaf2", "1", "[[\"10.0.3.7:7-10.0.3.8:9/tcp\",5,4,6]]"));
-    // Another processor, an event without a tuple, one of a tap without a switch, and another
+    // Events of another processor, without a tuple, of a tap without a switch, and of another
     // parser.
     log(
         "ops-1",

@@ -140,7 +140,7 @@ class TlsTest {
         all.append((char) next);
       }
     } catch (SocketException reset) {
-      // This is an end, too.
+      // A reset also ends the connection.
     }
     assertThat(all.length()).isLessThanOrEqualTo(7);
     return all.toString();

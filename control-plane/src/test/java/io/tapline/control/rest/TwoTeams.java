@@ -13,7 +13,10 @@ final class TwoTeams {
 
   private TwoTeams() {}
 
-  /** Returns the options of a server that knows these tokens. {@code role} is the role of web. */
+  /**
+   * Returns the options of a server that knows these tokens. {@code role} is the role of the team
+   * web.
+   */
   static RestOptions options(Path folder, String role) throws IOException {
     String tokens =
         """

@@ -110,7 +110,7 @@ class FatTreePlanTest {
     assertThat(commands).doesNotContain("qos=@rate");
   }
 
-  /** They have room for 300 us of traffic or for 8 kB, whichever is more. */
+  /** Queues hold 300 µs of traffic or 8 kB, whichever is more. */
   @Test
   void queuesOfMirrorPortsAreShort() {
     assertThat(new Collector(10, 300).queuePackets()).isEqualTo(6);

@@ -41,7 +41,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /**
-   * Starts one with users, whose file is created like in the cluster in Docker.
+   * Starts a server with users, whose file is created as in the Docker cluster.
    *
    * @param folder gets that file, and {@code redis.password} with the control plane's password
    */

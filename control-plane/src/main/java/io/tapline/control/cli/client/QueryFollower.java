@@ -37,7 +37,9 @@ public final class QueryFollower {
     untilEnd(windows, reports -> {});
   }
 
-  /** Does the same, and passes on parsers' events as soon as they arrive. */
+  /**
+   * Follows the query in the same way, and also passes on parsers' events as soon as they arrive.
+   */
   public void untilEnd(Consumer<WindowResult> windows, Consumer<JsonNode> reports)
       throws InterruptedException {
     Optional<JsonNode> end = Optional.empty();

@@ -18,8 +18,8 @@ public final class StopSignals {
   private StopSignals() {}
 
   /**
-   * Runs an action on the first signal; the next one ends the process at once, which is the
-   * default.
+   * Runs an action on the first signal; the next one has its default effect and ends the process
+   * immediately.
    */
   public static void handle(Runnable stop) {
     atTheFirst(signal -> stop.run());

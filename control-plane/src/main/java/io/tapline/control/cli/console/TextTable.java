@@ -8,7 +8,10 @@ import java.util.List;
 public final class TextTable {
   private static final String GAP = "  ";
 
-  /** Maximum width of a cell, even without a limit: an attacker's URL must not fill the screen. */
+  /**
+   * Maximum width of a cell even if the table's width is unlimited: an attacker's URL must not fill
+   * the screen.
+   */
   private static final int WIDEST = 200;
 
   /** Minimum width to which columns of text are cut. */
@@ -18,7 +21,7 @@ public final class TextTable {
   public enum Kind {
     /** Left-aligned, cut if there is no room. */
     TEXT,
-    /** Left-aligned, never cut: a part of it would have another meaning. */
+    /** Left-aligned, and never cut, because a part of the value would mean something else. */
     NAME,
     /** Right-aligned, never cut. */
     NUMBER

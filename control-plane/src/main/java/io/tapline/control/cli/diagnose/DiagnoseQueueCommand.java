@@ -209,7 +209,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     return table.render("");
   }
 
-  /** A line for each flow that waited because of others. */
+  /** Prints a line for each flow that was delayed by others. */
   private TextTable victims(JsonNode bursts) {
     TextTable table =
         new TextTable(

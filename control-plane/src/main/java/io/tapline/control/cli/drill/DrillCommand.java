@@ -26,7 +26,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline drill}: headers that the hosts kept. */
+/** {@code tapline drill}: searches the headers that the hosts keep. */
 @Command(
     name = "drill",
     description = "Shows packet headers from the hosts' MultiLog nodes, as of one moment.",

@@ -144,7 +144,10 @@ final class WatchAddCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** The options of one watch, and its filter, have no meaning with a file. */
+  /**
+   * A file defines its watches completely, so the options of a single watch and its filter are
+   * rejected.
+   */
   private void requireNoOther() {
     ParseResult parsed = spec.commandLine().getParseResult();
     boolean hasMore =

@@ -11,7 +11,10 @@ final class WatchHistory {
 
   private WatchHistory() {}
 
-  /** Returns a line for each of them; none for a watch that all nodes have always evaluated. */
+  /**
+   * Returns a line for each gap; none for a watch that all nodes have evaluated without
+   * interruption.
+   */
   static List<String> lines(JsonNode watch) {
     String id = watch.path("id").asText();
     List<String> lines = new ArrayList<>();

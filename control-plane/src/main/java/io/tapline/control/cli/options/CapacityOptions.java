@@ -51,8 +51,8 @@ public final class CapacityOptions {
   }
 
   /**
-   * Returns the maximum that fits into the heap: tiny queries take less of it, but as much network
-   * memory, which is at most as large.
+   * Returns the maximum that fits into the heap. Tiny queries need less heap but as much network
+   * memory, which is never larger than the heap.
    */
   static int maxQueriesFor(long heapBytes) {
     return (int) Math.max(EmbeddedOptions.FEW_QUERIES, heapBytes / (2 * HEAP_PER_QUERY / 3));

@@ -14,10 +14,7 @@ import picocli.CommandLine.Option;
  * statement that the network between the hosts is trusted.
  */
 public final class ClearOptions {
-  /**
-   * The other side of a connection; the names are those of {@link TlsOptions.Service}, if it has
-   * them.
-   */
+  /** The peer of a connection, named as in {@link TlsOptions.Service} if it is listed there. */
   public enum Service {
     /** Hosts' agents, which connect for leases. */
     AGENTS,
@@ -68,7 +65,7 @@ public final class ClearOptions {
     used.put(service, where);
   }
 
-  /** Warns about unencrypted connections, once each. */
+  /** Warns once about each unencrypted connection. */
   public void warn(Console console) {
     used.forEach(
         (service, where) ->

@@ -58,7 +58,7 @@ final class PluginCatalogue {
           return status.path("message").asText();
         }
       } catch (JsonProcessingException e) {
-        // Only status lines matter to the user.
+        // Users need only the status lines.
       }
     }
     return "loading plug-ins: tapline-monitor ended with exit code " + exitCode;

@@ -304,7 +304,7 @@ public final class ServiceOptions {
   }
 
   /**
-   * Returns the settings of a pipeline on these services, which must answer.
+   * Returns the settings of a pipeline on these services, which must be reachable.
    *
    * @param installation installation with its plug-ins
    * @param network network of the inventory, in which queries are placed

@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 
 /** Options for the TLS certificate and authorities of a server. */
 public final class TlsOptions {
-  /** The other side of a connection. */
+  /** The peer of a connection. */
   public enum Service {
     /** Users' commands and browsers, which present tokens. */
     REST,
@@ -78,7 +78,7 @@ public final class TlsOptions {
     }
   }
 
-  /** Does the same for a command that has only connections to these services. */
+  /** Checks the options of a command that connects only to these services. */
   public void check(Set<Service> knownServices) {
     for (Service service : services) {
       if (!knownServices.contains(service)) {

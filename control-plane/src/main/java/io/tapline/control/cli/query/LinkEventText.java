@@ -46,7 +46,7 @@ final class LinkEventText {
     return link.toString();
   }
 
-  /** Without the tuple that decided the condition, only the compared value is known. */
+  /** If the event does not contain the deciding tuple, only the compared value is known. */
   private static String load(JsonNode event) {
     if (event.has("share") || event.has("low_share")) {
       return percent(event) + ", " + rate(event);

@@ -39,7 +39,7 @@ final class QueryStopCommand implements Callable<Integer> {
     try {
       new QueryFollower(client, id).untilEnd(window -> {});
     } catch (CommandException failed) {
-      // The final state is printed below; any end of the query counts as success.
+      // The final state is printed below; the command succeeds regardless of how the query ended.
     }
     JsonNode query = client.get(ApiClient.query(id, ""));
     if (json) {

@@ -18,7 +18,7 @@ public final class HostNames {
     this.withAddress = withAddress;
     for (String name : inventory.names()) {
       List<String> addresses = inventory.addresses(name);
-      // Only names of one host count, not those of networks or groups of hosts.
+      // Uses only names of single hosts, not those of networks or groups.
       if (addresses.stream().allMatch(HostNames::isHost)) {
         addresses.forEach(address -> keep(address, name, addresses.size()));
       }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The unit of the numbers in one table: all have the same unit, chosen by the largest of them,
+ * The unit of the numbers in one table. All have the same unit, chosen for the largest of them,
  * which makes them comparable at a glance. Durations become µs, ms or s, bytes become kB, MB or GB
  * (powers of 1000).
  *
@@ -23,8 +23,8 @@ record Quantity(String unit, double divisor) {
   private static final double ENOUGH = 10;
 
   /**
-   * The same for seconds, which are used only for long times: people compare times of servers in
-   * ms.
+   * Minimum value for the unit s, which is used only for long times: people compare response times
+   * in ms.
    */
   private static final double ENOUGH_SECONDS = 100;
 

@@ -40,12 +40,12 @@ public final class WindowPrinter {
     printed = true;
   }
 
-  /** Prints the snapshots that were kept for the end. */
+  /** Prints the retained snapshots. */
   public void end() {
     end("no packet matched the query, or none contained data for its parsers");
   }
 
-  /** Does the same; prints the reason if there is no window. */
+  /** Prints the retained snapshots, or the reason if no window was printed. */
   public void end(String reason) {
     snapshots.values().forEach(this::printNow);
     snapshots.clear();

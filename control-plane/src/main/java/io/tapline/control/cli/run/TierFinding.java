@@ -13,7 +13,7 @@ import java.util.Optional;
 /**
  * Compares connection times to servers that should behave the same: those whose names differ only
  * in their number, such as app1 and app2. If one host's connections to one of them take much
- * longer, names that server and the difference in its own connections.
+ * longer, reports that server and how its outgoing connections differ.
  */
 final class TierFinding {
   /** Minimum ratio of replicas' times that counts as a difference. */
@@ -24,7 +24,7 @@ final class TierFinding {
   /** Connections from one host to another. */
   private record Tier(String from, String to, double meanNs, long count) {}
 
-  /** Two tiers that should behave the same and do not. */
+  /** Two tiers that should behave the same but do not. */
   private record TierContrast(Tier more, Tier less, double ratio) {}
 
   private final List<Tier> tiers = new ArrayList<>();

@@ -8,9 +8,9 @@ import java.util.function.LongConsumer;
 
 /**
  * Acknowledgements of logged events that have not been sent to the agents yet. One acknowledgement
- * of the highest number covers all batches of one incarnation of a monitor. They are collected for
- * a moment, since each one wakes four threads on its way, and an agent needs them only to free
- * memory. Confined to one thread.
+ * of the highest number covers all batches of one incarnation of a monitor. They are collected
+ * briefly before being sent, since each one wakes four threads on its way and agents need them only
+ * to free memory. Confined to one thread.
  */
 final class Acknowledgements {
   private static final long DELAY_NS = TimeUnit.MILLISECONDS.toNanos(10);

@@ -181,7 +181,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Repeats the work until Redis has done it. */
+  /** Retries the operation until Redis has executed it. */
   private static void retried(Runnable work) throws InterruptedException {
     for (boolean logged = false; ; logged = true) {
       try {

@@ -21,7 +21,7 @@ import java.util.function.IntPredicate;
 final class MirrorSampling {
   /**
    * Hysteresis: narrower switches must leave this much headroom above the query's rate, or they
-   * would be widened again at once.
+   * would be widened again immediately.
    */
   private static final double ROOM = 0.8;
 

@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-/** The placement of one query's parts in the network. */
+/** Chooses hosts for one query's parts. */
 public interface PartPlacement {
   /** Returns the packets that each host counts; empty if each host counts all that it captures. */
   Optional<Map<String, Match>> current();

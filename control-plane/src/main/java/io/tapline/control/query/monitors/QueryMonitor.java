@@ -33,10 +33,10 @@ public interface QueryMonitor {
   }
 
   /**
-   * Sets the query's triggers on packets in place of those before, while it runs. A monitor of
-   * files ignores it.
+   * Replaces the triggers on packets of the running query. A monitor that reads files ignores the
+   * call.
    *
-   * @param answers called on the registry's thread when a version counts, or is refused
+   * @param answers called on the registry's thread when a version takes effect or is refused
    */
   default void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {}
 
@@ -44,8 +44,8 @@ public interface QueryMonitor {
   void stop();
 
   /**
-   * Ends the monitor at once, even if that loses data, and returns when it has ended. Does nothing
-   * if it already has; never affects other queries.
+   * Ends the monitor immediately, even if that loses data, and returns when it has ended. Does
+   * nothing if it has already ended; never affects other queries.
    */
   void kill();
 

@@ -27,11 +27,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A query's monitors on hosts, run by the hosts' agents. They are ready once all of them capture,
- * and have ended once all have.
+ * and have ended once each of them has ended.
  *
- * <p>A part whose host has restarted is assigned to it again; a part whose host is gone, to another
- * host that can see the same packets; each time with a higher epoch. If no host can take over a
- * part, the query fails with an error that names the host. Thread-safe.
+ * <p>A part is reassigned with a higher epoch: to the same host if that has restarted, or to
+ * another that can see the same packets if its host is gone. If no host can take over a part, the
+ * query fails with an error that names the host. Thread-safe.
  */
 public final class RemoteMonitors implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(RemoteMonitors.class);

@@ -117,8 +117,8 @@ public final class RemotePart {
   }
 
   /**
-   * Returns the plan for another host, or for the same one after a restart: it has the rest of a
-   * LIMIT's time, and none of the packets that were granted before.
+   * Returns the plan for another host, or for the same one after a restart: the plan has the
+   * remaining time of a LIMIT, and none of the packets that were already granted.
    */
   Plan next(String host, Match match) {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();

@@ -31,8 +31,8 @@ final class SamplingController {
   private static final double LAGGING_UP = 1.1;
 
   /**
-   * Relative rise beyond the known capacity at first; it doubles after each {@link #BOLDER_AFTER}
-   * periods without a lag.
+   * Initial relative rise beyond the known capacity; doubled after each {@link #BOLDER_AFTER}
+   * periods without lag.
    */
   private static final double CAREFUL_UP = 0.02;
 
@@ -61,7 +61,7 @@ final class SamplingController {
    */
   private static final double MUCH_SECONDS = 1.25;
 
-  /** Time in seconds within which a difference from the wanted lag should be gone. */
+  /** Time in seconds within which the lag should return to the target. */
   private static final double HORIZON_SECONDS = 8;
 
   /** A smaller relative change is not worth cutting a batch short. */
@@ -75,7 +75,7 @@ final class SamplingController {
   /** Tuples per second that the job has recently read. */
   private double lately;
 
-  /** Tuples per second that the job is known to be capable of; 0 before anything is known. */
+  /** Tuples per second that the job is known to sustain; 0 until known. */
   private double possible;
 
   /** True while there is a lag. */

@@ -137,7 +137,7 @@ public final class SamplingWatch implements AutoCloseable {
     return old == 0 ? now : (1 - NEW_SHARE) * old + NEW_SHARE * now;
   }
 
-  /** Stops watching; returns at once. */
+  /** Stops watching, without waiting for a check in progress. */
   @Override
   public void close() {
     thread.interrupt();

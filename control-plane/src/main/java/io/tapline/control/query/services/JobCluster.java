@@ -34,7 +34,7 @@ public interface JobCluster extends AutoCloseable {
   }
 
   /**
-   * Adopts a job that an earlier process of ours submitted, as if it had been submitted here.
+   * Takes over a job that an earlier control plane submitted, as if this one had submitted it.
    *
    * @return false if the cluster does not know the job
    */

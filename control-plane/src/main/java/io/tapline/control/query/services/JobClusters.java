@@ -75,7 +75,7 @@ public final class JobClusters implements AutoCloseable {
 
     @Override
     public void cancel(JobID id) {
-      // There is no cluster to cancel it on.
+      // No cluster runs the job.
     }
 
     @Override

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 public final class StreamSites implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StreamSites.class);
 
-  /** Timeout after which services are left out, since a user waits for the query. */
+  /** Timeout after which services are ignored, since a user is waiting for the query. */
   private static final long TIMEOUT_NS = 3_000_000_000L;
 
   private final Optional<Network> network;

@@ -52,13 +52,13 @@ public final class TopicKeeper implements AutoCloseable {
     clock.scheduleWithFixedDelay(this::lookForOrphans, period, period, TimeUnit.MILLISECONDS);
   }
 
-  /** Creates the topic of one of our queries. */
+  /** Creates the topic of one of this server's queries. */
   public void create(Topics.Wanted wanted) throws PipelineException {
     ours.add(wanted.topic());
     topics.create(wanted, policy);
   }
 
-  /** Does the same for a topic that an earlier control plane may have created. */
+  /** Creates the topic, or takes it over if an earlier control plane has created it. */
   public void resume(Topics.Wanted wanted) throws PipelineException {
     ours.add(wanted.topic());
     if (topics.ofQueries().contains(wanted.topic())) {
@@ -133,7 +133,7 @@ public final class TopicKeeper implements AutoCloseable {
     }
   }
 
-  /** Deletes all topics at once, even those within their retention time. */
+  /** Deletes all topics immediately, even those within their retention time. */
   @Override
   public void close() {
     clock.shutdownNow();

@@ -31,7 +31,7 @@ public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphan
     return new TopicPolicy(keptAfterEnd, liveBytes, keptAfterEnd.plus(ORPHANED));
   }
 
-  /** Kafka deletes whole segments, so {@code liveBytes} consists of a few of them. */
+  /** Kafka deletes only whole segments, so {@code liveBytes} is divided into a few. */
   long segmentBytes(boolean live) {
     return live ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;
   }

@@ -101,7 +101,7 @@ public final class TopicRights {
   }
 
   /**
-   * Does the same if an earlier control plane may already have done so: revokes the rights of
+   * Grants the rights even if an earlier control plane may have granted others: revokes those of
    * monitors that no longer belong to the query.
    */
   void regrant(String topic, Users users) throws PipelineException {

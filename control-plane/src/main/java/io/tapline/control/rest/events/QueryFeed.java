@@ -64,7 +64,7 @@ final class QueryFeed implements Runnable {
     return moment;
   }
 
-  /** Stops listening to events: no client follows the query any more. */
+  /** Stops listening to events, because no client follows the query any longer. */
   void close() {
     events.ifPresent(feed -> feed.forget(onEvents));
   }

@@ -188,7 +188,7 @@ public final class Access {
     return fields;
   }
 
-  /** Returns the caller's token; null if it did not present a known one. */
+  /** Returns the caller's token; null if the caller did not present a known one. */
   public static Token known(Context ctx) {
     return ctx.attribute(HOLDER);
   }

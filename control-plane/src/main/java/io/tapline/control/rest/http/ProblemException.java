@@ -7,7 +7,7 @@ public final class ProblemException extends RuntimeException {
   private final transient Problem problem;
 
   ProblemException(Problem problem) {
-    // It is a response and is not logged: it needs no stack trace.
+    // Omits the stack trace, because the exception becomes a response and is not logged.
     super(problem.detail(), null, false, false);
     this.problem = problem;
   }

@@ -3,9 +3,7 @@ package io.tapline.control.rest.http;
 import java.util.HashMap;
 import java.util.Map;
 
-/**
- * Rate limits of tenants: an allowance per second, with a burst of one second's worth. Thread-safe.
- */
+/** Rate limits of tenants: a number per second, with a burst of as many. Thread-safe. */
 public final class RateLimits {
   private static final double NS_PER_SECOND = 1e9;
 

@@ -55,7 +55,7 @@ public final class RequestBody {
     return object(ctx, MAX_BYTES);
   }
 
-  /** Does the same for a body of up to {@code maxBytes}. */
+  /** Reads a JSON object from a body of up to {@code maxBytes}. */
   public static JsonNode object(Context ctx, int maxBytes) {
     String type = mediaType(ctx.contentType());
     if (!type.equals(Json.MEDIA_TYPE)) {

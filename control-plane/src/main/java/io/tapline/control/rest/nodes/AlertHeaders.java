@@ -85,7 +85,7 @@ record AlertHeaders(
     return String.join(" && ", equal);
   }
 
-  /** Returns the condition together with another one, which may be blank. */
+  /** Returns the conjunction of the condition and another one, which may be blank. */
   String and(String filter) {
     if (filter.isBlank() || condition.isBlank()) {
       return condition + filter;

@@ -111,7 +111,7 @@ public final class Metrics implements AutoCloseable {
 
   /** The reason why a query was rejected. */
   enum Rejection {
-    /** It does not compile. */
+    /** The query does not compile, so it has no metrics. */
     WRONG,
     /** The maximum number of queries is already running. */
     TOO_MANY,

@@ -111,7 +111,7 @@ public final class ResultMetrics {
     return "," + name + "=\"" + escaped + "\"";
   }
 
-  /** The gauges of one name. */
+  /** All gauges with one name. */
   private static final class Family {
     private final String name;
     private final StringBuilder text = new StringBuilder();

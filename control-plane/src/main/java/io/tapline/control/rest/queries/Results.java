@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Reads the kept rows of a query in one of two ways, both bounded: window by window after an entry,
- * until there are {@link #MAX_ROWS}; or, with a limit, only the latest ones.
+ * Reads the stored rows of a query in one of two ways, both bounded: window by window after an
+ * entry, up to {@link #MAX_ROWS}; or, with a limit, only the latest rows.
  */
 final class Results {
   static final int MAX_ROWS = 10_000;

@@ -13,8 +13,8 @@ import java.util.Set;
 
 /**
  * Counts the rows in each kept window of a query: requests for the latest rows need not read the
- * others. Each window is read once to be counted; only the most recently requested queries are
- * remembered. Thread-safe.
+ * earlier windows. Each window is read once to be counted; only the most recently requested queries
+ * are remembered. Thread-safe.
  */
 final class RowCounts {
   private static final int MAX_QUERIES = 128;
@@ -35,7 +35,7 @@ final class RowCounts {
   }
 
   /**
-   * The windows that need not be read.
+   * The windows that a request can skip.
    *
    * @param last entry of the last of them
    * @param rows number of their rows

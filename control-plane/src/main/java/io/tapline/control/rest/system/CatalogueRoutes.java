@@ -41,7 +41,7 @@ public final class CatalogueRoutes {
   public CatalogueRoutes(QueryService queries, Optional<Source> source) {
     this.queries = queries;
     this.source = source;
-    // They never change, so they are serialized only once.
+    // The lists never change, so they are serialized only once.
     this.parsers =
         list(
             "parsers", queries.planner().catalogue().parsers().stream().map(CatalogueJson::parser));

@@ -195,7 +195,7 @@ class PacketPoolTest {
       return bound > 0 && random.nextInt(bound) == 0;
     }
 
-    /** Returns the number of packets taken, including by monitors that are gone. */
+    /** Returns the number of packets taken, including those taken by monitors that have ended. */
     long untilUsed(Faults faults) {
       long gone = 0;
       int busy = 1 + random.nextInt(parts.size());

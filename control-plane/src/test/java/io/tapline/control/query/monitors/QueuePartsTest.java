@@ -39,7 +39,7 @@ class QueuePartsTest {
     assertThat(parts(Map.of("h1", BOTH, "h2", BOTH), queue("s1", "2"))).containsOnlyKeys("h1");
   }
 
-  /** Its monitor rejects the query and names the missing taps. */
+  /** The first host's monitor rejects the query and names the missing taps. */
   @Test
   void theFirstHostGetsAQueueWithoutTaps() {
     Map<String, List<String>> taps = Map.of("h1", List.of(), "h2", BOTH);

@@ -323,13 +323,13 @@ class RemoteMonitorsTest {
     network.settled.complete(null);
     assertThat(hosts.orders).containsOnly("end h1", "end h2");
     second.events().ended(DONE);
-    // It can't restart after its end.
+    // A capture can't be restarted after its end.
     first.events().lost("restarted");
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
     assertThat(hosts.calls).isEmpty();
   }
 
-  /** Its end may have been reported to the previous control plane. */
+  /** The part's end may have been reported to the previous control plane. */
   @Test
   void stoppingEndsAMissingInheritedPart() throws Exception {
     start(true);

@@ -92,8 +92,8 @@ class SamplingWatchTest {
 
   /**
    * Ten batches of any size per second, read under a broker's quota: after the tenth second, it
-   * grants ten seconds' worth at once, then nothing until that is used up. While a backlog of full
-   * batches is read, emptier ones after it must not be assumed to be full, and a job that pauses
+   * grants ten seconds' worth in one go, then nothing until that is used up. While a backlog of
+   * full batches is read, smaller ones after it must not be assumed to be full, and a paused job
    * must not be assumed to have stopped.
    */
   @Test

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
 class ReadinessTest {
-  /** The patience with services that answer at once: never reached. */
+  /** Timeout for services that answer immediately, so it is never reached. */
   private static final Duration LONG = Duration.ofMinutes(10);
 
   private static final Duration SHORT = Duration.ofMillis(200);
@@ -57,7 +57,7 @@ class ReadinessTest {
         };
     try (Readiness readiness = new Readiness(Map.of("kafka", silent), SHORT)) {
       assertThat(readiness.lastFaults()).as("not known yet").isEmpty();
-      // Both return, although it has not answered yet.
+      // Both calls return although the service has not answered yet.
       assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
       assertThat(readiness.faults()).containsEntry("kafka", "does not answer");
       assertThat(checks).hasValue(1);
