@@ -103,7 +103,7 @@ def faults(uses):
 
 
 def arrow(place, used):
-    """Draws a line from the bottom of one box to the top of another, as vertical as their places allow."""
+    """Draws a line from the bottom of one box to the top of another, as vertical as their positions allow."""
     def within(x, box):
         return max(box.left + MARGIN, min(x, box.left + box.width - MARGIN))
 

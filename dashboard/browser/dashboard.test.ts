@@ -218,7 +218,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     await page.locator("[data-state=stopped]").waitFor();
     const { rows: latest } = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
     const end = latest.at(-1).window_end_ns;
-    // There are fewer than three if it ended long after most requests.
+    // There are fewer than three if the query ended long after most requests.
     const rows = latest.filter((row: any) => row.window_end_ns === end);
     const last = String(Number(end));
     await until("the last window is shown", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) === last);

@@ -1,4 +1,4 @@
-/** The line under every result that states how much of the traffic it was computed from. */
+/** The line below each result that states how much of the traffic it covers. */
 import { h } from "./dom";
 import { number, percent } from "./format";
 import type { Totals } from "./types";

@@ -39,7 +39,7 @@ export function latestShare(link: MeasuredLink): number | null {
   return latest?.value ?? null;
 }
 
-/** Returns the links whose both ends are known. A port that several rows show has one direction. */
+/** Returns the links with two known ends. If several rows describe a port, it still has one direction. */
 function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
   const ends = new Map<string, MeasuredLink>();
   for (const link of links) {
@@ -51,8 +51,8 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
 }
 
 /**
- * Levels by distance from hosts: the places that no row measures. If only uplinks are measured, those places are other
- * switches, which several switches lead to, and belong above.
+ * Assigns levels by distance from the hosts, which are the nodes that no row measures. If only uplinks are measured,
+ * such nodes are switches that several other switches lead to, and belong above.
  */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {
   const switches = new Set(links.map((link) => link.switch));
@@ -78,7 +78,7 @@ function levelsOf(links: MeasuredLink[]): Map<string, number> {
   return levels;
 }
 
-/** Lays the links out; empty if the ends of none are known. */
+/** Lays out the links; empty if no link has two known ends. */
 export function layout(measured: MeasuredLink[]): LinkMap {
   const links = known(measured);
   const levels = levelsOf([...links.values()]);
@@ -144,7 +144,7 @@ function node(map: LinkMap, place: Place): SVGElement {
   return svg("g", { class: place.level === 0 ? "place end" : "place" }, svg("title", {}, name), svg("rect", box), text);
 }
 
-/** Draws the map; the table of loads has the same values. Null if no link's ends are known. */
+/** Draws the map; the table of loads has the same values. Null if no link has two known ends. */
 export function drawing(links: MeasuredLink[]): SVGElement | null {
   const map = layout(links);
   if (map.directions.length === 0) return null;

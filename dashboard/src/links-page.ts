@@ -89,7 +89,7 @@ function message(error: unknown): HTMLElement {
   return h("p", { class: "message bad" }, explained(error));
 }
 
-/** The figures of one window: those of one statistic of one query that end together. */
+/** The figures of one window: the values of one statistic of one query with the same end. */
 export interface Line {
   link: MeasuredLink;
   statistic: string;

@@ -61,7 +61,7 @@ export class ProcessorCard {
     );
   }
 
-  /** Shows whether more windows may come, until the first one arrives. */
+  /** Shows whether windows may still arrive, until the first one does. */
   expect(ended: boolean): void {
     if (this.last !== null) return;
     this.when.classList.toggle("progress", !ended);

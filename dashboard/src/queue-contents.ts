@@ -46,7 +46,7 @@ export interface Layer {
   key: Row["key"];
   /** Maximum number of bytes of the flow that one of its packets found in the queue. */
   bytes: number;
-  /** The same, scaled down if the flows' maxima exceed the depth: they are of different packets. */
+  /** The contents by flow, scaled down if the flows' maxima, which are of different packets, exceed the depth. */
   height: number;
   exemplars: Exemplar[];
 }

@@ -46,7 +46,7 @@ export interface Series {
   times: number[];
   names: string[];
   values: (number | null)[][];
-  /** For each window, true if a part of it was not monitored. */
+  /** For each window, true if part of it was not monitored. */
   partial: boolean[];
 }
 

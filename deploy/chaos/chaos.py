@@ -31,7 +31,7 @@ def say(text):
 
 
 class Judgement:
-    """Compares the windows of all queries with all requests, and assigns each mistake to the fault that caused it."""
+    """Compares the windows of all queries with all requests, and attributes each mismatch to the fault that caused it."""
 
     def __init__(self, clients, episodes):
         self.clients, self.episodes = clients, episodes

@@ -1,4 +1,4 @@
-"""One fault, from its start until results are as before, and its effects."""
+"""One fault, from its start until results have recovered, and its effects."""
 import subprocess
 import threading
 import time

@@ -12,8 +12,8 @@ import threading
 SECOND_NS = 1_000_000_000
 # Maximum time between reading the clock and the packet.
 TOLERANCE_S = 0.02
-# Prefix of the requests of the container that generates load on its own; their number is not known. Rows without a URL
-# are ignored, too: an answer whose request preceded the start of capture yields a tuple marked as partial.
+# URL prefix of the container that generates load independently; the number of its requests is not known. Rows without a
+# URL are ignored, too: a response whose request preceded the start of capture yields a tuple marked as partial.
 UNNUMBERED = "/shop/"
 # Reasons that cover the whole window instead of a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}

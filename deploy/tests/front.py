@@ -11,7 +11,7 @@ IMAGE = Path(__file__).resolve().parents[1] / "images/web"
 # Runs as the container's user, in a private mount namespace with the test's /etc/hosts.
 AS_IN_CONTAINER = ["unshare", "--map-root-user", "--mount", "bash", "-c",
                    'mount --bind "$1" /etc/hosts && exec unshare --map-user=10001 --map-group=10001 "$2/start" front', "front"]
-# As long as a real token, which exceeds nginx's default map_hash_bucket_size.
+# The length of a real token, which exceeds nginx's default map_hash_bucket_size.
 OPERATOR = "tapline_" + "x" * 43
 DEADLINE_S = 20
 
