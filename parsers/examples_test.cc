@@ -58,7 +58,8 @@ std::shared_ptr<const trigger::Program> a_trigger() {
 
 using Lines = std::set<std::vector<std::string>>;
 
-// A capture's frames; those of X-arrivals.pcap.zst come with those of X-departures.pcap.zst, the other side of a queue.
+// Returns a capture's frames; for X-arrivals.pcap.zst, together with those of X-departures.pcap.zst, the other side of
+// the queue.
 std::vector<testing::Frame> frames_of(const std::string& capture) {
   std::vector<testing::Frame> frames = testing::read_capture(capture);
   const size_t side = capture.find("-arrivals.");

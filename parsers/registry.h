@@ -23,7 +23,7 @@ bool add_parser(const std::string& name, std::function<std::unique_ptr<Parser>()
 // The catalogue for other programs: {"parsers":[…]}, indented, with the common fields first in each.
 std::string catalogue_json();
 
-// One entry of the catalogue.
+// One entry in the catalogue.
 std::string schema_json(const Schema& schema);
 
 }  // namespace tapline

@@ -1,5 +1,5 @@
-// Every transaction parser, one row each: a request without an answer has no time, no status and no size of an answer,
-// and is reported as unanswered if nothing else explains the silence.
+// Every transaction parser, one row each: a request without a response has no time, no status and no size of a
+// response, and is reported as unanswered if nothing else explains the silence.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -26,7 +26,7 @@ std::string number(uint64_t value, int bytes) {
   return text;
 }
 
-// The messages of one connection or flow: exchanges that are answered, then a request.
+// The messages of one connection or flow: answered exchanges, then a request.
 struct Row {
   std::string parser;
   uint16_t port;
@@ -103,7 +103,7 @@ Conversation spoken(const Row& row) {
   return conversation.client(row.request).server_ack();
 }
 
-// Returns the last tuple's values; those of the answer must all be absent.
+// Returns the last tuple's values; those of the response must all be absent.
 Tuple expect_no_answer(Harness& run, const std::string& unanswered) {
   if (run.tuples().empty()) {
     ADD_FAILURE() << "no tuple";

@@ -9,7 +9,7 @@
 namespace tapline {
 
 // An IPv4 or IPv6 address in network byte order. IPv4 is kept IPv4-mapped (RFC 4291 section 2.5.5.2), so one comparison
-// serves both families. Tuples carry bytes(): 4 bytes for IPv4, 16 for IPv6.
+// serves both families. Tuples contain bytes(): 4 bytes for IPv4, 16 for IPv6.
 class IpAddress {
  public:
   constexpr IpAddress() : bytes_{} {}

@@ -19,7 +19,7 @@ enum class TcpState : uint8_t {
   kOpen,         // established, or joined in mid-stream
   kHalfClosed,   // one side has sent its FIN
   kClosed,       // both FINs
-  kReset,        // a RST after an answer
+  kReset,        // a RST after a response
   kRefused,      // a RST answered the SYN
 };
 
@@ -72,7 +72,7 @@ struct alignas(64) Connection {
   Side side_of(const Packet& packet) const {
     return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
   }
-  // True if the start of the side's stream was seen: its SYN or, for the client, the answer to it.
+  // True if the start of the side's stream was seen: its SYN or, for the client, the response to it.
   bool start_known(Side side) const {
     const bool was_answered = side == client_side && client_known_by == ClientKnownBy::kHandshake && incarnation != 0;
     return (syn_seen >> side & 1) != 0 || was_answered;

@@ -52,7 +52,7 @@ constexpr uint64_t sampling_position(uint64_t flow_hash) {
 }
 constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling_position(flow_hash) < threshold; }
 
-// Returns the same for queries whose flows are sampled by switches, too. They can't compute the hash, but can match
+// Returns the position for queries whose flows are also sampled by switches. They can't compute the hash, but can match
 // single bits of port numbers. Therefore the position begins with bits of the far port, which the query does not name.
 // The first is the second lowest bit, since Linux prefers even ports for clients; the finaliser provides the rest. So
 // at a rate of 1/2^n and below, n up to kPortBits, every flow that is kept has n zeros there.

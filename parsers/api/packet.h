@@ -134,8 +134,8 @@ struct Packet {
   // Position of the innermost Ethernet header; kNoOffset if there is none, or its bytes are gone.
   uint32_t ethernet_offset = kNoOffset;
 
-  // Returns the addresses of the innermost Ethernet header, as the tap's switch saw them even if the copy came in a
-  // tunnel.
+  // Returns the addresses of the innermost Ethernet header, which are those at the tap's switch even if the copy
+  // arrived in a tunnel.
   std::optional<EthernetAddresses> ethernet() const {
     if (ethernet_offset == kNoOffset) return std::nullopt;
     return EthernetAddresses::at(data + ethernet_offset);

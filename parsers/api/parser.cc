@@ -36,7 +36,7 @@ TupleHeader Emitter::header_of(const Connection& connection) const {
 }
 
 TupleHeader Emitter::header_of(const Packet& packet) {
-  // A parser may receive a run of packets at once: the clock follows it through the run.
+  // A parser may receive a run of packets in one call: the clock follows it through the run.
   *clock_ns_ = std::max(*clock_ns_, packet.time_ns);
   TupleHeader header;
   if (packet.connection != nullptr) {

@@ -53,7 +53,7 @@ class Emitter {
   // The engine owns `clock_ns`.
   Emitter(uint32_t parser, TupleSink* sink, int64_t* clock_ns) : sink_(sink), clock_ns_(clock_ns), parser_(parser) {}
 
-  // Packet time: the running maximum. Tuples take it as time_ns; durations come from the packets' own times.
+  // Packet time, a running maximum. It is the time_ns of tuples; durations are computed from the packets' own times.
   int64_t now_ns() const { return *clock_ns_; }
 
   // The common columns of a tuple that this packet completes, for the queries that want the packet.
@@ -147,7 +147,7 @@ class Parser {
   // call. Not called if the parser has no arguments.
   virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
 
-  // These queries end: emit pending tuples that belong to no connection. on_end() follows for each of their
+  // Called when these queries end: emit pending tuples that belong to no connection. on_end() follows for each of their
   // connections.
   virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
 
@@ -206,8 +206,8 @@ enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
 enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
 
 // Receives the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
-// Side distinguishes the directions; the connection says which of them is the client, and a parser may correct that
-// with claim_client().
+// Side distinguishes the directions; the connection determines which of them is the client, and a parser may correct
+// that with claim_client().
 class StreamParser : public Parser {
  public:
   // Bytes in order, split anywhere. The span is invalid after the call. kGiveUp: this parser wants no more of the
@@ -217,9 +217,9 @@ class StreamParser : public Parser {
   // `bytes` bytes between the previous data and the next were never captured.
   virtual StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                                Emitter& out) = 0;
-  // This side sends no more. kReset ends both sides, with one call for each.
+  // Called when this side sends no more. kReset ends both sides, with one call for each.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
-  // The next packets belong to these connections. Called for each of kLookAheadSteps in turn, over a whole burst: each
+  // Announces the connections of the next packets. Called for each of kLookAheadSteps in turn, over a whole burst: each
   // step reads what the previous step prefetched, so a chain of cache misses stalls once per burst instead of once per
   // packet.
   virtual void look_ahead(const Connection& /*connection*/, int /*step*/) const {}

@@ -56,7 +56,7 @@ void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* 
 // can't be undone.
 std::string readable_text(std::string_view text);
 
-// Does the same, but keeps line feeds and tabs.
+// As readable_line(), but keeps line feeds and tabs.
 std::string readable_lines(std::string_view text);
 
 }  // namespace tapline

@@ -118,8 +118,8 @@ TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOneSlotEach) {
   EXPECT_TRUE(v4_is_copy(kV4, 9 * kMs));
 }
 
-// A sender repeats itself, and each packet comes a second time within a millisecond, in any order. The model remembers
-// all packets.
+// A sender sends equal packets, and each packet is delivered a second time within a millisecond, in any order. The
+// model remembers all packets.
 TEST_F(DuplicateFilterTest, AgreesWithAModelThatRemembersAllPackets) {
   std::mt19937 random(1618);
   std::map<std::pair<bool, uint8_t>, std::vector<int64_t>> kept;

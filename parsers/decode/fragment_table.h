@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// Uses max_datagrams times about 66 KiB of memory, touched as fragments arrive.
+// Reserves about 66 KiB of memory for each of max_datagrams, touched only as fragments arrive.
 struct FragmentOptions {
   uint32_t max_datagrams = 256;         // concurrent datagrams, including completed ones until recycle()
   int64_t timeout_ns = 30'000'000'000;  // in packet time, from the first fragment seen to the last
@@ -18,7 +18,7 @@ struct FragmentOptions {
 // Reassembles IPv4 and IPv6 datagrams from their fragments (RFC 791, 8200). One per lane; not thread-safe.
 //
 // A datagram is identified by addresses, identification, (IPv4) protocol, and the VLAN and VNI around it. If IPv4
-// fragments overlap, the bytes that came first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), except
+// fragments overlap, the bytes that arrived first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), except
 // for exact repetitions; so are datagrams whose fragments disagree about their end. When all slots are taken, the
 // datagram that began first is evicted.
 //
@@ -76,7 +76,7 @@ class FragmentTable {
     uint32_t header_bytes = 0;
     uint32_t end = kNone;  // end of the data, once the last fragment has arrived
     uint32_t pieces = 0;
-    bool spoiled = false;  // lost; stays only to absorb the rest of its fragments
+    bool spoiled = false;  // lost; kept only to absorb its remaining fragments
     uint32_t bucket_next = kNone;
     uint32_t older = kNone, newer = kNone;
     Piece piece[kMaxPieces];  // disjoint, not adjacent, ascending

@@ -14,8 +14,8 @@ bool is_vlan_type(uint16_t type) {
 // The P4 INT specification's number for metadata in the packet (INT-MD).
 constexpr uint8_t kIntMd = 1;
 
-// Distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow; 0: another
-// type.
+// Distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow; 0 for any
+// other type.
 uint32_t port_tag_bytes(uint16_t type) {
   if (type == ether_type::kVnTag) return 6;
   return type == ether_type::kETag ? 8 : 0;
@@ -151,8 +151,8 @@ DecodeOutcome Decoder::mpls() {
   return !ip_fits(position_) && looks_like_ethernet(position_) ? pseudowire() : by_ip_version();
 }
 
-// Nothing in the packet says what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448: 2
-// bytes of 0 and a sequence number) or none, and its destination address may begin with any bits. Takes the reading
+// Nothing in the packet shows what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448:
+// 2 bytes of 0 and a sequence number) or none, and its destination address may begin with any bits. Takes the reading
 // whose EtherType and IP version fit, and tries the one with a control word first.
 DecodeOutcome Decoder::pseudowire() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;

@@ -131,7 +131,7 @@ Connection& ConnectionTable::victim() {
     }
   }
   if (usefulness(*best) < kEstablished) return *best;
-  // All candidates are established. If a flood of SYNs fills the table, its newest entries belong to the flood.
+  // All candidates are established. If a flood of SYNs fills the table, the newest entries are the flood's.
   for (uint32_t i = 0; i < kNewest; ++i) {
     Connection& candidate = at(newest_[(inserted_ + i) % kNewest]);
     if (candidate.index != 0 && usefulness(candidate) < kEstablished) return candidate;

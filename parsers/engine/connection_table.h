@@ -41,8 +41,8 @@ class ConnectionTable {
   Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
   Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
 
-  // With is_same(), find() in two steps, so that the loads of one burst overlap. Returns the entry of the first bucket
-  // and prefetches it; null if the tag differs, though another bucket may still match.
+  // Together with is_same(), does the work of find() in two steps, so that the loads of one burst overlap. Returns the
+  // entry of the first bucket and prefetches it; null if the tag differs, though another bucket may still match.
   Connection* probable(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
@@ -63,8 +63,8 @@ class ConnectionTable {
 
   bool full() const { return free_head_ == 0 && used_ == max_connections_; }
   uint32_t size() const { return size_; }
-  // The connection to evict: among a few and the newest, one that has ended, else one without an answer, else one whose
-  // handshake is incomplete, else the longest idle. REQUIRES: full().
+  // The connection to evict: among a few and the newest, one that has ended, else one without a response, else one
+  // whose handshake is incomplete, else the longest idle. REQUIRES: full().
   Connection& victim();
 
   // Puts the entry into the wheel slot of its deadline. Needed once after insert(), then only when the deadline moves

@@ -75,7 +75,7 @@ class Engine {
   // Passes a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
   // before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
-  // Does the same with a query's triggers; null: none.
+  // Sets a query's triggers; null: none.
   void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers,
                     std::shared_ptr<trigger::SharedTriggers> shared = nullptr);
 
@@ -121,9 +121,9 @@ class Engine {
   // Ends these queries (LIMIT, stop): emits tuples pending for them alone, then forgets them. Their bits may be reused.
   void end_queries(uint64_t queries);
 
-  // The same in steps, for lanes that can't pause while a million connections are visited: begin_end() sets the time of
-  // the end, and continue_end() visits up to this many more table entries and returns true once done. Tuples of the
-  // ending queries keep the time of begin_end(); other queries continue. REQUIRES: no later packet belongs to these
+  // Ends queries in steps, for lanes that can't pause while a million connections are visited: begin_end() sets the
+  // time of the end, and continue_end() visits up to this many more table entries and returns true once done. Tuples of
+  // the ending queries keep the time of begin_end(); other queries continue. REQUIRES: no later packet belongs to these
   // queries; begin_end() is called again only when the first is done, or at the same packet time.
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);

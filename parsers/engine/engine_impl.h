@@ -120,8 +120,8 @@ class Engine::Impl final : public StreamReceiver {
   // they will need.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
-  // If the packet is of no interest to the parsers, applies the effects that process() would have. *queries: those that
-  // want it.
+  // If the packet is of no interest to the parsers, applies the effects that process() would have. *queries: the
+  // queries that want the packet.
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
@@ -152,7 +152,7 @@ class Engine::Impl final : public StreamReceiver {
   Connection& start(const Packet& packet, uint64_t hash);
   void reassemble(Connection& connection, const Packet& packet, Side side);
 
-  // Each state has its own timeout.
+  // Each TCP state has its own timeout.
   void state_changed(Connection& connection, const Packet& packet);
 
   // Evicts a connection that the preceding packets of the run may still refer to.

@@ -256,7 +256,8 @@ TEST(Engine, TheTableSurvivesManyConnections) {
   EXPECT_EQ(incarnations(harness, "timeout").size(), 20u * 900u);
 }
 
-// Mimics a lane whose queries come and go: http_get is requested, dropped, and requested again in the same connection.
+// Mimics a lane whose queries are added and removed: http_get is requested, dropped, and requested again in the same
+// connection.
 TEST(Engine, AParserThatIsAddedAgainStartsEmpty) {
   Conversation conversation;
   conversation.handshake();
@@ -289,7 +290,7 @@ TEST(Engine, AParserThatIsAddedAgainStartsEmpty) {
   EXPECT_EQ(requests, (Lines{"/a - request", "/b 204 "}));
 }
 
-// Ending in steps emits the same tuples as ending at once, at the time of the end, despite packets in between.
+// Ending queries in steps emits the same tuples as in one call, at the time of the end, despite packets in between.
 TEST(Engine, EndingStepByStepIsEquivalent) {
   Harness harness({"tcp_conn_time"});
   for (uint32_t i = 0; i < 10; ++i) {

@@ -151,7 +151,7 @@ void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   if (believed) buffer(connection, side, piece);
 }
 
-// Waiting data came first, so their bytes count if the piece overlaps them.
+// Waiting data arrived first, so their bytes count if the piece overlaps them.
 void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   while (piece.length > 0) {
     const Half& half = stream_of(connection).half[side];
@@ -172,7 +172,7 @@ void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   drain(connection, side);
 }
 
-// Returns false if no parser wants the connection any more, and its stream is gone.
+// Returns false if no parser wants the connection any longer and its stream has been freed.
 bool Reassembler::deliver(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   Segment segment = piece.segment;
@@ -284,8 +284,8 @@ uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piec
   return index;
 }
 
-// Skips the bytes before the first waiting chunk, then delivers the data after them. Returns false if the stream is
-// gone.
+// Skips the bytes before the first waiting chunk, then delivers the data after them. Returns false if the stream has
+// been freed.
 bool Reassembler::skip_hole(Connection& connection, Side side, LossReason reason) {
   Half& half = stream_of(connection).half[side];
   const Chunk& chunk = pool_.at(half.head);

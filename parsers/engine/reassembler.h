@@ -14,7 +14,7 @@ class StreamReceiver {
  public:
   virtual ~StreamReceiver() = default;
   virtual bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) = 0;
-  // Reports bytes that never came; `reason` says why the wait for them ended.
+  // Reports bytes that never arrived; `reason` is why waiting for them ended.
   virtual bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) = 0;
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
 };

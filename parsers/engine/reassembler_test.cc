@@ -265,7 +265,7 @@ TEST(Reassembler, FullBuffersAbandonTheHole) {
   std::vector<Frame> frames =
       opened({client_data(0, "a"), client_data(2, "c"), client_data(4, "e"), client_data(6, "g")});
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
-  // There is room to fill the hole, except for other streams' bytes.
+  // There would be room to fill the hole if other streams did not use it.
   frames.push_back(client_data(1, "b"));
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
   EXPECT_EQ(reassemble(frames).client(), "abc<1>e<1>g.");

@@ -55,8 +55,8 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
   return tcp_event::kSyn;
 }
 
-// Two senders, or a SYN proxy, answered the same SYN. Until the handshake is complete the numbers are compared exactly;
-// later, data may have advanced the sender's.
+// Two senders, or a SYN proxy, answered the same SYN. Until the handshake is complete, the sequence numbers are
+// compared exactly; later, data may have advanced the sender's.
 bool conflicts(const Connection& connection, const Packet& packet, Side side) {
   if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
   const int32_t sent = sequence_distance(packet.tcp_seq + 1, connection.seq_end[side]);

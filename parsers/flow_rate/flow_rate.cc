@@ -218,7 +218,7 @@ class FlowRate final : public Parser {
     }
   }
 
-  // Does the same unless the shares are recent, so that a flood of flows that end costs little.
+  // Sums the shares unless they are recent, so that a flood of ending flows costs little.
   void refresh_shares(int64_t now_ns) {
     if (now_ns - share_ns_ > interval_ns() / kShareAges) sum_shares(now_ns);
   }

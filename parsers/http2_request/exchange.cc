@@ -108,7 +108,7 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   return frame(side, bytes, first);
 }
 
-// Other HTTP/1 requests are not for this parser.
+// Other HTTP/1 requests are outside this parser's scope.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
   if (upgrade_.requested) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
@@ -238,7 +238,7 @@ void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view 
     block.whole = !is_cut;
     return finish_block(side, fragment, end);
   }
-  // Nothing after missing bytes can be read: any reference may be to any entry.
+  // Nothing after missing bytes can be read, because references may then refer to any entry.
   if (block.whole) block.text.append(fragment.substr(0, kMaxBlockBytes - std::min(kMaxBlockBytes, block.text.size())));
   if (block.whole && block.bytes > kMaxBlockBytes) sink_->on_loss(LossReason::kHeadTooLong);
   block.whole = block.whole && !is_cut && block.bytes <= kMaxBlockBytes;

@@ -15,7 +15,7 @@
 
 namespace tapline::http2 {
 
-// Its text is method, authority and path, one after the other.
+// The request's text is method, authority and path, concatenated.
 struct Request : RequestHalf {
   uint32_t stream = 0;
   uint32_t method_bytes = 0;

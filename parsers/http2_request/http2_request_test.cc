@@ -316,8 +316,8 @@ TEST(Http2Request, TruncatedCaptures) {
   EXPECT_EQ(whole_lines, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
 }
 
-// Each path has a different status and body length. Whichever frames are lost, every reported header and pair must be
-// correct.
+// Each path has a different status and body length. Every reported header and pair must be correct, regardless of which
+// frames are lost.
 TEST(Http2Request, NeverPairsWrongIfFramesAreLost) {
   Session talk;
   Conversation conversation;

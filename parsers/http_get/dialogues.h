@@ -27,7 +27,7 @@ inline std::string whole(const std::string& method_host_url_status, std::string_
   return method_host_url_status + " " + size(request) + " " + size(response) + " ";
 }
 
-// One connection with the given bytes in each direction, each side's sent at once.
+// One connection with the given bytes in each direction; each side sends all its bytes in one go.
 inline std::vector<Frame> one_connection(std::string_view requests, std::string_view responses) {
   return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
 }

@@ -40,8 +40,8 @@ bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Seg
   return readers_[side].may_be_overtaken(text) && pairing_.has_request_at(segment.offset);
 }
 
-// The stream's first bytes are not a message. Only its server can read some requests: if its answer is HTTP, so is the
-// connection.
+// The stream's first bytes are not a message. Only its server can read some requests: if its response is HTTP, so is
+// the connection.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());
@@ -77,8 +77,8 @@ Framing Exchange::on_head(Side side, const Head& head, const Segment& first, boo
     requester_ = head.request ? side : other_side(side);
     sink_->on_client(static_cast<Side>(requester_));
   }
-  // A response in place of a request: the other side's role was misjudged, or a host misbehaves; the framing still
-  // counts.
+  // A response in place of a request: the other side's role was misjudged, or a host misbehaves; the framing is still
+  // valid.
   if (head.request != is_requester(side)) {
     if (is_requester(side)) pairing_.forget_reading();
     interim_ = !is_requester(side);

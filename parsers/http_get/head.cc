@@ -71,7 +71,7 @@ struct RequestLine {
   bool versioned;
 };
 
-// `line` comes without its end. The URL is everything between the first and the last space: some clients send URLs with
+// `line` excludes its line end. The URL is everything between the first and the last space: some clients send URLs with
 // spaces.
 RequestLine split_request_line(std::string_view line) {
   const size_t method_end = std::min(line.find(' '), line.size());
@@ -158,7 +158,7 @@ void take_coding(std::string_view codings, Head* head) {
   head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
 }
 
-// Only three fields matter: the first letter rules most out.
+// Only three fields matter; the first letter excludes most others.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
   return lower == 'h' || lower == 'c' || lower == 't';

@@ -243,7 +243,7 @@ TEST(HttpGet, TunnelsAtEveryCut) {
     const std::string established = "HTTP/1.1 200 OK\r\n" + std::string(field) + "\r\n";
     expect_at_every_cut(connect, established + hello + std::string(kOk),
                         {whole("CONNECT  far:443 200", connect, established)});
-    // This client does not wait for the answer.
+    // This client does not wait for the response.
     expect_at_every_cut(connect + hello, established + hello, {whole("CONNECT  far:443 200", connect, established)});
   }
   const std::string refused = "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 4\r\n\r\nno, ";
@@ -309,7 +309,7 @@ TEST(HttpGet, UnsolicitedResponse) {
             (Lines{whole("GET h /a 200", kGet, kOk), "- - - 408 - " + std::to_string(timeout.size()) + " response"}));
 }
 
-// HTTP/0.9: one line is the request, and all bytes until the close are the answer (RFC 1945 sections 4.1 and 6).
+// HTTP/0.9: one line is the request, and all bytes until the close are the response (RFC 1945 sections 4.1 and 6).
 TEST(HttpGet, RequestsWithoutAVersion) {
   const std::string simple = "GET /path\r\n";
   const std::string page = "<html>HTTP/0.9 has\r\n\r\nno head</html>";
@@ -325,7 +325,7 @@ TEST(HttpGet, RequestsWithoutAVersion) {
 }
 
 TEST(HttpGet, OnlyTheFirstRequestMayHaveNoVersion) {
-  // A body does not answer a later line, and only HTTP has requests of GET and a path.
+  // A body is not a response to a later line, and only HTTP has requests that consist of GET and a path.
   EXPECT_EQ(parse(one_connection("GET path\r\n", "anything")), Lines{});
   EXPECT_EQ(parse(one_connection("HELO /path\r\n", "250 fine\r\n")), Lines{});
 }

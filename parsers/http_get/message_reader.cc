@@ -141,8 +141,8 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// As look_at() of the head so far, of which `before` bytes were already examined: each byte of a long line is examined
-// once.
+// As look_at() for the head so far, of which `before` bytes were already examined, so that each byte of a long line is
+// examined only once.
 StartKind MessageReader::rescan(size_t before) {
   constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
   if (known_ != StartKind::kMaybe) return known_;

@@ -14,7 +14,7 @@ enum class BodyKind : uint8_t { kNone, kLength, kChunked, kUntilClose, kOpaque }
 struct Framing {
   BodyKind kind = BodyKind::kNone;
   uint64_t length = 0;     // length of a body of kind kLength
-  bool uncertain = false;  // there may be no body: the answer to an unseen HEAD
+  bool uncertain = false;  // there may be no body: the response to an unseen HEAD
 };
 
 // Receives the messages of one side from its reader. Offsets refer to that side's stream.
@@ -72,7 +72,7 @@ class MessageReader {
 
   // Offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // No message that begins before this offset will be reported any more.
+  // Messages that begin before this offset will no longer be reported.
   uint64_t settled_offset() const {
     return mode_ == Mode::kStart || mode_ == Mode::kSeek || mode_ == Mode::kOpaque ? offset_ : first_.offset;
   }

@@ -23,7 +23,7 @@ TEST(HttpGet, JoinsInMidStream) {
   Conversation conversation;
   conversation.handshake().client(kGet).server_cut(kOk, 20).client(kGet).server(kOk).client(kGet).server(kOk).close();
   std::vector<Frame> frames = conversation.frames();
-  frames.erase(frames.begin(), frames.begin() + 5);  // only the end of the first response is left
+  frames.erase(frames.begin(), frames.begin() + 5);  // only the end of the first response remains
   EXPECT_EQ(parse(frames), (Lines{whole("GET h /a 200", kGet, kOk), whole("GET h /a 200", kGet, kOk)}));
 }
 

@@ -73,7 +73,7 @@ TEST(Icmp, ReportsOneSidedAndRepeatedEchoes) {
   harness.feed(frames);
   EXPECT_EQ(harness.tuples().size(), 19u);
   EXPECT_EQ(harness.tuples()[0].header.time_ns, kStart + 11 * kSecond);
-  // The reply comes twice.
+  // The reply arrives twice.
   EXPECT_EQ(
       seen({testing::icmp_frame(kA, kB, echo(8, 7, 1), kStart), testing::icmp_frame(kB, kA, echo(0, 7, 1), kStart + 1),
             testing::icmp_frame(kB, kA, echo(0, 7, 1), kStart + 2)},

@@ -10,7 +10,7 @@ namespace tapline::kafka {
 namespace {
 
 constexpr int16_t kNever = Api::kNever;
-// The most common beginnings of an answer.
+// The most common beginnings of a response.
 constexpr std::string_view kError = "E", kThrottledError = "4 E";
 constexpr std::string_view kTopicErrors = "4 [ s [ 4 E";
 

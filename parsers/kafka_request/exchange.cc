@@ -133,7 +133,7 @@ void Exchange::recycle() {
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
   if (may_send_requests(side)) return request(side, bytes, first);
-  // The handshake identified the client, but no request was seen yet: the first answers may precede their requests.
+  // The handshake identified the client, but no request was seen yet: the first responses may precede their requests.
   const bool early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
   return client_ >= 0 || early ? response(side, bytes, first) : unasked(bytes);
 }
@@ -250,7 +250,7 @@ void Exchange::close(Side side, uint64_t end, int64_t time_ns, bool complete) {
   }
 }
 
-// A response while no client is known. It is not reported: its number alone carries no information.
+// A response while no client is known. It is not reported, because its number carries no information.
 Unit Exchange::unasked(std::string_view bytes) const {
   if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
   const uint64_t message = message_bytes(bytes);

@@ -12,7 +12,7 @@
 
 namespace tapline::kafka {
 
-// Its text is the client id, then the topic.
+// The request's text is the client ID followed by the topic.
 struct Request : RequestHalf {
   const Api* api = nullptr;
   int16_t key = 0;
@@ -76,7 +76,7 @@ class Exchange {
   class Filter;
   static constexpr uint64_t kMaxTokenBytes = 64 << 10;
   static constexpr uint32_t kDistrusted = 16;
-  // The message whose end is still to come.
+  // The message whose end has not arrived yet.
   struct Open {
     bool is_open = false;
     int32_t correlation_id = 0;
@@ -99,7 +99,7 @@ class Exchange {
 
   UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
   IdPairing<int32_t, Request, Response, 512> pairing_;
-  Request alone_;  // a request that is reported at once
+  Request alone_;  // a request that is reported immediately
   Sink* sink_ = nullptr;
   Open open_[2];
   int expected_ = -1;  // the side that opened the connection

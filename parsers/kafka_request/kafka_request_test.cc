@@ -216,7 +216,7 @@ TEST(KafkaRequest, TruncatedCaptures) {
   EXPECT_EQ(parse(frames), Lines{"Produce 7 me 1 orders NONE "});
 }
 
-// Each topic is requested once and its response has a unique length, so a wrong pair shows.
+// Each topic is requested once and its response has a unique length, so a wrong pair is detected.
 TEST(KafkaRequest, NeverPairsWrongIfFramesAreLost) {
   for (const int batch : {1, 3}) {
     Conversation conversation;
@@ -292,7 +292,7 @@ TEST(KafkaRequest, MatchesTheLogOfTheClients) {
     ASSERT_NE(it, seen.end()) << line;
     const testing::Tuple& tuple = *it->second;
     EXPECT_EQ(tuple["partial"], "") << line;
-    // Other requests without an answer in the log were answered after the client had closed.
+    // Other requests without a response in the log were answered after the client had closed.
     const bool never = !row["answered"].get<bool>() && row["api"] == "Produce";
     EXPECT_EQ(tuple["error"] == "unanswered", never) << line;
     unanswered += never;

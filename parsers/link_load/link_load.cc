@@ -282,7 +282,8 @@ class LinkLoad final : public Parser {
 
   void emit(const Place& place, uint64_t queries, const LinkSum& total, const MirrorInterval& mirror, Emitter& out);
 
-  // The flows of a place that these queries see. REQUIRES: all of the place's sums are for all of the queries or none.
+  // Returns the flows of a place that these queries see. REQUIRES: each of the place's sums is for all of the queries
+  // or for none.
   LinkFlows::List flows_of(const Place& place, uint64_t queries, const MirrorInterval& mirror,
                            const rates::Bounded& interval_ns, uint64_t link) {
     const auto index = static_cast<uint32_t>(&place - places_.data());

@@ -141,7 +141,7 @@ TEST(LinkLoadFlows, TheSmallestAreLeftOutAndCounted) {
   for (const Flow& flow : flows) EXPECT_LE(std::stoi(flow.name.substr(flow.name.find(':') + 1)), 64);
 }
 
-// 30,000 flows of one packet in an interval.
+// 30,000 flows of one packet each in an interval.
 TEST(LinkLoadFlows, AFloodDoesNotDisplaceALargeFlow) {
   Frames frames;
   for (int i = 0; i < 30'000; ++i) {
@@ -158,7 +158,7 @@ TEST(LinkLoadFlows, AFloodDoesNotDisplaceALargeFlow) {
   EXPECT_EQ(run.tuples()[0]["flows_left_out"], std::to_string(30'001 - 64));
 }
 
-// Another set of queries, so another sum, in the middle of an interval.
+// In the middle of an interval, the set of queries changes, so another sum begins.
 TEST(LinkLoadFlows, AnAddedQueryHidesNoPartOfAFlow) {
   Harness run = harness(arguments(0.01));
   run.engine().set_arguments(0, 1, arguments(0.01));

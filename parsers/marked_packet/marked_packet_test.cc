@@ -38,7 +38,7 @@ TEST(MarkedPacket, EachQueryHasItsOwnCodePoint) {
   };
   harness.feed({marked(0, 1000), marked(46 << 2, 1001), marked(10 << 2, 1002)}, 3);
   EXPECT_EQ(queries_of(), (std::vector<uint64_t>{2, 1}));
-  // The number of a query that has ended is given to another one.
+  // The number of an ended query is reused for another one.
   harness.engine().set_arguments(0, 1, ten);
   harness.feed({marked(0, 1000), marked(10 << 2, 1002)}, 3);
   EXPECT_EQ(queries_of(), (std::vector<uint64_t>{2, 1, 3}));

@@ -111,7 +111,7 @@ bool Request::contradicts(const Response& response) const {
 }
 
 // The response is after a gap, and is the end of a get's answer, or a value of another key than its first. It counts
-// as the answer's beginning if the client had received everything before it.
+// as the response's beginning if the client had received everything before it.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -224,7 +224,7 @@ void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
   pairing_.end_response(end, time_ns, *sink_, complete);
 }
 
-// Keeps open an answer with a gap that may continue after it. Returns false if it is another kind of answer.
+// Keeps open a response with a gap that may continue after it. Returns false if it is another kind of response.
 bool Exchange::tear(Side side) {
   Response* response = pairing_.response();
   const Request* request = pairing_.answered();
@@ -238,7 +238,7 @@ bool Exchange::tear(Side side) {
   return true;
 }
 
-// True if a line belongs to the torn answer, and no message is hidden: it has a requested key, or is the end, and was
+// True if a line belongs to the torn response, and no message is hidden: it has a requested key, or is the end, and was
 // sent when the server had received this request and nothing after it.
 bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   const Request* request = pairing_.answered();
@@ -249,7 +249,7 @@ bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
   return is_named;
 }
 
-// Ends a torn answer that did not continue.
+// Ends a torn response that did not continue.
 void Exchange::end_torn() {
   if (!std::exchange(torn_, false)) return;
   end_answer(torn_end_, torn_ns_, false);
@@ -321,7 +321,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
 }
 
-// Finds where a torn answer continues: the head of a requested value that ends like a value.
+// Finds where a torn response continues: the head of a requested value that ends like a value.
 size_t Exchange::resume_within(Side side, std::string_view bytes) const {
   constexpr std::string_view kHead = "\r\nVALUE ", kNext = "\r\nVALUE ", kLast = "\r\nEND\r\n";
   if (!torn_ || side == client_) return std::string_view::npos;

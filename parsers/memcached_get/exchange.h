@@ -16,7 +16,7 @@ namespace tapline::memcached {
 
 struct Response;
 
-// Its text is its keys, separated by spaces.
+// The request's text is its keys, separated by spaces.
 struct Request : RequestHalf {
   const Command* command = nullptr;
   bool binary = false;
@@ -33,7 +33,7 @@ struct Request : RequestHalf {
   bool may_be_silent() const { return quiet; }
 };
 
-// A key for which an answer has a value; or, with a hash of 0, a gap in the answer.
+// A key for which a response has a value; or, with a hash of 0, a gap in the response.
 struct FoundValue {
   uint32_t key_hash;
   uint32_t value_bytes;
@@ -63,7 +63,7 @@ uint32_t hash_of(std::string_view key);
 // Reads both sides of one memcached connection, in the text, meta or binary protocol, or the datagrams of one flow.
 //
 // Nothing is reported until the bytes are recognised for certain: at the stream's beginning by a well-formed command
-// with arguments or an answer that no other protocol has; in mid-stream by both sides, or three in a row.
+// with arguments or a response that no other protocol has; in mid-stream by both sides, or three in a row.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024> {
  public:
   void visit_pending(Sink& sink) const;
@@ -113,7 +113,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   IdPairing<uint16_t, Request, Response> datagrams_;
   Request unanswered_;                 // being reported; its memory is reused
   bool in_value_[2] = {false, false};  // the value after a unit is being skipped
-  // The answer being read, to a get of several keys, has a gap: it may continue after the gap, or have ended there.
+  // The response being read, to a get of several keys, has a gap: it may continue after the gap, or have ended there.
   bool torn_ = false;
   uint64_t torn_end_ = 0;  // end of the bytes seen before the gap
   int64_t torn_ns_ = 0;

@@ -57,7 +57,7 @@ struct Command {
   std::string_view name;
   Group group;
   Form form;
-  uint32_t answers;  // bits of its possible answers, apart from errors
+  uint32_t answers;  // bits of its possible responses, apart from errors
 };
 
 // A command line of the text or meta protocol (doc/protocol.txt of memcached). Views point into the line.
@@ -76,9 +76,9 @@ TextRequest parse_request(std::string_view line);
 // True if a line with this beginning might still become a request.
 bool may_become_request(std::string_view bytes);
 
-// A line of an answer. Views point into the line.
+// A line of a response. Views point into the line.
 struct TextAnswer {
-  Answer kind = Answer::kNone;   // kNone: not an answer
+  Answer kind = Answer::kNone;   // kNone: not a response
   std::string_view key = {};     // the key in VALUE or in the meta flag k
   std::string_view opaque = {};  // the meta flag O
   uint64_t value_bytes = 0;
@@ -136,7 +136,7 @@ bool parse_head(std::string_view bytes, BinaryHead* head);
 // Null for opcodes that memcached doesn't have.
 const BinaryCommand* binary_command(uint8_t opcode);
 
-// The meaning of an answer, in one vocabulary for all protocols.
+// Returns the status of a response, in one vocabulary for all protocols.
 std::string_view status_of(Group group, Answer answer);
 std::string_view status_of(Group group, uint16_t binary_status);
 // The meaning of silence after a quiet command.

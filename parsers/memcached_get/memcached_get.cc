@@ -14,9 +14,9 @@ using memcached::Response;
 
 enum class LookupResult : uint8_t { kHit, kMiss, kNothing };
 
-// Finds the outcome of each key of a request in the answer, in the request's order. Values come in that order, so a key
-// that is passed over was missed, unless there is a gap. If values come in another order (through a proxy), each key is
-// searched in all of them, and a gap anywhere may hide it.
+// Finds the outcome of each key of a request in the response, in the request's order. Values are in that order, so a
+// skipped key was missed, unless there is a gap. If values are in another order (through a proxy), each key is searched
+// in all of them, and a gap anywhere may hide it.
 class Finder {
  public:
   Finder(const Request& request, const Response& response) : response_(response), torn_(response.cut) {
@@ -64,7 +64,7 @@ class Finder {
   size_t next_ = 0;
 };
 
-// Pairs memcached commands with their answers: text, meta and binary protocol, over TCP and UDP.
+// Pairs memcached commands with their responses: text, meta and binary protocol, over TCP and UDP.
 class MemcachedGet final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;

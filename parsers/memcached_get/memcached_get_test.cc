@@ -142,7 +142,7 @@ TEST(MemcachedGet, Times) {
   EXPECT_EQ(run.tuples()[0]["response_time_ns"], "73000000");
 }
 
-// Ten keys, of which two are missed, answered in segments of 100 bytes; then another get.
+// A get of ten keys, two of which are missed, answered in segments of 100 bytes; then another get.
 std::vector<Frame> long_multi_get() {
   std::string request = "get", answer;
   for (int i = 0; i < 10; ++i) {
@@ -186,7 +186,7 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
         EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
       }
       EXPECT_EQ(last, 1u) << lost << " and " << offset << " lost";
-      // Without its head an answer can't be attributed. A segment contains the heads of two values at most, between
+      // Without its head a response can't be attributed. A segment contains the heads of two values at most, between
       // which one was missed.
       if (lost == first_answer) continue;
       EXPECT_LE(unknown, lost == offset ? 3u : 6u) << lost << " and " << offset << " lost";
@@ -194,7 +194,7 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
   }
 }
 
-// If an answer's value was lost, only END is left: that is not a miss.
+// If a response's value was lost, only END remains, which is not a miss.
 TEST(MemcachedGet, AnEndAfterAGapIsNotAMiss) {
   for (const char* request : {"get a\r\n", "get a b\r\n"}) {
     Conversation conversation;
@@ -208,7 +208,7 @@ TEST(MemcachedGet, AnEndAfterAGapIsNotAMiss) {
     for (const testing::Tuple& tuple : run.tuples()) {
       const bool is_complete = tuple["key"] == "y" || tuple["key"] == "z";
       EXPECT_EQ(tuple["status"] == "miss", is_complete) << request << tuple["key"];
-      if (tuple["key"] == "-") continue;  // the half of the answer
+      if (tuple["key"] == "-") continue;  // the half of the response
       EXPECT_EQ(tuple["partial"], is_complete ? "" : "request") << request << tuple["key"];
     }
   }
@@ -233,7 +233,7 @@ TEST(MemcachedGet, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"- - 0 stored - response", "get b 0 miss 0 ", "get c 0 miss 0 "}));
 }
 
-// Each key is requested once and has a value of unique length, so a wrong pair shows.
+// Each key is requested once and has a value of unique length, so a wrong pair is detected.
 std::vector<Frame> self_identifying(bool is_binary, int batch) {
   Conversation conversation;
   conversation.handshake();

@@ -72,7 +72,7 @@ def compare_log(folder, monitor, faults):
         if hits is not None and hits != sum(t["hit"] for t in seen):
             faults.append(f"port {port}: {op}: {[(t['key'], t['hit']) for t in seen]}")
         gets += sum(t["command"] in READS for t in seen)
-        # Its UDP client accepts any datagram as the answer.
+        # The generator's UDP client accepts any datagram as the response.
         slower += port != "udp" and any(t["response_time_ns"] > op.get("lat", 1e9) * 1e9 for t in seen)
     for port, count in position.items():
         if len(ours[port]) != count:

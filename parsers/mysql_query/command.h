@@ -37,9 +37,9 @@ bool runs_statement(uint8_t command);   // or continues it
 // The number of bytes of a client's packet to keep, by its first byte.
 uint32_t kept_of_command(uint8_t first);
 
-// Command packet of a client, with its text as far as it was captured.
+// A client's command packet, with its text as far as it was captured.
 struct Command : RequestHalf {
-  static constexpr bool kMayOverlap = false;  // a client waits for the answer before it asks again
+  static constexpr bool kMayOverlap = false;  // a client waits for the response before it asks again
 
   uint8_t code = 0;
   uint8_t sequence = 0;  // number of its first packet

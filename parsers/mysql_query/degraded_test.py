@@ -64,7 +64,7 @@ def packets(stream):
 
 
 def pairs_of(frames):
-    """Returns the pairs of one connection; the response is None if there is no answer."""
+    """Returns the pairs of one connection; the response is None if there is none."""
     base = {f.to_server: f.seq + 1 for f in frames if f.syn}
     stream, first_frame = bytearray(), {}
     for frame in frames:

@@ -294,7 +294,7 @@ void Exchange::on_first_packet(Side side, const Packet& packet, Sink& sink) {
     set_client(side);
     prove(kProof, sink);
   } else if (!is_client(side) || !read_login(packet, &capabilities)) {
-    // If the other side is known to be of the protocol, this stream does not begin where it seems to.
+    // If the other side is known to speak the protocol, this stream's actual beginning was not captured.
     if (proven()) return lose_step(side);
     not_mysql_ = true;
     return;

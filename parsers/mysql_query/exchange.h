@@ -122,7 +122,7 @@ class Exchange {
   uint32_t server_capabilities_ = 0;
   uint32_t capabilities_ = 0;           // common to both sides
   uint32_t early_ = 0;                  // number of a command that was begun before it was complete
-  uint32_t unanswered_statements_ = 0;  // prepared statements whose ids are still to come
+  uint32_t unanswered_statements_ = 0;  // prepared statements whose IDs have not arrived yet
   uint32_t latest_id_ = 0;              // id of the latest statement that has one
   uint64_t response_acked_ = 0;         // acknowledgement in the latest response's first segment
   std::string latest_text_;             // text of the latest statement to be prepared

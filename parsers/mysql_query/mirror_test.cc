@@ -153,7 +153,7 @@ TEST(MysqlQuery, LostRowsAreReported) {
   ASSERT_EQ(run.tuples().size(), 3u);
   EXPECT_EQ(run.lines({"statement", "cut", "partial"}), (Lines{" false ", "SELECT a true ", "SELECT b false "}));
   EXPECT_EQ(run.tuples()[1]["rows"], "-");
-  // The answer's end is unknown, and so are its size and its time.
+  // The response's end is unknown, and so are its size and its time.
   EXPECT_EQ(run.tuples()[1]["response_bytes"], "-");
   EXPECT_EQ(run.tuples()[1]["response_time_ns"], "-");
 }

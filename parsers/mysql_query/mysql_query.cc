@@ -38,7 +38,7 @@ bool knows_text(const Command* command) {
   return command != nullptr && (command->code != mysql::code::kExecute || !command->text.empty());
 }
 
-// A command without an answer is complete on its own.
+// A command without a response is complete on its own.
 Seen seen_of(const Command* command, Seen seen) {
   const bool never_answered = command != nullptr && !mysql::is_answered(command->code);
   return never_answered && seen != Seen::kLate ? Seen::kBoth : seen;

@@ -79,7 +79,7 @@ TEST(MysqlQuery, ExecutionBeforeThePreparedStatementHasAnId) {
 }
 
 TEST(MysqlQuery, StatementsAreNeverConfused) {
-  // It is unknown which of the two has the id 1.
+  // Either of the two statements may have the ID 1.
   const std::vector<Frame> frames =
       spoken(logged_in() + Dialogue{{true, prepare("SELECT 1")}, {true, prepare("SELECT 2")}, {true, execute(1)}})
           .frames();
@@ -213,7 +213,7 @@ TEST(MysqlQuery, EncryptionAndCompressionAreReported) {
   EXPECT_EQ(
       parse(logged_in(kServerCapabilities | kCompress, kClientCapabilities | kCompress) + Dialogue{{true, compressed}}),
       Lines{"connect  compressed 0 0 0 "});
-  // Only one side offers it.
+  // Only one side offers compression.
   EXPECT_EQ(parse(logged_in(kServerCapabilities, kClientCapabilities | kCompress) +
                   Dialogue{{true, query("SELECT 1")}, {false, result_set(1)}})[1],
             "query SELECT 1 ok 0 1 1 ");

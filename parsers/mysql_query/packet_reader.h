@@ -58,7 +58,7 @@ class PacketReader {
   // The first segment of the packet that has begun. REQUIRES: !between_packets()
   const Segment& first() const { return first_; }
   bool between_packets() const { return header_bytes_ == 0 && parts_ == 0; }
-  // Gets the begun packet with the bytes received so far, if these include its first byte of payload.
+  // Returns the incomplete packet with the bytes received so far, if these include its first byte of payload.
   bool begun(Packet* packet) const;
   size_t memory_bytes() const { return kept_.capacity(); }
   void recycle();

@@ -9,7 +9,7 @@ namespace tapline::mysql {
 
 enum class Status : uint8_t { kNone, kOk, kError, kTls, kCompressed };
 
-// The server's answer to one command.
+// The server's response to one command.
 struct Response : ResponseHalf {
   Status status = Status::kNone;
   bool greeting = false;  // in place of the greeting: the server refuses the connection
@@ -28,7 +28,7 @@ struct Response : ResponseHalf {
 // Lists of columns, and rows, end with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
-// How to read the answer to a command.
+// How to read the response to a command.
 enum class Expected : uint8_t {
   kUnknown,  // the command was not seen
   kResult,   // OK, an error, or result sets

@@ -6,7 +6,7 @@ namespace tapline {
 
 // Facts about a TCP segment that follow from earlier segments. TcpFlows determines them.
 struct TcpFacts {
-  // Payload bytes that the sender had sent before, as far as this tap can know. 0 for a bare ACK, a keep-alive and a
+  // Payload bytes that the sender had already sent, as far as this tap can know. 0 for a bare ACK, a keep-alive and a
   // segment that fills a recent hole.
   uint32_t retransmitted_bytes = 0;
   // Payload bytes that fill a hole too recent to be a retransmission.

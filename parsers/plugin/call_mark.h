@@ -21,7 +21,7 @@ inline thread_local CallMark own_call_mark;
 inline thread_local CallMark* call_mark = nullptr;
 }  // namespace internal
 
-// This thread's mark.
+// Returns this thread's mark.
 inline CallMark& call_mark() { return internal::call_mark != nullptr ? *internal::call_mark : internal::own_call_mark; }
 // Makes this thread write to `mark`, which outlives the thread's calls; null: to a mark that is never read.
 inline void set_call_mark(CallMark* mark) { internal::call_mark = mark; }

@@ -269,14 +269,14 @@ typedef struct tapline_parser {
   /* `bytes` bytes between the previous data and the next were never captured. */
   int (*on_gap)(void* self, tapline_connection* connection, uint32_t side, uint64_t bytes,
                 const tapline_segment* segment, tapline_out* out);
-  /* This side sends no more. */
+  /* Called when this side sends no more. */
   void (*on_stream_end)(void* self, tapline_connection* connection, uint32_t side, uint32_t end, int64_t time_ns,
                         tapline_out* out);
   /* Called at the end of each interval of packet time. end_ns is the first nanosecond of the next interval, a multiple
    * of its length. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
-  /* Some queries see no more of the connection: tuples emitted here go to these only. Others may continue, so leave the
-   * state unchanged. */
+  /* Called when some queries see no more of the connection: tuples emitted here go only to these. Other queries may
+   * continue, so leave the state unchanged. */
   void (*on_end)(void* self, tapline_connection* connection, tapline_out* out);
   /* The connection is forgotten: free the memory that its state owns. */
   void (*on_release)(void* self, tapline_connection* connection);

@@ -146,10 +146,10 @@ class Exchange {
   bool connecting_ = false;            // a connection attempt has begun, and may be over
   bool startup_late_ = false;          // earlier requests of the client, for encryption, may have been lost
   bool encryption_requested_ = false;  // by the client's latest message
-  bool encrypting_ = false;            // the client encrypts; the server's agreement may come late
+  bool encrypting_ = false;            // the client encrypts; the server's agreement may arrive late
   bool answering_ = true;              // the server has sent no message, except perhaps answers of one byte
   bool described_ = false;             // a prepared statement's description comes next, and belongs to no request
-  bool failed_known_ = false;          // requests of failed_batch_ that are still to come will be skipped
+  bool failed_known_ = false;          // future requests of failed_batch_ will be skipped
   bool executed_ = false;              // the latest portal was executed, although its Execute is late
   bool in_row_ = false;
   char response_type_ = 0;  // type of the first message of the response being read

@@ -8,7 +8,7 @@
 namespace tapline::postgres {
 namespace {
 
-// Before its first message the server sends no other byte that begins like these.
+// The single bytes that a server may send before its first message.
 constexpr std::string_view kEncryptionAnswers = "NSG";
 
 }  // namespace
@@ -109,7 +109,7 @@ void Exchange::parsed(const Segment& first, uint64_t end) {
   end_answer(end);
 }
 
-// The request of the messages read before is unknown, but it was another one.
+// The request of the previous messages is unknown, but was a different one.
 void Exchange::bound(const Segment& first) {
   const Response* response = pairing_.response();
   if (response != nullptr && pairing_.answered() == nullptr && response->results > 0) end_answer(first.offset);

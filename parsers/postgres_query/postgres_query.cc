@@ -69,7 +69,7 @@ bool knows_text(const Request* request) {
   return request != nullptr && (!bound || !request->text.empty());
 }
 
-// A request without an answer is complete on its own.
+// A request without a response is complete on its own.
 Seen seen_of(const Request* request, Seen seen) {
   const bool never_answered =
       request != nullptr && (request->kind == Kind::kCancel || request->kind == Kind::kTerminate);
@@ -92,7 +92,7 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
-    // The answer to a login's password looks like that to its first message, which follows at most one byte.
+    // The response to a login's password looks like that to its first message, which follows at most one byte.
     const bool begins_late = has_request && request->kind == Kind::kConnect && answer.after_gap &&
                              (answer.acked > request->end || answer.begin > request->peer_offset + 1);
     seen = seen_of(request, seen);

@@ -305,7 +305,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsBatch) {
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
   ASSERT_EQ(expected.size(), 1u + 4 * 7);
-  // In the second round the client is known to wait for all answers.
+  // In the second round, the client is known to wait for all responses.
   size_t line = 1 + 7;
   for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
     const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];
@@ -342,7 +342,7 @@ TEST(PostgresQuery, ALoginWithoutItsFirstAnswerHasNoTimeToFirstByte) {
   EXPECT_EQ(parsed(frames, {"first_byte_ns"}), Lines{"-"});
 }
 
-// Each frame up to three places late, or repeated.
+// Each frame is up to three places late, or repeated.
 void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   Lines expected = parsed(frames);
   std::sort(expected.begin(), expected.end());

@@ -70,7 +70,7 @@ def records(capture):
 
 
 def time_ns_of(number):
-    """Any two packets have a different distance in time, which identifies both."""
+    """The time between any two packets is unique, which identifies both."""
     return 1_000_000_000_000_000 + number * (1 << 22) + number * number % PRIME
 
 

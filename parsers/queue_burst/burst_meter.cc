@@ -71,7 +71,7 @@ void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& e
                           Value::u64(flow.waits.victims),
                           Value::u64(static_cast<uint64_t>(flow.waits.max_ns)),
                           Value::u64(static_cast<uint64_t>(flow.waits.sum_ns))};
-  // Only the flows that caused most or waited most become events.
+  // Only the flows that caused the most waiting, or waited the most, become events.
   flow.is_main ? out.emit_event(header, values) : out.emit(header, values);
 }
 

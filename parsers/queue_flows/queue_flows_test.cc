@@ -40,7 +40,7 @@ Harness harness_of(const Arguments& arguments) {
   return queues::testing::tapped("queue_flows", values);
 }
 
-// All tuples except those of the probe.
+// Returns all tuples except those of the probe.
 std::vector<Tuple> tuples_of(const Harness& harness) {
   std::vector<Tuple> tuples = harness.tuples();
   std::erase_if(tuples, [](const Tuple& tuple) { return tuple.header.src_port == kProbe; });
@@ -157,7 +157,7 @@ TEST(QueueFlows, DestinationsShowIncast) {
   EXPECT_EQ(tuples[0]["share"].substr(0, 1), "1");
 }
 
-// Only its first tap shows a reassembled datagram, so its departure time is unknown.
+// A reassembled datagram is shown only by its first tap, so its departure time is unknown.
 TEST(QueueFlows, FragmentsMakeTheContentsUncertain) {
   std::vector<Frame> frames = two_flows(12);
   for (const uint8_t part : {0, 1}) {
@@ -261,7 +261,7 @@ Tapped tap(std::vector<Frame> capture) {
   return tapped;
 }
 
-// Each packet's answer: by delay, bytes of the flow and bytes in the queue. Several may coincide.
+// The expected result for each packet: by delay, bytes of the flow and bytes in the queue. Several may coincide.
 std::multimap<std::string, size_t> answers_of(const std::vector<Crossing>& crossings) {
   std::multimap<std::string, size_t> answers;
   size_t begin = 0;

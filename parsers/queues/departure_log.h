@@ -6,13 +6,13 @@
 
 namespace tapline::queues {
 
-// The latest departures of a queue in order, by number: 24 bytes each, and the one before them. The ring grows up to
+// The latest departures of a queue in order, by number: 24 bytes each, and the one preceding them. The ring grows up to
 // its bound. Not thread-safe.
 class DepartureLog {
  public:
   struct Departure {
     int64_t time_ns;
-    uint64_t bytes_before;  // of all earlier ones
+    uint64_t bytes_before;  // total of all earlier departures
     uint32_t flow;
     uint32_t bytes;
   };

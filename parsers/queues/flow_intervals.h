@@ -27,7 +27,7 @@ class FlowIntervals {
     Wait wait;                        // the longest one
     uint64_t packets = 0, bytes = 0;  // packets that left
     uint64_t lost = 0;                // packets that never left
-    uint64_t error_bytes = 0;         // the maximum of all findings
+    uint64_t error_bytes = 0;         // maximum over all findings
     bool cut = false;                 // true if some finding is
     uint64_t waited_ns = 0;           // total wait of the flow's packets
     uint64_t blamed_ns = 0;           // total wait of all packets while one of the flow's was sent

@@ -37,7 +37,7 @@ void follow_a_map(uint32_t max_flows, uint32_t seed) {
   std::map<uint64_t, Reference> references;
   uint64_t without_room = 0;
   for (int step = 0; step < 20'000; ++step) {
-    // More flows come than leave for a while, then fewer.
+    // For some time more flows arrive than leave, then fewer.
     const bool grows = (step / 4000) % 2 == 0;
     if (random() % 10 < (grows ? 7u : 3u)) {
       const uint64_t key = colliding_key(random);

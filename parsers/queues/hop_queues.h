@@ -11,7 +11,7 @@
 
 namespace tapline::queues {
 
-// Each hop in the packets is usable, or counted under one of the reasons.
+// Counts of the hops in packets: each is usable, or counted under one of the reasons.
 struct HopStatistics {
   uint64_t hops = 0;
   uint64_t usable = 0;
@@ -39,8 +39,9 @@ class HopQueues {
   // Longest time by which a switch's clock may be ahead of the monitor's.
   static constexpr int64_t kMaxAheadNs = kNsPerSecond;
 
-  // Calls use(const QueueHop&) for each usable hop of the packet, in path order. Before a number goes to another queue,
-  // calls reuse(number). Returns how many hops are not usable; a packet with contradictory telemetry counts as one.
+  // Calls use(const QueueHop&) for each usable hop of the packet, in path order. Before a number is reused for another
+  // queue, calls reuse(number). Returns how many hops are not usable; a packet with contradictory telemetry counts as
+  // one.
   template <typename Use, typename Reuse>
   uint64_t read(const Packet& packet, Use&& use, Reuse&& reuse) {
     Telemetry telemetry;

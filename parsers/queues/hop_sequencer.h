@@ -29,7 +29,7 @@ struct SequencerStatistics {
 //
 // A hop waits until the queue's latest departure, plus the time since that was captured, is hold_ns later. This
 // compares times of one switch with each other only, so the switch's clock may differ from the monitor's. If there is
-// no room, the earliest hop is passed on at once.
+// no room, the earliest hop is passed on immediately.
 //
 //   hops_   a heap; earliest departure first, copies next to each other
 class HopSequencer {
@@ -64,7 +64,7 @@ class HopSequencer {
     while (!hops_.empty()) pass_first();
   }
 
-  // No hop waits: packets of all earlier hops have been captured, or come too late.
+  // No hop is waiting: packets of all earlier hops have been captured, or will be too late.
   bool idle() const { return hops_.empty(); }
   // No packet has left for so long that its hop would have been captured by now.
   bool quiet() const { return idle() && now_ns_ - latest_captured_ns_ >= options_.hold_ns; }

@@ -95,7 +95,7 @@ TEST(Hops, CountsLateHopsAndKeepsTheOrder) {
   std::mt19937_64 random(2);
   uint64_t late = 0;
   for (int round = 0; round < 100; ++round) {
-    // A tenth of the time that packets take, or room for a few of them.
+    // Either a tenth of the time that packets take, or room for only a few of them.
     const SequencerOptions options =
         round % 2 == 0 ? SequencerOptions{kHold / 10, 1 << 15} : SequencerOptions{kHold, 20};
     const std::vector<Reported> hops = random_hops(kHold, 0.1, 0.1, &random);

@@ -6,8 +6,8 @@
 namespace tapline::queues {
 namespace {
 
-// Trimming many departures at once costs less than one after each packet. For the same reason, add() has what it calls
-// for each packet inlined.
+// Trimming many departures together costs less than one after each packet. For the same reason, the functions that
+// add() calls for each packet are inlined.
 constexpr uint64_t kTrimEvery = 32;
 
 using Flows = std::vector<Burst::Flow>;

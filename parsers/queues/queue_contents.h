@@ -16,13 +16,13 @@ namespace tapline::queues {
 
 struct ContentsOptions {
   uint32_t max_flows = 1 << 16;     // flows in the queue at a time, or referenced
-  uint32_t max_packets = 1 << 20;   // departures kept: those during the longest wait
+  uint32_t max_packets = 1 << 20;   // number of kept departures, which are those during the longest wait
   int64_t reordering_ns = 100'000;  // how much earlier a packet may have arrived than one that left before it
   int64_t victim_delay_ns = 500'000;
   // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
   // the longest recent delay of any class, which decays with this time constant (ConQuest section 3.6).
   int64_t across_classes_decay_ns = 0;
-  // Other packets may pass that are not added: all findings are cut.
+  // Packets that are not added may pass the queue, so all findings are cut.
   bool incomplete = false;
 };
 

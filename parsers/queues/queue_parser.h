@@ -106,7 +106,7 @@ class QueueParser : public Parser {
     uint64_t queries;
     int64_t interval_end_ns = INT64_MAX;  // the maximum: nothing to report before the next packet
     std::vector<std::unique_ptr<Meter>> meters;
-    std::vector<uint64_t> seen_by;  // by queue, the queries that have seen packets of it
+    std::vector<uint64_t> seen_by;  // by queue: the queries that have seen its packets
   };
 
   void configure_all() {

@@ -52,7 +52,7 @@ class QueueTaps {
  private:
   std::array<Place, 256> places_ = {};  // by tap
   std::vector<std::string> names_;
-  std::vector<const TapNames*> later_;  // by queue: taps that get their names later, else null
+  std::vector<const TapNames*> later_;  // by queue: taps that are named later, else null
 };
 
 }  // namespace tapline::queues

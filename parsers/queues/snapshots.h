@@ -28,7 +28,7 @@ enum class Reading : uint8_t {
 
 // ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns in turn, one for each window of T by
 // departure. In each window one is written, up to h - 2 are read, and one is cleaned for the next window, one column
-// per packet. A switch keeps it in registers; this class shows what those would answer. Not thread-safe.
+// per packet. A switch keeps it in registers; this class computes what they would return. Not thread-safe.
 //
 //   window number mod h     … n-2    n-1    n         n+1
 //                           read   read   written   cleaned
@@ -40,7 +40,8 @@ class Snapshots {
   Snapshots(const SnapshotOptions& options, HashKey key)
       : options_(options), key_(key), counters_(uint64_t{options.snapshots} * options.rows * options.columns) {}
 
-  // A packet of the flow leaves. `weight`: its bytes, or 1 to count packets. REQUIRES: departure_ns does not decrease.
+  // Records the departure of one of the flow's packets. `weight`: its bytes, or 1 to count packets. REQUIRES:
+  // departure_ns does not decrease.
   void add(uint64_t flow_key, int64_t departure_ns, uint32_t weight) {
     advance(departure_ns);
     for (uint32_t row = 0; row < options_.rows; ++row) counter(window_, row, column(flow_key, row)) += weight;
@@ -70,8 +71,8 @@ class Snapshots {
     return 0;
   }
 
-  // An estimate of complete windows is at most this much too high per unit of weight in them (section 3.5), except with
-  // failure_probability(). It is never too low.
+  // Bound on an estimate's error, as a share of the weight in its complete windows (section 3.5): an estimate is never
+  // too low, and exceeds the bound only with failure_probability().
   double error_share() const { return std::exp(1.0) / options_.columns; }
   double failure_probability() const { return (options_.snapshots - 2) * std::exp(-1.0 * options_.rows); }
 

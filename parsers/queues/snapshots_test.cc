@@ -36,7 +36,7 @@ uint64_t total(const Windows& windows, int64_t first, int64_t last) {
   return sum;
 }
 
-// The answer of a reading without collisions, and the weight of all flows in its windows.
+// The result of a reading without collisions, and the weight of all flows in its windows.
 struct Covered {
   double own = 0, all = 0;
   double below = 0;     // subtracted weight, which may make the answer too low

@@ -37,8 +37,8 @@ struct View {
   uint32_t tag = 0;  // the caller's; the passage returns it
 };
 
-// Each arrival is matched, left behind, evicted, or still in the queue; each departure is matched, never came, or is
-// unsettled.
+// Each arrival is matched, left behind, evicted, or still in the queue; each departure is matched, has no arrival, or
+// is unsettled.
 struct MatchStatistics {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
@@ -90,7 +90,7 @@ class TapMatcher {
   void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }
 
   const MatchStatistics& statistics() const { return statistics_; }
-  // Nothing changes before the next packet: no departure waits, and no arrival can still expire.
+  // True if nothing changes before the next packet: no departure waits, and no arrival can expire.
   bool idle() const { return arrivals_.empty() && first_fresh_ == end_fresh_ && first_unsettled_ == end_unsettled_; }
   // Idle for so long that the taps would have delivered a late packet by now: the queue is empty.
   bool quiet() const { return idle() && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns; }

@@ -284,7 +284,7 @@ uint64_t resident_bytes() {
 uint64_t flood_digest(uint64_t i) { return (i + 1) * 0x9e3779b97f4a7c15; }
 
 // Neither packets that never leave nor departures without arrivals take more memory, or more time than others. Arrivals
-// are evicted where they come faster than they expire, and expire otherwise.
+// are evicted if they arrive faster than they expire, and expire otherwise.
 TEST(TapMatcher, FloodsAreBounded) {
   const uint64_t flood = testing::count_of("TAPLINE_QUEUE_FLOOD", 1'000'000);
   constexpr uint64_t kMaxPackets = 1024;

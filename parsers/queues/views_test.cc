@@ -202,8 +202,8 @@ TEST_P(Views, BoundsOfDelaysHold) {
           return crossing.arrival_seen == arrival && crossing.departure_seen == departure;
         }));
   };
-  // A loss of one of several equal packets may be counted at the next one of them instead: an arrival whose departure
-  // was lost then matches a departure whose arrival was lost. Such pairs are missing from both counts.
+  // A loss of one of several equal packets may be attributed to the next of these packets instead: an arrival whose
+  // departure was lost then matches a departure whose arrival was lost. Such pairs are missing from both counts.
   EXPECT_GE(statistics.matched, seen(true, true));
   EXPECT_LE(statistics.never_came, seen(false, true));
   const uint64_t paired = seen(false, true) - statistics.never_came;

@@ -31,7 +31,7 @@ class WaitLedger {
     ++settled_;
     own.waited_ns += static_cast<uint64_t>(passage.delay_ns());
     own.settled_ns += static_cast<uint64_t>(passage.departure_ns - start_ns);
-    // It waited for a part of the first one's service only.
+    // The packet waited for only part of the first departure's service.
     if (passage.arrival_ns >= first_start_ns) {
       first.settled_ns -= static_cast<uint64_t>(passage.arrival_ns - first_start_ns);
     } else {

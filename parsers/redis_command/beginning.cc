@@ -22,7 +22,7 @@ bool is_of_redis(std::string_view line) {
   return line.front() != '-' || std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-// The available bulk strings after the head of an array. In an answer some elements may not be bulk strings.
+// The available bulk strings after the head of an array. In a response some elements may not be bulk strings.
 Beginning array_of(std::string_view bytes, uint64_t count) {
   Beginning result{.kind = Beginning::Kind::kOther, .type = '*'};
   for (uint64_t i = 0; i < count && !bytes.empty(); ++i) {

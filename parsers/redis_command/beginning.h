@@ -11,7 +11,7 @@ struct Beginning {
   enum class Kind : uint8_t {
     kOther,    // not a message, or too little of it
     kCommand,  // a command of Redis, with a valid number of arguments
-    kArray,    // an array of bulk strings: an answer, or an unknown command
+    kArray,    // an array of bulk strings: a response, or an unknown command
     kAnswer,   // cannot be a command
   };
   Kind kind = Kind::kOther;

@@ -10,7 +10,7 @@
 namespace tapline::redis {
 namespace {
 
-// Commands whose answer types are not listed may have any answer.
+// Commands whose answer types are not listed may have any response.
 bool may_answer(char type, std::string_view command) {
   const std::string_view types = answers_of(command);
   return types.empty() || types.find(type) != std::string_view::npos;
@@ -39,8 +39,8 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
   return turn;
 }
 
-// The other side had received everything before when it sent its latest segment, and this side has spoken since. If
-// only one direction is seen: it has received data since its latest segment.
+// True if the other side had received everything before this segment when it sent its latest one, and this side has
+// sent data since; if only one direction is seen, if this side has received data since its latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   const Seen& opposite = seen_[other_side(side)];
   if (opposite.any) return opposite.acked_known && opposite.acked == segment.offset;

@@ -11,7 +11,7 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[size]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// The number of words, including the name, or, if negative, the minimum number. `answers`: the types of its answers'
+// The number of words, including the name, or, if negative, the minimum number. `answers`: the types of its responses'
 // values, in RESP2 and RESP3, for the most frequent commands; empty: any.
 struct Known {
   std::string_view name;

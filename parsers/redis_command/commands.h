@@ -21,7 +21,7 @@ bool is_subscription(std::string_view name);
 // True for the first element of the pushes that answer subscriptions.
 bool is_confirmation(std::string_view word);
 
-// After the answer to such a command, the server's output is no longer an answer: MONITOR, SYNC.
+// After the response to such a command, the server's output is no longer a response: MONITOR, SYNC.
 bool ends_answers(std::string_view name);
 
 // Types of the values that may answer the command, except errors and QUEUED; empty: any.

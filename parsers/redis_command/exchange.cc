@@ -256,7 +256,7 @@ void Exchange::element_read(uint64_t end) {
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
   if (answering_ == ResponseState::kFirstElement) return first_element(side, bytes, first);
   if (!is_type(bytes.front())) return Unit::none();
-  // A server never sends first, though its answers may be captured first.
+  // A server never sends first, though its responses may be captured first.
   const bool unasked = first.peer_offset_known && first.peer_offset == 0;
   if (unasked && first.offset == 0 && !middle_[side]) return Unit::none();
   const size_t line_bytes = readers_[side].line_end(bytes);
@@ -305,7 +305,7 @@ Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& f
   return Unit::taken(whole);
 }
 
-// True if an array, or a push, that begins with this word is an answer.
+// True if an array, or a push, that begins with this word is a response.
 bool Exchange::answers(std::string_view word) {
   if (!is_confirmation(word)) {
     return response_.type != '>' && word != "message" && word != "pmessage" && word != "smessage";
@@ -341,8 +341,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// A value may contain any bytes, so reading resumes only with a command at the start of a client's turn, or with an
-// answer at a position that must be the start of one.
+// A value may contain any bytes, so reading resumes only with a command at the start of a client's turn, or with a
+// response at a position that must be the start of one.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;
@@ -350,7 +350,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   }
   int64_t count = 0;
   if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxResumedLineBytes).find('\n') + 1), &count)) return false;
-  // The client's bytes may come later than their answers.
+  // The client's bytes may be captured after their replies.
   const bool is_late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
   return !confirmed_ || is_late || boundary_ == 0 || is_boundary(segment_.offset);
 }

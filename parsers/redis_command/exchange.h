@@ -15,7 +15,7 @@ namespace tapline::redis {
 
 struct Response;
 
-// Its text is the command's name in upper case, with its subcommand, then its key.
+// The request's text is the command's name in upper case, with its subcommand, followed by its key.
 struct Request : RequestHalf {
   uint32_t name_bytes = 0;
   uint32_t arguments = 0;   // arguments after the name
@@ -39,9 +39,9 @@ struct Response : ResponseHalf {
   std::string_view status() const { return {word, word_bytes}; }
 };
 
-// Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Answers come in the order of the
-// commands, except pushes (RESP3's `>`, and in RESP2 the messages of channels that the client subscribed to), which
-// answer nothing. SUBSCRIBE and similar commands are answered once per channel; the first answer counts.
+// Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Replies are in the order of the commands,
+// except pushes (RESP3's `>`, and in RESP2 the messages of subscribed channels), which reply to no command. SUBSCRIBE
+// and similar commands are answered once per channel; the first response counts.
 //
 // Nothing is read until the client is known: from the handshake, or from ClientJudge, whose verdict may change;
 // everything read in the wrong roles is then discarded. Nothing is reported until the bytes are recognised for certain:
@@ -99,23 +99,23 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   bool silent_ = false;  // CLIENT REPLY OFF
   bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
   bool subscribed_ = false;
-  uint32_t confirmations_ = 0;  // confirmations still to come for a SUBSCRIBE of several channels
+  uint32_t confirmations_ = 0;  // outstanding confirmations for a SUBSCRIBE of several channels
   RequestState asking_ = RequestState::kStart;
   bool begun_ = false;     // the pairing has the command's request
   bool answered_ = false;  // and it will be answered
   bool wants_key_ = false;
-  uint64_t elements_ = 0;  // elements of the command still to come
+  uint64_t elements_ = 0;  // remaining elements of the command
   uint32_t arguments_ = 0;
   Segment request_first_ = {};
   Request request_;   // until it is begun or discarded
   std::string name_;  // name of the command being read, with its subcommand
   ResponseState answering_ = ResponseState::kStart;
-  uint64_t values_ = 0;  // values of the answer still to come
+  uint64_t values_ = 0;  // remaining values of the reply
   Segment value_first_ = {};
   Response response_;     // until it is begun
   Segment segment_ = {};  // the current one
-  // The offsets in the answers up to which the client had received everything, at its latest segments: an answer begins
-  // at each.
+  // The offsets in the responses up to which the client had received everything, at its latest segments: a response
+  // begins at each.
   std::array<uint64_t, 16> boundaries_ = {};
   size_t boundary_ = 0;
   bool new_turn_ = false;  // the client's current segment is the first since it received data

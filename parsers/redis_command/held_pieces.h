@@ -17,7 +17,7 @@ class HeldPieces {
   struct Piece {
     Side side = 0;
     Segment segment = {};
-    bool begins = false;   // it begins the side's turn
+    bool begins = false;   // the piece begins the side's turn
     uint64_t missing = 0;  // number of bytes lost, in place of data
     std::string bytes = {};
   };

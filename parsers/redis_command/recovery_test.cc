@@ -23,7 +23,7 @@ using Words = std::vector<std::string>;
 
 constexpr uint32_t kSeeds = 40;
 
-// A command, or an answer that is an array of bulk strings: they are identical on the wire.
+// A command, or a response that is an array of bulk strings: they are identical on the wire.
 std::string array(const Words& words) {
   std::string text = "*" + std::to_string(words.size()) + "\r\n";
   for (const std::string& word : words) text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
@@ -103,7 +103,7 @@ TEST(RedisCommand, ArraysAreAnswersWhereverTheCaptureStarts) {
   }
 }
 
-// Repeats the same answers, each kind separately. If either side's arrays could answer the other's, only the query
+// Repeats the same responses, each kind separately. If either side's arrays could answer the other's, only the query
 // decides.
 TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
   for (int kind = 0; kind < 9; ++kind) {
@@ -172,7 +172,7 @@ struct Score {
   size_t wrong = 0;
 };
 
-// The answer to the command of key NUMBER has NUMBER modulo 50 bytes.
+// The response to the command of key NUMBER has NUMBER modulo 50 bytes.
 void send_gets(Conversation& conversation, int first, int count) {
   for (int number = first; number < first + count; ++number) {
     conversation.client(array({"GET", key(number)}));

@@ -7,7 +7,7 @@ using redis::Exchange;
 using redis::Request;
 using redis::Response;
 
-// Pairs Redis commands with their answers: RESP2, RESP3 and inline.
+// Pairs Redis commands with their replies: RESP2, RESP3 and inline.
 class RedisCommand final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;

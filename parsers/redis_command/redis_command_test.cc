@@ -94,7 +94,7 @@ TEST(RedisCommand, RepliesTurnedOff) {
                        "SET b unanswered - ", "GET a ok  ", "CLIENT REPLY  ok  ", "GET b ok  "});
 }
 
-// The same as inline commands; SKIP has no effect while answers are off, and ON is answered in any state.
+// As above, with inline commands. SKIP has no effect while replies are off, and ON is answered in any state.
 TEST(RedisCommand, RepliesTurnedOffInline) {
   expect_at_every_cut(
       "PING\r\nCLIENT REPLY OFF\r\nPING\r\nclient reply skip\r\nPING\r\nCLIENT REPLY ON\r\nPING x\r\n"
@@ -164,11 +164,11 @@ TEST(RedisCommand, JoinsInMidStream) {
   for (int i = 0; i < 3; ++i) conversation.client(command("GET a")).server("$1\r\nx\r\n");
   std::vector<Frame> frames = conversation.frames();
   frames.erase(frames.begin(), frames.begin() + 4);
-  // The first answer on its own could belong to any protocol.
+  // The first reply alone could belong to any protocol.
   EXPECT_EQ(parse(frames), (Lines{"GET a ok  ", "GET a ok  ", "GET a ok  "}));
 }
 
-// Each command's answer has a unique length, so a wrong pair shows.
+// Each command's reply has a unique length, so a wrong pair is detected.
 std::vector<Frame> self_identifying(int batch) {
   Conversation conversation;
   conversation.handshake();
@@ -211,7 +211,7 @@ TEST(RedisCommand, NeverPairsWrongIfFramesAreLost) {
   }
 }
 
-// Inline commands, with any frame lost, and with answers that are seen before their commands.
+// Inline commands, with any frame lost, and with responses that are seen before their commands.
 TEST(RedisCommand, InlineCommandsAfterAGap) {
   Conversation conversation;
   conversation.handshake();

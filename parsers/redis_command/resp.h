@@ -19,7 +19,7 @@ bool is_collection(char type);  // a count, then that many values
 
 // Reads the number after the type in "*3\r\n" or "$-1\r\n". Returns false if there is none.
 bool parse_count(std::string_view line, int64_t* count);
-// True for a line that is a value, or the length of one, which *count is set to.
+// Returns true if the line is a value, or the length of one; then sets *count to it.
 bool is_value_line(std::string_view line, int64_t* count);
 
 // True if a command may have this name.

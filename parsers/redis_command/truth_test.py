@@ -25,7 +25,7 @@ WITHOUT_KEY = {"PING", "HELLO", "AUTH", "COMMAND", "INFO", "CLIENT", "CONFIG", "
 SUBSCRIPTIONS = {b"subscribe", b"psubscribe", b"ssubscribe", b"unsubscribe", b"punsubscribe", b"sunsubscribe"}
 MESSAGES = {b"message", b"pmessage", b"smessage"}
 
-# `words` of a command, `inline` or not; `value` of an answer. Offsets are those in the stream.
+# `words` of a command, `inline` or not; `value` of a response. Offsets are those in the stream.
 Command = collections.namedtuple("Command", "begin end words inline")
 Answer = collections.namedtuple("Answer", "begin end value")
 
@@ -130,7 +130,7 @@ def state_of(value):
 
 
 def unanswered(commands):
-    """Returns the commands that CLIENT REPLY leaves without an answer, by offset."""
+    """Returns the commands that CLIENT REPLY leaves without a response, by offset."""
     silent, skip, result = False, False, set()
     for command in commands:
         mode = command.words[2].upper() if name_of(command) == "CLIENT REPLY" and len(command.words) > 2 else b""

@@ -11,8 +11,7 @@
 namespace tapline {
 namespace {
 
-// Reports clients' requests to SOCKS proxies. The traffic through the proxy afterwards is left to the parsers of its
-// protocol.
+// Reports clients' requests to SOCKS proxies. The proxied traffic that follows is left to the parsers of its protocol.
 class SocksRequest final : public StreamParser {
  public:
   const Schema& schema() const override;

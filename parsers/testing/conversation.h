@@ -32,7 +32,7 @@ class Conversation {
   // One segment of payload, which acknowledges everything that the other side sent.
   Conversation& client(std::string_view payload, uint8_t flags = tcp_flag::kAck | tcp_flag::kPsh);
   Conversation& server(std::string_view payload, uint8_t flags = tcp_flag::kAck | tcp_flag::kPsh);
-  // The same payload, cut into segments of at most `bytes`.
+  // Sends the payload in segments of at most `bytes`.
   Conversation& client_cut(std::string_view payload, size_t bytes);
   Conversation& server_cut(std::string_view payload, size_t bytes);
   Conversation& client_ack() { return client("", tcp_flag::kAck); }

@@ -10,7 +10,7 @@
 
 namespace tapline::testing {
 
-// The messages of both sides of one connection, one after the other.
+// The messages of both sides of one connection, in order.
 struct Message {
   bool from_client;
   std::string bytes;
@@ -31,7 +31,7 @@ using Parse = std::function<Lines(const std::vector<Frame>&)>;
 // single bytes.
 void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
 
-// Does the same with all requests before all responses; one side at a time is cut.
+// As above, but all requests precede all responses, and one side at a time is cut.
 void expect_at_every_cut(const Parse& parse, std::string_view requests, std::string_view responses,
                          const Lines& expected);
 

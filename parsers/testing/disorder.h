@@ -7,15 +7,15 @@
 
 namespace tapline::testing {
 
-// Disorder caused by a mirror. Shares are random shares of all; late frames come 1 to `places` positions later than
-// they should.
+// Disorder caused by a mirror. Shares refer to all frames, chosen at random; late frames arrive 1 to `places` positions
+// later than they should.
 struct Disorder {
   double lost = 0;
   double late = 0;
   uint32_t places = 0;
 };
 
-// The same seed gives the same result. Every frame keeps its time.
+// Equal seeds give equal results. Every frame keeps its time.
 std::vector<Frame> disordered(const std::vector<Frame>& frames, const Disorder& disorder, uint32_t seed);
 
 }  // namespace tapline::testing

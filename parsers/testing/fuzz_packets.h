@@ -25,15 +25,15 @@ namespace tapline::testing {
 // `parameter` seconds.
 void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input);
 
-// Does the same with built-in parsers.
+// Feeds the packets to built-in parsers.
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
-// Does the same with UDP datagrams and ICMP messages between two hosts. flags: 1 from the server, 2 ICMP, 4 IPv6, 32
-// the capture cuts the payload after `parameter` bytes, 64 another client port (of `parameter` % 8), 128 time jumps by
-// `parameter` seconds.
+// Feeds UDP datagrams and ICMP messages between two hosts to built-in parsers. flags: 1 from the server, 2 ICMP, 4
+// IPv6, 32 the capture cuts the payload after `parameter` bytes, 64 another client port (of `parameter` % 8), 128 time
+// jumps by `parameter` seconds.
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
 
-// Does the same with datagrams that carry telemetry: the payload is everything from the shim to the last hop
+// Feeds datagrams with telemetry to built-in parsers: the payload is everything from the shim to the last hop
 // (docs/reference/in-band-telemetry.md). flags: 64 another source port (of `parameter` % 8), 128 time jumps by
 // `parameter` seconds; otherwise by as many microseconds.
 void fuzz_telemetry(const std::vector<std::string>& names, std::span<const uint8_t> input);

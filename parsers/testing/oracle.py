@@ -109,7 +109,7 @@ def speaks(parser, records):
 
 
 def captures_to_compare(folder, parser, table=()):
-    """Does the same as captures_with_truth(), for captures with the parser's protocol and those that the rows of a table name.
+    """As captures_with_truth(), but for captures with the parser's protocol and those that the rows of a table name.
     silence_test.py checks that parsers are silent in all others."""
     for name, capture, records in captures_with_truth(folder):
         if speaks(parser, records) or any(fnmatch.fnmatchcase(name, row[0]) for row in table):

@@ -115,7 +115,7 @@ class Row {
   void warm_up(uint32_t packets) {
     for (uint32_t i = 0; i < packets; i += kBurst) burst();
   }
-  // The first half brings back into the caches what the other rows displaced: a monitor runs only one of them.
+  // The first half warms the caches, from which other rows displaced this one's data: a monitor runs only one of them.
   void run() {
     warm_up(kBurstsPerRun * kBurst);
     const uint64_t start = __rdtsc();

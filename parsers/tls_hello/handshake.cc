@@ -34,7 +34,7 @@ void Handshake::gap(Side side, uint64_t bytes, const Segment& segment) {
   settle_if_lost();
 }
 
-// True if this side's data come after the other one's ClientHello.
+// True if this side's data follow the other side's ClientHello.
 bool Handshake::is_answer(Side side, const Segment& segment) const {
   return client_seen_ && side != client_ && segment.peer_offset_known && segment.peer_offset > client_hello_offset_;
 }
@@ -80,7 +80,7 @@ bool Handshake::on_client_hello(Side side, Bytes body, const Segment& first) {
   if ((client_seen_ || server_seen_) && side != client_) return false;
   ClientHello hello;
   if (!read(body, &hello)) return false;
-  // The answer to a HelloRetryRequest belongs to the same handshake.
+  // The response to a HelloRetryRequest belongs to the same handshake.
   if (client_seen_) return true;
   client_seen_ = true;
   client_ = side;

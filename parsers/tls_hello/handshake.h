@@ -38,7 +38,7 @@ class Handshake final : private RecordHandler {
   void recycle();
 
   Outcome outcome() const { return outcome_; }
-  // As outcome(), if no more bytes come.
+  // As outcome(), provided that no more bytes arrive.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
   // True if no hello was found, and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
@@ -57,7 +57,7 @@ class Handshake final : private RecordHandler {
   const std::string& protocol() const { return protocol_; }
   uint16_t version() const { return version_; }
   uint16_t cipher_suite() const { return cipher_suite_; }
-  // Set only if both ends of it were seen, in order.
+  // Set only if its start and end were both seen, in order.
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
   // True if the client acknowledged bytes of the server that were not captured.

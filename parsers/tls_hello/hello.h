@@ -73,7 +73,7 @@ struct ClientHello {
 struct ServerHello {
   uint16_t version = 0;
   uint16_t cipher_suite = 0;
-  bool is_retry = false;      // HelloRetryRequest: another ClientHello will come
+  bool is_retry = false;      // HelloRetryRequest: another ClientHello will follow
   std::string_view protocol;  // the ALPN protocol; encrypted with TLS 1.3
 };
 

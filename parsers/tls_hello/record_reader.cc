@@ -126,7 +126,7 @@ void RecordReader::begin_message(RecordHandler& handler) {
   if (message_remaining_ == 0) message_header_bytes_ = 0;
 }
 
-// Most hellos lie in one piece and are read in place.
+// Most hellos are contiguous and are read in place.
 void RecordReader::message(Bytes& bytes, RecordHandler& handler) {
   const size_t take = std::min<size_t>(bytes.size(), message_remaining_);
   const Bytes piece = bytes.first(take);

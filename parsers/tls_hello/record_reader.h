@@ -38,7 +38,7 @@ class RecordReader {
   // True if these bytes, the beginning of a piece, may begin a hello. Cheap enough for every piece.
   static bool may_begin_hello(Bytes bytes);
 
-  // The other side has sent its hello: an alert may come instead of one, or before it.
+  // Called when the other side has sent its hello: an alert may replace or precede this side's.
   void expect_answer() { expected_ = true; }
   void read(Bytes bytes, const Segment& segment, RecordHandler& handler);
   void gap(uint64_t bytes);

@@ -19,12 +19,12 @@ struct BareRequestHalf {
   uint32_t number = 0;       // number within its connection, from 1
   // Bit-fields keep a protocol's request small.
   bool complete : 1 = false;      // end is where it ends
-  bool reported : 1 = false;      // reported as unanswered after the parser's patience ended; its answer may still come
+  bool reported : 1 = false;      // reported as unanswered after the parser's timeout; its response may still arrive
   bool after_hidden : 1 = false;  // unseen requests may precede it
   bool begins_batch : 1 = false;  // the client had received more than when it sent the previous request, which was seen
 
   // A protocol with other rules hides these in its request type:  A client may send another request when it has
-  // received some of the answers that it waits for, but not all.
+  // received some of the responses that it waits for, but not all.
   static constexpr bool kMayOverlap = true;
   // True if this response can't answer the request: it contains another command, key or number.
   template <typename Response>
@@ -78,7 +78,7 @@ struct ResponseHalf {
 enum class Seen : uint8_t {
   kBoth,
   kUnanswered,  // the request; it was not answered, and no loss explains that
-  kRequest,     // the request; its answer may have been lost, or the capture ended before it
+  kRequest,     // the request; its response may have been lost, or the capture ended before it
   kResponse,
   kLate,  // both, after the request was reported as unanswered
 };
@@ -88,7 +88,7 @@ template <typename Request, typename Response>
 class TransactionSink {
  public:
   virtual ~TransactionSink() = default;
-  // One of the two may be null: it was not seen, or does not exist.
+  // One of the two may be null, if it was not seen or does not exist.
   virtual void on_transaction(const Request* request, const Response* response) = 0;
   // The server did not answer the request: `response` answers one that was sent after it.
   virtual void on_silence(const Request& request, const Response& response) = 0;

@@ -62,7 +62,7 @@ class IdPairing {
     return place != nullptr && place->answering ? &place->response : nullptr;
   }
 
-  // Reports the transaction if its response came earlier.
+  // Reports the transaction if its response arrived earlier.
   void end_request(const Id& id, uint64_t end, Sink& sink, bool complete = true) {
     Place* place = find(id);
     if (place == nullptr || !place->requested) return;
@@ -110,8 +110,8 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports the answers that have waited since before this time, and the oldest if more than `most` wait, without their
-  // requests.
+  // Reports the responses that have waited since before this time, and the oldest if more than `most` wait, without
+  // their requests.
   void settle_answers(int64_t time_ns, size_t max_waiting, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];
@@ -122,7 +122,7 @@ class IdPairing {
     trim_front();
   }
 
-  // The client no longer waits for this answer: its stream was reset, or it timed out.
+  // The client no longer waits for this response: its stream was reset, or it timed out.
   void expire(const Id& id, Sink& sink) {
     if (Place* place = find(id)) report(*place, sink);
   }
@@ -169,7 +169,7 @@ class IdPairing {
   }
 
   size_t pending() const { return open_; }
-  size_t waiting() const { return waiting_; }  // answers whose requests may still come
+  size_t waiting() const { return waiting_; }  // responses whose requests may still arrive
   size_t memory_bytes() const { return text_bytes_ + places_.size() * sizeof(Place); }
 
   // Resets it, keeping the memory of a few short requests.
@@ -189,7 +189,7 @@ class IdPairing {
     bool requested = false;  // request is set
     bool answering = false;  // response is set
     bool answered = false;   // and read completely
-    bool waits = false;      // answered, and the request may still come
+    bool waits = false;      // answered, and the request may still arrive
     Request request = {};
     Response response = {};
   };

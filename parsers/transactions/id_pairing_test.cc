@@ -97,7 +97,7 @@ TEST(IdPairing, ReportsAResponseWithoutItsRequest) {
 
 TEST(IdPairing, AReusedNumberIsAnotherTransaction) {
   EXPECT_EQ(Session().request(1, "a").request(1, "b").answer(1, "B", 20).reports(), (Reports{"a:-", "b:B"}));
-  // This answer was sent before the server had received the request.
+  // This response was sent before the server had received the request.
   EXPECT_EQ(Session().request(2, "x").answer(2, "X", 10).request(1, "b").answer(1, "A", 10).reports(),
             (Reports{"x:X", "b:-", "-:A"}));
 }

@@ -107,7 +107,7 @@ class OrderedExchange {
     Sink& sink_;
   };
 
-  // The client is known.
+  // Called once the client is known.
   void take_client(Side side) {
     client_ = side;
     if (middle_[side]) pairing_.hide_requests();
@@ -144,7 +144,7 @@ class OrderedExchange {
   bool middle_[2] = {false, false};  // joined after the stream's beginning
   bool ended_[2] = {false, false};
   bool confirmed_ = false;
-  bool over_ = false;  // the data from here on belong to another protocol, or are no longer answers
+  bool over_ = false;  // data from this offset on belong to another protocol, or are no longer responses
 
  private:
   static constexpr uint32_t kCertainUnits = 3;

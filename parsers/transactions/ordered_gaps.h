@@ -62,7 +62,7 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
   const bool is_followed = responses < waiting_.size();
   const bool at_end = responses > 0 && waiting_[responses - 1].quiet_until == batch.peer_offset;
   if (!at_end && !is_followed) return counted_later();
-  // Bytes of no response may lie between the last one and the batch's first.
+  // Bytes that belong to no response may lie between the last response and the batch's first.
   const bool all_here =
       at_end || (responses > 0 && !waiting_[responses].after_hidden && waiting_[responses].begin >= batch.peer_offset);
   if (!all_here || batch.after_hidden) return {};

@@ -137,7 +137,7 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
     }
   }
-  // Emits the oldest requests as answered by silence while `silent` is true of them.
+  // Emits the oldest requests as needing no response while `silent` is true of them.
   template <typename Predicate>
   void pass_silent_while(Predicate silent, const Response& response, Sink& sink) {
     while (!requests_.empty() && silent(requests_.front())) {
@@ -170,7 +170,7 @@ class OrderedPairing {
       settle(waiting_.size() > kMaxWaiting, sink);
   }
 
-  // The bytes from the latest response up to here belong to none.
+  // The bytes from the latest response up to this offset belong to no response.
   void pass_responses_to(uint64_t end) {
     if (current_ || response_gap_) return;
     if (!waiting_.empty() && waiting_.back().end == latest_response_end_) waiting_.back().quiet_until = end;
@@ -184,7 +184,7 @@ class OrderedPairing {
     answered_responses_ = responses_end;
   }
 
-  // The server sends no more: unanswered requests stay unanswered, unless the answer waits for a request's missing
+  // The server sends no more: unanswered requests stay unanswered, unless the response waits for a request's missing
   // part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) report_first_requests(requests_.size(), sink);
@@ -207,8 +207,8 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size(); ++i) sink.on_transaction(&requests_[i], nullptr);
   }
 
-  // Emits the unanswered requests that began before this time and keeps them pending, as answers may still come.
-  // Returns when the oldest of the others began, INT64_MAX if there is none.
+  // Emits the unanswered requests that began before this time and keeps them pending, since responses may still arrive.
+  // Returns when the oldest of the other requests began, INT64_MAX if there are none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     for (size_t i = 0; i < requests_.size(); ++i) {
       Request& request = requests_[i];
@@ -250,11 +250,11 @@ class OrderedPairing {
 
   enum class Taken : uint8_t {
     kRequest,
-    kNothing,  // no request is known to be the one answered
+    kNothing,  // it is unknown which request is answered
     kLater,    // later data may decide
   };
   struct ResponseContext {
-    bool closing = false;  // no more data will come
+    bool closing = false;  // no more data will arrive
     bool whole = false;    // the response is the first of waiting_
   };
 
@@ -272,8 +272,8 @@ class OrderedPairing {
     begins_batch_ |= request_peer_offset_ && *request_peer_offset_ < first.peer_offset;
     if (!requests_.empty() && !requests_hidden_) {
       if (same_batch) pipelined_ = true;
-      // The client has received whole responses since its last request, and still waits for others. (Those that wait
-      // for requests were sent after this one, which is late.)
+      // True if the client has received whole responses since its last request, and still waits for others. (Responses
+      // that wait for requests were sent after this one, which is late.)
       const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset && waiting_.empty();
       if (!same_batch && waits && pipelined_) overlap();
     }
@@ -313,7 +313,7 @@ class OrderedPairing {
     return !response.acked_known || request.begin < response.acked;
   }
 
-  // True if requests that the server had received may still come.
+  // True if requests that the server had received may still arrive.
   bool may_come(const Response& response) const {
     return response.acked_known && response.acked > std::max(settled_offset_, abandoned_until_);
   }
@@ -386,7 +386,7 @@ class OrderedPairing {
 
   struct Counted {
     size_t chosen = kNone;
-    bool later = false;   // the next fixed point will still come
+    bool later = false;   // the next fixed point will still arrive
     bool unseen = false;  // the request is certainly not among the pending ones
   };
 
@@ -394,7 +394,7 @@ class OrderedPairing {
 
   bool ends_there(const Request& request, const Response& response) const {
     if (request.complete) return request.end == response.acked;
-    // Still being read, or cut short within its packet: nothing more of it was seen either way.
+    // It is still being read, or cut within its packet; in either case, nothing more of it was seen.
     return request.number + 1 == next_number_ && !requests_hidden_;
   }
 
@@ -402,7 +402,7 @@ class OrderedPairing {
 
   size_t first_of_batch(size_t last, const Response& response) const;
 
-  // The client did not send it together with the previous request, or an answer that it had received shows that no
+  // The client did not send it together with the previous request, or a response that it had received shows that no
   // earlier request was outstanding.
   bool begins_batch(const Request& request) const {
     if (request.begins_batch) return true;
@@ -428,8 +428,8 @@ class OrderedPairing {
     }
   }
 
-  // Settles responses that waited for their requests: paired once these have arrived, single once they can't come any
-  // more.
+  // Settles responses that waited for their requests: pairs them once the requests have arrived, reports them alone
+  // once they can no longer arrive.
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {
       Response& response = waiting_.front();
@@ -448,7 +448,7 @@ class OrderedPairing {
     }
   }
 
-  bool pipelined_ = false;         // two requests were seen in flight at once
+  bool pipelined_ = false;         // two requests were seen in flight together
   bool overlapping_ = false;       // others were sent before all of these were answered
   uint32_t waits_ = 0;             // requests since then that were sent after all answers had been received
   uint32_t turns_ = 0;             // consecutive turns of one request and one response
@@ -462,7 +462,7 @@ class OrderedPairing {
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
   uint64_t settled_offset_ = 0;  // position in the requests' stream
-  // Requests before this offset are no longer paired; those still waiting after a hole stay single, too.
+  // Requests before this offset are no longer paired; those still waiting after a hole also stay unpaired.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
@@ -474,7 +474,7 @@ class OrderedPairing {
   int64_t slowest_ns_ = 0;                       // duration of the slowest pair
   std::optional<uint64_t> request_peer_offset_;  // bytes that the client had received when it sent the latest request
   Ring<Request> requests_;                       // unanswered, oldest first
-  Ring<Response> waiting_;                       // complete; their requests are still to come
+  Ring<Response> waiting_;                       // complete; their requests have not arrived yet
   std::optional<Response> current_;              // being read
   Request current_request_;
   Request settled_;  // request of the pair being reported; its memory is reused

@@ -75,7 +75,7 @@ class Session {
     pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
-  // Requests that arrive only after the server's answers; the pairing waits for the previous one.
+  // Requests that arrive only after the server's responses; the pairing waits for the previous one.
   Session& late_request(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(request_bytes_, answered_);
     late->push_back([this, index, first] {
@@ -94,7 +94,7 @@ class Session {
     pairing.hide_responses();
     return *this;
   }
-  // The answer arrives, but the stream's reader does not recognise it.
+  // The response arrives, but the stream's reader does not recognise it.
   Session& miss_answer() {
     answered_ += 10;
     return *this;
@@ -135,7 +135,7 @@ TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
             (Reports{"1:1", "-:2", "3:3"}));
 }
 
-// The hole among the answers lies after the first waiting one rather than before it.
+// The hole among the responses lies after the first waiting one, not before it.
 TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Session talk;
@@ -183,7 +183,7 @@ TEST(OrderedPairing, DoesNotPairContradictoryMessages) {
 TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
   EXPECT_EQ(Session().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
             (Reports{"1:silent", "2:2", "3:3"}));
-  // The gap may have removed an answer.
+  // The gap may have removed a response.
   EXPECT_EQ(Session().request(1, 7, true).request(2, 9).lose_answer().answer(2, 9).reports(), (Reports{"1:-", "2:2"}));
 }
 

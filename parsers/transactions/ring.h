@@ -30,7 +30,7 @@ class Ring {
   void pop_front() {
     first_ = (first_ + 1) & (places_.size() - 1);
     --size_;
-    // Otherwise each of a million long connections would eventually have had a burst, and kept its memory.
+    // Otherwise each of a million long connections would eventually have had a burst and would keep the memory for it.
     if (size_ == 0 && places_.size() > 1) [[unlikely]]
       places_ = std::vector<T>();
   }

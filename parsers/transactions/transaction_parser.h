@@ -28,8 +28,8 @@ inline Field unanswered_field() {
           "No answer arrived, and neither a loss nor the end of the capture explains that"};
 }
 
-// Duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the answer was
-// captured before its question: the duration is then unknown.
+// Duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the response
+// was captured before its question: the duration is then unknown.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -194,7 +194,7 @@ class TransactionParser : public StreamParser {
       Place& place = places_[slot - 1];
       unlink(slot);
       const int64_t before_ns = now_ns - kSilenceTimeoutNs;
-      // While data arrive, a long request may just have ended, or a long answer have begun.
+      // While data arrive, a long request may just have ended, or a long response have begun.
       if (place.data_ns >= before_ns) {
         rescan(slot, now_ns);
         continue;
@@ -225,8 +225,8 @@ class TransactionParser : public StreamParser {
     uint32_t slot;  // in places_, from 1; 0 = none yet
   };
 
-  // A connection's exchange, and other state that explains a missing answer. Those that may have waiting requests are
-  // chained by due_ns.
+  // A connection's exchange, and other state that explains a missing response. Connections that may have waiting
+  // requests are chained by due_ns.
   struct Place {
     std::unique_ptr<Exchange> exchange = nullptr;
     Connection* connection = nullptr;
@@ -276,7 +276,7 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // True if the whole request was seen, it will not be answered any more, and all data that both sides sent since were
+  // True if the whole request was seen, can no longer be answered, and all data that both sides sent since then were
   // captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];

@@ -155,7 +155,7 @@ TEST(TransactionParser, ALostAnswerIsNotAMissingOne) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server("!1\n").client_ack().close();
   std::vector<testing::Frame> frames = conversation.frames();
-  frames.erase(frames.begin() + 4);  // the answer
+  frames.erase(frames.begin() + 4);  // the response
   Harness run = echo();
   EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
@@ -173,7 +173,7 @@ TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
   EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
 
-// A client that waits too long is reported while it waits; a late answer is reported with its time and no request is
+// A client that waits too long is reported while it waits; a late response is reported with its time and no request is
 // counted twice.
 TEST(TransactionParser, WaitingIsBounded) {
   Conversation conversation;

@@ -24,7 +24,7 @@ struct Unit {
   static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
   // No unit of this protocol begins like this.
   static Unit none() { return {}; }
-  // From the first byte after it, the stream belongs to another protocol, or is encrypted: nothing more is examined.
+  // After this unit, the stream belongs to another protocol, or is encrypted: nothing more is examined.
   static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
 };
 
@@ -135,7 +135,7 @@ class UnitReader {
   // Time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
   const Segment& segment() const { return segment_; }
-  // No unit that begins before this offset will be examined any more.
+  // Units that begin before this offset will no longer be examined.
   uint64_t settled_offset() const { return collecting() ? first_.offset : offset_; }
   uint64_t seek_bytes() const { return seek_bytes_; }
   size_t memory_bytes() const { return unit_.capacity(); }

@@ -32,8 +32,8 @@ enum class Degradation : uint8_t {
   kRequestsOnly,  // only packets from clients; seeds other than 0: on about half of the connections, others are whole
   kResponsesOnly,
 };
-// The combined effects of a mirror on a whole capture. Lost and late packets are random shares of all; late ones come 1
-// to `places` places later than they should.
+// The combined effects of a mirror on a whole capture. Lost and late packets are chosen at random from all; late ones
+// arrive 1 to `places` places later than they should.
 struct Mirror {
   double lost = 0;
   double late = 0;

@@ -66,7 +66,7 @@ class DegradedCapture : public ::testing::Test {
   static inline std::vector<Transaction> truth_;
 };
 
-// nginx's log: the URL and the status of each request, by client, in the order of its answers.
+// nginx's log: the URL and the status of each request, by client, in the order of its responses.
 std::map<std::string, std::vector<std::string>> logged_requests() {
   const auto value_of = [](const std::string& row, const std::string& name) {
     const size_t begin = row.find("\"" + name + "\":") + name.size() + 3;
@@ -76,7 +76,7 @@ std::map<std::string, std::vector<std::string>> logged_requests() {
   std::map<std::string, std::map<std::pair<int, int>, std::string>> rows;
   for (const std::string& row :
        testing::read_lines(testing::reference_capture("generated/http_zipf.nginx_access.jsonl.zst"))) {
-    // Without a version, the answer has no head.
+    // Without a version, the response has no head.
     const bool simple = !value_of(row, "uri").empty() && value_of(row, "proto").empty();
     const std::string status = simple ? "0" : value_of(row, "status");
     rows[value_of(row, "client") + ":" + value_of(row, "cport")]
@@ -104,7 +104,7 @@ TEST_F(DegradedCapture, TheTruthMatchesTheNginxLog) {
   for (const auto& [client, logged] : logged_requests()) {
     requests += logged.size();
     const std::vector<std::string>& ours = seen[client];
-    // If the client did not wait, a request may be logged without an answer.
+    // If the client did not wait, a request may be logged without a response.
     size_t next = 0;
     for (const std::string& request : ours) {
       while (next < logged.size() && !is_logged_as(request, logged[next])) ++next;

@@ -106,7 +106,7 @@ def traffic(broker):
 
 
 def requests_of(log):
-    """Parses librdkafka's log: one line per request, with its response's size. Bytes are those that it logs."""
+    """Parses librdkafka's log: one line per request, with its response's size. Sizes are those that the log states."""
     waiting, lines = {}, []
     for line in log.splitlines():
         sent, received = SENT.search(line), RECEIVED.search(line)
@@ -123,7 +123,7 @@ def requests_of(log):
 
 
 def requests_of_java(log):
-    """Does the same for the Java client, which logs no sizes."""
+    """Parses the log of the Java client, which contains no sizes."""
     waiting, lines = {}, []
     for line in log.splitlines():
         match = JAVA.search(line)

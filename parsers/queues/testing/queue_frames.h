@@ -60,7 +60,7 @@ inline std::vector<tapline::testing::Frame> two_flows(int packets) {
   return frames;
 }
 
-// Both sides of a real queue: queue_flows/captures/make.py.
+// Both sides of a real queue, captured by queue_flows/captures/make.py.
 inline std::vector<tapline::testing::Frame> captured_queue() {
   const std::string path = TAPLINE_SOURCE_DIR "/parsers/queue_flows/captures/queue-";
   auto frames = tapline::testing::read_capture(path + "arrivals.pcap.zst");

@@ -37,7 +37,7 @@ std::vector<SimPacket> simulate(const TrafficOptions& options, uint32_t seed) {
   std::deque<SimPacket> queue;
   uint64_t queued_bytes = 0;
   int64_t free_ns = 0, now_ns = 1'000'000'000'000;
-  uint32_t burst = 0;       // packets left of it
+  uint32_t burst = 0;       // packets remaining in the burst
   uint64_t burst_flow = 0;  // sends most of the burst
   const auto rounded = [&](int64_t ns) { return ns / options.resolution_ns * options.resolution_ns; };
   const auto service_ns = [&](uint32_t bytes) { return bytes * options.ns_per_byte_thousandth / 1000; };

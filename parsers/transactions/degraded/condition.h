@@ -15,8 +15,8 @@ struct Bar {
   double wrong = 0;
 };
 
-// One row of the table for each parser: how a mirror delivers a capture, and the results that every parser must then
-// reach. A parser that can't reach them has a separate bar (README.md says why).
+// One row of each parser's table: how a mirror delivers a capture, and the results that every parser must then achieve.
+// A parser that can't reach them has a separate bar (README.md says why).
 struct Condition {
   std::string name;
   http::Mirror mirror = {};

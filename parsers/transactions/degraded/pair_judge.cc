@@ -75,7 +75,7 @@ void PairJudge::note_copies() {
   }
 }
 
-// If a retransmitted frame was lost, or came after its copy, the copy counts as captured first.
+// If a retransmitted frame was lost, or follows its copy, the copy counts as captured first.
 PairJudge::Reported PairJudge::by_first_copies(const Reported& reported, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);
@@ -204,8 +204,8 @@ bool PairJudge::begins_late(const Pair& pair, const Details& reported) const {
 void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole_frames,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
-  // True if all counter-evidence is lost: the request's answer, and the answer's request or the proof that it is an
-  // answer.
+  // True if all counter-evidence is lost: the request's answer, and the response's request or the proof that it is a
+  // response.
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
     if (truth == truth_.end() || truth->first.first != pair.first || whole_frames.contains(truth->first.second))

@@ -20,8 +20,8 @@ struct PairScore {
   uint64_t eligible = 0;
   uint64_t right = 0;   // eligible pairs reported again
   uint64_t partly = 0;  // eligible pairs reported with fields left empty (JudgedTuple::may_forget)
-  // The same for pairs whose request shared its frame with others: if a gap removes one of several answers in a row, no
-  // later data restore it.
+  // Pairs whose request shared its frame with others: if a gap removes one of several consecutive responses, no later
+  // data can reveal it.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
@@ -46,8 +46,8 @@ struct JudgedTuple {
   // Fields that refer to lost bytes stay empty, or 0, and if the tuple is marked as `cut`, texts may end early and
   // requests begin late: such a pair counts as reported in part, not as wrong.
   bool may_forget = false;
-  // A field that counts how often a question was asked before the answer came: if the answer was lost, a later
-  // identical question can't be distinguished.
+  // A field that counts how often a request was sent before the response arrived: if the response was lost, a later
+  // identical request can't be distinguished.
   std::string repeats_request = {};
   // The monitor drops copies of datagrams (--duplicates drop); if set, so does the judge.
   bool drop_copies = false;

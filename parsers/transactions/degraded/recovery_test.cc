@@ -12,9 +12,9 @@
 namespace tapline::testing {
 namespace {
 
-// After this many clean exchanges all must be right. The reassembler waits up to 32 packets for a lost one, and a
-// client that seemed not to wait is trusted after 32 turns. The numbers of clean exchanges differ from any that damage
-// can produce.
+// After this many clean exchanges, all results must be right. The reassembler waits up to 32 packets for a lost one,
+// and a client that seemed not to wait is trusted after 32 turns. The numbers of clean exchanges differ from any that
+// damage can produce.
 constexpr int kOtherNumbers = 100'000;
 constexpr int kCleanExchanges = 50, kJudgedExchanges = 10, kDamagedRounds = 60;
 #ifdef __SANITIZE_ADDRESS__
@@ -166,7 +166,7 @@ Protocol redis() {
           .named = name_of};
 }
 
-// One connection: the first part has exchanges of all kinds, the rest come one after the other.
+// One connection: the first part has exchanges of all kinds, in the rest they are sequential.
 class Session {
  public:
   Session(const Protocol& protocol, uint32_t seed)
@@ -198,7 +198,7 @@ class Session {
   bool happens(uint32_t percent) { return random_() % 100 < percent; }
 
   // One exchange, or several at once with each side's messages in one or in separate segments, or another request
-  // before the answer.
+  // before the response.
   void say() {
     const int kind = protocol_.pipelines ? static_cast<int>(random_() % 4) : 0;
     const int count = kind == 0 ? 1 : 2 + static_cast<int>(random_() % 4);
@@ -273,7 +273,7 @@ TEST_P(Recovery, PairsAgainAfterCleanExchanges) {
       for (int i = talk.first_judged(); i < talk.end(); ++i) {
         if (tuple[protocol.field] != protocol.named(i)) continue;
         EXPECT_EQ(tuple["partial"], "") << "seed " << seed << ", exchange " << i;
-        // Each answer follows its request after one step.
+        // Each response follows its request after one step.
         EXPECT_EQ(tuple[protocol.since], std::to_string(Conversation::kStepNs)) << "seed " << seed;
         ++right;
       }
