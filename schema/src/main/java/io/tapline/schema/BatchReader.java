@@ -7,7 +7,7 @@ import java.io.IOException;
 
 /** Reads Kafka records as tuple batches (tuple_batch.proto). Stateless. */
 public final class BatchReader {
-  /** The layout that this reader knows. */
+  /** The layout version that this reader supports. */
   public static final int FORMAT = 1;
 
   private BatchReader() {}

@@ -73,7 +73,7 @@ class BatchReaderTest {
     }
   }
 
-  /** Any exception but the typed one fails the test. */
+  /** Any other exception fails the test. */
   private static void decodeAll(byte[] record) {
     try {
       TupleColumns columns = TupleColumns.of(BatchReader.read(record));
