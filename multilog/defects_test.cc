@@ -169,7 +169,7 @@ TEST_F(Defects, ALateRowAlertsInWindowsThatEndBehindIt) {
   expect_one_alert_behind(1000, 1);
   append(9000 * kMs, 1);
   log_->evaluate_triggers(5 * kMs);
-  // Its bucket has left the ring, so the log is read.
+  // The row's bucket has left the ring, so the log is read.
   expect_one_alert_behind(2000, 7);
 }
 
@@ -228,7 +228,7 @@ TEST_F(Defects, AverageWorks) {
             Code::kInvalid);
 }
 
-// Segments outside a query's time are skipped; those that only touch it are not.
+// Segments outside a query's time range are skipped; those that border on it are not.
 TEST_F(Defects, TimeRangesSelectRowsInsteadOfSegments) {
   for (uint64_t i = 0; i < 3 * 1024; ++i) append(kMs * (i + 1));
   const auto rows_of = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {

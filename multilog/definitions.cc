@@ -58,8 +58,8 @@ bool MultiLogImpl::is_referenced(const tapline::multilog::Aggregate& aggregate) 
   });
 }
 
-// Builds a new pipeline from the definitions; writers take it at their next piece, and the old one is freed after the
-// last of them.
+// Builds a new pipeline from the definitions; each writer adopts it with its next piece, and the old one is freed once
+// no writer uses it.
 void MultiLogImpl::rebuild() {
   auto pipeline = std::make_unique<Pipeline>(options_.schema);
   pipeline->serial = ++pipelines_;

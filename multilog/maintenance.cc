@@ -6,8 +6,8 @@
 
 namespace tapline::multilog {
 
-// Sleeps until a writer takes memory or rows are due on disk. If memory is short because readers still use memory that
-// is due to be freed, it checks again soon.
+// Sleeps until a writer takes memory or rows are due to be written. If memory is short because readers still use some
+// that is to be freed, wakes again soon.
 void MultiLogImpl::run_storage() {
   constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;

@@ -37,7 +37,7 @@ Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
 
 Status MultiLogImpl::start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // Postings take a sixth more; the part that doesn't fit goes to the heap.
+  // Postings need about a sixth in addition; those that don't fit are on the heap.
   ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)

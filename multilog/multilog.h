@@ -34,7 +34,7 @@ namespace tapline::multilog {
 struct Options {
   explicit Options(Schema s) : schema(std::move(s)) {}
   Schema schema;
-  // Bound on rows in memory and the data derived from them. Aggregates have their own bound, aggregate_bytes.
+  // Bound on the memory for rows and for data derived from them. Aggregates have their own bound, aggregate_bytes.
   size_t memory_bytes = size_t{1} << 30;
   size_t aggregate_bytes = size_t{256} << 20;
   // Bytes that are touched on opening, so that writers never wait for pages; a background thread touches the rest
@@ -194,7 +194,7 @@ class MultiLog {
     uint64_t appended = 0, dropped = 0;
     uint64_t removed = 0;  // rows evicted by retention or for lack of memory
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
-    // Timed wakeups of the trigger thread; late ones came more than 100 us after their time.
+    // Timed wake-ups of the trigger thread; late ones were more than 100 µs after their time.
     uint64_t late_wakeups = 0, wakeups = 0;
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;

@@ -10,7 +10,7 @@ std::vector<uint64_t> MultiLogImpl::read_tails() const {
   return tails;
 }
 
-// The tails of a freeze are read after it was announced, by the first readers to come; one set of them wins.
+// The first readers after a freeze was announced read its tails; one reader's tails are used.
 const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;

@@ -36,7 +36,7 @@ class LiveTriggers {
   // True if some version has neither taken effect nor been refused.
   bool is_busy() const { return latest_.version != counting_.version; }
 
-  // The answer to a command that is refused.
+  // The response to a command that is refused.
   static v1::MonitorStatus::Triggers refusal(const v1::TriggersCommand& command, const Status& status);
 
  private:

@@ -3,7 +3,7 @@
 //
 //   any thread   post(): links the command in front of the others (release)
 //   the lane     take(): takes all at once (acquire), executes each and answers it (release)
-//   the poster   waits for the answer (acquire), then owns the command again
+//   the poster   waits for the response (acquire), then owns the command again
 //
 // The lane reads one pointer per poll and never waits.
 #pragma once

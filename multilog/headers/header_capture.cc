@@ -96,7 +96,7 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   if (++rows_ == rings_[ring_]->shape().batch_rows) flush();
 }
 
-// Returns the location of a row, from which the writer reads it. Rings take turns, but one whose writer is behind is
+// Returns the location of a row, from which the writer reads it. Rings are used in turn; one whose writer is behind is
 // skipped.
 uint8_t* HeaderCapture::next_row() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {

@@ -70,8 +70,8 @@ class HeaderCapture {
 
   // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.
   void run(PacketSource* source, const std::atomic<bool>* stop);
-  // The steps of run(), for callers that poll the source themselves: take a burst, flush the waiting rows when no
-  // packet came, count new losses of the source, and count packets that passed before.
+  // The steps of run(), for callers that poll the source themselves: take a burst, flush the waiting rows if no packet
+  // arrived, count new losses of the source, and count packets that passed earlier.
   void take(std::span<const RawPacket> burst);
   void flush();
   void lose(const PacketSource::Losses& more);

@@ -63,7 +63,7 @@ class FileLock {
   int fd_;
 };
 
-// The node's side. Each ring belongs to one thread; any thread may call the rest.
+// The node's side. Each ring belongs to one thread; any thread may call the other functions.
 class FeedReader {
  public:
   // Resumes from the state that an earlier node left there, if it had the same rows and as many rings; creates the

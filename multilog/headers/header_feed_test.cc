@@ -1,5 +1,5 @@
-// Both processes' sides of a feed in one process. Destroying a side without notice stands for its death, since the
-// processes share only memory.
+// Both sides of a feed in one process. Destroying a side without notice is equivalent to its process's death, since the
+// sides share only memory.
 #include "multilog/headers/header_feed.h"
 
 #include <gtest/gtest.h>

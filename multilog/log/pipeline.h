@@ -63,12 +63,12 @@ struct Aggregate {
 // An index of a field, or of one part of a field of over 8 bytes, all parts of which are indexed together.
 struct Index {
   uint64_t id = 0;
-  // As requested: "dst_ip", "path[2]".
+  // As written in the request: "dst_ip", "path[2]".
   std::string field;
   uint32_t part = 0;
   Column column;
 
-  // Its name in archived segments.
+  // The index's name in archived segments.
   std::string name() const { return part == 0 ? field : field + "#" + std::to_string(part); }
 };
 
@@ -95,7 +95,7 @@ struct Pipeline {
   ChunkProgram program;
   // Dispatches rows to stages by number; used for pieces of a few rows.
   RowDispatch dispatch;
-  // The same for filters that are sets of keys; used for larger pieces if there are many such filters.
+  // Dispatches rows to filters that are sets of keys; used for larger pieces if there are many such filters.
   RowDispatch sets;
   uint32_t time_column = 0;
   std::vector<Stage> stages;

@@ -41,7 +41,7 @@ struct FilterPostings {
 
 class Segment {
  public:
-  // `arena` holds rows and derived data; its owner gives it back after the segment is gone. It may be null for a
+  // `arena` holds rows and derived data; its owner returns it once the segment has been destroyed. It may be null for a
   // segment whose rows are elsewhere (an archived one: `reader` fetches them). `heap_account`, if not null, tracks the
   // memory outside the arenas of all segments.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
@@ -68,8 +68,8 @@ class Segment {
   uint64_t max_time() const { return max_time_.load(std::memory_order_relaxed); }
 
   // Prefetches, step by step, the data that a query will read: a query over many segments calls these for segments
-  // ahead, since each would otherwise cost half a dozen cache misses in a row. REQUIRES for each step that the one
-  // before was called long enough ago.
+  // ahead, since each would otherwise cost half a dozen cache misses in a row. REQUIRES: the previous step was called
+  // long enough ago.
   void prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const;
@@ -78,7 +78,7 @@ class Segment {
   const FilterPostings* postings_of(uint64_t filter) const;
   // Writer: the same, created if necessary, starting at offset `offset`. Returns null if there is no memory.
   FilterPostings* open_postings(uint64_t filter, uint32_t offset);
-  // Writer. Returns false if there is no memory: the postings then stay as they were and must be abandoned.
+  // Writer. Returns false if there is no memory: the postings are then unchanged and must be abandoned.
   bool append_postings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
 
   // Returns null until the index `id` is built here.

@@ -64,7 +64,7 @@ void WriterLog::remove_before(uint64_t position) {
     std::atomic<Segment*>* place = place_of(row / shared_.segment_rows);
     Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
     if (segment == nullptr) continue;
-    // Earlier readers can still find it: it leaves the directory only when they are gone.
+    // Earlier readers can still find the segment: it leaves the directory only once they have finished.
     shared_.epochs->retire([this, place, segment] {
       Segment* expected = segment;
       place->compare_exchange_strong(expected, nullptr, std::memory_order_release);
@@ -260,7 +260,7 @@ void WriterLog::keep_postings(const Pipeline::Stage& stage, const ChunkBits& sel
 void WriterLog::keep_offsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count) {
   FilterPostings* postings = segment_->open_postings(stage.filter->id, offset_);
   if (postings == nullptr || segment_->append_postings(postings, offsets, count)) return;
-  // The postings are no longer complete: they are abandoned, and readers scan this segment.
+  // The postings are incomplete from now on, so they are abandoned, and readers scan this segment.
   stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
   postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
 }

@@ -69,7 +69,7 @@ class WriterLog {
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
   // The segment with the row `position`. Null if it was removed, or is unreadable.
   Segment* segment_at(uint64_t position) const;
-  // The same without reading the segment, which may be a later one that has taken the slot.
+  // As find(), but without reading the segment, which may be a later one that has taken the slot.
   const Segment* peek_at(uint64_t position) const;
 
   // Storage thread: removes the rows before `position`, the beginning of a segment, for later readers.

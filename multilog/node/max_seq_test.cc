@@ -37,7 +37,7 @@ TEST_F(MaxSeqTest, IsTheEndAndTimeOfTheGreatestSegment) {
   EXPECT_FALSE(function_.values(Cells(state_))[0].present);
   add(state_, 1000, 100, 1);
   add(state_, 1300, 100, 2);
-  add(state_, 1100, 100, 3);  // comes late
+  add(state_, 1100, 100, 3);  // arrives late
   add(state_, 9000, 0, 4);    // an acknowledgement
   expect(state_, 1400, 2);
   add(state_, 1300, 100, 5);  // retransmitted: it was seen earlier

@@ -42,7 +42,7 @@ class HostNode {
   // continues to answer. REQUIRES: called once, and headers don't come from elsewhere.
   void run(PacketSource* source, const std::atomic<bool>* stop);
 
-  // Stops the writers, before the log is closed. Rows that wait in a monitor's rings are left for the next node.
+  // Stops the writers, before the log is closed. Rows waiting in a monitor's rings are left for the next node.
   void stop_writers();
 
   // Changes the capture settings from now on. Returns kInvalid for an invalid filter.

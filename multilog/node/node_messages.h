@@ -11,7 +11,7 @@
 
 namespace tapline::multilog {
 
-// False if the message comes from a control plane of the previous version, which sends text only.
+// Returns false if the message is from a control plane of the previous version, which sends only text.
 template <typename Message>
 bool has_trees(const Message& message) {
   return message.has_condition() || message.has_scope();

@@ -108,7 +108,8 @@ class UnaryCall {
   StepOf<UnaryCall> on_request_{this, &UnaryCall::on_request}, finished_{this, &UnaryCall::finished};
 };
 
-// A call with a stream of answers. Ends when it is finished and gRPC has reported the end of the call, in either order.
+// A call with a stream of responses. Ends when it is finished and gRPC has reported the end of the call, in either
+// order.
 template <typename Request, typename Reply>
 class StreamingCall final : public NodeStream<Reply> {
  public:
@@ -178,7 +179,7 @@ class StreamingCall final : public NodeStream<Reply> {
       over_{this, &StreamingCall::over}, finished_{this, &StreamingCall::finished};
 };
 
-// One coordinator's stream: reads a command, writes its answer, reads the next.
+// One coordinator's stream: reads a command, writes the response, reads the next.
 class SnapshotsCall {
  public:
   explicit SnapshotsCall(Calls* calls) : calls_(calls), session_(calls->node) {
@@ -222,7 +223,8 @@ class SnapshotsCall {
       written_{this, &SnapshotsCall::written}, finished_{this, &SnapshotsCall::finished};
 };
 
-// Each waits for one call of its kind, and creates the next one when it has come. They end automatically.
+// Each object waits for one call of its kind, and creates its successor when the call has arrived. All end
+// automatically.
 void wait_for_calls(Calls* calls) {
   const auto unary = [calls]<typename Request, typename Reply>(
                          grpc::Status (NodeService::*answer)(const Request&, Reply*),

@@ -3,7 +3,7 @@
 //
 // There is one network thread because two that wait for the same connections wake each other at every message: gRPC's
 // own thread pools took three futexes and two rounds of epoll a message, and twice the CPU time. A snapshot freezes the
-// view of all nodes' readers until the last node has answered, so its answers wait for no thread.
+// view of all nodes' readers until the last node has answered, so its responses wait for no thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -26,7 +26,7 @@ class NodeServer {
                                             const std::shared_ptr<grpc::ServerCredentials>& credentials,
                                             NodeService* service, Callers callers = Callers::kAll);
 
-  // Long-running calls end soon, others have a second; returns once none is left.
+  // Ends long-running calls soon and gives others a second; returns once all have ended.
   ~NodeServer();
 
  private:

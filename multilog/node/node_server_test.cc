@@ -12,7 +12,7 @@ namespace {
 
 using NodeServerTest = NodeClientTest;
 
-// A coordinator's stream: answers come in order; its freezes end with the stream.
+// A coordinator's stream: responses arrive in order; its freezes end with the stream.
 TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   capture();
   grpc::Status status;
@@ -40,7 +40,7 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
     EXPECT_EQ(answer.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
     context.TryCancel();
   }
-  // Its coordinator has disconnected: another one may freeze long before the minute is over.
+  // The coordinator has disconnected: another one may freeze long before the minute is over.
   v1::FreezeReply frozen;
   for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
     frozen = freeze(60'000'000'000, &status);
@@ -73,7 +73,7 @@ class EndlessSource final : public PacketSource {
   std::atomic<int> left_;
 };
 
-// A client that reads nothing for a while of an answer of megabytes blocks no other work: packets become rows, other
+// A client that reads nothing for a while of a response of megabytes blocks no other work: packets become rows, other
 // calls are answered, and finally the client has every row of its snapshot.
 TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   constexpr int kRows = 60'000;
@@ -102,7 +102,7 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
   capture.join();
 }
 
-// A deadline that expires before the answer is an error, and the node keeps running.
+// A deadline that expires before the response is an error, and the node keeps running.
 TEST_F(NodeServerTest, AnExpiredDeadline) {
   capture();
   grpc::ClientContext context;
@@ -173,7 +173,7 @@ TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   context.TryCancel();
 }
 
-// Callers that it can't serve get an error; snapshots, which need no thread, continue.
+// Callers that the server can't serve get an error; snapshots, which need no thread, continue.
 TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   constexpr int kMaxCalls = 256;
   v1::AttachRequest request;

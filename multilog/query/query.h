@@ -28,13 +28,13 @@ inline constexpr uint64_t kAllTime = ~uint64_t{0};
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;
-  // The filter whose postings are part of the answer, and the additional condition to check on its rows (null: none).
+  // The filter whose postings are part of the response, and the additional condition to check on its rows (null: none).
   std::shared_ptr<Filter> stored;
   std::shared_ptr<const Expression> residual;
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
   // Unset if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
-  // The same for index lookups: comparisons of indexed fields of over 8 bytes are composed of their parts.
+  // The clauses for index lookups: comparisons of indexed fields of over 8 bytes are composed of their parts.
   std::vector<Clause> lookups;
   std::vector<Index> indexes;
   Expression::Values values;
@@ -54,7 +54,7 @@ bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
 struct QueryStatistics {
   uint64_t segments = 0, skipped = 0, by_filter = 0, by_index = 0, scanned = 0;
   uint64_t rows = 0;
-  // Segments that can't be read: their rows are missing from the answer.
+  // Segments that can't be read: their rows are missing from the response.
   uint64_t unreadable = 0;
 };
 

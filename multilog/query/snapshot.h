@@ -1,4 +1,4 @@
-// The view of a reader: the rows of each writer up to a tail, pinned so that none of it is freed meanwhile. Rows,
+// A reader's view: the rows of each writer up to a tail, pinned so that no row is freed meanwhile. Rows,
 // indexes, filters and aggregates read with the same snapshot show the same rows.
 #pragma once
 

@@ -137,7 +137,7 @@ Status Storage::append_frames(const WriterLog& log, PerWriter* own_writer, uint6
   while (own_writer->written < end) {
     Segment* segment = log.segment_at(own_writer->written);
     if (segment == nullptr || segment->source != nullptr) {
-      // It was archived or removed meanwhile, so it needs no journal.
+      // The segment was archived or removed meanwhile, so it needs no journal.
       own_writer->written = end;
       return {};
     }

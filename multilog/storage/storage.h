@@ -47,9 +47,9 @@ struct StorageOptions {
 struct RecoveryReport {
   uint64_t rows = 0, segments = 0;
   uint64_t journal_rows = 0;
-  // Rows known to be lost to damage, derived from gaps between positions.
+  // Number of rows lost to damage, as far as gaps between positions show.
   uint64_t lost_rows = 0;
-  // One for each file or definition that could not be used; all others were.
+  // One entry for each file or definition that could not be used; all others were loaded.
   std::vector<Status> problems;
 };
 

@@ -11,7 +11,7 @@ constexpr size_t kRememberedAlerts = 64;
 
 Schema empty_schema() { return *Schema::make({{.name = "time_of_no_row", .type = FieldType::kTime}}); }
 
-// One output against a constant: this covers nearly every condition, and avoids walking the tree.
+// Compares one output with a constant. This covers nearly every condition and avoids walking the tree.
 struct SimpleCondition {
   bool simple = false;
   uint32_t output = 0;
@@ -195,7 +195,8 @@ TriggerStatistics TriggerEngine::statistics() {
 uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
-  // Touched buckets are taken before the snapshot, so buckets missing from it are known to follow.
+  // The list of touched buckets is read before the snapshot, so buckets that are missing from the list will be in the
+  // next one.
   for (auto& watch : watches_) collect(watch.get());
   const Snapshot snapshot = log_.snapshot();
   uint64_t newest_time = 0;

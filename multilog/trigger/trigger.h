@@ -34,8 +34,8 @@ struct TriggerSpec {
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // Suppresses a second alert (of the same group) for windows that end within this event time of one that alerted; 0: a
-  // window.
+  // Suppresses a second alert (of the same group) for windows that end within this event time of an alerting one; 0:
+  // the length of a window.
   uint64_t cooldown_ns = 0;
 };
 

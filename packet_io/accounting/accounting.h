@@ -88,7 +88,7 @@ struct Accounting {
   friend bool operator==(const Accounting&, const Accounting&) = default;
 };
 
-// One lane's accounting of all packets, whichever query wanted them.
+// One lane's accounting of all packets, regardless of which query wanted them.
 //
 //   received = matched + unmatched + sum of undecodable + sum of lost + merged + held + repeated
 struct LaneAccounting {
@@ -121,7 +121,7 @@ struct TapAccounting {
   // Taken frames only: a datagram that its fragments make undecodable is the lane's.
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
   std::array<uint64_t, kOwnDrops> lost = {};
-  uint64_t late = 0;  // received packets that came after one with a later time
+  uint64_t late = 0;  // received packets that arrived after one with a later time
 
   bool balanced() const;
   TapAccounting& operator+=(const TapAccounting& other);

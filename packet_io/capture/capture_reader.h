@@ -50,7 +50,7 @@ class CaptureReader {
   uint64_t packets() const { return packets_; }
   // Packets skipped because their interface (pcapng) has a link type that is not decoded.
   uint64_t unsupported_packets() const { return unsupported_packets_; }
-  // The same for one selected interface, by its index.
+  // The number for one selected interface, by its index.
   uint64_t unsupported_packets(uint8_t selected) const { return unsupported_of_[selected]; }
   // Bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
   uint64_t file_position_bytes() const { return window_.source().file_position(); }

@@ -21,7 +21,7 @@ enum CaptureLinkType : uint16_t {
 
 bool is_supported_link_type(uint16_t number);
 
-// "127 (802.11 with radiotap)", or the number alone if we know no name.
+// "127 (802.11 with radiotap)", or only the number if the name is unknown.
 std::string describe_link_type(uint16_t number);
 
 // The supported ones, for messages.

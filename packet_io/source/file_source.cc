@@ -68,7 +68,7 @@ Status FileSource::open(const std::string& path, std::vector<std::string> interf
   return {};
 }
 
-// Ignores their times: the first packet after them is due at once.
+// Ignores the times of skipped packets: the first packet after them is due immediately.
 void FileSource::skip() {
   const bool paced = std::exchange(options_.paced, false);
   std::array<RawPacket, kBurstPackets> packets;
@@ -189,7 +189,7 @@ PacketSource::Burst FileSource::poll(std::span<RawPacket> packets) {
   return {count, count == 0 && (all_ended() || !status_.ok())};
 }
 
-// One tap at full speed: there is nothing to compare for each packet.
+// With one tap at full speed, packets need not be compared.
 size_t FileSource::take_next(File& file, std::span<RawPacket> packets) {
   size_t count = 0;
   while (count < packets.size() && file.has_packet()) {

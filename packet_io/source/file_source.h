@@ -25,7 +25,8 @@ struct FileSourceOptions {
   std::function<void(const std::string&)> warn = {};
   // Reads and skips this many packets, which a dead process already had.
   uint64_t skip_packets = 0;
-  // Interfaces of one file: how much earlier than one before it in the file a packet may be and still be put in order.
+  // For several interfaces of one file: how much earlier than its predecessor in the file a packet may be and still be
+  // put in order.
   int64_t merge_bound_ns = 1'000'000;
 };
 

@@ -136,7 +136,7 @@ TEST_F(InterfacesTest, AreReadByNameOrNumber) {
 }
 
 TEST_F(InterfacesTest, AreMergedByTimeWithinTheBound) {
-  // More than are read at a time come between 'a' and 'e', which is 25 us late.
+  // Between 'a' and 'e', which is 25 µs late, there are more packets than are read at a time.
   std::vector<Record> records = {{0, 10, 'a'}};
   std::string others;
   for (size_t i = 0; i < 2 * kBurstPackets; ++i) {

@@ -1,5 +1,5 @@
-// Packets whose taps are known by marks: switches that copy a port's queue set the destination address of the copies
-// (Queue.mark in schema/plan.proto).
+// Packets whose taps are identified by marks: switches that copy a port's queue set the destination address of the
+// copies (Queue.mark in schema/plan.proto).
 #pragma once
 
 #include <array>

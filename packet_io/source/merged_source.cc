@@ -62,7 +62,7 @@ PacketSource::Burst MergedSource::poll(std::span<RawPacket> packets) {
     const RawPacket& packet = packets[count++] = input->packets[input->next++];
     if (packet.time_ns < latest_ns_) ++input->late;
     latest_ns_ = std::max(latest_ns_, packet.time_ns);
-    // Only the next call may poll this source: its packets must stay.
+    // Only the next call may poll this source, since its packets must remain valid.
     if (!input->has_packet()) break;
   }
   const auto is_over = [](const Input& input) { return input.ended && !input.has_packet(); };

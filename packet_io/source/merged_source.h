@@ -10,8 +10,8 @@
 namespace tapline {
 
 // The index of each source is the tap of its packets. A packet is returned once every other source has a later packet
-// waiting, or says by idle_time_ns() that it will have no earlier one. A source that breaks this promise makes packets
-// late: they are returned as they come, and counted.
+// waiting, or guarantees by idle_time_ns() that it will have no earlier one. If a source breaks this guarantee, its
+// late packets are returned as they arrive, and counted.
 class MergedSource final : public PacketSource {
  public:
   // REQUIRES: at least one source; each has one tap, and is live.
@@ -37,7 +37,7 @@ class MergedSource final : public PacketSource {
  private:
   struct Input {
     std::unique_ptr<PacketSource> source;
-    // Packets polled: packets[next] comes next if next < count.
+    // Polled packets: packets[next] is the next one if next < count.
     std::array<RawPacket, kBurstPackets> packets;
     size_t next = 0;
     size_t count = 0;
@@ -45,7 +45,7 @@ class MergedSource final : public PacketSource {
     uint64_t late = 0;
 
     bool has_packet() const { return next < count; }
-    // No packet that is still to come is earlier. INT64_MIN if that is unknown.
+    // Lower bound on the times of all future packets. INT64_MIN if unknown.
     int64_t reached_ns() const;
   };
 

@@ -43,7 +43,7 @@ class MergedSourceTest : public testing::Test {
     merged_ = std::make_unique<MergedSource>(std::move(sources));
   }
 
-  // Polls until nothing comes: "0:5 1:7" are packets of taps 0 and 1 at times 5 and 7.
+  // Polls until no packet is returned: "0:5 1:7" are packets of taps 0 and 1 at times 5 and 7.
   std::string poll(size_t room = kBurstPackets) {
     std::string seen;
     std::vector<RawPacket> packets(room);

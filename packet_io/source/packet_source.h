@@ -18,10 +18,10 @@ class PacketSource {
  public:
   struct Burst {
     size_t packets = 0;
-    // No packet will ever come again.
+    // No further packet will arrive.
     bool ended = false;
   };
-  // Packets that the source knows of and can't return, since the start.
+  // Number of packets since the start that the source knows of but can't return.
   struct Losses {
     std::array<uint64_t, kOwnDrops> by_drop = {};
     // Packets of link types that are not decoded.
@@ -54,7 +54,7 @@ class PacketSource {
   virtual Losses read_losses() = 0;
   // Returns one tap's losses. A source that does not distinguish taps has a single one, number 0.
   virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
-  // Packets of this tap that were returned after one with a later time: they came later than the bound within which
+  // Packets of this tap that were returned after one with a later time: they arrived later than the bound within which
   // sources are merged, or one of several captures has them in this order.
   virtual uint64_t late_packets(uint8_t /*tap*/) const { return 0; }
 
@@ -67,10 +67,10 @@ class PacketSource {
 
   // True for ports: packet time is wall clock, and waiting loses packets.
   virtual bool live() const = 0;
-  // True if the time of packets is when they were polled, up to about a millisecond after they came. Valid once
+  // True if packets have the time at which they were polled, up to about a millisecond after their arrival. Valid once
   // started.
   virtual bool polled_times() const { return false; }
-  // A packet time that all later packets will reach, even if none has come: it lets time pass on an idle link. Nothing
+  // A time that no later packet will precede, even if none has arrived: it lets time pass on an idle link. Nothing
   // for files that are read at full speed.
   virtual std::optional<int64_t> idle_time_ns() const { return std::nullopt; }
   // How much of the input has been read, 0 to 1. Nothing if its end is unknown.

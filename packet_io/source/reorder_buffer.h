@@ -13,7 +13,7 @@ namespace tapline {
 
 class ReorderBuffer {
  public:
-  // A packet waits until one has come that is `bound_ns` later, or until the waiting ones take kMaxBytes.
+  // A packet waits until one that is `bound_ns` later has arrived, or until the waiting packets take kMaxBytes.
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
   void add(std::span<const CapturedPacket> packets);

@@ -21,7 +21,7 @@ struct Direction {
   std::vector<int64_t> waiting_ns;          // sending times of the open burst's samples
 };
 
-// The collector of one switch: does what the parser flow_rate does with the copies of one tap.
+// The collector of one switch, which processes copies as the parser flow_rate does those of one tap.
 class Collector {
  public:
   Collector(const Observation& seen, const EstimateOptions& options, Report report)

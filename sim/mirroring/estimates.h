@@ -18,13 +18,13 @@ struct EstimateOptions {
   int64_t path_ns = 0;
 };
 
-// A rate of one direction of a flow, and the truth.
+// An estimated and the true rate of one direction of a flow.
 struct Estimate {
   uint32_t flow = 0;
   bool udp = false;
   int64_t ready_ns = 0;             // time at which the collector had it
   int64_t from_ns = 0, to_ns = 0;   // on the sender's clock
-  rates::Bounded bits_per_second;   // the value is NaN if nothing is known
+  rates::Bounded bits_per_second;   // the value is NaN if the rate is unknown
   double true_bits_per_second = 0;  // sent on the sender's link between from_ns and to_ns
   rates::Method method = rates::Method::kUnknown;
   // The mirror had dropped a copy before, or never drops one: it was not filling.

@@ -29,7 +29,7 @@ struct Settings {
 // Applies a setting such as "flows=13", "schedule=fifo" or "mirrored=no". Returns false if there is no such setting.
 bool change(const std::string& setting, Settings* settings);
 
-// One point of a curve, or with x = 0 a figure.
+// One point of a curve or, with x = 0, a single figure.
 struct Row {
   std::string series;
   double x = 0, y = 0;

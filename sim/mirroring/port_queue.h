@@ -13,7 +13,7 @@ namespace tapline::mirroring {
 
 // The order in which a port sends packets from different input ports.
 enum class Schedule : uint8_t {
-  kFifo,        // as packets came
+  kFifo,        // in order of arrival
   kRoundRobin,  // one full packet of each input port in turn, as Planck found in switches (section 5.3)
 };
 
@@ -37,7 +37,7 @@ struct PortAccount {
 
 // The queue of one output port, in memory that the switch's ports share. Under round robin each input port has a queue
 // in it. These are served by deficit round robin (Shreedhar and Varghese, 1995), so that each input port gets the same
-// number of bytes, and if there is no place for a packet, the longest of them loses its last one (Wei et al., "An
+// number of bytes, and if there is no room for a packet, the longest queue loses its last one (Wei et al., "An
 // optimal buffer management policy for high-performance packet switching", 1991). Not thread-safe.
 template <typename Packet>
 class PortQueue {
@@ -94,7 +94,7 @@ class PortQueue {
   struct Queue {
     std::deque<Queued> packets;
     uint64_t bytes = 0;
-    uint64_t credit_bytes = 0;  // bytes that it may still send in its turn
+    uint64_t credit_bytes = 0;  // bytes that the input port may still send in its turn
   };
 
   bool may_send(const Queue& queue) const {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kFrame = 1518;
 
-// A packet is the number of the input port that it came from.
+// A packet is represented by the number of its input port.
 using Queue = PortQueue<size_t>;
 
 uint64_t outcome(const Queue& queue, Admission admission) {

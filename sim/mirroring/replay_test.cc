@@ -94,7 +94,7 @@ TEST(Replay, SamplesWaitAsLongAsTheQueueTakesAtAnyFactor) {
   }
 }
 
-// Figure 10: a sender that puts a round trip's packets on the link at once.
+// Figure 10: a sender that puts a round trip's packets on the link in one burst.
 TEST(Replay, RollingAveragesJitterButBurstsDoNot) {
   std::vector<FlowSpec> flows = flows_of(1, 0.3, 20 * kMs);
   flows[0].pattern = rates::testing::Pattern::kBursts;

@@ -49,7 +49,7 @@ class Star {
   static ns3::Ipv4Address address(uint32_t n) { return ns3::Ipv4Address((10u << 24) + 1 + n); }
   // Delay of a copy through idle links and an empty queue, from the sender's first bit, at least.
   int64_t path_ns() const;
-  // All that was seen. REQUIRES: flows use the ports starting with kFirstPort.
+  // Returns all observations. REQUIRES: flows use the ports starting with kFirstPort.
   Observation observation(uint32_t flows);
 
  private:

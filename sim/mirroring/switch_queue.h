@@ -20,7 +20,7 @@ class SwitchQueue final : public ns3::Queue<ns3::Packet> {
   }
 
   void set_queue(Ports queue) { queue_ = std::make_unique<Ports>(std::move(queue)); }
-  // The port at which the next packet to be queued came in.
+  // The input port of the next packet to be queued.
   void set_input(size_t input) { input_ = input; }
   const PortAccount& account() const { return queue_->account(); }
   // Negative without drops.

@@ -28,7 +28,7 @@ void add_ethernet(Bytes* frame, uint16_t type) {
   frame->Add16(type);
 }
 
-// INT-MD of version 2; the last switch's words come first.
+// INT-MD version 2; the last switch's words are first.
 void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   constexpr uint32_t kIntMd = 1, kVersion = 2, kHeaderBytes = 12;
   constexpr uint32_t kSwitchId = 0x8000, kPorts = 0x4000, kLatency = 0x2000, kQueue = 0x1000, kLeft = 0x0400;

@@ -32,7 +32,7 @@ struct TreeOptions {
   // Drop-tail, per port of a switch; with by_priority, per class of service.
   uint32_t queue_packets = 64;
   bool by_priority = false;
-  // All packets go up by the first port, as if hashing were broken.
+  // Packets always go up by the first port, as if hashing were broken.
   bool one_way_up = false;
   // Packets take the time of their Ethernet frame, without FCS and preamble; otherwise that of ns-3's shorter PPP
   // frame.

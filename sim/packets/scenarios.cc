@@ -86,7 +86,7 @@ Scenario detour() {
           [](FatTree* tree) { tree->detour(102, 0, 1, 0.05); }};
 }
 
-// Prakash et al., NSDI'12: 14 flows and one come to the last switch by different ports.
+// Prakash et al., NSDI'12: 14 flows and a single one reach the last switch by different ports.
 Scenario outcast(const std::string& name, const std::string& about, uint64_t link_bits_per_second,
                  uint32_t queue_packets) {
   Scenario scenario{

@@ -26,7 +26,7 @@ class TelemetryTag final : public ns3::Tag {
   void Deserialize(ns3::TagBuffer buffer) override;
   void Print(std::ostream& out) const override;
 
-  // Known only to the simulation: the sender had sent these bytes before.
+  // True if the sender had already sent these bytes; known only to the simulation.
   bool retransmitted = false;
   uint16_t ingress_port = 0;    // ingress port of the switch that processes the packet now
   std::vector<HopRecord> hops;  // in path order

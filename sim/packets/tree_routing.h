@@ -15,7 +15,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   static ns3::TypeId GetTypeId();
 
   void add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
-  // That share of the packets to the destination takes the other interface, at random.
+  // Share of the packets to the destination that take the other interface, at random.
   void add_detour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
   // Each packet waits up to this long, at random, before it is sent on; packets of one interface keep their order.

@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-/** Two levels: every leaf is an edge switch and has a link to every spine; all are one group. */
+/**
+ * A topology of two levels: every leaf is an edge switch with a link to every spine, and all leaves
+ * form one group.
+ */
 public final class LeafSpine {
   private LeafSpine() {}
 

@@ -9,7 +9,7 @@ public enum LinkLevel {
   /** Between other switches. */
   CORE(4);
 
-  /** Cost of one bit on such a link, unless the link has its own weight. */
+  /** Cost of one bit on a link of this level, unless the link has its own weight. */
   public final int weight;
 
   LinkLevel(int weight) {

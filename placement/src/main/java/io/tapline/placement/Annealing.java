@@ -105,7 +105,7 @@ final class Annealing {
     };
   }
 
-  /** Changes a few processes, then routes flows and tuples afresh. */
+  /** Changes a few processes, then reroutes all flows and tuples. */
   private boolean rebuild(Draft draft) {
     boolean hasAny = false;
     for (int changes = 1 + any(3); changes > 0; changes--) {

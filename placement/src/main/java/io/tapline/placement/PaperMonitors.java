@@ -15,7 +15,7 @@ import java.util.random.RandomGenerator;
 final class PaperMonitors implements MonitorPlacer {
   /** The rule for picking the edge switch. */
   enum Pick {
-    /** Any switch that covers a flow without a monitor. */
+    /** Returns any switch that covers a flow without a monitor. */
     RANDOM,
     /** The switch that covers the most flows without a monitor. */
     MAX_FLOWS

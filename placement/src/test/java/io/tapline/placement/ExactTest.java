@@ -52,7 +52,7 @@ class ExactTest {
   }
 
   /**
-   * Two racks with one connection each, and room for two processes per host: the optimum is
+   * Two racks with one connection each and room for two processes per host, so that the optimum is
    * obvious.
    */
   @Test

@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A processor's arguments as given, validated: known to the processor, distinct, of the right type
- * and range.
+ * A processor's arguments as given, after validation: known to the processor, distinct, of the
+ * right type and range.
  */
 final class Arguments {
   private final Map<String, Ast.Argument> given = new LinkedHashMap<>();

@@ -10,8 +10,8 @@ import io.tapline.schema.proto.Window;
 import java.util.List;
 
 /**
- * Adapts windows to parsers that emit once per interval. A shorter window gets all of an interval's
- * tuples at once or none of them, so its results do not match its time.
+ * Adapts windows to parsers that emit once per interval. A shorter window would receive either all
+ * of an interval's tuples or none, so its results would not match its time.
  */
 final class IntervalReader {
   private final ParserInfo parser;

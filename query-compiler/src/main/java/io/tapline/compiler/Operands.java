@@ -57,7 +57,7 @@ record Operands(Fields fields) {
 
   /**
    * Returns the first parser that has the by= field as a number and all key fields, else the first
-   * that has it as a number, else the first that has it at all.
+   * that has it as a number, else the first that has it in any form.
    */
   Optional<ParserInfo> withBy(
       List<ParserInfo> candidates, Arguments arguments, String keyArgument) {

@@ -31,7 +31,7 @@ final class PacketTriggerReader {
 
   /**
    * Returns the parser whose packets the trigger counts; empty if it aggregates tuples. A condition
-   * that suits both counts packets.
+   * that is valid for both is taken to count packets.
    */
   Optional<ParserInfo> parser(Arguments arguments) {
     List<ParserInfo> parsers = fields.parsers();

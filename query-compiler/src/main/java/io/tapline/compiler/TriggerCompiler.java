@@ -107,7 +107,7 @@ public final class TriggerCompiler {
       return new Ast.Word(text, source, ANYWHERE);
     }
 
-    /** Returns true if the grammar reads each argument as it is written here. */
+    /** Returns true if the grammar would parse each argument as the same text. */
     private boolean isPlain() {
       int length = when.length() + only.length() + group.stream().mapToInt(String::length).sum();
       return length < Syntax.LONGEST / 2 && isPlain(when) && isPlain(only);
@@ -194,7 +194,7 @@ public final class TriggerCompiler {
   /** Returns a trigger without {@code only=}, which many have in common; empty if it is wrong. */
   private Optional<PacketTrigger> wide(Written trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
-    // Compiled outside of the map: two threads that do so get the same result.
+    // Compiled outside the map, since two threads that compile it get the same result.
     if (known == null) {
       known = compiled(trigger);
       wide.put(trigger, known);

@@ -10,7 +10,7 @@ import io.tapline.schema.proto.Value;
 final class Values {
   private Values() {}
 
-  /** Counts each tuple as one. */
+  /** Counts tuples. */
   static Value counted() {
     return Value.newBuilder().setCount(Value.Count.getDefaultInstance()).setUnit("count").build();
   }
@@ -21,7 +21,7 @@ final class Values {
   }
 
   /**
-   * Counts tuples that meet a condition as one, and all others as zero.
+   * Counts the tuples that meet a condition.
    *
    * @param text the condition as text for users
    */

@@ -433,7 +433,7 @@ class QueueQueryTest {
     assertThatThrownBy(() -> Inventory.fromYaml(yaml)).hasMessage(message);
   }
 
-  /** Any text after AT compiles or gives errors. */
+  /** Any text after AT either compiles or is rejected with errors. */
   @Test
   void hostileClausesAreErrors() {
     Random random = new Random(7);

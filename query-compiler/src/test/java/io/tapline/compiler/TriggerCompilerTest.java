@@ -122,7 +122,7 @@ class TriggerCompilerTest {
             + "\ntraffic:\n  packets_per_second: 5000000\n  groups: 20000\n");
   }
 
-  /** Compiles triggers alone and as whole queries, and returns the number of right ones. */
+  /** Compiles triggers alone and as whole queries, and returns the number of correct ones. */
   private static int compareAlone(Inventory inventory) {
     TriggerCompiler compiler = compiler(inventory);
     Random random = new Random(1);

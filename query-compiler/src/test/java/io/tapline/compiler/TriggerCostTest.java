@@ -34,15 +34,15 @@ class TriggerCostTest {
   @Test
   void sharesAddUp() {
     Traffic million = new Traffic(1e6, 1_000);
-    // Two match sets or three.
+    // Two or three match sets.
     double one = 131e-3 + 0.35e-3 * Math.sqrt(2);
     double two = 131e-3 + 0.35e-3 * Math.sqrt(3);
     // 17 ns per packet in groups, and 1,000 groups of 50 ns in 10 ms.
     assertThat(busy(million, trigger(10, "src_ip"))).isCloseTo(one + 0.022, within(EXACT));
-    // The same counters.
+    // Both triggers use the same counters.
     assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "src_ip")))
         .isCloseTo(two + 0.022, within(EXACT));
-    // Other counters: another grouping, another window.
+    // The triggers use different counters: they have another grouping or window.
     assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "dst_ip")))
         .isCloseTo(two + 0.044, within(EXACT));
     assertThat(busy(million, trigger(10, "src_ip"), trigger(1, "src_ip")))

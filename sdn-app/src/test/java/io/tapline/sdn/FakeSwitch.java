@@ -69,8 +69,8 @@ public final class FakeSwitch {
   }
 
   /**
-   * Returns the packets that are sent, in order. Nothing is sent to the port by which the packet
-   * came, except by that port's special number.
+   * Returns the packets that the switch sends, in order. It sends nothing to the port of arrival,
+   * except by the special number for that port.
    */
   public List<Sent> sent(Packet packet) {
     List<Sent> sent = new ArrayList<>();

@@ -37,8 +37,8 @@ public record PortMask(int value, int mask) {
 
   /**
    * Returns the ports with {@code count} zeros starting with the second lowest bit: half of all
-   * ports, a quarter, … Linux assigns even ports to clients first, so the lowest bit carries little
-   * information.
+   * ports, a quarter, etc. Linux assigns even ports to clients first, so the lowest bit carries
+   * little information.
    */
   static PortMask zeros(int count) {
     return new PortMask(0, ((1 << count) - 1) << 1);

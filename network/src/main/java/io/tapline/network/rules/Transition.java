@@ -21,7 +21,7 @@ public final class Transition {
     DELETE
   }
 
-  /** One message to the switch. */
+  /** One message to be sent to the switch. */
   public record Step(Kind kind, MirrorRule rule) {}
 
   private Transition() {}

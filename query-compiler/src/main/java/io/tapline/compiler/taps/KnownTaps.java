@@ -56,7 +56,7 @@ public record KnownTaps(List<List<String>> monitors, boolean copied) {
     return missing;
   }
 
-  /** Returns the places of a queue's taps that the monitor with the most of them lacks. */
+  /** Returns the taps of a queue that are missing at the monitor with the most of its taps. */
   public List<String> missing(String queue) {
     return monitors.stream()
         .map(taps -> missing(taps, queue))

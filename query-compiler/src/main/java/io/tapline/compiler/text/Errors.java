@@ -26,7 +26,7 @@ public final class Errors {
   /**
    * Errors of a query.
    *
-   * @param subnets the part of the network that the caller may see; empty for all of it
+   * @param subnets the part of the network that the caller may see; empty for the whole network
    */
   public Errors(Optional<String> subnets) {
     this.subnets = subnets;

@@ -33,7 +33,7 @@ final class StatusReport {
         counters);
   }
 
-  /** Returns each cable once, although both of its directions are known. */
+  /** Returns each cable once, not once per direction. */
   private static List<NetworkStatus.LinkStatus> cables(NetworkView view, Mirroring mirroring) {
     return view.links.links().stream()
         .map(link -> List.of(port(link.from(), mirroring), port(link.to(), mirroring)))

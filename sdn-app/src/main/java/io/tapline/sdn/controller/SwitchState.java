@@ -59,7 +59,7 @@ final class SwitchState {
   long nextReadNs;
   boolean read;
 
-  /** True if its flows were ever read, since it only gets flows for LLDP after that. */
+  /** True if the switch's flows were ever read: only then does it get flows for LLDP. */
   boolean everRead;
 
   boolean requested;
@@ -88,7 +88,7 @@ final class SwitchState {
     return connection != null;
   }
 
-  /** Returns true if its flows are known. */
+  /** Returns true if the switch's flows are known. */
   boolean isReady() {
     return connection != null && read;
   }

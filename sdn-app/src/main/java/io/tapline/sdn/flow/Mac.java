@@ -15,7 +15,7 @@ public final class Mac {
     return text.toString();
   }
 
-  /** Returns true if it can belong to one host: neither multicast nor all zero. */
+  /** Returns true if the address can belong to one host: it is neither multicast nor all zeros. */
   public static boolean isHost(long mac) {
     return mac != 0 && (mac >> 40 & 1) == 0;
   }

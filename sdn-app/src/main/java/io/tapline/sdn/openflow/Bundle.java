@@ -20,8 +20,8 @@ final class Bundle {
   private Bundle() {}
 
   /**
-   * Returns the messages as one bundle. Omits barriers, which have no effect in it; frames come
-   * after it.
+   * Returns the messages as one bundle. Omits barriers, which have no effect within a bundle;
+   * frames follow it.
    */
   static List<OFMessage> of(
       OFFactory factory,

@@ -308,7 +308,7 @@ public final class SimulatedSwitches implements AutoCloseable {
       thread.join();
       selector.close();
     } catch (IOException e) {
-      // Nothing can be done about a failure to close.
+      // A failure to close has no remedy.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

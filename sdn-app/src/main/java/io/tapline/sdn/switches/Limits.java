@@ -3,7 +3,7 @@ package io.tapline.sdn.switches;
 /**
  * Limits on the resources that one switch may use.
  *
- * @param maxConnections maximum number of connections; new ones beyond it are closed
+ * @param maxConnections maximum number of connections; further ones are closed
  * @param packetInsPerSecond rate limit of a switch; each of its ports is limited to a tenth of it
  * @param maxPendingBytes maximum of bytes written but not yet read; beyond it, the switch is
  *     disconnected

@@ -1,6 +1,6 @@
 package io.tapline.sdn.switches;
 
-/** A rate limit per second with a burst of one second's worth. Not thread-safe. */
+/** A rate limit per second, with bursts of up to one second's worth. Not thread-safe. */
 public final class TokenBucket {
   private static final double NS_PER_SECOND = 1e9;
 

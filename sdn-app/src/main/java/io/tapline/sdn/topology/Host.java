@@ -6,7 +6,7 @@ import java.util.Set;
  * A host and its location.
  *
  * @param ips empty if it is known only from flows
- * @param seenNs time at which it last sent
+ * @param seenNs time of the last packet from it
  */
 public record Host(long mac, SwitchPort at, Set<Integer> ips, long seenNs) {
   public Host {

@@ -155,8 +155,8 @@ public final class HostTable {
   }
 
   /**
-   * Returns the addresses for which a host may answer. A host that is known only from flows has no
-   * known addresses, so these are the inventory's addresses under its switch.
+   * Returns the addresses that a host may be probed for. A host that is known only from flows has
+   * no known addresses, so these are the inventory's addresses under its switch.
    */
   private Set<Integer> addressesToProbe(Host host) {
     return host.ips().isEmpty() ? addressesAt(host.at()) : host.ips();

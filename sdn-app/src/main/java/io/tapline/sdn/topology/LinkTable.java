@@ -22,7 +22,7 @@ public final class LinkTable {
     KNOWN,
     /** Too old: the frame was held back and replayed. */
     STALE,
-    /** Its port belongs to another live link: the frame was relayed. */
+    /** The port belongs to another live link, so the frame was relayed. */
     CONFLICT
   }
 

@@ -109,8 +109,8 @@ class LateSwitchTest {
   }
 
   /**
-   * Learns a host behind the bad switch, whose flow for it changes in an earlier round than the
-   * good switch's.
+   * Learns a host behind the late switch, whose flow for that host changes in an earlier round than
+   * the other switch's.
    */
   private void learnAtBad() {
     learned++;

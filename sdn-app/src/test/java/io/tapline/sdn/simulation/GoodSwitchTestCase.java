@@ -49,7 +49,7 @@ abstract class GoodSwitchTestCase {
   }
 
   /**
-   * Verifies after each test that the good switch is connected, has all its flows, and that its
+   * Verifies after each test that the good switch is connected and has all its flows, and that its
    * hosts are served.
    */
   @AfterEach

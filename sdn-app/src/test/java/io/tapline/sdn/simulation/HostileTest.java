@@ -56,7 +56,7 @@ class HostileTest extends GoodSwitchTestCase {
     assertThat(controller.counters().get(Counter.MALFORMED_MESSAGES)).isGreaterThan(100);
   }
 
-  /** The simulated switch behaves normally; its answers are well-formed or slightly garbled. */
+  /** The simulated switch behaves normally; its responses are well-formed or slightly garbled. */
   @Test
   void slightlyWrongAnswersAreNotAttributedToOtherServers() throws IOException {
     SimulatedSwitch state = new SimulatedSwitch(2, 4);

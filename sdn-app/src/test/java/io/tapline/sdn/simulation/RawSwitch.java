@@ -64,7 +64,9 @@ final class RawSwitch implements AutoCloseable {
     return raw;
   }
 
-  /** Answers this many messages as a switch would, after passing each answer through a function. */
+  /**
+   * Answers this many messages as a switch would, after passing each response through a function.
+   */
   void answer(SimulatedSwitch state, int messages, UnaryOperator<ByteBuffer> changedOperator)
       throws IOException {
     SimulatedSwitch.Output output =

@@ -32,7 +32,8 @@ class HostTableTest {
   }
 
   /**
-   * Claims an address. A host that is probed at its location for its own address answers at once.
+   * Claims an address. A host that is probed at its location for its own address answers
+   * immediately.
    */
   private Verdict says(long mac, int ip, SwitchPort port) {
     nowNs += SECOND / 100;

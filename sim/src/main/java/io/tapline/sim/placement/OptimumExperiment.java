@@ -20,7 +20,7 @@ import java.util.function.Consumer;
 /**
  * Measures the gap between strategies and the optimum: the minimum weighted traffic, including
  * processors, of any layout with fewer processes than Netalytics-Network, or with the same number
- * if every layout with fewer has more traffic than Netalytics-Network.
+ * if all layouts with fewer processes have more traffic than Netalytics-Network.
  *
  * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts and 4 to 9 flows. Every second
  * instance has processes with a quarter of the paper's capacity, to make capacities matter.

@@ -67,7 +67,7 @@ final class CompetentJob {
     return events.map(new Count());
   }
 
-  /** Counts a request as one for its URL. */
+  /** Counts one request for its URL. */
   private static final class Count implements MapFunction<Event, Pane> {
     private transient Pane pane;
 
@@ -129,7 +129,7 @@ final class CompetentJob {
     public String url;
   }
 
-  /** Does the same as the textbook job's, with a single state per flow. */
+  /** Pairs events as the textbook job does, but with a single state per flow. */
   private static final class Pair extends KeyedProcessFunction<String, Event, Pane> {
     private final boolean join;
     private transient ValueState<Open> open;

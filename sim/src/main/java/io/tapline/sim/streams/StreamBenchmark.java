@@ -217,8 +217,8 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Runs the stream job for this long under a producer that is always slightly ahead of it. Returns
-   * the cost of each period of ten seconds, including the producer's.
+   * Runs the stream job for the given time with a producer that is always slightly ahead of it.
+   * Returns the cost of each period of ten seconds, including the producer's.
    */
   public List<Cost> steady(Traffic.Kind kind, Sizes sizes, int seconds, int parallelism)
       throws Exception {
@@ -316,8 +316,9 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Repeats a run until it hardly saves CPU time over the one before. A virtual machine compiles
-   * for a minute or two of such runs, which is irrelevant in long operation.
+   * Repeats a run until it saves hardly any CPU time compared with the previous one. A virtual
+   * machine spends the first minute or two of such runs compiling, which is irrelevant in long
+   * operation.
    *
    * @param max maximum number of runs; the textbook job's runs take so long that one is enough for
    *     the warm-up
