@@ -25,7 +25,7 @@ ROUNDS = 5
 PER_ROUND = {"a": 6, "b": 3, "c": 1}
 # Asks a control plane for a resource that the leader answers and a follower redirects.
 LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}:8480/api/v1/nodes || true"
-# Sends bytes without TLS and prints the answer of the next 2 s in hexadecimal. The server may close the connection
+# Sends bytes without TLS and prints the response of the next 2 s in hexadecimal. The server may close the connection
 # early.
 TCP_EXCHANGE = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
 # Prints a TLS handshake without a client certificate, including the server's certificate.

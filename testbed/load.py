@@ -3,7 +3,7 @@
 
 A page is PATTERN or PATTERN:FIRST:COUNT, as /video/{:04}:1:1000 for /video/0001 to /video/1000; each request takes one of the
 patterns, all equally often, and one of its numbers. The load does not wait for answers, so a slow server does not slow the client.
-Prints the answers as JSON: {"statuses": {"200": 612}, "patterns": {"/video/{:04}": 612}}. Exit code 1 if an answer is not 200 or a
+Prints the responses as JSON: {"statuses": {"200": 612}, "patterns": {"/video/{:04}": 612}}. Exit code 1 if a response is not 200 or a
 connection fails.
 """
 import argparse

@@ -129,7 +129,7 @@ class Supervisor:
         self.note()
 
     def note(self):
-        """Writes processes.json atomically. Ends the supervisor if its folder is gone."""
+        """Writes processes.json atomically. Ends the supervisor if its folder has been removed."""
         mine = {"name": "supervisor", "pid": os.getpid(), "started": started(os.getpid()), "restarts": 0}
         others = [{key: getattr(each, key) for key in ("name", "pid", "started", "restarts")} for each in self.daemons]
         fresh = self.report.with_suffix(".new")

@@ -11,7 +11,7 @@ constexpr double kSynShare = 0.65 / 14.88;
 constexpr uint64_t kWindows = 10;
 constexpr uint64_t kFirstFlooded = 4;
 
-// Thresholds that about half of the triggers reach in a window, and a trigger on a flood of SYNs, the last one.
+// Returns triggers with thresholds that about half of them reach in a window and, last, a trigger on a flood of SYNs.
 std::vector<trigger::Trigger> alarmed(const Workload& workload) {
   std::vector<trigger::Trigger> triggers = workload.triggers();
   const auto per_window = static_cast<double>(workload.packets_per_window() * workload.options().frame_bytes);

@@ -125,7 +125,7 @@ def faults_of(options, size):
 
 def options_of():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help="containers, separated by commas; NAME+NAME for two at once; default: all, and pairs of a kind")
+    parser.add_argument("--only", help="containers, separated by commas; NAME+NAME for two together; default: all, and pairs of a kind")
     parser.add_argument("--kinds", help="kinds of faults to inject", default=",".join(KINDS))
     parser.add_argument("--minutes", type=float, default=180, help="duration in which faults begin")
     parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md, chaos.json and read.json (the data behind the verdict)")

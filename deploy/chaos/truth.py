@@ -31,7 +31,7 @@ POLL_SCRIPT = """for ((i = {first}; ; i++)); do
 done"""
 
 Request = collections.namedtuple("Request", "url web began ended")
-# `partial` lists the URLs of which only the request or only the answer was captured.
+# `partial` lists the URLs of which only the request or only the response was captured.
 Window = collections.namedtuple("Window", "start end counts completeness partial", defaults=[()])
 Mistake = collections.namedtuple("Mistake", "time what url")
 
@@ -94,7 +94,7 @@ def touches(window, request):
 
 
 def gave_up(window, request):
-    """Returns True if the window counts an earlier request as partial because its answer never reached the monitor."""
+    """Returns True if the window counts an earlier request as partial because its response never reached the monitor."""
     return request.url in window.partial and window.start / SECOND_NS > request.ended
 
 

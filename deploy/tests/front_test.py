@@ -85,7 +85,7 @@ class ControlPlane:
 
 
 class Answer:
-    """An answer of the front: status, headers and body."""
+    """A response of the front: status, headers and body."""
 
     def __init__(self, head, body):
         self.status = int(head.split(None, 2)[1])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes datagrams_small.pcap.zst: DNS against dnsmasq over UDP and TCP, pings, and datagrams to a closed port, all on the loopback interface.
 
-Needs root, dnsmasq, ping and tcpdump. datagrams_small.jsonl has a line for each answer that the clients received.
+Needs root, dnsmasq, ping and tcpdump. datagrams_small.jsonl has a line for each response that the clients received.
 """
 
 import json

@@ -25,7 +25,7 @@ ROUNDS = 20
 RESOLVER = ("127.0.0.2", 53)
 DEAD_UPSTREAM = ("127.0.0.3", 5353)
 DATABASE = ("127.0.0.4", 3306)
-# Exceeds the 15 s for which the DNS parser waits for an answer.
+# Exceeds the 15 s for which the DNS parser waits for a response.
 BEYOND_TIMEOUT_S = 16
 
 

@@ -87,7 +87,7 @@ def missed(result):
 
 def run(seconds, folder, out):
   """Sends and diagnoses. Returns the results, and the requirements that they miss."""
-  del folder, out  # It has no figure.
+  del folder, out  # This part draws no figure.
   report, verdict, counters = measure(seconds)
   result = summary(report, counters, seconds)
   result["printed"] = verdict

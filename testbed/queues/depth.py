@@ -43,7 +43,7 @@ def percentile(values, percent):
 
 
 def drawn(rows, polls):
-  """Returns (ms, delay from taps in ms), of one packet per ms, and (ms, backlog / rate in ms), of the second in the middle."""
+  """Returns (ms, delay from taps in ms) for one packet per ms, and (ms, backlog / rate in ms), both for the middle second."""
   begin_ns = (polls[0][0] + polls[-1][0] - DRAWN_NS) // 2
   delays = sorted(((row["arrival_ns"] - begin_ns) / 1e6, (row["departure_ns"] - row["arrival_ns"]) / 1e6) for row in rows
                   if 0 <= row["arrival_ns"] - begin_ns < DRAWN_NS)

@@ -77,7 +77,7 @@ PAGES = [(r"/films", films), (r"/film/(\d{1,9})", film), (r"/customer/(\d{1,9})"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-  """Answers one GET per connection. `database` is set before the server starts."""
+  """Serves one GET per connection. `database` is set before the server starts."""
 
   database = None
   server_version, sys_version = "rentals", ""

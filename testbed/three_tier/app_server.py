@@ -125,7 +125,7 @@ class Site:
     self._lock = threading.Lock()
 
   def preload(self):
-    """Fills the cache with every product. Random ages keep them from all becoming stale at once."""
+    """Fills the cache with every product. Random ages keep them from all becoming stale simultaneously."""
     ages_s = [self._rng.uniform(0, self._options.fresh_seconds) for _ in range(PRODUCTS)]
     with concurrent.futures.ThreadPoolExecutor(4) as several:
       list(several.map(self._preload, range(1, PRODUCTS + 1), ages_s))
@@ -185,7 +185,7 @@ def log(**fields):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-  """Answers one GET per connection. The class attributes `site` and `options` are set before the server starts."""
+  """Serves one GET per connection. The class attributes `site` and `options` are set before the server starts."""
 
   site = options = None
   server_version = "shop"

@@ -11,7 +11,7 @@ from truth import MS
 
 @dataclass(frozen=True)
 class Comparison:
-  """The windows of one condition: those in which it held (`met`) and those that have events, by (end in ns, group)."""
+  """The windows of one condition: those that met it (`met`) and those that have events, by (end in ns, group)."""
   condition: truth.Condition
   met: dict
   events: dict
@@ -45,7 +45,7 @@ class Comparison:
     return [key for key, event in self.events.items() if not event["certain"] or event["incomplete"]]
 
   def onsets(self):
-    """Windows with events whose previous one did not meet the condition: of others that overlap, no packet made it true."""
+    """Windows with events whose predecessor did not meet the condition. In other overlapping windows, no packet made the condition true."""
     overlapping = self.condition.window_ns > self.condition.every_ns
     return [(end_ns, group) for end_ns, group in self.common()
             if not overlapping or (end_ns - self.condition.every_ns, group) not in self.met]

@@ -84,7 +84,7 @@ def attempt(tested, send, snapshot_bytes, folder):
       programs.capture(INTERFACE, "inout", late, snapshot_bytes) as first:
     for dump in (before_queue, first):
       programs.await_line(dump, "listening on")
-    # The kernel passes a packet to the latest socket first, and some get a time from each.
+    # The kernel passes a packet to the latest socket first, and some packets are stamped by each socket.
     with tested as events, programs.capture(INTERFACE, "inout", early, snapshot_bytes) as last:
       programs.await_line(last, "listening on")
       send()

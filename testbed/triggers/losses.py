@@ -87,7 +87,7 @@ def shown(packet, dropped):
 
 
 def accounted(arrivals, departures, events):
-  """Compares bursts with the queue's drops: those that lost packets, those of which the receiver could see it, and those reported."""
+  """Compares bursts with the queue's drops: those that lost packets, those whose loss the receiver could see, and those reported."""
   bursts, dropped = Bursts(arrivals), dropped_by_queue(arrivals, departures)
   of_flow = collections.defaultdict(list)
   for packet in dropped:
@@ -106,7 +106,7 @@ def accounted(arrivals, departures, events):
 
 
 def draw(dropped, lost, folder):
-  """Draws the bytes that were dropped in the middle second, and those that events report as missing, both summed up over time."""
+  """Draws the cumulative bytes that were dropped in the middle second, and those that events report as missing."""
   middle_ns = (dropped[0].time_ns + dropped[-1].time_ns - DRAWN_MS * MS) // 2
   begin_ns = middle_ns - middle_ns % LOST.every_ns
   changes = {"dropped by the queue": [(packet.time_ns, packet.payload_bytes) for packet in dropped],

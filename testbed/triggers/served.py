@@ -31,7 +31,7 @@ class Follower:
         self.events += [event["fields"] | {"made_ns": event["made_ns"], "received_ns": time.time_ns()} for event in batch["events"]]
 
   def join(self):
-    """Waits until the query has ended, and with it the stream."""
+    """Waits until the query, and so the stream, has ended."""
     self._thread.join(60)
     self._answer.close()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Sends SYNs of random sources, as one host of a botnet would: spoof.py TARGET PORT SECONDS EVERY_S COUNT RATE
 
-Each EVERY_S it sends COUNT of them, RATE per second. Needs root.
+Every EVERY_S seconds it sends COUNT SYNs at RATE per second. Needs root.
 """
 import random
 import socket

@@ -50,7 +50,7 @@ class Condition:
   text: str
   value: Callable[[list], float]  # computes the value from the items of a window and group
   holds: Callable[[list], bool]
-  group: Callable[[object], Optional[str]] = lambda item: ""  # None: the item does not count
+  group: Callable[[object], Optional[str]] = lambda item: ""  # None: the item is not counted
   every_ns: int = 10 * MS
   window_ns: int = 10 * MS
   rises: bool = False  # once true in a window, it stays true, so the event does not wait for the window's end

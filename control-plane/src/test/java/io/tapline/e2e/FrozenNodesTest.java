@@ -179,7 +179,7 @@ class FrozenNodesTest {
     await("the freezes expire", this::areFree);
     feed(nodes.get(1));
     signal("CONT", server.process());
-    // The frozen state is no longer a snapshot: the answer is based on another.
+    // The frozen state is no longer a snapshot: the response is based on another.
     HttpResponse<String> answer = pendingAnswer.get();
     assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
     assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();

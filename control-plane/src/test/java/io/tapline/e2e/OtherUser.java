@@ -63,7 +63,7 @@ final class OtherUser {
   private static final List<String> PROCESS_FILES =
       List.of("environ", "mem", "maps", "smaps", "auxv", "fd", "fdinfo", "map_files", "io");
 
-  /** Long, with letters and digits, unlike words of a command line. */
+  /** A secret: a long word of letters and digits, unlike others on a command line. */
   private static final Pattern SECRET =
       Pattern.compile("(?=\\p{Alnum}*\\p{Alpha})(?=\\p{Alnum}*\\d)\\p{Alnum}{20,}");
 
@@ -230,9 +230,9 @@ final class OtherUser {
   private static final String CLOSED = "closed";
 
   /**
-   * A request, and the meaning of its answer.
+   * A request, and the meaning of its response.
    *
-   * @param answers the answer's first bytes, as text of one byte a character, and the verdict
+   * @param answers the response's first bytes, as text of one byte a character, and the verdict
    */
   private record Probe(byte[] request, Map<Pattern, String> answers) {
     static Probe text(String request, Map<String, String> answers) {
@@ -302,7 +302,7 @@ final class OtherUser {
   private static final byte[] SILENCE = new byte[0];
 
   /**
-   * Sends a request and returns the first bytes of the answer; empty if the connection is closed
+   * Sends a request and returns the first bytes of the response; empty if the connection is closed
    * instead.
    */
   private static byte[] exchange(int port, byte[] request) {

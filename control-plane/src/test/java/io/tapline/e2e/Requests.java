@@ -51,7 +51,7 @@ final class Requests implements AutoCloseable {
       """;
 
   /**
-   * A request and its answer.
+   * A request and its response.
    *
    * @param beganNs before its connection was opened
    * @param endedNs after it was closed

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Forwards TCP connections to a server. Once {@link #hold} is called, limits the server's answers
+ * Forwards TCP connections to a server. Once {@link #hold} is called, limits the server's responses
  * to a rate in bytes per second on each connection: a bottleneck without losses.
  */
 final class ThinLink implements AutoCloseable {

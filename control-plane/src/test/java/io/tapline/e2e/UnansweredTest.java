@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
-/** Counts requests without an answer, and compares them with the servers' own logs. */
+/** Counts requests without a response, and compares them with the servers' own logs. */
 class UnansweredTest {
   private static final Path CAPTURES = Cli.root().resolve("testbed/captures");
 

@@ -1,13 +1,13 @@
 package io.tapline.matrix;
 
 /**
- * The objects of the probes. @param leader the leading control plane, the only one that serves
- * hosts and switches
+ * The parts of a running cluster that the probes try to access. @param leader the leading control
+ * plane, the only one that serves hosts and switches
  *
- * @param own a running query that the monitor and the job serve
- * @param other one of another tenant, served by another job
+ * @param own a running query of the probed monitor and job
+ * @param other a running query of another tenant, with another job
  * @param ownAlerts topic of the own query's trigger
- * @param otherAlerts topic of the other's
+ * @param otherAlerts topic of the other query's trigger
  * @param monitor host of the monitor whose certificate is tried
  * @param multilog host of the MultiLog node
  */

@@ -125,7 +125,7 @@ final class HostProbes {
   }
 
   /**
-   * The host's own agent has the lease: an agent of the same name gets this answer if it may use
+   * The host's own agent has the lease: an agent of the same name gets this response if it may use
    * the name.
    */
   private static void lease(Channel channel, String agent) throws Exception {

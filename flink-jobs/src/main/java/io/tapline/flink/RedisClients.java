@@ -23,7 +23,7 @@ public final class RedisClients {
   private RedisClients() {}
 
   /**
-   * Opens a connection with a timeout of two seconds for each answer.
+   * Opens a connection with a timeout of two seconds for each response.
    *
    * @throws UncheckedIOException if the TLS files can't be read
    */
@@ -38,7 +38,7 @@ public final class RedisClients {
   /**
    * Opens a connection.
    *
-   * @param timeoutMs timeout to connect, and for each answer
+   * @param timeoutMs timeout to connect, and for each response
    * @throws IOException with a sentence for users, if the TLS files can't be read
    * @throws redis.clients.jedis.exceptions.JedisException if the server does not answer, or refuses
    *     the login
@@ -51,7 +51,7 @@ public final class RedisClients {
   /**
    * Returns a pool of connections, none of which is open yet.
    *
-   * @param timeoutMs timeout to connect, and for each answer
+   * @param timeoutMs timeout to connect, and for each response
    * @throws IOException with a sentence for users, if the TLS files can't be read
    */
   public static JedisPool pool(RedisEndpoint redis, JedisPoolConfig bounds, int timeoutMs)

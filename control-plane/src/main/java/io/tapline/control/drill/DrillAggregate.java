@@ -107,9 +107,9 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     }
 
     /**
-     * Adds a node's answer for a partial.
+     * Adds a node's response for a partial.
      *
-     * @throws IllegalArgumentException if the answer is invalid; then no part of it is added
+     * @throws IllegalArgumentException if the response is invalid; then no part of it is added
      */
     void add(int part, AggregateReply reply) {
       if (aggregate.isOfStates()) {

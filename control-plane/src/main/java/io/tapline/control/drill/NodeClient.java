@@ -37,7 +37,7 @@ import java.util.function.Consumer;
  * thread may call.
  */
 final class NodeClient implements AutoCloseable {
-  /** A node sends its answers in chunks of 64 KiB, far below this limit. */
+  /** A node sends its responses in chunks of 64 KiB, far below this limit. */
   private static final int MAX_MESSAGE_BYTES = 4 << 20;
 
   private final NodeAddress address;
@@ -103,7 +103,7 @@ final class NodeClient implements AutoCloseable {
     return snapshots.send(SnapshotCommand.newBuilder().setUnfreeze(unfreeze).build());
   }
 
-  /** Gives up both commands after an answer did not arrive in time; neither will be answered. */
+  /** Gives up both commands after a response did not arrive in time; neither will be answered. */
   void abandonSnapshot() {
     snapshots.close();
   }

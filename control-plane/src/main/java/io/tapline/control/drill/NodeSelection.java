@@ -21,7 +21,7 @@ import java.util.function.Function;
  * §5.1: diagnosis concerns few of a data center's hosts). A node without known addresses may have
  * seen anything.
  *
- * <p>A node evaluates which addresses an expression selects; the last answers are cached.
+ * <p>A node evaluates which addresses an expression selects; the last responses are cached.
  */
 final class NodeSelection {
   private static final int MAX_KEPT = 256;
@@ -65,7 +65,7 @@ final class NodeSelection {
       };
 
   /**
-   * Creates a reach.
+   * Creates a selection by the hosts' addresses.
    *
    * @param addresses addresses of a host, as "address/length"; none if it may see anything
    */

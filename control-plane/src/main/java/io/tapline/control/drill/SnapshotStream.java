@@ -27,7 +27,7 @@ final class SnapshotStream implements AutoCloseable {
     stub = MultiLogNodeGrpc.newStub(channel).withExecutor(MoreExecutors.directExecutor());
   }
 
-  /** Returns the answer, or a {@code StatusRuntimeException} as the reason why there is none. */
+  /** Returns the response, or a {@code StatusRuntimeException} as the reason why there is none. */
   synchronized ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
     Open stream = open;
     if (stream == null) {
@@ -39,7 +39,7 @@ final class SnapshotStream implements AutoCloseable {
     return stream.send(command);
   }
 
-  /** Ends the stream after an answer did not arrive in time. */
+  /** Ends the stream after a response did not arrive in time. */
   @Override
   public synchronized void close() {
     if (open != null) {

@@ -30,7 +30,7 @@ final class Snapshots {
   /** Long enough for many round trips, short enough for the delay of new rows to go unnoticed. */
   static final Duration EXPIRY = Duration.ofSeconds(2);
 
-  /** Shorter than the expiry: a later answer could not be used. */
+  /** Shorter than the expiry: a later response could not be used. */
   static final Duration TIMEOUT = Duration.ofSeconds(1);
 
   private static final int MAX_ATTEMPTS = 5;

@@ -20,7 +20,7 @@ record Probe(Address address, TlsFiles tls, String service, Question question) {
   private static final Duration FOR_TLS = Duration.ofMillis(400);
 
   /**
-   * Asks the question.
+   * Queries the server.
    *
    * @throws Fault for any reason that the server can't be used
    */

@@ -8,8 +8,8 @@ interface Question {
    * Asks the question.
    *
    * @throws Fault if the server is of the expected kind, but can't be used in its present state
-   * @throws java.net.ProtocolException if the answer is that of another kind of server; the message
-   *     continues a sentence that names the server
+   * @throws java.net.ProtocolException if the response is that of another kind of server; the
+   *     message continues a sentence that names the server
    * @throws IOException if there is no answer
    */
   void check(Connection connection) throws IOException, Fault;

@@ -6,7 +6,7 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Estimates how far a host's clock is ahead of this one's from probes and their answers, like NTP
+ * Estimates how far a host's clock is ahead of this one's from probes and their responses, like NTP
  * (RFC 5905, section 8): of the latest exchanges, the one with the shortest round trip counts,
  * since the offset can't be wrong by more than half of it. An exchange that a later one contradicts
  * predates a clock adjustment and is ignored. Not thread-safe.

@@ -142,7 +142,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return answer;
   }
 
-  /** Takes an answer of the monitor. */
+  /** Takes a response of the monitor. */
   synchronized void answered(MonitorStatus.Triggers report) {
     if (report.hasSinceNs()) {
       for (Member member : members.values()) {

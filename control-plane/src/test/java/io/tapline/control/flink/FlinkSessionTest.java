@@ -68,7 +68,7 @@ class FlinkSessionTest {
         assertThat(session.resume(first)).isTrue();
         assertThat(session.resume(second)).isTrue();
         Await.until(
-            "the second job says that it waits",
+            "the second job reports that it is waiting",
             TIMEOUT,
             () -> session.hindrance(second).contains("no free slot"));
         assertThat(session.hindrance(first)).isEmpty();

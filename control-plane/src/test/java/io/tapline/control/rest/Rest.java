@@ -65,7 +65,7 @@ public final class Rest {
     return MAPPER.readTree(response.body());
   }
 
-  /** Asserts that an answer is a problem document of a type, and returns it. */
+  /** Asserts that a response is a problem document of a type, and returns it. */
   public static JsonNode problem(HttpResponse<String> response, int status, String name)
       throws Exception {
     assertThat(response.statusCode()).as(response.body()).isEqualTo(status);

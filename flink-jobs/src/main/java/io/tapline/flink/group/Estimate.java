@@ -62,7 +62,7 @@ public final class Estimate implements Group {
   }
 
   /**
-   * Returns the scaled number of the group's tuples with this answer.
+   * Returns the scaled number of the group's tuples with this response.
    *
    * @param answer one of {@link Answers}
    */

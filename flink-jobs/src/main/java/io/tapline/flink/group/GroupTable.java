@@ -176,7 +176,7 @@ public final class GroupTable {
   }
 
   /**
-   * Counts the answer of a tuple that was added.
+   * Counts the response of a tuple that was added.
    *
    * @param answer one of {@link Answers}, except {@link Answers#WHOLE}
    */

@@ -6,8 +6,8 @@ import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 
 /**
- * Reads the answer states of a batch's tuples, for parsers that record them in two columns: {@code
- * partial}, empty if request and response were seen, and {@code unanswered}.
+ * Reads the response states of a batch's tuples, for parsers that record them in two columns:
+ * {@code partial}, empty if request and response were seen, and {@code unanswered}.
  */
 final class AnswerColumns {
   private static final String PARTIAL = "partial";

@@ -18,7 +18,7 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * Asks the broker for the ends of partitions in a separate thread: once per period, and not again
- * before the last answer was processed.
+ * before the last response was processed.
  *
  * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
  */
@@ -34,7 +34,7 @@ class TopicEnds implements AutoCloseable {
   private Thread thread;
 
   /**
-   * The broker's answer.
+   * The broker's response.
    *
    * @param ends by partition, the offset up to which everything must have been read; null if there
    *     was no answer
@@ -109,13 +109,13 @@ class TopicEnds implements AutoCloseable {
     return admin.listOffsets(wantedOffsets).all();
   }
 
-  /** Completes when {@link #poll} has an answer. */
+  /** Completes when {@link #poll} has a response. */
   CompletableFuture<?> news() {
     return answer;
   }
 
   /**
-   * Takes the answer; null if there is none.
+   * Takes the response; null if there is none.
    *
    * @throws IllegalStateException if the broker can't be asked any more: silent monitors would go
    *     unnoticed, and their windows would wait forever
@@ -143,7 +143,7 @@ class TopicEnds implements AutoCloseable {
     return innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
   }
 
-  /** Marks the last answer as processed: the broker may be asked again one period from now. */
+  /** Marks the last response as processed: the broker may be asked again one period from now. */
   void next() {
     wanted.release();
   }

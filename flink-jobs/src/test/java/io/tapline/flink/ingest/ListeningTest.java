@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Tests the rounds of the broker's answers and the reader's progress; the test controls both. */
+/** Tests the rounds of the broker's responses and the reader's progress; the test controls both. */
 class ListeningTest {
   private final Broker broker = new Broker();
   private final Listening listening = new Listening(broker);
@@ -48,7 +48,7 @@ class ListeningTest {
       asked = true;
     }
 
-    /** REQUIRES: it was asked since the last answer. */
+    /** REQUIRES: it was asked since the last response. */
     void answers(Map<Integer, Long> ends) {
       assertThat(asked).as("asked again").isTrue();
       asked = false;

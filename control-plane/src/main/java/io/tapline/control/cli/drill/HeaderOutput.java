@@ -41,9 +41,9 @@ public final class HeaderOutput {
   }
 
   /**
-   * Prints the answer to a request.
+   * Prints the response to a request.
    *
-   * @param member member of the answer with the rows
+   * @param member member of the response with the rows
    * @param table renders them
    */
   void print(

@@ -19,7 +19,10 @@ final class EventWarmup {
 
   private EventWarmup() {}
 
-  /** Logs the event. If Redis is not available, only logs that. */
+  /**
+   * Writes the event to the log. If Redis is not available, reports that in the server's log and
+   * continues.
+   */
   static void run(EventStore store) {
     EventLog log = new EventLog("", false);
     try {

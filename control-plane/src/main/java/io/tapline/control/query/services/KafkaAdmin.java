@@ -44,10 +44,10 @@ final class KafkaAdmin implements AutoCloseable {
   }
 
   /**
-   * Waits for an answer.
+   * Waits for a response.
    *
    * @param action the request, as in "can't create topic x"
-   * @throws PipelineException with the broker's answer as its cause
+   * @throws PipelineException with the broker's response as its cause
    */
   <T> T await(KafkaFuture<T> future, String action) throws PipelineException {
     try {

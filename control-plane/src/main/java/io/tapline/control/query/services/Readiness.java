@@ -62,7 +62,7 @@ public final class Readiness implements AutoCloseable {
   }
 
   /**
-   * Returns the result of the last answers without waiting, and asks again in the background;
+   * Returns the result of the last responses without waiting, and asks again in the background;
    * services that have never been asked are missing.
    */
   public Map<String, String> lastFaults() {

@@ -196,7 +196,7 @@ public final class Access {
   private static Token holder(Context ctx) {
     Token token = known(ctx);
     if (token == null) {
-      throw new IllegalStateException("the token was not checked yet");
+      throw new IllegalStateException("the token has not been checked yet");
     }
     return token;
   }

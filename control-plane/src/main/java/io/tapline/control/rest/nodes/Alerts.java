@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Finds the alerts that a caller may see, of watches and of queries. */
+/** Finds the alerts of watches and queries that a caller may see. */
 final class Alerts {
   /** ID of a query's alert: query, processor, hash of the group, time. */
   private static final Pattern OF_QUERY = Pattern.compile("(.+)-(\\d{1,4})-[0-9a-f]{16}-\\d+");

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Compares the OpenAPI document with the server's real answers. */
+/** Compares the OpenAPI document with the server's real responses. */
 class OpenApiTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String EXPLAINED =
