@@ -108,6 +108,16 @@ public final class ResultTables {
     return isWholeQuery(window) ? " (so far)" : " (partial: not watched completely)";
   }
 
+  /** Returns true if all processors are triggers, whose only rows are alerts. */
+  boolean areOfTriggers() {
+    for (JsonNode processor : processors) {
+      if (!processor.has("trigger")) {
+        return false;
+      }
+    }
+    return !processors.isEmpty();
+  }
+
   /** Returns true if the window spans the whole query and is written as snapshots. */
   boolean isWholeQuery(WindowResult window) {
     JsonNode processor = processor(window);

@@ -40,9 +40,12 @@ public final class WindowPrinter {
     printed = true;
   }
 
-  /** Prints the retained snapshots. */
+  /** Prints the retained snapshots, or the usual reason if no window was printed. */
   public void end() {
-    end("no packet matched the query, or none contained data for its parsers");
+    end(
+        tables.areOfTriggers()
+            ? "no trigger raised an alert"
+            : "no packet matched the query, or none contained data for its parsers");
   }
 
   /** Prints the retained snapshots, or the reason if no window was printed. */
