@@ -74,7 +74,7 @@ class Front:
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
     def call(self, method, path, body=None, token=None, timeout_s=TIMEOUT_S):
-        """Returns the status and the JSON answer ({} if empty). Default is the operator's token; "" sends none."""
+        """Returns the status and the JSON response ({} if empty). The default is the operator's token; "" sends none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
             request.add_header("Authorization", "Bearer " + (token or self.operator))

@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 // CPU time of this thread.
 double cpu_seconds();
 
-// Cycles of the time-stamp counter a nanosecond.
+// Cycles of the time-stamp counter per nanosecond.
 double tsc_ghz();
 
 // Prepares triggers. Ends the program with a message if they are invalid.

@@ -63,7 +63,7 @@ class Workload {
   }
 
  private:
-  static constexpr int64_t kStartNs = 1'700'000'000'000'000'000;  // a border of windows of 1 ms to 1 s
+  static constexpr int64_t kStartNs = 1'700'000'000'000'000'000;  // a boundary of windows of 1 ms to 1 s
   struct Flow {
     uint32_t src, dst;
     uint16_t src_port, dst_port;

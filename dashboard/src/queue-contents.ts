@@ -44,7 +44,7 @@ export interface WindowRow extends Row {
 export interface Layer {
   flow: string;
   key: Row["key"];
-  /** Maximum number of bytes of the flow that one of its packets found in the queue. */
+  /** Maximum number of the flow's bytes in the queue when one of its packets arrived. */
   bytes: number;
   /** The contents by flow, scaled down if the flows' maxima, which are of different packets, exceed the depth. */
   height: number;
@@ -55,7 +55,7 @@ export interface Layer {
 export interface Column {
   startNs: number;
   endNs: number;
-  /** Most bytes that a packet found in the queue; null if unknown. */
+  /** Maximum number of bytes in the queue when a packet arrived; null if unknown. */
   depth: number | null;
   layers: Layer[];
   /** Bytes of the depth that are in no layer; null if the depth is unknown. */

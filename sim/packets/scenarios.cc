@@ -23,7 +23,7 @@ Scenario quiet() {
 
 Scenario equal_priority() {
   return {"equal-priority",
-          "Figure 2, top: two flows want more than 102 has towards 202",
+          "Figure 2, top: two flows need more capacity than 102 has towards 202",
           {.queue_packets = 32},
           {{.from = 4, .to = 0}, {.from = 5, .to = 8, .start_s = 0.003}},
           0.6};
