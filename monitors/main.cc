@@ -121,7 +121,7 @@ int act(CommandLine line, MessageReporter* reporter) {
       break;
     case CommandLine::Action::kRun:
       status = validate(line.config);
-      // Read once: restarted workers inherit the secrets, whatever became of the files.
+      // Read only once: restarted workers inherit the secrets, even if the files have changed.
       if (status.ok()) status = read_hash_keys(line.config.hash_key_file, &line.config.hash_keys);
       if (status.ok()) status = read_broker_login(line.config.broker_login_file, &line.config.broker_login);
       if (!status.ok()) break;

@@ -287,7 +287,7 @@ class PortsTest(MonitorTest):
             self.assertEqual(monitor.finish()[0], 0)
 
     def test_a_query_of_queues_warns_if_packets_are_stamped_when_polled(self):
-        """A device without arrival times: the log says it, and the query's accounting counts the packets."""
+        """A device without arrival times: the log states it, and the query's accounting counts the packets."""
         mark, frames = 7, []
         for side, name in enumerate(("arrivals", "departures")):
             address = bytes.fromhex("027a91") + (2 * mark + side).to_bytes(3, "big")

@@ -81,7 +81,7 @@ class TapsTest(unittest.TestCase):
                 self.check(CAPTURES / f"{name}.pcap.zst")
 
     def test_figures_match_the_capture(self):
-        """capinfos counts the packets of both taps; tshark those of TCP, with their bytes, at each."""
+        """capinfos counts the packets of both taps; tshark counts the TCP packets and bytes at each tap."""
         if not has_wireshark():
             self.skipTest("needs tshark and capinfos")
         for name in ("http_small", "tcp_small"):
@@ -151,7 +151,7 @@ class TapsTest(unittest.TestCase):
         return run(*arguments, "--monitor-id", "local-0", "--tap", f"sw1:eth2={source}", "--output", "json")
 
     def test_loads_in_intervals_that_the_query_chooses(self):
-        """Loads and rates times their intervals are the capture's bytes, however short the intervals are."""
+        """Loads and rates times their intervals are the capture's bytes, even for short intervals."""
         source = SMALL / "http_small.pcap.zst"
         packets = packets_of(source)
         for every_ns in (100_000, 10_000_000, 1_000_000_000):

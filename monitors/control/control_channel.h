@@ -43,7 +43,7 @@ class QueryControl {
   virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
   // Switches copy all of its packets from now on. A missing query is not an error.
   virtual Status confirm_copies(const std::string& name) = 0;
-  // Reports the packets of its link that were lost on the way here since the process began. Ignored for another
+  // Reports the packets of its link that were lost in transit since the process began. Ignored for another
   // incarnation.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Changes the triggers of a query, and reports when they count or why they don't.

@@ -4,8 +4,9 @@
 //                                          ▲                                                      │
 //                                          └────────── a later version waits until then ──────────┘
 //
-// Preparing thousands of triggers takes a tenth of a second, in which events must not wait, so a thread does it. At a
-// time one version is prepared or given to the lanes. Versions that came meanwhile are skipped but for the latest one.
+// Preparing thousands of triggers takes a tenth of a second, in which events must not wait, so a thread does it. Only
+// one version at a time is prepared or given to the lanes. Of the versions that arrive meanwhile, only the latest is
+// used.
 #pragma once
 
 #include <cstdint>

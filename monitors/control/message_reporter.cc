@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLastWordMs = 1000;
 
-// Strings of a message are UTF-8; what else is in a text has replacement characters.
+// Strings of a message are UTF-8; other bytes become replacement characters.
 std::string utf8(const std::string& text) {
   using nlohmann::json;
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();

@@ -22,7 +22,7 @@ struct LaneCommand {
   const Kind kind;
   const uint32_t query;
   const double rate;     // kLimit: the share of flows that the pipeline can take
-  uint64_t packets = 0;  // kLose: how many more were lost on the way here
+  uint64_t packets = 0;  // kLose: how many more were lost in transit
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void answer() { answered_.store(true, std::memory_order_release); }

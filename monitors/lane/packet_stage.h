@@ -42,7 +42,7 @@ class PacketStage {
   // Samples the query's packets at this rate from now on. REQUIRES: advance() to the end of a second, and no packet
   // since, so that the parsers have emitted what they counted in that second.
   virtual void set_sampling_rate(uint32_t, double) {}
-  // See TupleOutput.
+  // As TupleOutput::set_watched_since().
   virtual void set_watched_since(uint32_t, int64_t) {}
   // No further packet will arrive, so waiting for room costs nothing.
   virtual void capture_over() {}

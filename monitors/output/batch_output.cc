@@ -414,7 +414,7 @@ void BatchOutput::end_query(uint32_t query, int64_t watermark_ns) {
   forget_ended();
 }
 
-// Must run before other threads learn that the queries are done: another thread then prepares their slots for others.
+// Must run before other threads are notified that the queries are done, because another thread then reuses their slots.
 void BatchOutput::forget_ended() {
   std::erase_if(added_, [this](uint32_t query) { return streams_[query].ended; });
 }

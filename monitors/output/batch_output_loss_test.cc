@@ -102,7 +102,7 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
   EXPECT_EQ(output_->finish().code(), Code::kResources);
 }
 
-// Whatever happens to batches: the tuples that arrived and those reported lost add up to the emitted ones.
+// Whatever happens to the batches, delivered tuples and tuples reported as lost add up to the emitted ones.
 TEST_F(BatchOutputTest, TheAccountsBalanceUnderRandomFailures) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     sent_.clear();

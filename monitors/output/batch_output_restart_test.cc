@@ -32,8 +32,8 @@ struct Reader {
   }
 };
 
-// Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. Whatever the mix, every
-// packet and tuple is reported to readers once.
+// Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. For every such
+// combination, each packet and tuple is reported to readers once.
 TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);

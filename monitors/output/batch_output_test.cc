@@ -184,7 +184,7 @@ TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutAreDropped) {
     TupleHeader header;
     header.time_ns = port;
     header.flow_hash = port;
-    // In some connections the server's side was the one that opened them.
+    // Some connections were opened from the server's side.
     const bool opened_by_server = port / 8 % 2 == 1;
     header.src_port = opened_by_server ? 80 : port;
     header.dst_port = opened_by_server ? port : 80;

@@ -18,7 +18,7 @@ class DeliveryListener {
 class BatchSink {
  public:
   enum class Sent : uint8_t {
-    kTaken,    // the listener will be called once for the ticket
+    kTaken,    // taken: the listener will be called once for the ticket
     kFull,     // no room: the batch is not taken
     kRefused,  // the batch can never be taken
   };

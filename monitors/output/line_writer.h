@@ -1,4 +1,4 @@
-// Writes text to a file descriptor, however slow its reader is, without ever blocking the caller.
+// Writes text to a file descriptor without ever blocking the caller, even if its reader is slow.
 //
 // Uses two buffers: the caller fills its own, and offer() swaps it with the thread's once that has been written. The
 // caller bounds the size of both. One thread calls; the writer's own thread only writes.

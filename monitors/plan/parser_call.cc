@@ -76,7 +76,7 @@ std::string expected_duration(const Argument& argument) {
   return text;
 }
 
-// Returns the value in the form of read_argument().
+// Returns the value as read_argument() would.
 Status read_value(const Argument& argument, const std::string& written, std::string* value) {
   std::string error;
   if (argument.unit == "ns") {

@@ -21,7 +21,7 @@ struct ParserCall {
 // Takes the text apart. Fails if parentheses, a name or a value are missing.
 Status read_parser_call(std::string_view text, ParserCall* call);
 
-// Reads the values of a call in the form of read_argument(), in the order of the schema, with defaults for the others.
+// Reads the values of a call, each as read_argument() would, in the order of the schema, with defaults for the others.
 // Durations and sizes have units, as in queries: "500us", "64kB". Fails on an unknown or repeated argument, and on a
 // value of another kind or out of bounds.
 Status read_call_arguments(const ParserCall& call, const Schema& schema, std::vector<std::string>* values);

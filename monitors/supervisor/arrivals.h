@@ -1,5 +1,6 @@
 // Counts the packets that arrive at interfaces, as packet sockets see them, independent of other readers. The
-// difference to the packets that workers have seen is a restart's loss. Reads no packet and keeps no room for any.
+// difference from the packets that workers have seen is the loss of a restart. Reads no packet and keeps no room for
+// any.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ class Supervisor {
   int worker_fd_ = -1;
   bool stop_forwarded_ = false;   // the worker knows that it must stop
   int looks_left_ = 0;            // samples of the arrivals left before this worker's missed packets are counted
-  uint64_t unseen_ = UINT64_MAX;  // the minimum of these samples' differences to the workers' count
+  uint64_t unseen_ = UINT64_MAX;  // the minimum difference between these samples and the workers' count
   uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker listened
   std::deque<int64_t> deaths_;
   WorkerExit last_death_;

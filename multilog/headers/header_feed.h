@@ -103,7 +103,7 @@ class FeedWriter {
 
   // Captures into a lane's share of the rings; for the lane's thread. REQUIRES: this outlives it.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
-  // Applies the node's current settings. Returns false if the node has other rings, so the monitor must join again.
+  // Applies the node's current settings. Returns false if the node has different rings, so the monitor must join again.
   bool follow();
 
  private:

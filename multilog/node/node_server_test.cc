@@ -115,7 +115,7 @@ TEST_F(NodeServerTest, AnExpiredDeadline) {
   EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
-// A client that reads nothing of a huge answer and disconnects must not stop the node.
+// A client that reads nothing of a huge response and disconnects must not stop the node.
 TEST_F(NodeServerTest, AClientThatDisconnects) {
   capture();
   {

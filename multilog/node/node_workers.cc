@@ -28,7 +28,7 @@ bool NodeWorkers::run(std::function<void()> call) {
   if (threads_ == max_threads_) return false;
   waiting_.push_back(std::move(call));
   ++threads_;
-  ++idle_;  // it takes this call
+  ++idle_;  // that thread takes this call
   std::thread(&NodeWorkers::work, this).detach();
   return true;
 }

@@ -1,4 +1,4 @@
-// Threads for calls that take long or wait: as many as there are such calls, up to a limit.
+// Threads for calls that take long or wait: one per active call, up to a limit.
 #pragma once
 
 #include <condition_variable>

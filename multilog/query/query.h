@@ -112,7 +112,7 @@ class Cursor {
 
   static constexpr size_t kBatchRows = 256;
   // The next rows, at most kBatchRows, already prefetched; empty at the end. Pointers are valid until the next call;
-  // those into memory (not archived) as long as the cursor lives.
+  // pointers to rows in memory (not archived) are valid as long as the cursor lives.
   std::span<const uint8_t* const> next();
   // The position of the i-th row of the last batch in its writer's log.
   uint32_t writer() const { return writer_; }

@@ -5,7 +5,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Windows that are folded from the log per evaluation of a trigger; the rest wait.
+// Maximum number of windows that are computed from the log per evaluation of a trigger; the others wait.
 constexpr int kOldWindows = 32;
 constexpr size_t kRememberedAlerts = 64;
 

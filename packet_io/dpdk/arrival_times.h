@@ -1,6 +1,6 @@
 // Reads the arrival times that the kernel stamped on packets. net_af_packet copies packets out of a ring that it shares
 // with the kernel, and drops the stamps. Without them all packets of a poll would have the time of the poll, up to a
-// millisecond late, and the quickest answers would seem to take no time at all.
+// millisecond late, and the fastest responses would seem to take no time.
 #pragma once
 
 #include <array>

@@ -40,7 +40,7 @@ using boost::system::error_code;
 
 constexpr int kMaxClients = 32;
 constexpr uint32_t kMaxRequestBytes = 8192;
-// Time limit for a client's handshake, request and answer together.
+// Time limit for a client's handshake, request and response together.
 constexpr std::chrono::seconds kTimeout(5);
 // Pause before the next attempt when descriptors have run out.
 constexpr std::chrono::milliseconds kPause(100);
