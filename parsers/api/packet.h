@@ -80,7 +80,7 @@ inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver must a
 // A RST that its receiver must ignore, or that both sides ignored although it looked acceptable, as this packet shows.
 inline constexpr uint8_t kRstIgnored = 0x10;
 inline constexpr uint8_t kStrayRst = 0x20;        // a RST of an unknown connection; Packet::connection is null
-inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with another sequence number than an earlier one
+inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with a different sequence number from an earlier one
 }  // namespace tcp_event
 
 // A decoded frame: offsets into the raw bytes, and the fields that more than one component needs. Filled by decode(),

@@ -73,8 +73,8 @@ struct Message {
 };
 
 // Returns false if this is not a DNS message. `message_bytes` is its length and `bytes` the captured part: records
-// after the question may be missing or malformed. Reads each byte a bounded number of times, whatever the compression
-// pointers are.
+// after the question may be missing or malformed. Reads each byte a bounded number of times, regardless of the
+// compression pointers.
 bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message);
 
 // True for a client's message with one question and no unusual field, which is enough to recognise DNS on any port.

@@ -114,7 +114,7 @@ void expect_at_every_cut(const std::string& requests, const std::string& answers
   for (size_t cut = 1; cut < answers.size(); ++cut) {
     Conversation conversation;
     conversation.handshake().client(requests).server(answers.substr(0, cut)).server(answers.substr(cut)).close();
-    ASSERT_EQ(parse(conversation.frames()), expected) << "answers cut at " << cut;
+    ASSERT_EQ(parse(conversation.frames()), expected) << "responses cut at " << cut;
   }
   Conversation bytes;
   bytes.handshake().client_cut(requests, 1).server_cut(answers, 1).close();

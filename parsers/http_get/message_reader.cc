@@ -251,7 +251,7 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
-// A gap that begins here extends beyond the body: its length still gives its end, if there was a body at all.
+// A gap that begins here extends beyond the body: its length still gives its end, provided there was a body.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   const bool is_known = !std::exchange(body_uncertain_, false);
   mode_ = Mode::kSeek;

@@ -277,8 +277,8 @@ std::string name_of(const nlohmann::json& row) {
          row["correlation_id"].dump();
 }
 
-// The clients' logs of their requests match the tuples. Only librdkafka logs sizes, without a response's length and
-// number.
+// The clients' logs of their requests match the tuples. Of the clients, only librdkafka logs sizes; those of responses
+// exclude the length and the number.
 TEST(KafkaRequest, MatchesTheLogOfTheClients) {
   const std::string folder = TAPLINE_SOURCE_DIR "/parsers/kafka_request/captures/";
   Harness run({"kafka_request"});

@@ -154,7 +154,7 @@ class LinkLoad final : public Parser {
     if (followed->trackers[opposite].started()) {
       acknowledge(packet, opposite, followed, &tap.mirror);
     } else if (!ports.marked) {
-      // A marked copy's other direction leaves by another port, if it crosses the switch at all.
+      // The opposite direction of a marked copy's flow leaves by another port, or does not cross the switch.
       acknowledge_unseen(packet, opposite, followed);
     }
   }

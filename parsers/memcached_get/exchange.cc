@@ -16,7 +16,7 @@ constexpr uint8_t kStatOpcode = 0x10;
 constexpr uint64_t kLineEnd = 2;
 
 constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | bit(Answer::kServerError);
-// Answers of several lines.
+// Responses of several lines.
 constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
 // No other protocol has lines that begin like this.
 constexpr uint32_t kCertainAnswers = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
@@ -110,8 +110,8 @@ bool Request::contradicts(const Response& response) const {
   return !is_named;
 }
 
-// The response is after a gap, and is the end of a get's answer, or a value of another key than its first. It counts
-// as the response's beginning if the client had received everything before it.
+// The response is after a gap, and is the end of a get's answer, or a value of a different key from its first. It
+// counts as the response's beginning if the client had received everything before it.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -447,7 +447,7 @@ void Exchange::datagram_answer(uint16_t id, uint16_t number, std::string_view me
   datagrams_.end_response(id, message.size(), segment.time_ns, *sink_);
 }
 
-// Reads the lines of a datagram's answer. Returns true if it is complete.
+// Reads the lines of a response datagram. Returns true if it is complete.
 bool Exchange::read_lines(Response& response, std::string_view text) {
   BinaryHead head;
   if (response.answer == Answer::kNone && text.size() >= BinaryHead::kBytes && may_be_binary(text) &&

@@ -20,7 +20,7 @@ enum class Form : uint8_t {
   kPlain  // anything
 };
 
-// The beginning of a text answer. One command may have several answers: bits of a set.
+// The beginning of a text response. One command may have several responses: bits of a set.
 enum class Answer : uint8_t {
   kValue,
   kEnd,

@@ -100,7 +100,7 @@ bool Exchange::ends_at_ready() const {
 
 void Exchange::parsed(const Segment& first, uint64_t end) {
   described_ = false;
-  // The last response's request is unknown: it was a prepare alone.
+  // The last response's request is unknown: it was only a prepare.
   if (pairing_.response() != nullptr && pairing_.answered() == nullptr) end_answer(first.offset);
   answer('1', first);
   const Request* request = pairing_.answered();

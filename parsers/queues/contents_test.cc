@@ -273,7 +273,7 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
   Kept kept;
   QueueContents contents({.max_flows = 16, .max_packets = 1024, .victim_delay_ns = 0}, &kept);
   uint64_t cut = 0;
-  // Every packet waited since the beginning, and has a separate flow.
+  // Each packet has been waiting since the beginning and belongs to a separate flow.
   for (uint64_t i = 0; i < 100'000; ++i) {
     const auto time_ns = static_cast<int64_t>(i);
     const Finding finding = contents.add(Passage::certain(i * 0x9e3779b97f4a7c15, 0, 1 + time_ns, 100));

@@ -7,7 +7,7 @@
 namespace tapline::queues {
 
 // Consecutive departures of a log: those before a number but not before a time. Both ends move with the packets: in a
-// FIFO queue only forward, so a packet costs amortised constant time, whatever its delay. If packets overtake each
+// FIFO queue only forward, so a packet costs amortised constant time, regardless of its delay. If packets overtake each
 // other, the beginning may move back. Not thread-safe.
 class DepartureRange {
  public:

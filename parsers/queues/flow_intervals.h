@@ -57,7 +57,7 @@ class FlowIntervals {
     return is_first;
   }
 
-  // A packet of this flow never left. Counts it if another packet of the flow has left in this interval.
+  // Handles a packet of this flow that never left: counts it if another packet of the flow has left in this interval.
   void lose(uint64_t flow_key) {
     const uint32_t place = contents_.flow(contents_.flows().find(flow_key)).interval_place;
     if (place != 0) ++active_[place - 1].lost;

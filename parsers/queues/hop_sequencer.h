@@ -25,7 +25,7 @@ struct SequencerStatistics {
 };
 
 // Puts the hops of one queue, as switches report them in packets, in order of departure. Packets arrive at the monitor
-// in another order than they left the switch, since their paths differ. One per queue; not thread-safe; bounded.
+// in a different order from they left the switch, since their paths differ. One per queue; not thread-safe; bounded.
 //
 // A hop waits until the queue's latest departure, plus the time since that was captured, is hold_ns later. This
 // compares times of one switch with each other only, so the switch's clock may differ from the monitor's. If there is

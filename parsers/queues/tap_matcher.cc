@@ -50,7 +50,7 @@ void TapMatcher::advance(int64_t now_ns) {
   release_old();
   expire_arrivals();
   settle(false);
-  // Whatever was stamped late has left by now.
+  // Packets that were stamped late have left by now.
   if (options_.fifo && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns)
     discard_older(options_.reordering_ns);
 }

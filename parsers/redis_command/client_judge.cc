@@ -10,7 +10,7 @@
 namespace tapline::redis {
 namespace {
 
-// Commands whose answer types are not listed may have any response.
+// Commands whose reply types are not listed may have any reply.
 bool may_answer(char type, std::string_view command) {
   const std::string_view types = answers_of(command);
   return types.empty() || types.find(type) != std::string_view::npos;
@@ -74,7 +74,7 @@ void ClientJudge::decide() {
   const int lead = strong_ + weak_ + suggested_;
   if (std::abs(lead) < kCertain) return;
   const Side client = lead > 0 ? 0 : 1;
-  // If only one side is seen, stored commands in answers look like commands.
+  // If only one side is seen, stored commands in replies look like commands.
   const bool both = seen_[0].any && seen_[1].any;
   if (seen_[client].may_be_client && (both || guess_ == client)) client_ = client;
 }

@@ -27,7 +27,7 @@ Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut =
 using Lines = std::vector<std::string>;
 using Parse = std::function<Lines(const std::vector<Frame>&)>;
 
-// A stream's meaning does not depend on segment borders: tests every message cut in two at each position, and into
+// A stream's meaning does not depend on segment boundaries: tests every message cut in two at each position, and into
 // single bytes.
 void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
 

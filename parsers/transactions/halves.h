@@ -23,7 +23,7 @@ struct BareRequestHalf {
   bool after_hidden : 1 = false;  // unseen requests may precede it
   bool begins_batch : 1 = false;  // the client had received more than when it sent the previous request, which was seen
 
-  // A protocol with other rules hides these in its request type:  A client may send another request when it has
+  // A protocol with different rules hides these in its request type:  A client may send another request when it has
   // received some of the responses that it waits for, but not all.
   static constexpr bool kMayOverlap = true;
   // True if this response can't answer the request: it contains another command, key or number.
@@ -62,7 +62,7 @@ struct ResponseHalf {
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // unseen responses may precede it
 
-  // False if it may be the only answer to several requests. A protocol with such responses hides it.
+  // False if it may be the only response to several requests. A protocol with such responses hides it.
   bool answers_one() const { return true; }
 
   void start(const Segment& first) {

@@ -46,7 +46,7 @@ size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t
   return kNone;
 }
 
-// For a client that waits for all answers before it sends the next requests: finds the request that the first waiting
+// For a client that waits for all responses before it sends the next requests: finds the request that the first waiting
 // response answers, counting back from the next batch. All responses that the client had received when it sent that
 // batch answer earlier requests.
 template <typename Request, typename Response, size_t kMaxPending>
@@ -99,7 +99,7 @@ size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t las
 }
 
 // The first request of the batch up to `last`, if the response begins where the client had received everything when
-// it sent that batch. For a client that was seen to wait for all answers before it sends the next batch.
+// it sent that batch. For a client that was seen to wait for all responses before it sends the next batch.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::first_of_batch(size_t last, const Response& response) const {
   if (!waits_for_all()) return kNone;

@@ -280,7 +280,7 @@ class OrderedPairing {
     request_peer_offset_ = first.peer_offset;
   }
 
-  // The client sent requests while earlier ones were unanswered, and has had answers to those since.
+  // The client sent requests while earlier ones were unanswered, and has received responses to those since then.
   void overlap() {
     overlapping_ = true;
     waits_ = turns_ = 0;
@@ -295,7 +295,8 @@ class OrderedPairing {
     if (request.peer_offset < received && received < response.end) overlap();
   }
 
-  // Request and response have alternated long enough to show that the client waits now, whatever happened before.
+  // Requests and responses have alternated long enough to show that the client waits now, regardless of earlier
+  // traffic.
   void note_turn(bool has_all) {
     turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
     if (turns_ < kCertainTurns || !waiting_.empty()) return;
@@ -343,8 +344,8 @@ class OrderedPairing {
     return Taken::kRequest;
   }
 
-  // The client, which waits for all answers, has asked again since the oldest request, and had received everything
-  // before this response: a response was not recognised.
+  // The client, which waits for all responses, has sent another request since the oldest one, and had received
+  // everything before this response: a response was not recognised.
   bool passed_over(const Response& response) const {
     if (requests_.size() < 2 || !waits_for_all()) return false;
     const Request& next = requests_[1];
@@ -360,7 +361,7 @@ class OrderedPairing {
     return false;
   }
 
-  // The quiet requests before the answered one were answered by silence. Returns false if none fits.
+  // Settles the quiet requests before the answered one, which need no response. Returns false if none fits.
   bool pass_silent(const Response& response, Sink& sink) {
     size_t silent = 0;
     while (requests_[silent].contradicts(response)) {
@@ -450,7 +451,7 @@ class OrderedPairing {
 
   bool pipelined_ = false;         // two requests were seen in flight together
   bool overlapping_ = false;       // others were sent before all of these were answered
-  uint32_t waits_ = 0;             // requests since then that were sent after all answers had been received
+  uint32_t waits_ = 0;             // requests since then that were sent after all responses had been received
   uint32_t turns_ = 0;             // consecutive turns of one request and one response
   bool answered_turn_ = false;     // the latest response began such a turn
   bool begins_batch_ = false;      // flag of the current request: see BareRequestHalf

@@ -29,7 +29,7 @@ inline Field unanswered_field() {
 }
 
 // Duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the response
-// was captured before its question: the duration is then unknown.
+// was captured before its request: the duration is then unknown.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -175,7 +175,7 @@ class TransactionParser : public StreamParser {
   // Emits the tuple of a transaction. Request or response may be null, but not both. All its tuples carry this header.
   virtual void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                                 Emitter& out) = 0;
-  // Emits the tuple of a request whose answer is silence.
+  // Emits the tuple of a request that gets no response by design.
   virtual void emit_silent(const TupleHeader& header, const Request& request, const Response& /*later*/, Emitter& out) {
     emit_transaction(header, &request, nullptr, Seen::kRequest, out);
   }

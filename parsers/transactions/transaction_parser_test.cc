@@ -14,7 +14,7 @@ using testing::Conversation;
 using testing::Harness;
 using LinesOf = std::vector<std::string>;
 
-// The smallest protocol that uses the whole library: lines, "?text" for requests and "!text" for answers.
+// The smallest protocol that uses the whole library: lines, "?text" for requests and "!text" for responses.
 class EchoExchange {
  public:
   struct Request : RequestHalf {};

@@ -28,10 +28,10 @@ struct Unit {
   static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
 };
 
-// Splits one side's stream into the units of a protocol (a line, a header, an element), regardless of segment borders.
-// A unit within one segment is examined in place; others are collected, up to max_unit_bytes. Data that follow a unit
-// and need no examination (a value, a body) are skipped, including gaps in them. After any other gap the reader is out
-// of step until a segment begins like a unit.
+// Splits one side's stream into the units of a protocol (a line, a header, an element), regardless of segment
+// boundaries. A unit within one segment is examined in place; others are collected, up to max_unit_bytes. Data that
+// follow a unit and need no examination (a value, a body) are skipped, including gaps in them. After any other gap the
+// reader is out of step until a segment begins like a unit.
 //
 // The protocol provides the handler:
 //   Unit on_unit(Side, std::string_view bytes, const Segment& first)

@@ -34,7 +34,7 @@ std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 std::string name_of(int exchange) { return "k" + std::to_string(100'000 + exchange); }
-// Answers of many lengths, so that their ends differ.
+// Responses of many lengths, so that their ends differ.
 std::string value_of(int exchange) { return std::string(1 + static_cast<size_t>(exchange * 37 % 90), 'v'); }
 
 struct Protocol {

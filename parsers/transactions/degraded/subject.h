@@ -18,7 +18,7 @@ struct Subject {
   JudgedTuple judged = {};
   std::string capture = {};  // in the repository, or among the reference captures
   http::ServerPorts servers = {};
-  size_t copies = 1;                     // with other addresses
+  size_t copies = 1;                     // with different addresses
   size_t skip = 0;                       // frames to skip
   size_t frames = SIZE_MAX;              // number of frames to use after these
   std::map<std::string, Bar> bars = {};  // replace a condition's bar, by its name
