@@ -39,7 +39,7 @@ public record Value(double number, long exact, boolean whole, double low, double
     return new Value(value, 0, false, value, value);
   }
 
-  /** Returns the same value with other bounds; NaN for none. */
+  /** Returns the same value with different bounds; NaN for none. */
   public Value within(double lower, double upper) {
     return new Value(number, exact, whole, lower, upper);
   }

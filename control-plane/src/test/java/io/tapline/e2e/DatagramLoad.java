@@ -73,7 +73,7 @@ final class DatagramLoad {
     return fabric.start(host, words.toArray(String[]::new));
   }
 
-  /** Parses its final output. */
+  /** Parses the client's final output. */
   static Sent sent(String printed) {
     JsonNode report = Cli.parse(printed);
     Map<Long, Map<Integer, Long>> bySecond = new HashMap<>();

@@ -111,7 +111,7 @@ final class FourQueues implements AutoCloseable {
    * @param arrived packets of which a copy shows the arrival
    * @param left packets of which a copy shows the departure; {@code matched} of these with both
    * @param bytes the kernel's bytes in the queue, at each poll
-   * @param errors difference to the contents that Tapline computes from the copies, at each poll,
+   * @param errors difference from the contents that Tapline computes from the copies, at each poll,
    *     in bytes
    * @param alertNs for each time that the condition became true, the delay from the packet until
    *     its event arrived

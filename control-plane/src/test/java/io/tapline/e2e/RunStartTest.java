@@ -11,7 +11,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The start of {@code tapline run}: its phases, and a service that fails while others start. */
+/**
+ * Tests the start of {@code tapline run}: its phases, and a service that fails while others start.
+ */
 class RunStartTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s)";

@@ -110,7 +110,7 @@ final class Server implements AutoCloseable {
             HttpResponse.BodyHandlers.ofString());
   }
 
-  /** Posts text and returns the JSON answer. */
+  /** Posts text and returns the JSON response. */
   JsonNode post(String path, String text) throws Exception {
     HttpResponse<String> answer =
         HttpClient.newHttpClient()

@@ -48,7 +48,8 @@ public final class TokenFile {
   }
 
   /**
-   * Returns the reason of a failure. The operating system's exceptions often contain only the path.
+   * Returns the reason for a failure. The operating system's exceptions often contain only the
+   * path.
    */
   private static String reason(Exception e) {
     return e instanceof IOException ? "can't be read; does it exist?" : e.getMessage();

@@ -33,7 +33,7 @@ import java.util.Optional;
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
 
-  /** Longer than a packet takes from a switch into its monitor's counters. */
+  /** Longer than it takes a packet to get from a switch to its monitor's counters. */
   static final long ON_ITS_WAY_NS = 2_000_000_000L;
 
   /** Longer than a switch usually takes to count a packet. */

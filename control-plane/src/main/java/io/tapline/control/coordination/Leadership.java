@@ -112,7 +112,7 @@ public final class Leadership implements AutoCloseable {
                 tls.isWanted() ? ", authorities and certificates at both ends" : "");
     try {
       if (client.blockUntilConnected((int) timeout.toMillis(), TimeUnit.MILLISECONDS)) {
-        // Without the right to its nodes, a candidate would wait forever.
+        // Without access to the election's nodes, a candidate would wait forever.
         client.getChildren().forPath("/");
         return new Leadership(client, tls, rights);
       }

@@ -59,7 +59,7 @@ public final class AlertBenchmark implements AutoCloseable {
 
           @Override
           public void onCompleted() {
-            // The missing alerts show in their count, too.
+            // Missing alerts are also visible in the count.
           }
         });
     Thread.sleep(duration.toMillis());

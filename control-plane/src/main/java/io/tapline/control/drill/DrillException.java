@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLException;
 
-/** Thrown when a question to the nodes has no answer; the message is a sentence for users. */
+/** Thrown when a query to the nodes has no result; the message is a sentence for users. */
 public final class DrillException extends Exception {
   private static final long serialVersionUID = 1L;
 
   /** The kind of failure. */
   public enum Kind {
-    /** The question is invalid. */
+    /** The query is invalid. */
     INVALID,
     /** There is no such node, filter or aggregate. */
     NOT_FOUND,
@@ -52,7 +52,7 @@ public final class DrillException extends Exception {
         Kind.NOT_STORED, "the watch can't be stored, and nothing has changed: " + e.getMessage());
   }
 
-  /** The question is invalid. */
+  /** The query is invalid. */
   public static DrillException invalid(String message) {
     return new DrillException(Kind.INVALID, message);
   }
@@ -67,7 +67,7 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.BUSY, message);
   }
 
-  /** The object of the question does not exist. */
+  /** The object of the query does not exist. */
   public static DrillException notFound(String message) {
     return new DrillException(Kind.NOT_FOUND, message);
   }
@@ -82,7 +82,7 @@ public final class DrillException extends Exception {
     return kind;
   }
 
-  /** Returns a node's complaint about a question; null if the question is not at fault. */
+  /** Returns a node's error message about a query; null if the query is not at fault. */
   static DrillException ofQuestion(String node, Status status) {
     return switch (status.getCode()) {
       case INVALID_ARGUMENT -> new DrillException(Kind.INVALID, status.getDescription());

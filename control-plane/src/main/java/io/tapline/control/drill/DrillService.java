@@ -293,7 +293,7 @@ public final class DrillService implements AutoCloseable {
     return missing;
   }
 
-  /** A snapshot for several questions, whose answers are consistent with each other. */
+  /** A snapshot for several queries, whose results are consistent with each other. */
   public final class View {
     private final SnapshotVector snapshot;
 
@@ -343,7 +343,7 @@ public final class DrillService implements AutoCloseable {
       throw DrillException.noNodes();
     }
     Map<String, String> leftOut = new LinkedHashMap<>();
-    // Nodes that the caller names are always asked.
+    // Nodes that the caller names are always queried.
     List<NodeClient> queried =
         request.nodes().isEmpty()
             ? reach.of(List.copyOf(known.values()), request.filter(), leftOut)

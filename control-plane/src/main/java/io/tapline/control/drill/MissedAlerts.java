@@ -23,7 +23,7 @@ final class MissedAlerts {
   private final Map<Key, Count> counts = new HashMap<>();
 
   /**
-   * An alert has arrived.
+   * Records an alert that has arrived.
    *
    * @param number its number among the alerts of the watch and node; 0 if it has none
    */

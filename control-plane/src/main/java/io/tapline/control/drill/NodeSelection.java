@@ -124,7 +124,7 @@ final class NodeSelection {
     return pending;
   }
 
-  /** Returns null if no node answers; then all are asked, and report the error. */
+  /** Returns null if no node answers; all nodes are then queried and report the error. */
   private EndpointsReply endpoints(List<NodeClient> nodes, HeaderFilter filter) {
     synchronized (answers) {
       EndpointsReply known = answers.get(filter);

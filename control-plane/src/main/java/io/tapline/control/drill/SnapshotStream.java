@@ -14,8 +14,8 @@ import java.util.Queue;
 
 /**
  * Sends freeze and unfreeze over one long-lived stream, which costs a fraction of a call each. The
- * next command replaces a stream that broke or whose answer timed out; when a stream ends, the node
- * unfreezes what the stream had frozen.
+ * next command replaces a stream that broke or whose response timed out; when a stream ends, the
+ * node unfreezes what the stream had frozen.
  *
  * <p>Any thread may send; answers arrive in the order of the commands, on the connection's thread.
  */

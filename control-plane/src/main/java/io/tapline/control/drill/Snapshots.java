@@ -35,7 +35,7 @@ final class Snapshots {
 
   private static final int MAX_ATTEMPTS = 5;
 
-  /** Most of the pause after the first attempt; each further pause is twice as long. */
+  /** Maximum pause after the first attempt; the maximum doubles with each further attempt. */
   private static final int MAX_PAUSE_MS = 20;
 
   /**

@@ -38,7 +38,7 @@ public record WatchRecord(
     return new WatchRecord(id, spec, owner, token, addedNs, 0, "", "", 0, Map.of());
   }
 
-  /** Returns where a monitor evaluates it. REQUIRES: it has a query. */
+  /** Returns the place in a monitor where the watch is evaluated. REQUIRES: it has a query. */
   MonitorWatches.Place place() {
     return new MonitorWatches.Place(query, trigger);
   }

@@ -111,7 +111,7 @@ public final class WatchService implements AutoCloseable {
     synchronized (this) {
       alerts.continueAt(store.lastAlert());
     }
-    // Before any node has them.
+    // Done before any node has the watches.
     endRefused();
     leads = true;
     nodes.all().values().forEach(feeds::attach);
@@ -210,7 +210,7 @@ public final class WatchService implements AutoCloseable {
 
   private List<String> addChecked(List<WatchSpec> specs, Holder holder, IntFunction<String> place)
       throws DrillException {
-    // Most errors show before any node has one.
+    // Detects most errors before any node has a watch.
     for (int i = 0; i < specs.size(); i++) {
       try {
         specs.get(i).check();

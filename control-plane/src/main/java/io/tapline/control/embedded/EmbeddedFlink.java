@@ -100,7 +100,7 @@ public final class EmbeddedFlink implements JobCluster {
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
     settings.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(16));
-    // Matters only until both are closed.
+    // This matters only until both servers are closed.
     settings.set(RestOptions.ADDRESS, "127.0.0.1");
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");

@@ -58,7 +58,7 @@ public record EmbeddedOptions(
   /** Sufficient for a command's queries and for tests. */
   public static final int FEW_QUERIES = 12;
 
-  /** Returns these options with other keys. */
+  /** Returns these options with different keys. */
   public EmbeddedOptions with(HashKeys keys) {
     return new EmbeddedOptions(
         monitor,

@@ -2,7 +2,7 @@ package io.tapline.control.probe;
 
 import java.time.Duration;
 
-/** The time by which a question must be answered. */
+/** The time by which a check must be complete. */
 record Deadline(long atNs) {
   static Deadline in(Duration time) {
     return new Deadline(System.nanoTime() + time.toNanos());

@@ -27,7 +27,9 @@ final class KafkaQuestion implements Question {
   private static final int HEADER_BYTES = 10;
   private static final int MAX_RESPONSE_BYTES = 1 << 16;
 
-  /** No broker has a mechanism of this name: it responds with the list of its mechanisms. */
+  /**
+   * No broker has a mechanism of this name, so the broker responds with the list of its mechanisms.
+   */
   private static final byte[] NO_MECHANISM = "NONE".getBytes(StandardCharsets.US_ASCII);
 
   @Override

@@ -8,7 +8,7 @@ import java.time.Duration;
 import javax.net.ssl.SSLException;
 
 /**
- * Connects to a server and asks it a question.
+ * Connects to a server and checks it.
  *
  * @param tls none for a connection without TLS
  * @param service name of the service in {@code --tls}

@@ -30,7 +30,7 @@ public final class ServerCheck {
   private final Deadline deadline = Deadline.in(TIMEOUT);
   private final List<Server> servers = new ArrayList<>();
 
-  /** A service, and the questions to its servers. */
+  /** A service, and the checks of its servers. */
   private record Server(
       String name, List<String> addresses, List<CompletableFuture<String>> faults) {
     Optional<String> fault(Deadline deadline) {

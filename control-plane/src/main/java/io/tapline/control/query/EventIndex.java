@@ -53,7 +53,7 @@ final class EventIndex {
   /**
    * Successive entries.
    *
-   * @param beginNs begin of the earliest event; the largest number if there is none
+   * @param beginNs start of the earliest event; the largest number if there is none
    * @param endNs end of the latest event
    */
   private record Page(long first, long last, int entries, long beginNs, long endNs) {
@@ -109,7 +109,9 @@ final class EventIndex {
     return entries.size() == page.entries();
   }
 
-  /** Returns the begin of the earliest indexed event if earlier entries were dropped, else 0. */
+  /**
+   * Returns the beginning of the earliest indexed event if earlier entries were dropped, else 0.
+   */
   private long indexedSinceNs() {
     return pages.isEmpty() || pages.getFirst().first() == 1
         ? 0

@@ -326,8 +326,8 @@ final class RunComponents {
   }
 
   /**
-   * Flink removes the checkpoints of an ended job, but not their folders. Checkpoints in other
-   * storage than files stay, as do files that this host can't see.
+   * Flink removes the checkpoints of an ended job, but not their folders. Does not delete
+   * checkpoints that are not in files, or that this host can't access.
    */
   private void deleteCheckpoints() {
     if (!checkpoints().startsWith("file:")) {

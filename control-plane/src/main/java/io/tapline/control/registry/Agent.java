@@ -240,7 +240,8 @@ final class Agent {
   }
 
   /**
-   * Records that switches copy all of its packets; ignored for another epoch than the assigned one.
+   * Records that switches copy all of its packets; ignored for a different epoch from the assigned
+   * one.
    */
   void mirrored(String query, int epoch) {
     Assigned assignment = assigned.get(query);

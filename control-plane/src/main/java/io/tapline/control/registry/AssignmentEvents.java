@@ -23,7 +23,10 @@ public interface AssignmentEvents {
   /** The host reports how much of its share of a LIMIT Np is used (schema/monitor.proto). */
   void credits(MonitorStatus.Credits usage);
 
-  /** The monitor counts a version of the query's triggers, or refuses it (schema/monitor.proto). */
+  /**
+   * The monitor uses a version of the query's triggers from now on, or refuses it
+   * (schema/monitor.proto).
+   */
   void triggers(MonitorStatus.Triggers answer);
 
   /** The monitor keeps no more than this share of the flows within 1.5 s. */

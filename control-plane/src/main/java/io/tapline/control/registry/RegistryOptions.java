@@ -54,7 +54,7 @@ public record RegistryOptions(
         address, term, brokers, hashKeys, logins, probe, lease, disconnectAfter, newGrace);
   }
 
-  /** Returns these options with other keys. */
+  /** Returns these options with different keys. */
   public RegistryOptions withHashKeys(HashKeys newKeys) {
     return new RegistryOptions(
         address, term, brokers, newKeys, logins, probe, lease, disconnectAfter, grace);

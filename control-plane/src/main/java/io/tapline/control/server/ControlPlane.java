@@ -52,7 +52,7 @@ public final class ControlPlane {
         terminal.hint("listening for switches on " + address + ":" + controller.port());
       }
       session.failure().thenRun(stop::countDown);
-      // No request is served before the interface is watched.
+      // Starts to watch the interface before any request is served.
       try (LocalAgents local = localAgents(session, registry);
           QueryRuns runs = runs(session, drill, source(registry));
           RestServer server =

@@ -173,7 +173,8 @@ public final class Testbed {
   private void keep(TestbedState running, TestbedState wantedState) throws TestbedException {
     if (!running.wants(wantedState)) {
       throw new TestbedException(
-          "testbed %s is up with other settings (%s): take it down first".formatted(name, running));
+          "testbed %s is up with different settings (%s): take it down first"
+              .formatted(name, running));
     }
     if (processes.find(Supervisor.NAME).isEmpty()) {
       supervisor.start(daemons.of(running));

@@ -26,7 +26,7 @@ final class WatchGroup implements EventFollower.Receiver {
   /** Maximum number of combinations of group and burst of a query's triggers (as above). */
   static final int MAX_KINDS = 16;
 
-  /** Longer windows than this do not share a query: the next border would be too far away. */
+  /** Longer windows than this do not share a query: the next boundary would be too far away. */
   static final long MAX_SHARED_NS = 10_000_000_000L;
 
   /**
@@ -137,7 +137,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return new TriggerSet(version, triggers);
   }
 
-  /** Completes with the monitor's answer to the last version, or a later one. */
+  /** Completes with the monitor's response to the last version, or a later one. */
   synchronized CompletableFuture<MonitorStatus.Triggers> answer() {
     return answer;
   }

@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
  * and by the first use of the query grammar, which take more than half a second.
  */
 final class WatchWarmup {
-  /** More than Java interprets before it compiles a method. */
+  /** More calls than Java interprets before it compiles a method. */
   private static final int WATCHES = 512;
 
   private static final long EVERY_NS = 10_000_000;

@@ -68,7 +68,7 @@ class DiagnosisTest {
           .containsExactly(List.of(102), List.of(202));
       assertThat(findings.stream().map(Finding::next)).containsExactly(202, 300);
       assertThat(findings.stream().map(Finding::cause)).containsOnly(Cause.YIELDS_TO_PRIORITY);
-      // At each switch it competes with another flow.
+      // At each switch, the flow competes with another one.
       assertThat(urgent(findings.get(0))).containsExactly("10.2.1.2");
       assertThat(urgent(findings.get(1))).containsExactly("10.3.0.2");
       findings.forEach(finding -> expectLosses(finding, nodes.truth()));

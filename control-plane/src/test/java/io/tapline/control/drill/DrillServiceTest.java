@@ -342,7 +342,7 @@ class DrillServiceTest {
     long ask() throws DrillException;
   }
 
-  /** Retries a question that another coordinator's freeze refuses. */
+  /** Retries a query that another coordinator's freeze refuses. */
   private static long eventually(Question question) throws Exception {
     while (true) {
       try {

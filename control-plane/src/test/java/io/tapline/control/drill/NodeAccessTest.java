@@ -84,7 +84,7 @@ class NodeAccessTest {
     return new DrillRequest("", 0, 0, 0, List.of());
   }
 
-  /** Returns why access is refused, and verifies that a question fails with the same reason. */
+  /** Returns why access is refused, and verifies that a query fails with the same reason. */
   private static String error(NodeProcess process, NodeAccess access) {
     try (DrillService drill = drill(process, access)) {
       DrillService.NodeState state = drill.states().get(0);

@@ -15,7 +15,7 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
 /**
  * Delivers the alerts of triggers to webhooks and Kafka topics, at least once. A checkpoint
  * contains the deliveries that a webhook has not acknowledged, and completes only after all earlier
- * alerts have arrived in topics.
+ * alerts have arrived in their topics.
  */
 public final class AlertSink
     implements Sink<WindowUpdate>, SupportsWriterState<WindowUpdate, AlertDelivery> {

@@ -176,7 +176,7 @@ final class HttpPost implements Closeable {
     try {
       socket.close();
     } catch (IOException e) {
-      // The error can't be reported to any caller.
+      // No caller waits for the error.
     }
   }
 }

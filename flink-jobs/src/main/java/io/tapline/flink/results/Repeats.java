@@ -16,7 +16,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */
 final class Repeats {
-  /** Replaces exemplars, since windows that differ only in these are repeats. */
+  /** Ignores exemplars, since windows that differ only in these are repeats. */
   private static final Exemplars NO_FLOWS = new Exemplars();
 
   private final QuerySpec query;

@@ -86,7 +86,7 @@ public final class JobCluster implements AutoCloseable {
     return id;
   }
 
-  /** Starts a job with other endpoints. */
+  /** Starts a job with different endpoints. */
   public JobID submit(Plan plan, Endpoints endpoints) throws Exception {
     JobID id = JobID.generate();
     cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();

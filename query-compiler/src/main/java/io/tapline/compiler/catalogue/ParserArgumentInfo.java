@@ -10,7 +10,7 @@ import java.util.List;
  *
  * @param type any but {@code ADDRESS}
  * @param unit "ns", "bytes"…; empty for plain numbers and strings
- * @param defaultValue in the form of {@code ParserArgument.value}
+ * @param defaultValue as it would stand in {@code ParserArgument.value}
  * @param min smallest value of a number
  * @param max largest value of a number
  * @param choices valid values of a string
@@ -31,7 +31,7 @@ public record ParserArgumentInfo(
     choices = List.copyOf(choices);
   }
 
-  /** Converts a value in the form of {@code ParserArgument.value} to the form that queries use. */
+  /** Converts a value as it stands in {@code ParserArgument.value} to the form that queries use. */
   public String asWritten(String value) {
     return asWritten(value, unit);
   }

@@ -192,7 +192,11 @@ public final class ProcessorCatalogue {
     if (aggregate.takesShare()) {
       arguments.add(
           new ArgumentInfo(
-              "p", ArgumentType.NUMBER, "99", "above 0 to 100", "percentage of values that do not exceed the result"));
+              "p",
+              ArgumentType.NUMBER,
+              "99",
+              "above 0 to 100",
+              "percentage of values that do not exceed the result"));
     }
     arguments.addAll(queryWindow());
     return new Definition(Family.GROUP, new ProcessorInfo(name, description, arguments), aggregate);

@@ -52,7 +52,7 @@ public record ControllerOptions(
         address, map, limits, epoch, settleNs, helloNs, readNs, keepNs, switches);
   }
 
-  /** Returns these options with other times, for tests and benchmarks. */
+  /** Returns these options with different times, for tests and benchmarks. */
   public ControllerOptions withTimes(long settle, long hello, long read) {
     return new ControllerOptions(address, map, limits, epoch, settle, hello, read, keepNs, tls);
   }

@@ -21,7 +21,7 @@ import java.util.TreeMap;
 
 /**
  * Learns the network from frames, and creates the frames that answer them. ARP never crosses a
- * link: the controller answers requests from its knowledge, or forwards the question to all edge
+ * link: the controller answers requests from its knowledge, or forwards the request to all edge
  * ports. Sends nothing itself.
  */
 public final class Discovery {
@@ -203,7 +203,7 @@ public final class Discovery {
         ports.edges().stream().filter(port -> !port.equals(switchPort)).toList(), arp.frame());
   }
 
-  /** Asks for an address at the given ports. */
+  /** Sends ARP requests for an address to the given ports. */
   public List<Order> probeAddress(int ip, Collection<SwitchPort> collection) {
     return outOf(collection, Arp.request(OWN_MAC, 0, ip).frame());
   }

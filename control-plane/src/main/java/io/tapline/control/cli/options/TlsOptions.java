@@ -88,7 +88,9 @@ public final class TlsOptions {
     check();
   }
 
-  /** Returns absolute paths: jobs also read the files, in processes with other working folders. */
+  /**
+   * Returns absolute paths: jobs also read the files, in processes with different working folders.
+   */
   private TlsFiles files() {
     return new TlsFiles(absolute(authorities), absolute(certificate), absolute(key));
   }

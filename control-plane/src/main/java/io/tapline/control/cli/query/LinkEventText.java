@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /** Renders events of links, as {@code GET /api/v1/links/events} returns them. */
 final class LinkEventText {
-  /** Flows that an event shows; all are in the JSON. */
+  /** Maximum number of flows shown for an event; the JSON contains all. */
   private static final int SHOWN_FLOWS = 5;
 
   private LinkEventText() {}

@@ -40,7 +40,7 @@ final class LinkTable {
           case "share" -> share = value;
           case "bits_per_second" -> bitsPerSecond = value;
           default -> {
-            // Bounds are in the JSON.
+            // Only the JSON contains the bounds.
           }
         }
       }

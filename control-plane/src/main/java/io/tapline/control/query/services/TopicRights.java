@@ -76,7 +76,7 @@ public final class TopicRights {
     return !topic.isEmpty() && !topic.startsWith("tapline.") && !topic.startsWith("__");
   }
 
-  /** A request whose answer is pending. */
+  /** A request whose response is pending. */
   interface Pending {
     void await() throws PipelineException;
   }

@@ -138,7 +138,7 @@ public record Route(
       this.role = Optional.of(method == HandlerType.GET ? Role.VIEWER : Role.ANALYST);
     }
 
-    /** Requires another role than the default: viewer to read and analyst to change. */
+    /** Requires a different role from the default: viewer to read and analyst to change. */
     public Builder needs(Role needed) {
       role = Optional.of(needed);
       return this;

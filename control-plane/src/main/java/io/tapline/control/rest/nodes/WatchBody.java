@@ -58,7 +58,7 @@ final class WatchBody {
   private record Asked(String run, String when) {}
 
   /**
-   * Returns the same for a watch of a list.
+   * Returns the watch of an entry of a list.
    *
    * @param runs the places of earlier watches, since parsing each condition again takes long
    */
