@@ -25,7 +25,7 @@ local function read_line(socket, kind)
     return nil, problem
   end
   if line:sub(1, 1) ~= kind then
-    return nil, "unexpected answer: " .. line
+    return nil, "unexpected response: " .. line
   end
   return tonumber(line:sub(2))
 end

@@ -35,7 +35,7 @@ class ConnectionTimeTest {
     return Cli.run("run", query, "--pcap", capture.toString(), "--json").expectSuccess().json();
   }
 
-  /** Tuples of an event by flow; each flow has at most one of each. */
+  /** Tuples of an event by flow; each flow has at most one tuple of each event. */
   private static Map<String, JsonNode> byFlow(List<JsonNode> tuples, String... events) {
     return tuples.stream()
         .filter(t -> List.of(events).contains(t.get("event").asText()))

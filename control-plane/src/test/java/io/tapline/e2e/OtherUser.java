@@ -409,7 +409,7 @@ final class OtherUser {
       }
       get(admin.deleteTopics(List.of("stranger")).all());
     } catch (ExecutionException | TimeoutException | KafkaException refused) {
-      // The access so far is sufficient.
+      // The rights found before the failure are sufficient.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -51,7 +51,7 @@ final class UnixSocket extends Socket {
     boolean interrupted = Thread.interrupted();
     try {
       if (selector.select(key -> {}, timeoutMs) == 0) {
-        throw new SocketTimeoutException("no answer within " + timeoutMs + " ms");
+        throw new SocketTimeoutException("no response within " + timeoutMs + " ms");
       }
     } finally {
       if (interrupted) {

@@ -62,7 +62,7 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.UNAVAILABLE, message);
   }
 
-  /** The caller has reached its maximum of queries. */
+  /** The caller has as many queries as it may have. */
   public static DrillException tooMany(String message) {
     return new DrillException(Kind.BUSY, message);
   }

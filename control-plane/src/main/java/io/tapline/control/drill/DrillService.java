@@ -254,7 +254,7 @@ public final class DrillService implements AutoCloseable {
         } catch (StatusRuntimeException e) {
           failed(entry.getKey(), e, missing);
         } catch (IllegalArgumentException e) {
-          missing.put(entry.getKey().name(), "sent an invalid answer: " + e.getMessage());
+          missing.put(entry.getKey().name(), "sent an invalid response: " + e.getMessage());
         }
       }
     }

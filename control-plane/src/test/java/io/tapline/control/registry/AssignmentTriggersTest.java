@@ -107,7 +107,7 @@ class AssignmentTriggersTest extends LiveRegistry {
   }
 
   @Test
-  void aRefusalForAnotherReasonThanTheTriggersIsAnsweredWithAllOnce() throws Exception {
+  void anUnrelatedRefusalIsAnsweredOnceWithAllTriggers() throws Exception {
     Peer peer = running();
     String refusal =
         "{\"event\":\"triggers\",\"query\":\"q\",\"version\":1,\"message\":\"no\",\"kind\":\"%s\"}";

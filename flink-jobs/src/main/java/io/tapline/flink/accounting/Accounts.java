@@ -261,7 +261,9 @@ public final class Accounts {
     return duplicates;
   }
 
-  /** Returns the number of batches whose watermark was far behind that of their lane's last one. */
+  /**
+   * Returns the number of batches whose watermark was far behind the previous one of their lane.
+   */
   public long clockSteps() {
     return clockSteps;
   }

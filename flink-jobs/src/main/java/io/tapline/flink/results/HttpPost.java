@@ -74,7 +74,7 @@ final class HttpPost implements Closeable {
       stream.getOutputStream().flush();
       return status(new BufferedInputStream(stream.getInputStream()));
     } catch (IOException e) {
-      throw isClosed() ? new IOException("no answer within " + timeout.toMillis() + " ms", e) : e;
+      throw isClosed() ? new IOException("no response within " + timeout.toMillis() + " ms", e) : e;
     } finally {
       late.cancel(false);
       close();

@@ -340,7 +340,7 @@ class ReceiversTest {
   @Test
   void aReceiverCanNeitherBlockNorFloodTheJob() {
     long begin = System.nanoTime();
-    assertThatThrownBy(() -> posted("a", true)).hasMessage("no answer within 2000 ms");
+    assertThatThrownBy(() -> posted("a", true)).hasMessage("no response within 2000 ms");
     assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(20));
     assertThatThrownBy(() -> posted("a".repeat(100_000), false))
         .isInstanceOf(IOException.class)

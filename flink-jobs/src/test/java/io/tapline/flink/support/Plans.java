@@ -56,7 +56,7 @@ public final class Plans {
     return processor.substring(0, processor.lastIndexOf('}')) + more + "}";
   }
 
-  /** Counts the distinct values of a field by some others. */
+  /** Counts the distinct values of a field, grouped by other fields. */
   public static String distinct(String field, String key, String window) {
     return """
         {"name":"distinct","parser":"http_get","key":[%s],"value":{"field":"%s"},

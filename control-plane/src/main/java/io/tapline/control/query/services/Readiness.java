@@ -107,7 +107,7 @@ public final class Readiness implements AutoCloseable {
         last = question.get();
       } catch (RuntimeException e) {
         LOG.error("can't check a service", e);
-        last = "sent an unexpected answer";
+        last = "sent an unexpected response";
       }
       return last;
     }

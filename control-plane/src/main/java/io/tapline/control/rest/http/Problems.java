@@ -104,7 +104,7 @@ public final class Problems {
 
   private static Problem unavailable(JedisException e) {
     LOG.warn("Redis: {}", e.getMessage());
-    return notReady("Redis sent an unexpected answer: " + e.getMessage());
+    return notReady("Redis sent an unexpected response: " + e.getMessage());
   }
 
   public static Problem notReady(String detail) {

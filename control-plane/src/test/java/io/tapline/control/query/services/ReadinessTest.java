@@ -36,7 +36,7 @@ class ReadinessTest {
           .containsExactly(
               Map.entry("kafka", ""),
               Map.entry("redis", "is full"),
-              Map.entry("flink", "sent an unexpected answer"));
+              Map.entry("flink", "sent an unexpected response"));
       assertThat(readiness.lastFaults()).isEqualTo(readiness.faults());
     }
   }
