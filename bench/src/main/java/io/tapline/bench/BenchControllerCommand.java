@@ -36,7 +36,7 @@ final class BenchControllerCommand implements Callable<Integer> {
       names = "--rules",
       paramLabel = "N",
       defaultValue = "100",
-      description = "Rules of each (default ${DEFAULT-VALUE}).")
+      description = "Number of rules per switch (default ${DEFAULT-VALUE}).")
   private int rules;
 
   @Option(

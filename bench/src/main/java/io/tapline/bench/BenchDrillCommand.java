@@ -62,7 +62,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       names = "--times",
       paramLabel = "N",
       defaultValue = "1000",
-      description = "Number of measurements of each (default ${DEFAULT-VALUE}).")
+      description = "Number of measurements of each kind (default ${DEFAULT-VALUE}).")
   private int times;
 
   @Option(names = "--json", description = "Print a JSON line per row.")
