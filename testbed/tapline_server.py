@@ -84,5 +84,5 @@ class Client:
     self._process.send_signal(signal.SIGTERM)
     printed, _ = self._process.communicate(timeout=60)
     if self._process.returncode != 0:
-      raise Wrong(f"a client got wrong answers: {printed}")
+      raise Wrong(f"a client received wrong responses: {printed}")
     return json.loads(printed)["patterns"]

@@ -20,7 +20,7 @@ WHOLE_WINDOW = {"monitor_replaced"}
 # Detected seconds after the packets were lost, and reported later still if the controller was unreachable.
 LATE = "mirror_lost"
 LATE_S = 40
-# Requests pages sequentially; prints the number, start, end and status of each.
+# Requests pages sequentially; prints each request's number, start, end and status.
 POLL_SCRIPT = """for ((i = {first}; ; i++)); do
   [[ ! -e /tmp/{name}.stop ]] || exit 0
   began=$EPOCHREALTIME

@@ -6,7 +6,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Maximum of threads that wait for the next call; creating one takes longer than most calls.
+// Maximum number of threads that wait for the next call; creating one takes longer than most calls.
 constexpr size_t kMaxIdle = 4;
 
 }  // namespace

@@ -95,7 +95,7 @@ struct LaneAccounting {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
   uint64_t matched = 0;    // wanted by at least one query that had not ended
-  uint64_t unmatched = 0;  // decoded, wanted by none
+  uint64_t unmatched = 0;  // decoded, but no query wanted them
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
   // Lost before they were seen, or dropped as duplicates, by Drop.
   std::array<uint64_t, kOwnDrops> lost = {};

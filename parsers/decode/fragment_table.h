@@ -38,7 +38,7 @@ class FragmentTable {
   // time of this fragment. Otherwise the fragment is kept, or counted as lost. REQUIRES: decode() returned kFragment.
   bool add(const Packet& fragment, Datagram* datagram);
 
-  // Evicts datagrams that have timed out by `now_ns`. add() does the same with the fragments' times.
+  // Evicts datagrams that have timed out by `now_ns`. add() also evicts, by the fragments' times.
   void expire(int64_t now_ns);
   // Evicts all datagrams, at the end of a capture.
   void clear();

@@ -1,4 +1,4 @@
-// Queues that switches report in packets, as the parsers of queues measure them.
+// Tests the queue parsers on queues that switches report in packets (in-band telemetry).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -128,7 +128,8 @@ public final class TriggerCompiler {
    * The result for a list of triggers.
    *
    * @param triggers the triggers in order, up to the first that is wrong
-   * @param errors errors of that one; empty if all are right, or if the stream job would test it
+   * @param errors errors of the wrong trigger; empty if all are right, or if the stream job would
+   *     test it
    */
   public record Compiled(List<PacketTrigger> triggers, List<QueryError> errors) {
     public Compiled {

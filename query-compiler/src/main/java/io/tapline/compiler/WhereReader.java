@@ -42,7 +42,10 @@ final class WhereReader {
     this.errors = errors;
   }
 
-  /** Parses WHERE; returns nothing if it is missing or invalid, and reports the latter. */
+  /**
+   * Parses WHERE; returns nothing if it is missing, or if it is invalid, which is reported as an
+   * error.
+   */
   static Optional<ParsedCondition> parse(Ast.Condition writtenCondition, Errors errors) {
     return Optional.ofNullable(writtenCondition)
         .flatMap(filter -> ParsedCondition.of(filter, errors))

@@ -20,7 +20,7 @@ public final class ProcessorText {
     return out.toString();
   }
 
-  /** Returns a processor with its arguments on several lines: type, range and default of each. */
+  /** Returns a processor with its arguments on several lines, each with type, range and default. */
   public static String describe(ProcessorInfo processor) {
     StringBuilder out = new StringBuilder();
     out.append("%s: %s\n".formatted(processor.name(), processor.description()));

@@ -5,7 +5,7 @@ package io.tapline.sdn.switches;
  *
  * @param maxConnections maximum number of connections; further ones are closed
  * @param packetInsPerSecond rate limit of a switch; each of its ports is limited to a tenth of it
- * @param maxPendingBytes maximum of bytes written but not yet read; beyond it, the switch is
+ * @param maxPendingBytes maximum number of bytes written but not yet read; beyond it, the switch is
  *     disconnected
  * @param slowNs maximum time for which written bytes may remain unread
  * @param handshakeNs maximum duration of the handshake
