@@ -96,7 +96,7 @@ class Network {
     const double p2 =
         log_->aggregate({.filter = "flow2"}, {.function = "MAX", .field = "priority"})->values[0].as_double();
     if (p1 < p2 && c1 > 0 && c2 < c1 / 20) return Scenario::kUnequalPriority;
-    // The times of retransmissions, in buckets of 10 ms: their differences.
+    // The differences between the times of retransmissions, in buckets of 10 ms.
     std::vector<double> times;
     for (const char* filter : {"rtms1", "rtms2"}) {
       auto cursor = log_->query({.filter = filter});

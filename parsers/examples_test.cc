@@ -45,7 +45,7 @@ class SingleFigureSource final : public StatisticsSource {
   }
 };
 
-// Selects all TCP packets of a client in a second.
+// Returns a trigger that counts all TCP packets of a client in a second.
 std::shared_ptr<const trigger::Program> a_trigger() {
   trigger::Trigger trigger;
   trigger.filter.protocol = protocol::kTcp;

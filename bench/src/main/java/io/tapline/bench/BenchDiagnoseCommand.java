@@ -49,7 +49,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       names = "--times",
       paramLabel = "N",
       defaultValue = "25",
-      description = "Number of measurements per number of flows (default ${DEFAULT-VALUE}).")
+      description = "Number of measurements for each number of flows (default ${DEFAULT-VALUE}).")
   private int times;
 
   @Option(
