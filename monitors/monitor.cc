@@ -21,6 +21,7 @@
 #include "monitors/plan/monitor_taps.h"
 #include "monitors/plan/polled_times.h"
 #include "monitors/plan/queries.h"
+#include "monitors/plan/route_file.h"
 #include "monitors/plan/trigger_reader.h"
 #include "monitors/progress_thread.h"
 #include "monitors/startup.h"
@@ -77,6 +78,7 @@ class Monitor {
                                             collector_of(*metrics_), &status);
       if (!status.ok()) return status;
     }
+    if (Status status = load_routes(config_.routes, &routes_); !status.ok()) return status;
     if (tap_ != nullptr) tap_->start();
     if (Status status = start(); !status.ok()) return status;
     for (uint32_t place : SetBits(queries_.taken)) {
@@ -132,6 +134,7 @@ class Monitor {
     auto made = make_parsers(parsers);
     for (auto& parser : made) parser->set_taps(parser->schema().queues ? taps_.names() : taps_.configured_names());
     // The figures are those of the whole process, so only one unit reports them.
+    for (auto& parser : made) parser->set_routes(&routes_);
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(
         queries_.specs, std::move(made), engine_options_of(config_, sharing, page), !live_, make_output, page));
@@ -279,6 +282,7 @@ class Monitor {
   EventBell bell_;
   std::vector<std::unique_ptr<EventRing>> event_rings_;  // a ring per unit, if there is a controller
   std::vector<EventSource> event_sources_;
+  RouteFeed routes_;
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;

@@ -167,6 +167,40 @@ class TapsTest(unittest.TestCase):
                     self.assertAlmostEqual(moved, sum(len(data) for _, data in packets), delta=0.002 * moved)
                     self.assertEqual(sum(row["samples"] for row in rows), len(packets))
 
+    def test_ports_are_inferred_from_routes(self):
+        """Each of two switches forwards to the capture's addresses by its own ports; one address is unknown."""
+        packets = packets_of(SMALL / "http_small.pcap.zst")
+        source = self.write("copies.pcap", nanosecond_pcap(packets))
+        lengths = {}
+        for _, frame in packets:
+            lengths.setdefault(frame[:6].hex(":"), []).append(len(frame))
+        known, unknown = sorted(lengths)[0], sorted(lengths)[1:]
+        self.assertTrue(unknown, "the capture has two directions")
+        routes = self.write("routes", f"# of two switches\nleaf1 {known} 7\nleaf2 {known} 8\n".encode())
+        tuples, accounting = self.parse("--tap", f"leaf1={source}", "--routes", routes, parsers="link_load")
+        moved, samples = {}, {}
+        for row in map(json.loads, tuples):
+            port = row.get("port")
+            moved[port] = moved.get(port, 0) + row["bits_per_second"] * row["interval_ns"] / 8e9
+            samples[port] = samples.get(port, 0) + row["samples"]
+        others = [length for mac in unknown for length in lengths[mac]]
+        self.assertEqual(samples, {"7": len(lengths[known]), None: len(others)})
+        self.assertAlmostEqual(moved["7"], sum(lengths[known]), delta=0.002 * moved["7"])
+        self.assertAlmostEqual(moved[None], sum(others), delta=0.002 * moved[None])
+        self.assertEqual(accounting["queries"]["local"]["dropped"]["flows"], {"route_unknown": len(others)})
+
+    def test_invalid_routes(self):
+        source = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
+        for text, words in (("leaf1 02:00:00:00:00:01\n", "line 1: expected SWITCH MAC PORT"),
+                            ("leaf1 02:00:00:00:00:01 1\nleaf1 02:00:00:00:00:01 2\n", "'leaf1' has two routes to 02:00:00:00:00:01")):
+            routes = self.write("routes", text.encode())
+            code, _, err = run("--parser", "link_load", "--tap", f"leaf1={source}", "--routes", routes)
+            self.assertNotEqual(code, 0)
+            self.assertIn(words, err)
+        code, _, err = run("--parser", "link_load", "--tap", f"leaf1={source}", "--routes", routes + ".none")
+        self.assertNotEqual(code, 0)
+        self.assertIn("can't be read", err)
+
     def test_queries_of_a_monitor_share_the_interval(self):
         source = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
         code, _, err = self.tuples_of_plans(self.plan_of_loads("q1", 1_000_000), self.plan_of_loads("q2", 100_000), source=source)

@@ -30,6 +30,8 @@ struct MonitorConfig : InputConfig {
   bool control = false;
   // Switches mark the copies of queues that queries name, for this monitor.
   bool marked_copies = false;
+  // Routes of the switches that taps name.
+  std::string routes;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key_file;

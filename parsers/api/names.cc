@@ -29,9 +29,10 @@ std::string_view name_of(ClientKnownBy known_by) {
 
 std::string_view name_of(LossReason reason) {
   static constexpr std::array<std::string_view, kLossReasons> kNames = {
-      "connection_table_full", "stream_gap",        "reassembly_flow_full", "reassembly_total_full",
-      "head_too_long",         "too_many_pending",  "parser_memory_full",   "invalid_tuple",
-      "plugin_left_out",       "telemetry_unusable"};
+      "connection_table_full", "stream_gap",         "reassembly_flow_full", "reassembly_total_full",
+      "head_too_long",         "too_many_pending",   "parser_memory_full",   "invalid_tuple",
+      "plugin_left_out",       "telemetry_unusable", "route_unknown",        "route_ambiguous",
+      "route_changing",        "switch_unknown"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -47,6 +48,10 @@ LossUnit unit_of(LossReason reason) {
     case LossReason::kParserMemoryFull:
     case LossReason::kPluginLeftOut:
     case LossReason::kTelemetryUnusable:
+    case LossReason::kRouteUnknown:
+    case LossReason::kRouteAmbiguous:
+    case LossReason::kRouteChanging:
+    case LossReason::kSwitchUnknown:
       return LossUnit::kFlows;
     case LossReason::kInvalidTuple:
       return LossUnit::kTuples;

@@ -23,6 +23,7 @@ namespace trigger {
 class Program;
 class SharedTriggers;
 }  // namespace trigger
+class RouteFeed;
 
 // The requirements of a parser. The engine does no look-up and no reassembly that no parser requires.
 struct Needs {
@@ -158,6 +159,10 @@ class Parser {
 
   // The source of the monitor's metrics, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
+
+  // The routes of the network, for parsers that infer ports; null: there are none. Called at most once, before the
+  // first packet.
+  virtual void set_routes(RouteFeed* /*routes*/) {}
 
   // The triggers of query `query`, for the one parser that evaluates them; null: none. Called when set_arguments() is.
   // `shared`: counts them together with the parsers of other lanes; null: no other lane has packets of the query, and

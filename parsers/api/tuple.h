@@ -94,8 +94,12 @@ enum class LossReason : uint8_t {
   kInvalidTuple,         // tuples: a plug-in's tuples that violate its schema
   kPluginLeftOut,        // flows: not passed to a plug-in that is disabled
   kTelemetryUnusable,    // flows: hops in packets whose telemetry is incomplete or contradictory
+  kRouteUnknown,         // flows: packets without an output port, since no route to their address is known
+  kRouteAmbiguous,       // flows: packets without one, since their switch chooses it by an unknown hash
+  kRouteChanging,        // flows: packets without one, since their switch may have used an earlier route
+  kSwitchUnknown,        // flows: packets without one, since no route of their switch is known
 };
-inline constexpr int kLossReasons = 10;
+inline constexpr int kLossReasons = 14;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
 std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
 LossUnit unit_of(LossReason reason);

@@ -10,7 +10,7 @@
 #include "parsers/rates/flow_table.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
-#include "parsers/rates/port_mark.h"
+#include "parsers/rates/port_inference.h"
 #include "parsers/rates/query_begins.h"
 #include "parsers/rates/values.h"
 
@@ -42,7 +42,11 @@ class FlowRate final : public Parser {
             .connection_state_bytes = sizeof(State)};
   }
 
-  void set_taps(std::span<const TapNames> taps) override { taps_.set_names(taps); }
+  void set_taps(std::span<const TapNames> taps) override {
+    taps_.set_names(taps);
+    ports_.set_taps(taps);
+  }
+  void set_routes(RouteFeed* routes) override { ports_.set_feed(routes); }
   void set_arguments(uint32_t query, std::span<const Value> arguments) override {
     taps_.set_arguments(query, arguments);
     begins_.forget(query);
@@ -51,6 +55,7 @@ class FlowRate final : public Parser {
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     rates::prefetch_flows(burst, flows_);
+    const auto routes_of_burst = ports_.begin();
     for (const Packet& packet : burst) {
       taps_.of(packet.tap).mirror.observe(packet.time_ns, packet.wire_bytes);
       if (begin_ns_ == kNever) begin_ns_ = packet.time_ns;
@@ -120,7 +125,7 @@ class FlowRate final : public Parser {
   struct Direction {
     Counted counted;          // in this interval
     uint64_t repeated_bytes;  // likewise
-    uint16_t port;            // port by which its latest packet left the switch; 0: the copies are not marked
+    uint16_t port;            // port by which its latest packet left the switch; 0: unknown
   };
   struct State {
     Direction sides[2];
@@ -153,7 +158,7 @@ class FlowRate final : public Parser {
     }
     const Side side = flow.side_of(packet);
     state.sides[side].counted.add(packet.wire_bytes);
-    state.sides[side].port = rates::ports_of(packet).out;
+    state.sides[side].port = ports_.port_of(packet, out).number;
     if (packet.is_tcp()) follow(packet, side, &state.sides[side]);
   }
 
@@ -254,6 +259,7 @@ class FlowRate final : public Parser {
             Emitter& out);
 
   rates::MirrorTaps<rates::SamplingShare> taps_;
+  rates::PortInference ports_;
   rates::BurstLimits limits_;
   rates::QueryBegins begins_;
   uint64_t evicted_ = 0;  // in this interval
@@ -268,25 +274,26 @@ const Schema& FlowRate::schema() const {
       .name = "flow_rate",
       .description = "Rate of each direction of each flow, with bounds even if copies of packets are missing",
       .layer = Layer::kTransport,
-      .fields =
-          {{"direction", FieldType::kString, "", "from_client or from_server"},
-           optional({"bits_per_second", FieldType::kU64, "bits/s",
-                     "On the wire, mean over interval_ns; absent if an unknown number of copies is missing"}),
-           {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
-           optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
-           {"bytes", FieldType::kU64, "bytes",
-            "sequence: payload that the sequence numbers cover; otherwise the captured bytes, on the wire", true},
-           {"interval_ns", FieldType::kI64, "ns", "Time over which the rate is the mean"},
-           {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
-           {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload that was captured and had been sent before",
-            true},
-           optional({"sampling_share", FieldType::kF64, "share", "Part of the flow's payload that was captured"}),
-           {"method", FieldType::kString, "",
-            "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
-            "flows at the same tap) or unknown"},
-           optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
-           optional({"port", FieldType::kString, "", "The port; absent if the tap shows all of the switch's ports"}),
-           {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
+      .fields = {{"direction", FieldType::kString, "", "from_client or from_server"},
+                 optional({"bits_per_second", FieldType::kU64, "bits/s",
+                           "On the wire, mean over interval_ns; absent if an unknown number of copies is missing"}),
+                 {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
+                 optional(
+                     {"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
+                 {"bytes", FieldType::kU64, "bytes",
+                  "sequence: payload that the sequence numbers cover; otherwise the captured bytes, on the wire", true},
+                 {"interval_ns", FieldType::kI64, "ns", "Time over which the rate is the mean"},
+                 {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
+                 {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload that was captured and had been sent before",
+                  true},
+                 optional({"sampling_share", FieldType::kF64, "share", "Part of the flow's payload that was captured"}),
+                 {"method", FieldType::kString, "",
+                  "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
+                  "flows at the same tap) or unknown"},
+                 optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
+                 optional({"port", FieldType::kString, "",
+                           "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
+                 {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bits_per_second",
       .interval_ns = rates::LinkArguments::kDefaultIntervalNs,

@@ -12,7 +12,7 @@
 #include "parsers/rates/link_sum.h"
 #include "parsers/rates/mirror_taps.h"
 #include "parsers/rates/packet_sample.h"
-#include "parsers/rates/port_mark.h"
+#include "parsers/rates/port_inference.h"
 #include "parsers/rates/query_begins.h"
 #include "parsers/rates/values.h"
 
@@ -28,10 +28,10 @@ using rates::SequenceTracker;
 // Sums up the traffic that each tap shows, from the copies that an oversubscribed mirror port did not drop: one tuple
 // per tap and interval (Planck section 3.2.2). A tap without samples reports whether it was idle or unseen.
 //
-// A place is a tap or, if the tap's switch marks the copies with their ports, a port of that switch: the ports share
-// the tap's mirror port, and each has a separate load. There is a sum for each place and each set of queries that want
-// its packets. This parser has a separate table of flows: a flow that several taps show is followed at each of them,
-// for which a connection has no room.
+// A place is a tap or, if the tap's switch marks the copies with their ports or its routes are known, a port of that
+// switch: the ports share the tap's mirror port, and each has a separate load. There is a sum for each place and each
+// set of queries that want its packets. This parser has a separate table of flows: a flow that several taps show is
+// followed at each of them, for which a connection has no room.
 //
 // While a query asks for the flows of links with high loads (`flows_above`), each of its packets is also added to a
 // table of flows (LinkFlows).
@@ -42,7 +42,11 @@ class LinkLoad final : public Parser {
   const Schema& schema() const override;
   Needs needs() const override { return {.interval_ns = interval_ns(), .all_views = true}; }
 
-  void set_taps(std::span<const TapNames> taps) override { taps_.set_names(taps); }
+  void set_taps(std::span<const TapNames> taps) override {
+    taps_.set_names(taps);
+    ports_.set_taps(taps);
+  }
+  void set_routes(RouteFeed* routes) override { ports_.set_feed(routes); }
   void set_arguments(uint32_t query, std::span<const Value> arguments) override {
     taps_.set_arguments(query, arguments);
     begins_.forget(query);
@@ -54,6 +58,7 @@ class LinkLoad final : public Parser {
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     rates::prefetch_flows(burst, flows_);
+    const auto routes_of_burst = ports_.begin();
     for (const Packet& packet : burst) add(packet, out);
   }
 
@@ -96,7 +101,7 @@ class LinkLoad final : public Parser {
   using Tap = rates::MirrorTaps<OfTap>::Tap;
   struct Place {
     uint8_t tap = 0;
-    uint16_t port = 0;       // 0: the copies are not marked
+    uint16_t port = 0;       // 0: unknown
     uint32_t first_sum = 0;  // in sums_, from 1
   };
   struct Sum {
@@ -130,8 +135,8 @@ class LinkLoad final : public Parser {
     tap.mirror.observe(packet.time_ns, packet.wire_bytes);
     if (tap.own.begin_ns == kNever) [[unlikely]]
       tap.own.begin_ns = packet.time_ns;
-    const rates::MarkedPorts ports = rates::ports_of(packet);
-    const uint32_t sum = sum_of(packet, ports.out, &tap.own, out);
+    const rates::CopyPort port = ports_.port_of(packet, out);
+    const uint32_t sum = sum_of(packet, port.number, &tap.own, out);
     if (sum == 0) [[unlikely]]
       return;
     Followed* followed = packet.is_tcp() ? follow(packet, sum) : nullptr;
@@ -153,8 +158,8 @@ class LinkLoad final : public Parser {
     const Side opposite = other_side(side);
     if (followed->trackers[opposite].started()) {
       acknowledge(packet, opposite, followed, &tap.mirror);
-    } else if (!ports.marked) {
-      // The opposite direction of a marked copy's flow leaves by another port, or does not cross the switch.
+    } else if (!port.told_apart) {
+      // The opposite direction leaves by another port, or does not cross the switch.
       acknowledge_unseen(packet, opposite, followed);
     }
   }
@@ -292,6 +297,7 @@ class LinkLoad final : public Parser {
   }
 
   rates::MirrorTaps<OfTap> taps_;
+  rates::PortInference ports_;
   rates::QueryBegins begins_;
   std::vector<Sum> sums_;
   std::vector<Place> places_;  // each has a sum
@@ -309,7 +315,8 @@ const Schema& LinkLoad::schema() const {
       .layer = Layer::kTransport,
       .fields =
           {optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
-           optional({"port", FieldType::kString, "", "The port; absent if the tap shows all of the switch's ports"}),
+           optional({"port", FieldType::kString, "",
+                     "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
            optional({"side", FieldType::kString, "", "arrivals or departures: the side of the port's queue"}),
            {"seen", FieldType::kString, "", "measured; idle: no packet; unseen: no copy, but copies are missing"},
            optional({"bits_per_second", FieldType::kU64, "bits/s",

@@ -27,9 +27,9 @@ inline Value name_value(const std::string& name) {
   return name.empty() ? Value::absent(FieldType::kString) : Value::string(name);
 }
 
-// The port of a tap, or else the one that the switch marked; empty if unknown.
-inline std::string port_name(const std::string& of_tap, uint16_t marked) {
-  return of_tap.empty() && marked != 0 ? std::to_string(marked) : of_tap;
+// The port of a tap, or else that of the copies (PortInference); empty if unknown.
+inline std::string port_name(const std::string& of_tap, uint16_t of_copies) {
+  return of_tap.empty() && of_copies != 0 ? std::to_string(of_copies) : of_tap;
 }
 
 }  // namespace tapline::rates

@@ -1,0 +1,23 @@
+// Reads the routes of switches from a file, for a monitor without a controller.
+//
+//   # SWITCH MAC PORT[,PORT...]
+//   leaf1 02:00:00:00:00:01 3
+//   leaf1 02:00:00:00:00:02 4,5     the switch chooses one of them by a hash
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packet_io/base/status.h"
+#include "parsers/routes/route_feed.h"
+
+namespace tapline {
+
+// Reads the text of such a file. An error names the line.
+Result<std::vector<RouteRule>> read_routes(std::string_view text);
+
+// Publishes the file's routes, which count for packets of all times. An empty path has none.
+Status load_routes(const std::string& path, RouteFeed* feed);
+
+}  // namespace tapline

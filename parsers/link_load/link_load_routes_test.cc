@@ -1,0 +1,178 @@
+// Ports of unmarked copies, as the routes of the tap's switch say.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "parsers/flow_rate/flow_rate.h"
+#include "parsers/link_load/link_load.h"
+#include "parsers/routes/route_feed.h"
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+using testing::Conversation;
+using testing::Frame;
+using testing::Harness;
+using testing::Tuple;
+using Frames = std::vector<Frame>;
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr uint64_t kClient = 0x02'00'00'00'00'01, kServer = 0x02'00'00'00'00'02;
+constexpr size_t kSourcePortAt = 34;
+
+// The frames as their sender addressed them.
+Frames addressed(Frames frames, uint64_t client = kClient, uint64_t server = kServer) {
+  const testing::Bytes first = frames[0].bytes;
+  for (Frame& frame : frames) {
+    const bool from_client = std::equal(first.begin() + kSourcePortAt, first.begin() + kSourcePortAt + 2,
+                                        frame.bytes.begin() + kSourcePortAt);
+    const uint64_t mac = from_client ? server : client;
+    for (size_t i = 0; i < 6; ++i) frame.bytes[i] = static_cast<uint8_t>(mac >> (40 - 8 * i));
+  }
+  return frames;
+}
+
+Frames conversation(uint16_t client_port = 40000) {
+  return Conversation({.client_port = client_port})
+      .handshake()
+      .client(std::string(1000, 'x'))
+      .server(std::string(500, 'y'))
+      .frames();
+}
+
+std::unique_ptr<const Routes> routes_of(const std::vector<RouteRule>& rules, const Routes* earlier = nullptr,
+                                        int64_t since_ns = INT64_MIN) {
+  std::string error;
+  auto routes = Routes::make(1, rules, earlier, since_ns, &error);
+  EXPECT_EQ(error, "");
+  return routes;
+}
+
+struct LinkLoadRoutes : ::testing::Test {
+  Harness harness(std::unique_ptr<Parser> parser, const TapNames& tap = {"leaf1", "", ""}) {
+    std::vector<std::unique_ptr<Parser>> parsers;
+    parsers.push_back(std::move(parser));
+    parsers[0]->set_taps(std::vector<TapNames>{tap});
+    parsers[0]->set_routes(&feed);
+    return Harness(std::move(parsers));
+  }
+  Harness loads(const TapNames& tap = {"leaf1", "", ""}) { return harness(make_link_load(1 << 10), tap); }
+
+  // Packets by port; "-": those of no known port.
+  static std::map<std::string, int> samples(const Harness& run) {
+    std::map<std::string, int> samples;
+    for (const Tuple& tuple : run.tuples()) samples[tuple["port"]] += std::stoi(tuple["samples"]);
+    return samples;
+  }
+
+  RouteFeed feed;
+};
+
+using Samples = std::map<std::string, int>;
+
+TEST_F(LinkLoadRoutes, EachPortHasItsLoad) {
+  feed.publish(routes_of({{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}, {"leaf2", kServer, {9}}}));
+  const Frames frames = addressed(conversation());
+  Harness run = loads();
+  run.all(frames);
+  std::map<std::string, long> bits, expected;
+  for (const Tuple& tuple : run.tuples()) {
+    EXPECT_EQ(tuple["switch"], "leaf1");
+    bits[tuple["port"]] += std::lround(std::stod(tuple["bits_per_second"]) * std::stod(tuple["interval_ns"]) /
+                                       static_cast<double>(kSecond));
+  }
+  for (const Frame& frame : frames)
+    expected[frame.bytes[5] == 1 ? "3" : "4"] += 8 * static_cast<long>(frame.bytes.size());
+  EXPECT_EQ(bits, expected);
+  for (const LossReason reason : {LossReason::kRouteUnknown, LossReason::kRouteAmbiguous, LossReason::kRouteChanging,
+                                  LossReason::kSwitchUnknown}) {
+    EXPECT_EQ(run.lost(reason), 0u);
+  }
+}
+
+TEST_F(LinkLoadRoutes, PacketsOfNoKnownPortAreCountedByReason) {
+  feed.publish(routes_of({{"leaf1", kClient, {3, 4}}}));
+  const Frames frames = addressed(conversation());
+  Harness run = loads();
+  run.all(frames);
+  const uint64_t to_client = run.lost(LossReason::kRouteAmbiguous), to_server = run.lost(LossReason::kRouteUnknown);
+  EXPECT_GT(to_client, 0u);
+  EXPECT_GT(to_server, 0u);
+  EXPECT_EQ(to_client + to_server, frames.size());
+  EXPECT_EQ(samples(run), (Samples{{"-", static_cast<int>(frames.size())}}));
+}
+
+TEST_F(LinkLoadRoutes, ASwitchWithoutRoutesIsUnknown) {
+  feed.publish(routes_of({{"leaf2", kClient, {3}}}));
+  Harness run = loads();
+  const Frames frames = addressed(conversation());
+  run.all(frames);
+  EXPECT_EQ(run.lost(LossReason::kSwitchUnknown), frames.size());
+}
+
+TEST_F(LinkLoadRoutes, NothingIsInferredWithoutRoutesOrForATapOfAPort) {
+  const Frames frames = addressed(conversation());
+  Harness without = loads();
+  without.all(frames);
+  EXPECT_EQ(without.lost(LossReason::kSwitchUnknown), 0u);
+  EXPECT_EQ(samples(without), (Samples{{"-", static_cast<int>(frames.size())}}));
+  feed.publish(routes_of({{"leaf1", kClient, {3}}}));
+  for (const TapNames& tap : {TapNames{"leaf1", "7", ""}, TapNames{"", "", ""}}) {
+    Harness run = loads(tap);
+    run.all(frames);
+    EXPECT_EQ(samples(run), (Samples{{tap.port.empty() ? "-" : "7", static_cast<int>(frames.size())}}));
+    EXPECT_EQ(run.lost(LossReason::kRouteUnknown), 0u);
+  }
+}
+
+TEST_F(LinkLoadRoutes, AMarkCountsMoreThanARoute) {
+  feed.publish(routes_of({{"leaf1", 0x027a92000005, {3}}}));
+  const Frames frames = addressed(conversation(), 0x027a92000005, 0x027a92000005);
+  Harness run = loads();
+  run.all(frames);
+  EXPECT_EQ(samples(run), (Samples{{"5", static_cast<int>(frames.size())}}));
+}
+
+// The parser uses a version as soon as its next burst begins.
+TEST_F(LinkLoadRoutes, AChangeOfRoutesIsFollowed) {
+  const std::vector<RouteRule> old_rules = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}};
+  const std::vector<RouteRule> announced = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {5}, true}};
+  const std::vector<RouteRule> new_rules = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {5}}};
+  feed.publish(routes_of(old_rules));
+  const Frames frames = addressed(conversation());
+  const auto later = [&](int64_t seconds) {
+    Frames moved = frames;
+    for (Frame& frame : moved) frame.time_ns += seconds * kSecond;
+    return moved;
+  };
+  const auto to_server = static_cast<int>(
+      std::count_if(frames.begin(), frames.end(), [](const Frame& frame) { return frame.bytes[5] == 2; }));
+  const int to_client = static_cast<int>(frames.size()) - to_server;
+  Harness run = loads();
+  run.feed(later(0));
+  feed.publish(routes_of(announced, feed.current()));
+  run.feed(later(10));
+  feed.publish(routes_of(new_rules, feed.current(), frames[0].time_ns + 30 * kSecond));
+  run.feed(later(20));
+  run.feed(later(30));
+  run.engine().end();
+  EXPECT_EQ(samples(run), (Samples{{"3", 4 * to_client}, {"4", to_server}, {"-", 2 * to_server}, {"5", to_server}}));
+  EXPECT_EQ(run.lost(LossReason::kRouteChanging), 2 * static_cast<uint64_t>(to_server));
+}
+
+TEST_F(LinkLoadRoutes, RatesOfFlowsNameThePort) {
+  feed.publish(routes_of({{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}}));
+  Harness run = harness(make_flow_rate(1 << 10));
+  run.all(addressed(conversation()));
+  std::map<std::string, std::string> ports;
+  for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["port"];
+  EXPECT_EQ(ports, (std::map<std::string, std::string>{{"from_client", "4"}, {"from_server", "3"}}));
+}
+
+}  // namespace
+}  // namespace tapline
