@@ -237,7 +237,7 @@ class Monitor {
     EventForwarder events(event_sources_, queries_.specs, config_.monitor_id, incarnation_,
                           [this](const v1::EventBatch& batch) { return reporter_->events(batch); });
     LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &taps_, &queries_, &credits_, lanes_, units_,
-                             sources_[0]->polled_times(), page_, &events, reporter_);
+                             sources_[0]->polled_times(), page_, &events, &routes_, reporter_);
     if (config_.control) {
       control = std::make_unique<ControlChannel>(STDIN_FILENO, &bell_, &live_queries, reporter_, stop_);
     }

@@ -91,6 +91,7 @@ v1::AgentHello Agent::hello() const {
   hello.set_logs_in(true);
   hello.set_protocol(kProtocol);
   hello.set_changes_triggers(true);
+  hello.set_takes_routes(true);
   for (const std::string& parser : parsers_) hello.add_parsers(parser);
   for (v1::Assignment& assignment : assignments_.list()) *hello.add_assignments() = std::move(assignment);
   return hello;
@@ -115,6 +116,7 @@ void Agent::lease_lost(const std::string& cause, Time now) {
     reporter_->warning("control plane " + lease_->server() + " disconnected: " + cause + "; reconnecting");
     grace_until_ = now + milliseconds(deployment_.grace_ms());
     without_lease_since_ = now;
+    assignments_.forget_routes();
   } else {
     not_taken(lease_->server(), cause, now);
   }

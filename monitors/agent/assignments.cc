@@ -103,6 +103,7 @@ bool Assignments::execute(const v1::AgentCommand& command) {
   if (command.has_copies_lost()) lose(command.copies_lost());
   if (command.has_mirrored()) mirrored(command.mirrored());
   if (command.has_triggers()) change_triggers(command.triggers());
+  if (command.has_routes()) change_routes(command.routes());
   return true;
 }
 
@@ -183,6 +184,31 @@ void Assignments::resend_triggers() {
   }
 }
 
+// The monitor checks the routes themselves, and answers. Without a monitor, no process uses earlier ones.
+void Assignments::change_routes(const v1::RoutesCommand& command) {
+  if (!routes_.add(command)) return;
+  if (monitor_ready_) {
+    send_routes();
+  } else if (!monitor_lives_) {
+    confirm_routes();
+  }
+}
+
+void Assignments::send_routes() {
+  for (const v1::RoutesCommand& command : routes_.commands()) {
+    *outbox_.monitor.emplace_back().mutable_routes() = command;
+  }
+}
+
+void Assignments::confirm_routes() {
+  if (auto answer = routes_.confirm()) report(*std::move(answer), 0);
+}
+
+void Assignments::forget_routes() {
+  routes_.clear();
+  if (monitor_ready_) outbox_.monitor.emplace_back().mutable_routes()->set_version(0);
+}
+
 // The monitor checks whether the incarnation is its own.
 void Assignments::lose(const v1::CopiesLostCommand& command) {
   if (monitor_ready_) *outbox_.monitor.emplace_back().mutable_copies_lost() = command;
@@ -249,18 +275,20 @@ void Assignments::ended(const std::string& query, Place* place, v1::MonitorStatu
 }
 
 void Assignments::monitor_ready() {
-  monitor_ready_ = true;
+  monitor_ready_ = monitor_lives_ = true;
+  send_routes();
   for (auto& [query, place] : places_) {
     if (place.state == State::kWaiting) give(query, &place);
   }
 }
 
 void Assignments::on_monitor_exit(const std::string& cause) {
-  monitor_ready_ = false;
+  monitor_ready_ = monitor_lives_ = false;
   outbox_.monitor.clear();
   v1::MonitorStatus event;
   event.mutable_monitor_ended()->set_message(cause);
   report(std::move(event), 0);
+  confirm_routes();
   for (auto& [query, place] : places_) {
     if (place.state != State::kStarting && place.state != State::kRunning) continue;
     place.state = State::kWaiting;
@@ -282,6 +310,8 @@ void Assignments::monitor_failed(const v1::MonitorStatus::Failure& failure) {
 void Assignments::on_monitor_event(const v1::MonitorStatus& event) {
   if (event.has_progress() || event.has_ready() || event.has_events_lost() || event.has_events()) return;
   if (event.has_restarted()) resend_triggers();
+  if (event.has_restarted()) send_routes();
+  if (event.has_routes()) routes_.confirmed(event.routes().version());
   const std::string& query = query_of(event);
   const auto it = places_.find(query);
   if (it == places_.end()) return report(event, 0);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "monitors/agent/route_set.h"
 #include "monitors/agent/trigger_set.h"
 #include "schema/agent.pb.h"
 
@@ -43,6 +44,9 @@ class Assignments {
   void monitor_failed(const v1::MonitorStatus::Failure& failure);
   // Handles an event of the monitor.
   void on_monitor_event(const v1::MonitorStatus& event);
+
+  // Without a lease, changes of routes are missed: its monitor must not infer ports by old ones.
+  void forget_routes();
 
   // Ends all queries: in order, or abandoned if the lease was not renewed within the grace period.
   void end_all(bool abandon = false);
@@ -92,6 +96,9 @@ class Assignments {
   void send_triggers(const std::string& query, const Place& place);
   void resend_triggers();
   void lose(const v1::CopiesLostCommand& command);
+  void change_routes(const v1::RoutesCommand& command);
+  void send_routes();
+  void confirm_routes();
   static Place new_place(uint32_t epoch, v1::Plan plan);
   void give(const std::string& query, Place* place);
   void request_end(const std::string& query, Place* place, bool abandon);
@@ -101,6 +108,8 @@ class Assignments {
 
   uint64_t term_ = 0;
   bool monitor_ready_ = false;
+  bool monitor_lives_ = false;  // it may parse packets although it is not ready any more
+  RouteSet routes_;
   Places places_;
   Outbox outbox_;
 };

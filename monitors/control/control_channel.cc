@@ -119,6 +119,8 @@ void ControlChannel::execute(const v1::MonitorCommand& command) {
       break;
     case v1::MonitorCommand::kTriggers:
       return control_->change_triggers(command.triggers());
+    case v1::MonitorCommand::kRoutes:
+      return control_->change_routes(command.routes());
     case v1::MonitorCommand::COMMAND_NOT_SET:
       status = Status::invalid("this monitor does not know the command");
   }

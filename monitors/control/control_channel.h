@@ -8,6 +8,7 @@
 //   mirrored        (no answer)
 //   copies_lost     (no answer)
 //   triggers     →  triggers, when all lanes count them, or with the reason of a refusal
+//   routes       →  routes, when no lane uses earlier ones any more, or with the reason of a refusal
 //
 // A query that ends automatically (LIMIT) is reported in the same way. A command that can't be read is refused; other
 // commands and queries are not affected. The end of the input ends the monitor: its controller is gone, and the running
@@ -48,6 +49,8 @@ class QueryControl {
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Changes the triggers of a query, and reports when they count or why they don't.
   virtual void change_triggers(const v1::TriggersCommand& command) = 0;
+  // Replaces the routes of switches, and reports the version in force or why it is refused.
+  virtual void change_routes(const v1::RoutesCommand& command) = 0;
   // Called at least every tenth of a second: reports the queries that have ended, and the triggers that count. Returns
   // true if it should be called again within milliseconds.
   virtual bool look() = 0;

@@ -38,6 +38,9 @@ class Notes final : public QueryControl {
   void change_triggers(const v1::TriggersCommand& command) override {
     static_cast<void>(note("triggers " + std::to_string(command.version()), command.query()));
   }
+  void change_routes(const v1::RoutesCommand& command) override {
+    static_cast<void>(note("routes " + std::to_string(command.version()) + " of " + command.switches(0).name(), ""));
+  }
   bool look() override { return false; }
   bool forward_events() override {
     const int waiting = waiting_.exchange(0);
@@ -66,11 +69,11 @@ class Notes final : public QueryControl {
   std::vector<std::string> all_;
 };
 
-const std::vector<std::string> kAll = {"add q",     "limit 0.250000 q", "credit 500 7 q", "mirrored q",
-                                       "lost 9 42", "triggers 3 q",     "abandon q",      "end none"};
+const std::vector<std::string> kAll = {"add q",        "limit 0.250000 q", "credit 500 7 q", "mirrored q", "lost 9 42",
+                                       "triggers 3 q", "routes 5 of s1",   "abandon q",      "end none"};
 
 std::vector<v1::MonitorCommand> commands() {
-  std::vector<v1::MonitorCommand> commands(8);
+  std::vector<v1::MonitorCommand> commands(9);
   commands[0].mutable_assign()->mutable_plan()->set_query("q");
   commands[1].mutable_limit()->set_query("q");
   commands[1].mutable_limit()->set_rate(0.25);
@@ -82,9 +85,11 @@ std::vector<v1::MonitorCommand> commands() {
   commands[4].mutable_copies_lost()->set_packets(42);
   commands[5].mutable_triggers()->set_query("q");
   commands[5].mutable_triggers()->set_version(3);
-  commands[6].mutable_end()->set_query("q");
-  commands[6].mutable_end()->set_abandon(true);
-  commands[7].mutable_end()->set_query("none");
+  commands[6].mutable_routes()->set_version(5);
+  commands[6].mutable_routes()->add_switches()->set_name("s1");
+  commands[7].mutable_end()->set_query("q");
+  commands[7].mutable_end()->set_abandon(true);
+  commands[8].mutable_end()->set_query("none");
   return commands;
 }
 
@@ -188,6 +193,7 @@ TEST_F(LinesTest, LinesOfJsonAreEquivalentCommands) {
 {"copies_lost":{"incarnation":9,"pack)");
   write(R"(ets":42}}
 {"triggers":{"query":"q","version":3}}
+{"routes":{"version":5,"switches":[{"name":"s1","routes":[{"mac":1,"ports":[2]}]}]}}
 {"end":{"query":"q","abandon":true}}
 no JSON
 {"do":"something"}

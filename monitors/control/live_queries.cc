@@ -10,6 +10,7 @@
 #include "monitors/plan/plan.h"
 #include "monitors/plan/polled_times.h"
 #include "monitors/plan/trigger_reader.h"
+#include "packet_io/base/clock.h"
 #include "parsers/api/bits.h"
 
 namespace tapline {
@@ -23,7 +24,7 @@ constexpr useconds_t kAnswerPauseUs = 200;
 LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
                          Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
                          std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,
-                         EventForwarder* events, MessageReporter* reporter)
+                         EventForwarder* events, RouteFeed* routes, MessageReporter* reporter)
     : monitor_id_(std::move(monitor_id)),
       incarnation_(incarnation),
       layout_(layout),
@@ -35,7 +36,8 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
       polled_times_(polled_times),
       page_(page),
       events_(events),
-      reporter_(reporter) {
+      reporter_(reporter),
+      routes_(routes) {
   for (uint32_t place = 0; place < kMaxQueries; ++place) leases_[place].last_grant = credits->left(place);
   for (uint32_t place : SetBits(queries_->taken)) follow_triggers(place);
 }
@@ -192,6 +194,10 @@ void LiveQueries::change_triggers(const v1::TriggersCommand& command) {
     status = triggers->change(command);
   }
   if (!status.ok()) reporter_->triggers(LiveTriggers::refusal(command, status));
+}
+
+void LiveQueries::change_routes(const v1::RoutesCommand& command) {
+  if (auto answer = routes_.change(command, wall_ns())) reporter_->routes(*std::move(answer));
 }
 
 // Returns true if it waits for lanes.

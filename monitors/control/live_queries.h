@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "monitors/control/control_channel.h"
+#include "monitors/control/live_routes.h"
 #include "monitors/control/live_triggers.h"
 #include "monitors/events/event_forwarder.h"
 #include "monitors/lane/lane.h"
@@ -30,7 +31,7 @@ class LiveQueries final : public QueryControl {
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
               Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
               std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,
-              EventForwarder* events, MessageReporter* reporter);
+              EventForwarder* events, RouteFeed* routes, MessageReporter* reporter);
 
   Status add_query(const v1::Plan& plan) override;
   Status end_query(const std::string& name) override;
@@ -41,6 +42,7 @@ class LiveQueries final : public QueryControl {
   Status confirm_copies(const std::string& name) override;
   Status lose_copies(uint64_t incarnation, uint64_t packets) override;
   void change_triggers(const v1::TriggersCommand& command) override;
+  void change_routes(const v1::RoutesCommand& command) override;
   bool look() override;
   bool forward_events() override { return events_->forward(); }
 
@@ -67,6 +69,7 @@ class LiveQueries final : public QueryControl {
   MonitorPage* page_;
   EventForwarder* events_;
   MessageReporter* reporter_;
+  LiveRoutes routes_;
   // The state of a leased limit.
   struct Lease {
     uint64_t version = 0;

@@ -127,6 +127,12 @@ void MessageReporter::triggers(v1::MonitorStatus::Triggers answer) {
   report(event, "");
 }
 
+void MessageReporter::routes(v1::MonitorStatus::Routes answer) {
+  v1::MonitorStatus event;
+  *event.mutable_routes() = std::move(answer);
+  report(event, "");
+}
+
 void MessageReporter::copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
   v1::MonitorStatus event;
   event.mutable_copies()->set_incarnation(incarnation);

@@ -38,6 +38,7 @@ class MessageReporter final : public Reporter {
   void credits(v1::MonitorStatus::Credits credits);
   void limited(const std::string& query, double rate);
   void triggers(v1::MonitorStatus::Triggers answer);
+  void routes(v1::MonitorStatus::Routes answer);
   // Packets of any query that arrived since the process started and up to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
   // Events of a query (schema/event.proto). Returns false if they are lost because the remaining room is reserved for

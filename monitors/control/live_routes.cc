@@ -1,0 +1,54 @@
+#include "monitors/control/live_routes.h"
+
+#include <string>
+#include <utility>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+namespace {
+
+// Port numbers are 16 bits; a greater one becomes 0, which no route may have.
+uint16_t port_of(uint32_t number) { return static_cast<uint16_t>(number <= UINT16_MAX ? number : 0); }
+
+}  // namespace
+
+void LiveRoutes::add(const v1::RoutesCommand& command) {
+  for (const v1::SwitchRoutes& routes : command.switches()) {
+    for (const v1::Route& route : routes.routes()) {
+      RouteRule& rule = received_.emplace_back();
+      rule.switch_name = routes.name();
+      rule.mac = route.mac();
+      rule.changing = route.changing();
+      for (const uint32_t port : route.ports()) rule.ports.push_back(port_of(port));
+    }
+  }
+}
+
+std::optional<v1::MonitorStatus::Routes> LiveRoutes::change(const v1::RoutesCommand& command, int64_t now_ns) {
+  if (command.version() != received_version_) received_.clear();
+  received_version_ = command.version();
+  add(command);
+  if (command.more()) return std::nullopt;
+  received_version_ = 0;
+  const std::vector<RouteRule> rules = std::exchange(received_, {});
+  if (command.version() == 0) {
+    feed_->publish(nullptr);
+    return std::nullopt;
+  }
+  std::string error;
+  auto routes = Routes::make(command.version(), rules, feed_->current(), now_ns + command.settle_ns(), &error);
+  v1::MonitorStatus::Routes answer;
+  answer.set_version(command.version());
+  if (routes == nullptr) {
+    const Status status = Status::invalid(error);
+    answer.set_message(status.message());
+    answer.set_kind(status.kind());
+  } else {
+    answer.set_count(routes->size());
+  }
+  feed_->publish(std::move(routes));
+  return answer;
+}
+
+}  // namespace tapline

@@ -1,0 +1,31 @@
+// Replaces the routes that parsers of a running monitor use (RoutesCommand in schema/monitor.proto).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "parsers/routes/route_feed.h"
+#include "schema/monitor.pb.h"
+
+namespace tapline {
+
+// Not thread-safe.
+class LiveRoutes {
+ public:
+  // `feed` outlives it; no other component publishes to it meanwhile.
+  explicit LiveRoutes(RouteFeed* feed) : feed_(feed) {}
+
+  // Executes a command that arrived at this time (wall clock). Returns the answer once a version is complete: it is in
+  // force, or refused, in which case no routes are.
+  std::optional<v1::MonitorStatus::Routes> change(const v1::RoutesCommand& command, int64_t now_ns);
+
+ private:
+  void add(const v1::RoutesCommand& command);
+
+  RouteFeed* feed_;
+  uint64_t received_version_ = 0;  // of the rules whose last part has not come; 0: none
+  std::vector<RouteRule> received_;
+};
+
+}  // namespace tapline
