@@ -50,6 +50,7 @@ final class Agent {
   private final Executor later;
   private final Map<String, Assigned> assigned = new LinkedHashMap<>();
   private final AgentTriggers triggers = new AgentTriggers();
+  final AgentRoutes routes;
   private final ClockOffset clock = new ClockOffset();
   private AgentHello hello = AgentHello.getDefaultInstance();
   private AgentHeartbeat heartbeat = AgentHeartbeat.getDefaultInstance();
@@ -69,6 +70,9 @@ final class Agent {
     this.options = options;
     this.listener = listener;
     this.later = later;
+    this.routes =
+        new AgentRoutes(
+            name, options.lease().toNanos(), routes -> send(command().setRoutes(routes)));
   }
 
   boolean up() {
@@ -116,6 +120,7 @@ final class Agent {
     listener.up(name, newHello.getMultilog());
     reportLost(restarted, newHello);
     triggers.connected(newHello);
+    routes.connected(newHello);
     newHello.getAssignmentsList().stream()
         .map(Assignment::getQuery)
         .filter(query -> !assigned.containsKey(query))
@@ -324,6 +329,7 @@ final class Agent {
     stream = null;
     sinceNs = wallNs();
     lostAtNs = System.nanoTime();
+    routes.disconnected();
     listener.lost(name);
   }
 
@@ -362,6 +368,7 @@ final class Agent {
           assigned(status.getLimited().getQuery(), status)
               .ifPresent(assignment -> assignment.events().limited(status.getLimited().getRate()));
       case TRIGGERS -> onTriggers(status);
+      case ROUTES -> routes.answered(status.getRoutes());
       case QUERY_REFUSED -> onRefused(status);
       case QUERY_ENDED -> onEnded(status);
       case COPIES -> onCopies(status.getCopies());

@@ -11,11 +11,14 @@ import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.RegistryGrpc;
+import io.tapline.sdn.forwarding.RouteObserver;
+import io.tapline.sdn.forwarding.RouteVersion;
 import io.tapline.sdn.switches.LogLimit;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -31,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * The agents that have, or recently had, a lease with this control plane, and their assignments.
  * Any thread may call; a single thread does the work.
  */
-public final class AgentRegistry implements Assignments, AutoCloseable {
+public final class AgentRegistry implements Assignments, RouteObserver, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRegistry.class);
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
@@ -58,6 +61,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(AgentRegistry::daemon);
   private final Map<String, Agent> agents = new TreeMap<>();
+  private final RouteRollout routes = new RouteRollout(agents.values());
   private final LogLimit refusals = new LogLimit();
   private Server server;
 
@@ -215,6 +219,16 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
     send(agent, host -> host.lose(incarnation, packets));
   }
 
+  @Override
+  public Set<String> switches() {
+    return routes.switches();
+  }
+
+  @Override
+  public void announce(RouteVersion version, Runnable confirmed) {
+    run(() -> routes.announce(version, confirmed));
+  }
+
   private interface Command {
     void on(Agent agent);
   }
@@ -258,6 +272,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private void tick() {
     try {
       agents.values().forEach(Agent::tick);
+      routes.check();
     } catch (RuntimeException e) {
       LOG.error("internal error in the agent registry", e);
     }
@@ -338,6 +353,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
         agent.onMessage(stream, message.getHeartbeat());
       } else if (message.hasStatus()) {
         agent.onMessage(stream, message.getStatus());
+        routes.check();
       }
     }
 
@@ -368,6 +384,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       } else {
         agent = knownAgent;
         agent.lease(hello, stream);
+        routes.joined(agent);
       }
     }
 

@@ -48,6 +48,9 @@ public final class ControlPlane {
       }
       if (controller != null) {
         session.queries().mirrorThrough(controller, isLocal() ? null : registry);
+        if (registry != null) {
+          controller.announceRoutesTo(registry);
+        }
         String address = settings.switches().orElseThrow().address().getHostString();
         terminal.hint("listening for switches on " + address + ":" + controller.port());
       }

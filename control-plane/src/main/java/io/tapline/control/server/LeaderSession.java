@@ -90,6 +90,7 @@ public final class LeaderSession implements Leader, LeaseListener, AutoCloseable
     controller = controllers.start();
     if (controller != null) {
       queries.mirrorThrough(controller, registry);
+      controller.announceRoutesTo(registry);
     }
     registry.expect(store.agents());
     queries.resume(left, store, Source.hosts(registry));

@@ -25,6 +25,7 @@ final class Peer implements StreamObserver<AgentCommand> {
   volatile boolean mute;
   volatile int protocol = 1;
   volatile boolean changesTriggers = true;
+  volatile boolean takesRoutes = true;
   volatile StreamObserver<AgentMessage> out;
 
   static Peer of(ManagedChannel channel) {
@@ -53,6 +54,7 @@ final class Peer implements StreamObserver<AgentCommand> {
                             .setInterface("eth0"))
                     .setProtocol(protocol)
                     .setChangesTriggers(changesTriggers)
+                    .setTakesRoutes(takesRoutes)
                     .addAllAssignments(List.of(running))));
   }
 
@@ -66,6 +68,15 @@ final class Peer implements StreamObserver<AgentCommand> {
   void status(String json, int epoch) {
     MonitorStatus oldStatus = MonitorStatus.newBuilder().setJson(json).setEpoch(epoch).build();
     say(AgentMessage.newBuilder().setStatus(protocol == 0 ? oldStatus : EventJson.read(oldStatus)));
+  }
+
+  /** Confirms a version of the routes. */
+  void confirmRoutes(long version) {
+    say(
+        AgentMessage.newBuilder()
+            .setStatus(
+                MonitorStatus.newBuilder()
+                    .setRoutes(MonitorStatus.Routes.newBuilder().setVersion(version))));
   }
 
   AgentCommand next() throws InterruptedException {

@@ -59,6 +59,18 @@ class FatTreePlanTest {
   }
 
   @Test
+  void copiesAreMarkedUnlessTheInventoryDiffers() {
+    String yaml = new FatTreePlan("tl", 4, 0).inventory();
+    Network network = NetworkSection.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    assertThat(NetworkMap.of(network, yaml).marksPorts()).isTrue();
+    String unmarked = yaml.replace("  openflow:\n", "  openflow:\n    copies: unmarked\n");
+    assertThat(NetworkMap.of(network, unmarked).marksPorts()).isFalse();
+    String wrong = yaml.replace("  openflow:\n", "  openflow:\n    copies: plain\n");
+    assertThatThrownBy(() -> NetworkMap.of(network, wrong))
+        .hasMessage("inventory, network: openflow.copies must be marked or unmarked, not 'plain'");
+  }
+
+  @Test
   void sharedMemoryMirrorPortsAreNotDevices() {
     FatTreePlan plan = new FatTreePlan("tl", 4, 0, 0, true);
     FatTreePlan.Node host = plan.hosts().get(5);

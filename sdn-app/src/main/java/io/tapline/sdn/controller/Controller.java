@@ -5,6 +5,7 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.forwarding.RouteObserver;
 import io.tapline.sdn.forwarding.Trees;
 import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorReport;
@@ -48,6 +49,7 @@ public final class Controller implements NetworkAdapter {
   private final Counters counters = new Counters();
   private final NetworkView view;
   private final Discovery discovery;
+  private final RouteAnnouncements routes;
   private final Forwarder forwarder;
   private final Mirroring mirroring;
   private final CountReads countReads = new CountReads();
@@ -62,8 +64,9 @@ public final class Controller implements NetworkAdapter {
     this.options = options;
     this.view = new NetworkView(options, nowNs);
     this.discovery = new Discovery(new Lldp(key), view.links, view.hosts, view, counters, nowNs);
+    this.routes = new RouteAnnouncements(options.map().datapaths(), counters, options.epoch());
     this.forwarder =
-        new Forwarder(view.switches, view.links, view.hosts, counters, options.epoch());
+        new Forwarder(view.switches, view.links, view.hosts, counters, routes, options.epoch());
     this.mirroring = new Mirroring(view, options.map(), forwarder::trees, options.epoch());
     this.server =
         OpenFlowServer.start(
@@ -81,6 +84,18 @@ public final class Controller implements NetworkAdapter {
 
   public Counters counters() {
     return counters;
+  }
+
+  /**
+   * Announces routes to an observer from now on: switches change them only after it has confirmed
+   * the announcement.
+   */
+  public void announceRoutesTo(RouteObserver observer) {
+    server.onLoop(
+        () -> {
+          routes.observe(observer);
+          return null;
+        });
   }
 
   @Override

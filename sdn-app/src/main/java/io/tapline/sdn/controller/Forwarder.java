@@ -28,6 +28,7 @@ final class Forwarder {
   private final LinkTable links;
   private final HostTable hosts;
   private final Counters counters;
+  private final RouteAnnouncements routes;
   private final long epoch;
   private Queue<Map<Long, List<FlowMod>>> rounds = new ArrayDeque<>();
   private Trees trees = Trees.of(List.of(), List.of());
@@ -50,11 +51,13 @@ final class Forwarder {
       LinkTable links,
       HostTable hosts,
       Counters counters,
+      RouteAnnouncements routes,
       long epoch) {
     this.switches = switches;
     this.links = links;
     this.hosts = hosts;
     this.counters = counters;
+    this.routes = routes;
     this.epoch = epoch;
   }
 
@@ -64,7 +67,11 @@ final class Forwarder {
   }
 
   boolean isUpToDate() {
-    return !stale && rounds.isEmpty() && waiting.isEmpty();
+    return !stale && isIdle() && routes.areSettled();
+  }
+
+  private boolean isIdle() {
+    return rounds.isEmpty() && waiting.isEmpty();
   }
 
   Trees trees() {
@@ -78,14 +85,33 @@ final class Forwarder {
       late.addAll(waiting);
       waiting.clear();
     }
-    if (waiting.isEmpty() && rounds.isEmpty() && stale) {
+    if (isIdle() && stale) {
       stale = false;
       trees = Trees.of(links.links(), hosts.hosts());
-      rounds = new ArrayDeque<>(Rollout.rounds(forwarding(), trees, epoch));
+      Map<Long, Collection<Flow>> actual = forwarding();
+      rounds = new ArrayDeque<>(Rollout.rounds(actual, trees, epoch));
+      routes.announceChanges(trees, actual.keySet(), rounds, nowNs);
+    }
+    if (!routes.areConfirmed(nowNs)) {
+      return;
     }
     while (waiting.isEmpty() && !rounds.isEmpty()) {
       begin(rounds.remove(), nowNs);
     }
+    if (isIdle()) {
+      routes.announceResult(trees, confirmed());
+    }
+  }
+
+  /** Returns the switches that have confirmed all their changes. */
+  private Set<Long> confirmed() {
+    Set<Long> confirmed = new HashSet<>();
+    for (SwitchState sw : switches.values()) {
+      if (sw.isReady() && !late.contains(sw.connection)) {
+        confirmed.add(sw.datapath);
+      }
+    }
+    return confirmed;
   }
 
   private Map<Long, Collection<Flow>> forwarding() {
@@ -125,7 +151,9 @@ final class Forwarder {
   }
 
   private void done(SwitchConnection connection, int number) {
-    late.remove(connection);
+    if (late.remove(connection)) {
+      routes.outdated();
+    }
     if (number == round) {
       waiting.remove(connection);
     }

@@ -127,12 +127,15 @@ final class Mirroring {
     return new MirrorFlows.Result(flows, own.unresolved(), own.unknownPorts());
   }
 
-  /** Returns the port for a monitor's copies; marked copies also cross other switches. */
+  /**
+   * Returns the port for a monitor's copies; marked copies also cross other switches. Where
+   * switches mark no ports, copies of all traffic keep their addresses.
+   */
   private Optional<MirrorPort> port(long datapath, String monitor) {
     String host = wanted.monitors().get(monitor);
     Optional<MirrorPort> direct = port(name(datapath), datapath, host);
     Long mark = wanted.marks().get(monitor);
-    if (mark == null) {
+    if (mark == null || CopyMark.isPorts(mark) && !map.marksPorts()) {
       return direct;
     }
     return direct

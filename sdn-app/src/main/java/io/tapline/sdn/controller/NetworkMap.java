@@ -21,6 +21,7 @@ import java.util.Map;
  *     datapaths: {edge-0-0: 0x10000, edge-0-1: 0x10001}
  *     monitor_ports:
  *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}, collector: {port: 5, queue: 1}}
+ *     copies: unmarked
  * </pre>
  *
  * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
@@ -30,15 +31,27 @@ import java.util.Map;
  * @param addresses IPv4 addresses by host
  * @param switchOfAddress datapath of the edge switch above each IPv4 address
  * @param monitorPorts ports by switch and host
+ * @param marksPorts false if copies of all traffic are not marked with their ports, since switches
+ *     can't change a copy's address: monitors then infer the ports from routes
  */
 public record NetworkMap(
     Map<String, Long> datapaths,
     Map<String, List<Integer>> addresses,
     Map<Integer, Long> switchOfAddress,
-    Map<String, Map<String, MirrorPort>> monitorPorts) {
+    Map<String, Map<String, MirrorPort>> monitorPorts,
+    boolean marksPorts) {
   public static final NetworkMap NOTHING = new NetworkMap(Map.of(), Map.of(), Map.of(), Map.of());
 
   private static final int HOST_LENGTH = 32;
+
+  /** A network whose switches mark copies. */
+  public NetworkMap(
+      Map<String, Long> datapaths,
+      Map<String, List<Integer>> addresses,
+      Map<Integer, Long> switchOfAddress,
+      Map<String, Map<String, MirrorPort>> monitorPorts) {
+    this(datapaths, addresses, switchOfAddress, monitorPorts, true);
+  }
 
   /**
    * Reads the map of a network from its inventory.
@@ -67,7 +80,20 @@ public record NetworkMap(
       }
     }
     return new NetworkMap(
-        datapaths, addresses, switchOfAddress, monitorPorts(section.path("monitor_ports")));
+        datapaths,
+        addresses,
+        switchOfAddress,
+        monitorPorts(section.path("monitor_ports")),
+        marksPorts(section.path("copies").asText("marked")));
+  }
+
+  private static boolean marksPorts(String copies) {
+    if (!copies.equals("marked") && !copies.equals("unmarked")) {
+      throw new IllegalArgumentException(
+          "inventory, network: openflow.copies must be marked or unmarked, not '%s'"
+              .formatted(copies));
+    }
+    return copies.equals("marked");
   }
 
   private static List<Integer> ipv4(List<IpPrefix> prefixes) {

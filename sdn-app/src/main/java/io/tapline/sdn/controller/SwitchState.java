@@ -24,7 +24,7 @@ final class SwitchState {
    * vSwitch's datapath follows its cache until revalidators have checked it, and these wait for up
    * to 500 ms before they begin (max-revalidator). Observed: 15 ms on an overloaded machine.
    */
-  private static final long DATAPATH_FOLLOWS_NS = 500_000_000;
+  static final long DATAPATH_FOLLOWS_NS = 500_000_000;
 
   /** A port and the time at which it came up. */
   static final class Port {

@@ -51,6 +51,8 @@ public enum Counter {
   REPAIRS,
   /** Switches that did not confirm their messages in time; others no longer wait for them. */
   BARRIER_TIMEOUTS,
+  /** Changes of routes that monitors did not confirm in time; switches made them regardless. */
+  ROUTES_UNCONFIRMED,
   /** Internal errors; each closes the connection whose message or turn failed. */
   INTERNAL_ERRORS;
 

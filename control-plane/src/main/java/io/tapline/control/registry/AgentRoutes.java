@@ -1,0 +1,134 @@
+package io.tapline.control.registry;
+
+import io.tapline.schema.rpc.AgentHello;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.Route;
+import io.tapline.schema.rpc.RoutesCommand;
+import io.tapline.schema.rpc.SwitchRoutes;
+import io.tapline.schema.rpc.Tap;
+import io.tapline.sdn.forwarding.RouteVersion;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The routes of the switches that one host has taps of, as its monitor knows them. A host that
+ * loses its lease forgets them before the lease would have expired. Confined to the registry's
+ * thread.
+ */
+final class AgentRoutes {
+  private static final Logger LOG = LoggerFactory.getLogger(AgentRoutes.class);
+
+  /** Routes in a command: messages to monitors have at most 192 KiB. */
+  private static final int MAX_PART_ROUTES = 4096;
+
+  private final String agent;
+  private final long leaseNs;
+  private final Consumer<RoutesCommand> send;
+  private Set<String> switches = Set.of();
+  private boolean connected;
+  private long lostAtNs = System.nanoTime();
+  private RouteVersion wanted;
+  private long confirmed;
+
+  /**
+   * Creates the routes of a host without a lease.
+   *
+   * @param send sends a command to the host
+   */
+  AgentRoutes(String agent, long leaseNs, Consumer<RoutesCommand> send) {
+    this.agent = agent;
+    this.leaseNs = leaseNs;
+    this.send = send;
+  }
+
+  /** Returns the names of the switches whose routes the host needs. */
+  Set<String> switches() {
+    return switches;
+  }
+
+  void connected(AgentHello hello) {
+    connected = true;
+    confirmed = 0;
+    switches =
+        hello.getTakesRoutes()
+            ? hello.getTapsList().stream()
+                .map(Tap::getSwitchName)
+                .filter(name -> !name.isEmpty())
+                .collect(Collectors.toCollection(TreeSet::new))
+            : Set.of();
+  }
+
+  void disconnected() {
+    connected = false;
+    lostAtNs = System.nanoTime();
+  }
+
+  /** Sends the host the routes of its switches, once it has a lease. */
+  void set(RouteVersion routes) {
+    wanted = routes;
+    if (connected && !switches.isEmpty()) {
+      commands(routes).forEach(send);
+    }
+  }
+
+  private List<RoutesCommand> commands(RouteVersion routes) {
+    List<RoutesCommand> commands = new ArrayList<>();
+    RoutesCommand.Builder next = command(routes);
+    int size = 0;
+    for (String name : switches) {
+      List<RouteVersion.Route> all = routes.switches().getOrDefault(name, List.of());
+      for (int from = 0; from < all.size(); ) {
+        if (size == MAX_PART_ROUTES) {
+          commands.add(next.setMore(true).build());
+          next = command(routes);
+          size = 0;
+        }
+        List<RouteVersion.Route> part =
+            all.subList(from, Math.min(all.size(), from + MAX_PART_ROUTES - size));
+        next.addSwitches(part(name, part));
+        size += part.size();
+        from += part.size();
+      }
+    }
+    commands.add(next.build());
+    return commands;
+  }
+
+  private static RoutesCommand.Builder command(RouteVersion routes) {
+    return RoutesCommand.newBuilder().setVersion(routes.number()).setSettleNs(routes.settleNs());
+  }
+
+  private static SwitchRoutes part(String name, List<RouteVersion.Route> routes) {
+    SwitchRoutes.Builder part = SwitchRoutes.newBuilder().setName(name);
+    for (RouteVersion.Route route : routes) {
+      part.addRoutes(
+          Route.newBuilder()
+              .setMac(route.mac())
+              .addPorts(route.port())
+              .setChanging(route.changing()));
+    }
+    return part.build();
+  }
+
+  /** Records the host's answer. A monitor that refuses a version uses no routes at all. */
+  void answered(MonitorStatus.Routes answer) {
+    confirmed = answer.getVersion();
+    if (!answer.getMessage().isEmpty()) {
+      LOG.warn("agent {} infers no ports: {}", agent, answer.getMessage());
+    }
+  }
+
+  /** Returns true if the host uses no version before the latest one. */
+  boolean isUpToDate() {
+    if (!connected) {
+      return System.nanoTime() - lostAtNs > leaseNs;
+    }
+    return switches.isEmpty() || wanted == null || confirmed == wanted.number();
+  }
+}

@@ -1,0 +1,59 @@
+package io.tapline.control.registry;
+
+import io.tapline.sdn.forwarding.RouteVersion;
+import java.util.Collection;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Brings routes to all hosts that need them, and finds out when none of them uses an earlier
+ * version. Confined to the registry's thread, except {@link #switches}.
+ */
+final class RouteRollout {
+  private final Collection<Agent> agents;
+  private volatile Set<String> switches = Set.of();
+  private RouteVersion routes;
+
+  /** Null if the latest version is confirmed. */
+  private Runnable confirmed;
+
+  /**
+   * Creates a rollout without routes.
+   *
+   * @param agents a view of all agents
+   */
+  RouteRollout(Collection<Agent> agents) {
+    this.agents = agents;
+  }
+
+  /** Returns the switches of all hosts' taps. Any thread may call it. */
+  Set<String> switches() {
+    return switches;
+  }
+
+  void announce(RouteVersion newRoutes, Runnable onConfirmed) {
+    routes = newRoutes;
+    confirmed = onConfirmed;
+    agents.forEach(agent -> agent.routes.set(newRoutes));
+    check();
+  }
+
+  /** An agent took a lease. */
+  void joined(Agent agent) {
+    TreeSet<String> all = new TreeSet<>();
+    agents.forEach(each -> all.addAll(each.routes.switches()));
+    switches = all;
+    if (routes != null) {
+      agent.routes.set(routes);
+    }
+    check();
+  }
+
+  /** Reports the confirmation once there is nothing left to wait for. */
+  void check() {
+    if (confirmed != null && agents.stream().allMatch(agent -> agent.routes.isUpToDate())) {
+      confirmed.run();
+      confirmed = null;
+    }
+  }
+}

@@ -1,0 +1,157 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.flow.SwitchMessage.FlowMod;
+import io.tapline.sdn.forwarding.RouteObserver;
+import io.tapline.sdn.forwarding.RouteVersion;
+import io.tapline.sdn.forwarding.RouteVersion.Route;
+import io.tapline.sdn.forwarding.Trees;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Announces routes to an observer: before switches change some, and after they have confirmed the
+ * changes.
+ *
+ * <pre>
+ *   announceChanges ──▶ confirmed ──▶ rounds of changes ──▶ announceResult
+ * </pre>
+ *
+ * <p>Confined to the controller's thread.
+ */
+final class RouteAnnouncements {
+  /** Forwarding matters more than ports: an observer that does not confirm delays it no longer. */
+  private static final long PATIENCE_NS = 5_000_000_000L;
+
+  /** Longest time for which a copy waits in a mirror port's queue, and on its way to a monitor. */
+  private static final long COPY_DELAY_NS = 50_000_000;
+
+  private final Map<String, Long> datapaths;
+  private final Counters counters;
+  private final AtomicLong confirmed = new AtomicLong();
+  private RouteObserver observer = RouteObserver.NONE;
+  private Set<String> wanted = Set.of();
+  private Map<String, List<Route>> latest = Map.of();
+  private long number;
+
+  /** The number to be confirmed before switches may change; 0 for none. */
+  private long awaited;
+
+  private long awaitedSinceNs;
+  private boolean settled = true;
+
+  /**
+   * Creates announcements for no observer.
+   *
+   * @param datapaths datapath IDs of switches by name
+   * @param epoch epoch of the controller; versions of later controllers have higher numbers
+   */
+  RouteAnnouncements(Map<String, Long> datapaths, Counters counters, long epoch) {
+    this.datapaths = datapaths;
+    this.counters = counters;
+    this.number = epoch << 24;
+  }
+
+  void observe(RouteObserver newObserver) {
+    observer = newObserver;
+    latest = Map.of();
+    outdated();
+  }
+
+  /** Records that the latest version may differ from the switches' routes. */
+  void outdated() {
+    settled = false;
+  }
+
+  /**
+   * Announces the routes that the rounds will change. {@link #areConfirmed} then waits for the
+   * observer, unless nothing changes.
+   *
+   * @param known switches whose flows are known
+   */
+  void announceChanges(
+      Trees trees, Set<Long> known, Collection<Map<Long, List<FlowMod>>> rounds, long nowNs) {
+    outdated();
+    wanted = observer.switches();
+    Map<Long, Set<Long>> changing = new HashMap<>();
+    for (Map<Long, List<FlowMod>> round : rounds) {
+      round.forEach(
+          (datapath, mods) ->
+              mods.forEach(
+                  mod ->
+                      changing
+                          .computeIfAbsent(datapath, key -> new HashSet<>())
+                          .add(mod.flow().match().ethDst())));
+    }
+    boolean concerned =
+        wanted.stream().map(datapaths::get).anyMatch(datapath -> changing.containsKey(datapath));
+    if (concerned) {
+      awaited = announce(routes(trees, known, changing));
+      awaitedSinceNs = nowNs;
+    }
+  }
+
+  /** Returns true if switches may change their routes. */
+  boolean areConfirmed(long nowNs) {
+    if (awaited != 0 && nowNs - awaitedSinceNs > PATIENCE_NS) {
+      counters.add(Counter.ROUTES_UNCONFIRMED, 1);
+      awaited = 0;
+    }
+    return awaited <= confirmed.get();
+  }
+
+  /**
+   * Announces the routes that switches have confirmed, unless the observer knows them.
+   *
+   * @param known switches whose flows are known and confirmed
+   */
+  void announceResult(Trees trees, Set<Long> known) {
+    if (settled && observer.switches().equals(wanted)) {
+      return;
+    }
+    awaited = 0;
+    settled = true;
+    wanted = observer.switches();
+    Map<String, List<Route>> routes = routes(trees, known, Map.of());
+    if (!routes.equals(latest)) {
+      announce(routes);
+    }
+  }
+
+  boolean areSettled() {
+    return settled;
+  }
+
+  private Map<String, List<Route>> routes(
+      Trees trees, Set<Long> known, Map<Long, Set<Long>> changing) {
+    Map<String, List<Route>> routes = new HashMap<>();
+    for (String name : wanted) {
+      Long datapath = datapaths.get(name);
+      if (datapath != null && known.contains(datapath)) {
+        Set<Long> changes = changing.getOrDefault(datapath, Set.of());
+        List<Route> all = new ArrayList<>();
+        trees
+            .hops(datapath)
+            .forEach((mac, hop) -> all.add(new Route(mac, hop.port(), changes.contains(mac))));
+        routes.put(name, all);
+      }
+    }
+    return routes;
+  }
+
+  private long announce(Map<String, List<Route>> routes) {
+    latest = routes;
+    long own = ++number;
+    long settleNs = SwitchState.DATAPATH_FOLLOWS_NS + COPY_DELAY_NS;
+    observer.announce(
+        new RouteVersion(own, settleNs, routes), () -> confirmed.accumulateAndGet(own, Math::max));
+    return own;
+  }
+}

@@ -1,0 +1,31 @@
+package io.tapline.sdn.forwarding;
+
+import java.util.Set;
+
+/** Needs to know routes before switches change them. Implementations are thread-safe. */
+public interface RouteObserver {
+  /** An observer that needs no routes. */
+  RouteObserver NONE =
+      new RouteObserver() {
+        @Override
+        public Set<String> switches() {
+          return Set.of();
+        }
+
+        @Override
+        public void announce(RouteVersion routes, Runnable confirmed) {
+          confirmed.run();
+        }
+      };
+
+  /** Returns the names of the switches whose routes it needs. */
+  Set<String> switches();
+
+  /**
+   * Announces a version, which replaces earlier ones; returns at once.
+   *
+   * @param confirmed called on any thread once no monitor uses an earlier version any more; need
+   *     not be called if a later version follows
+   */
+  void announce(RouteVersion routes, Runnable confirmed);
+}
