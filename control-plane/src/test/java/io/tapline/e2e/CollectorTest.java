@@ -4,166 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.testbed.Collector;
-import io.tapline.control.testbed.FatTreePlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/**
- * Compares link loads derived from the copies that switches send to a collector, through ports that
- * are too slow for them, with the switches' own counters. Skipped, with the reason, where there can
- * be no testbed.
- */
+/** Loads of links from marked copies. Skipped, with the reason, where there can be no testbed. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
-class CollectorTest {
-  private static final String AGENT = "h-2-0-1";
-  private static final int MIRROR_MBIT = 10;
-  private static final double LINK = 50e6;
-
-  /** `make soak` measures for ten minutes. */
-  private static final int SECONDS =
-      Integer.parseInt(System.getenv().getOrDefault("TAPLINE_LINK_SECONDS", "20"));
-
-  private static final long FLOW_BYTES_PER_SECOND = 1_000_000;
-
-  /** Ports that carry less than this have no load worth comparing: ARP, and the controller's. */
-  private static final double MIN_BYTES = 500_000;
-
-  private static final String LOAD =
-      "PARSE link_load(link=50000000, mirror=10000000, mirror_queue=8ms, vantage=%s) FROM * TO * "
-          + "LIMIT %ds SAMPLE * PROCESS (group-max: by=%s, group=(switch, port), w=1s)";
+class CollectorTest extends CollectorTestCase {
   private static final String PLAIN =
       "PARSE tcp_pkt_size FROM * TO 10.2.0.2:9000 LIMIT %ds SAMPLE * PROCESS (group-sum: group=dst_port, by=packets, w=1s)";
-
-  private static final String SEND =
-      """
-      import socket, sys, time
-      to, rate, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-      out = socket.create_connection((to, 9000))
-      out.setsockopt(socket.SOL_SOCKET, 47, rate)  # SO_MAX_PACING_RATE
-      # A port's first interval begins with its first packet: here, with those that open the connection.
-      time.sleep(1.5)
-      end = time.monotonic() + seconds
-      while time.monotonic() < end:
-          out.send(bytes(20_000))
-      out.close()
-      """;
-  private static final String RECEIVE =
-      """
-      import socket
-      into = socket.create_server(("", 9000))
-      into.settimeout(60)
-      connection, _ = into.accept()
-      while connection.recv(1 << 20):
-          pass
-      """;
-
-  /** Senders and receivers; two flows share the switch of the first two senders. */
-  private static final List<List<String>> FLOWS =
-      List.of(
-          List.of("h-0-0-0", "h-2-0-0", "10.2.0.2"),
-          List.of("h-0-0-1", "h-3-1-0", "10.3.1.2"),
-          List.of("h-1-1-0", "h-0-1-0", "10.0.1.2"));
-
-  private MirroredNetwork network;
 
   @BeforeAll
   void start() throws Exception {
     network = MirroredNetwork.upWithCollector(Set.of(AGENT), "--mirror-mbit", "" + MIRROR_MBIT);
-  }
-
-  @AfterAll
-  void stop() throws Exception {
-    if (network != null) {
-      network.close();
-    }
-  }
-
-  private String submit(String query) throws Exception {
-    String id = network.submit(query);
-    network.server().awaitState(id, "running");
-    return id;
-  }
-
-  private void send() throws Exception {
-    List<Cli.Running> receivers = new ArrayList<>();
-    List<Cli.Running> senders = new ArrayList<>();
-    for (List<String> flow : FLOWS) {
-      receivers.add(network.fabric.start(flow.get(1), "python3", "-c", RECEIVE));
-      List<String> listening = network.fabric.in(flow.get(1), "ss", "-lnt");
-      Fabric.await("a receiver is ready", () -> Fabric.run(listening).stdout().contains(":9000"));
-    }
-    String[] rate = {"" + FLOW_BYTES_PER_SECOND, "" + SECONDS};
-    for (List<String> flow : FLOWS) {
-      senders.add(
-          network.fabric.start(flow.get(0), "python3", "-c", SEND, flow.get(2), rate[0], rate[1]));
-    }
-    for (Cli.Running running : senders) {
-      running.await(SECONDS + 60).expectSuccess();
-      running.close();
-    }
-    for (Cli.Running running : receivers) {
-      running.await(SECONDS + 60).expectSuccess();
-      running.close();
-    }
-  }
-
-  /** Returns the bytes that each port of a switch has sent, by the switch's and the port's name. */
-  private Map<String, Long> sent() throws IOException {
-    Map<String, Long> sent = new TreeMap<>();
-    FatTreePlan plan =
-        new FatTreePlan(network.fabric.name, 4, 0)
-            .with(new Collector(MIRROR_MBIT, Collector.QUEUE_US));
-    for (FatTreePlan.Switch sw : plan.switches()) {
-      for (int port = 0; port < sw.ports().size(); port++) {
-        Path counter = Path.of("/sys/class/net", sw.ports().get(port), "statistics", "tx_bytes");
-        sent.put(sw.id() + ":" + (port + 1), Long.valueOf(Files.readString(counter).strip()));
-      }
-    }
-    return sent;
-  }
-
-  /** Returns the number of packets to and from the host that {@link #PLAIN} names. */
-  private long receiverPackets() throws IOException {
-    long packets = 0;
-    for (String direction : List.of("tx", "rx")) {
-      Path port = Path.of("/sys/class/net", network.fabric.name + "-e20h0", "statistics");
-      packets += Long.parseLong(Files.readString(port.resolve(direction + "_packets")).strip());
-    }
-    return packets;
-  }
-
-  /** Returns the sum of a query's shares over its windows of a second, in bytes by port. */
-  private Map<String, Double> bytes(String query) throws Exception {
-    Map<String, Double> bytes = new TreeMap<>();
-    for (JsonNode row : network.server().rows(query)) {
-      JsonNode key = row.path("key");
-      String port = key.path("switch").asText() + ":" + key.path("port").asText();
-      bytes.merge(port, row.path("value").asDouble() * LINK / 8, Double::sum);
-    }
-    return bytes;
-  }
-
-  private void awaitRest(String query) throws Exception {
-    double seen = -1;
-    int same = 0;
-    for (int second = 0; second < 90 && same < 6; second++) {
-      double now = bytes(query).values().stream().mapToDouble(Double::doubleValue).sum();
-      same = Math.abs(now - seen) < MIN_BYTES / 10 ? same + 1 : 0;
-      seen = now;
-      Thread.sleep(1000);
-    }
   }
 
   /** Returns the account of the copies for the collector. */
@@ -176,60 +36,14 @@ class CollectorTest {
     throw new AssertionError("no agent " + Collector.NAME);
   }
 
-  /** The results of a run by port: bytes that switches sent, and loads that the queries report. */
-  private record Loads(
-      Map<String, Long> sent,
-      Map<String, Double> load,
-      Map<String, Double> low,
-      Map<String, Double> high) {
-    /** Compares the ports that one of these maps names, and prints the errors. */
-    void agree(String vantage, Set<String> ports) {
-      System.out.printf(
-          "Links, vantage=%s: bytes sent, error of the load, bounds relative to them, %%%n",
-          vantage);
-      for (String port : ports) {
-        double sentBytes = sent.get(port);
-        System.out.printf(
-            "%-20s %,14.0f %6.2f %7.2f to %.2f%n",
-            port,
-            sentBytes,
-            100 * (load.getOrDefault(port, 0.0) / sentBytes - 1),
-            100 * (low.getOrDefault(port, 0.0) / sentBytes - 1),
-            100 * (high.getOrDefault(port, 0.0) / sentBytes - 1));
-      }
-      for (String port : ports) {
-        long truth = sent.get(port);
-        String which = "%s: %d, %s".formatted(port, truth, this);
-        assertThat(load.getOrDefault(port, 0.0)).as(which).isBetween(0.85 * truth, 1.15 * truth);
-        assertThat(low.get(port)).as(which).isLessThan(1.02 * truth);
-        assertThat(high.get(port)).as(which).isGreaterThan(0.98 * truth);
-      }
+  /** Returns the number of packets to and from the host that {@link #PLAIN} names. */
+  private long receiverPackets() throws IOException {
+    long packets = 0;
+    for (String direction : List.of("tx", "rx")) {
+      Path port = Path.of("/sys/class/net", network.fabric.name + "-e20h0", "statistics");
+      packets += Long.parseLong(Files.readString(port.resolve(direction + "_packets")).strip());
     }
-
-    Set<String> busy() {
-      Set<String> ports = new TreeSet<>();
-      sent.forEach((port, bytes) -> ports.addAll(bytes > MIN_BYTES ? Set.of(port) : Set.of()));
-      return ports;
-    }
-  }
-
-  private Loads measure(String vantage, Runnable whileRunning) throws Exception {
-    List<String> queries = new ArrayList<>();
-    for (String figure : List.of("share", "low_share", "high_share")) {
-      queries.add(submit(LOAD.formatted(vantage, SECONDS + 300, figure)));
-    }
-    Map<String, Long> before = sent();
-    send();
-    awaitRest(queries.get(0));
-    Map<String, Long> sent = new TreeMap<>();
-    sent().forEach((port, now) -> sent.put(port, now - before.get(port)));
-    whileRunning.run();
-    Loads loads =
-        new Loads(sent, bytes(queries.get(0)), bytes(queries.get(1)), bytes(queries.get(2)));
-    for (String query : queries) {
-      network.stop(query);
-    }
-    return loads;
+    return packets;
   }
 
   @Test
@@ -254,11 +68,6 @@ class CollectorTest {
     assertThat(loads.load().keySet()).allMatch(this::isCable);
     assertThat(copies[0].path("lost").asLong()).as("%s", copies[0]).isPositive();
     assertThat(network.fabric.switches()).isEqualTo(before);
-  }
-
-  private boolean isCable(String port) {
-    int number = Integer.parseInt(port.substring(port.indexOf(':') + 1));
-    return number >= 1 && number <= 4;
   }
 
   @Test

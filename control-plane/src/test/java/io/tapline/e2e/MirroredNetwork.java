@@ -146,6 +146,12 @@ final class MirroredNetwork implements AutoCloseable {
 
   /** Starts a network with the testbed's collector, and agents in other hosts. */
   static MirroredNetwork upWithCollector(Set<String> hosts, String... options) throws Exception {
+    return upWithCollector(hosts, fabric -> {}, options);
+  }
+
+  /** Does the same with a changed testbed. */
+  static MirroredNetwork upWithCollector(Set<String> hosts, Wiring wiring, String... options)
+      throws Exception {
     Fabric fabric = Fabric.named();
     String registry = new FatTreePlan(fabric.name, 4, 0).controlAddress() + ":" + Server.freePort();
     List<String> words = new ArrayList<>(List.of("--collector", "--control-plane", registry));
@@ -163,6 +169,7 @@ final class MirroredNetwork implements AutoCloseable {
         watchers,
         network -> {
           network.registries.add(registry);
+          wiring.change(network.fabric);
           network.startServer();
         });
   }
