@@ -49,7 +49,7 @@ PortOptions port_options_of(const MonitorConfig& config, uint32_t lanes,
           .warn = warn};
 }
 
-std::unique_ptr<BatchSink> make_sink(const MonitorConfig& config, std::span<const QuerySpec> queries, bool live) {
+std::unique_ptr<BatchSink> make_sink(const MonitorConfig& config, std::span<const QuerySpec> queries, bool is_live) {
   if (config.output == "null") return std::make_unique<NullSink>();
   KafkaOptions options;
   options.brokers = config.brokers;
@@ -61,8 +61,8 @@ std::unique_ptr<BatchSink> make_sink(const MonitorConfig& config, std::span<cons
   options.compression = config.compression;
   options.queue_mib = config.queue_mib;
   options.timeout_ms = config.broker_timeout_s * 1000;
-  options.failure_is_error = !live;
-  if (live) options.delivery_timeout_ms = 0;
+  options.failure_is_error = !is_live;
+  if (is_live) options.delivery_timeout_ms = 0;
   return std::make_unique<KafkaSink>(options, queries);
 }
 
@@ -190,13 +190,13 @@ std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& con
   return sources;
 }
 
-std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
-                                         uint64_t incarnation, std::span<const Schema* const> schemas,
+std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit,
+                                         bool is_live, uint64_t incarnation, std::span<const Schema* const> schemas,
                                          QueryAccounts* accounts, BatchLedger* ledger, EventRing* events) {
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
-                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts, live,
-                                        ledger, config.hash_keys.texts);
+                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts,
+                                        is_live, ledger, config.hash_keys.texts);
   }
   BatchOutputOptions options;
   options.monitor_id = config.monitor_id;
@@ -205,13 +205,13 @@ std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Quer
   options.max_rows = config.batch_rows;
   options.flush_after_ns = config.flush_ms * kNsPerMs;
   options.heartbeat_after_ns = config.heartbeat_ms * kNsPerMs;
-  options.wait_for_room = !live;
+  options.wait_for_room = !is_live;
   options.ledger = ledger;
   options.abandoned = &queries.abandoned;
   options.events = events;
   options.hash_key = config.hash_keys.texts;
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
-                                       make_sink(config, queries.specs, live));
+                                       make_sink(config, queries.specs, is_live));
 }
 
 EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page) {

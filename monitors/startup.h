@@ -36,8 +36,8 @@ Status bind_queries(MonitorTaps* taps, Queries* queries);
 std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
                                                         const MonitorPage* page);
 // Makes the output of the unit with this number.
-std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
-                                         uint64_t incarnation, std::span<const Schema* const> schemas,
+std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit,
+                                         bool is_live, uint64_t incarnation, std::span<const Schema* const> schemas,
                                          QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
 // The options of each of `sharing` engines that share the flows.
 EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page);

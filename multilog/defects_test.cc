@@ -78,7 +78,7 @@ TEST_F(Defects, ASecondTriggerOnAnAggregateWorks) {
   EXPECT_EQ(log_->remove_trigger("low").code(), Code::kNotFound);
 }
 
-TEST_F(Defects, AggregatesOverALongRangeAnswerAtOnce) {
+TEST_F(Defects, AggregatesOverALongRangeAreFast) {
   ASSERT_TRUE(add_sum("sum").ok());
   for (int i = 0; i < 3000; ++i) append(1000 * kMs * i);
   // 2^64 ns have 1.8e13 buckets; only non-empty ones are visited.

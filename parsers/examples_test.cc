@@ -114,9 +114,9 @@ TEST(Examples, FieldsAreDescribedAndAmountsHaveUnits) {
     const Schema schema = make_parser(name)->schema();
     for (const Field& field : schema.fields) {
       const std::string which = name + "." + field.name;
-      const bool number = field.type != FieldType::kString && field.type != FieldType::kBool;
+      const bool is_number = field.type != FieldType::kString && field.type != FieldType::kBool;
       EXPECT_FALSE(field.description.empty()) << which;
-      EXPECT_EQ(field.unit.empty(), !number || kWithoutUnit.contains(field.name)) << which;
+      EXPECT_EQ(field.unit.empty(), !is_number || kWithoutUnit.contains(field.name)) << which;
       EXPECT_FALSE(field.additive && field.unit.empty()) << which;
       for (const std::string unit : {"ns", "bytes"}) {
         EXPECT_TRUE(!field.name.ends_with("_" + unit) || field.unit == unit) << which;

@@ -65,15 +65,15 @@ Json json_of(const Duration& duration) {
   return {{"event_field", duration.event_field}, {"start", duration.start}, {"end", duration.end}};
 }
 
-Json json_of(const Field& field, bool common) {
+Json json_of(const Field& field, bool is_common) {
   Json json = {{"name", field.name},
                {"type", name_of(field.type)},
                {"unit", field.unit},
                {"description", field.description},
                {"additive", field.additive}};
-  if (common) json["common"] = true;
+  if (is_common) json["common"] = true;
   if (field.optional) json["optional"] = true;
-  if (!common && field.type == FieldType::kString) json["text"] = name_of(text_kind_of(field));
+  if (!is_common && field.type == FieldType::kString) json["text"] = name_of(text_kind_of(field));
   return json;
 }
 

@@ -104,7 +104,7 @@ Conversation spoken(const Row& row) {
 }
 
 // Returns the last tuple's values; those of the response must all be absent.
-Tuple expect_no_answer(Harness& run, const std::string& unanswered) {
+Tuple expect_no_response(Harness& run, const std::string& unanswered) {
   if (run.tuples().empty()) {
     ADD_FAILURE() << "no tuple";
     return {};
@@ -124,32 +124,32 @@ Tuple expect_no_answer(Harness& run, const std::string& unanswered) {
 
 class Unanswered : public ::testing::TestWithParam<Row> {};
 
-TEST_P(Unanswered, IfTheConnectionIsClosedWithoutAnAnswer) {
+TEST_P(Unanswered, IfTheConnectionIsClosedWithoutAResponse) {
   Harness run({GetParam().parser});
   run.all(spoken(GetParam()).close().frames());
-  expect_no_answer(run, "true");
+  expect_no_response(run, "true");
 }
 
 TEST_P(Unanswered, IfTheClientResets) {
   Harness run({GetParam().parser});
   run.all(spoken(GetParam()).client("", tcp_flag::kRst | tcp_flag::kAck).frames());
-  expect_no_answer(run, "true");
+  expect_no_response(run, "true");
 }
 
 TEST_P(Unanswered, NotIfTheCaptureEndsFirst) {
   Harness run({GetParam().parser});
   run.all(spoken(GetParam()).frames());
-  expect_no_answer(run, "false");
+  expect_no_response(run, "false");
 }
 
-TEST_P(Unanswered, NotIfTheAnswerWasLost) {
+TEST_P(Unanswered, NotIfTheResponseWasLost) {
   Conversation conversation = spoken(GetParam());
   const size_t answer = conversation.frames().size();
   conversation.server(GetParam().answer).client_ack().close();
   conversation.frames().erase(conversation.frames().begin() + static_cast<ptrdiff_t>(answer));
   Harness run({GetParam().parser});
   run.all(conversation.frames());
-  expect_no_answer(run, "false");
+  expect_no_response(run, "false");
 }
 
 TEST_P(Unanswered, IsFalseForAnsweredRequests) {
@@ -172,7 +172,7 @@ Frame dns_question(int64_t time_ns, uint16_t id) {
                                         std::string("\1a\4test\0", 8) + number(1, 2) + number(1, 2)},
                             time_ns);
 }
-Frame memcached_question(int64_t time_ns, uint16_t id) {
+Frame memcached_request(int64_t time_ns, uint16_t id) {
   return testing::udp_frame(
       {.dst_port = 11211, .payload = number(id, 2) + number(0, 2) + number(1, 2) + number(0, 2) + "get key\r\n"},
       time_ns);
@@ -199,7 +199,7 @@ TEST_P(UnansweredDatagrams, ASilentServerAndTheEndOfTheCapture) {
   for (const Tuple& tuple : run.tuples()) reported.insert(tuple.values.at("unanswered"));
   EXPECT_EQ(reported, (std::multiset<std::string>{"false", "true"}));
   EXPECT_EQ(run.tuples()[0].values.at("unanswered"), "true") << "the older question comes first";
-  expect_no_answer(run, "false");
+  expect_no_response(run, "false");
 }
 
 TEST_P(UnansweredDatagrams, AreReportedDuringTheCapture) {
@@ -210,12 +210,12 @@ TEST_P(UnansweredDatagrams, AreReportedDuringTheCapture) {
   for (int64_t passed_ns = 0; passed_ns <= 2 * row.timeout_ns; passed_ns += kSecond) {
     run.engine().advance(1000 * kSecond + passed_ns);
   }
-  expect_no_answer(run, "true");
+  expect_no_response(run, "true");
 }
 
 INSTANTIATE_TEST_SUITE_P(Parsers, UnansweredDatagrams,
                          ::testing::Values(DatagramRow{"dns_query", dns_question, 15 * kSecond},
-                                           DatagramRow{"memcached_get", memcached_question, 60 * kSecond},
+                                           DatagramRow{"memcached_get", memcached_request, 60 * kSecond},
                                            DatagramRow{"icmp", echo, 10 * kSecond}),
                          [](const auto& info) { return info.param.parser; });
 

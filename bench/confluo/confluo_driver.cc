@@ -148,11 +148,11 @@ void touch_memory(const Arguments& arguments) {
   for (char* piece : pieces) std::free(piece);
 }
 
-struct Ingested {
+struct IngestResult {
   double wall_s, cpu_s;
 };
 
-Ingested ingest(Log* log, const Arguments& arguments) {
+IngestResult ingest(Log* log, const Arguments& arguments) {
   std::atomic<uint64_t> ready{0};
   std::atomic<bool> go{false};
   std::vector<std::thread> threads;
@@ -284,7 +284,7 @@ int main(int count, char** values) {
   auto* log =
       new Log(folder, pool);  // Deliberately leaked: freeing its buckets takes long, and the process is about to exit.
   define(log, arguments);
-  const Ingested ingested = ingest(log, arguments);
+  const IngestResult ingested = ingest(log, arguments);
   const double records = static_cast<double>(arguments.records) / 1e6;
   if (arguments.queries) {
     run_queries(log, arguments);

@@ -143,15 +143,15 @@ class Bench {
     return trial;
   }
 
-  std::optional<Measured> attempt(const Trial& trial, const std::string& trial_name) {
-    Measured measured = run(trial);
+  std::optional<Measurement> attempt(const Trial& trial, const std::string& trial_name) {
+    Measurement measured = run(trial);
     if (measured.error.empty()) return measured;
     failed_ = true;
     std::fprintf(stderr, "error: %s: %s\n", trial_name.c_str(), measured.error.c_str());
     return std::nullopt;
   }
 
-  static ordered_json row_of(const std::string& name, uint32_t bytes, uint32_t flows, const Measured& measured,
+  static ordered_json row_of(const std::string& name, uint32_t bytes, uint32_t flows, const Measurement& measured,
                              const Mode& mode = kRunToCompletion) {
     const double per_second = measured.packets_per_second;
     return {{"name", name},
@@ -223,12 +223,12 @@ class Bench {
     }
     Trial receive = trial_for(Subject::kReceiveLoop, traffic);
     receive.seconds = std::min(receive.seconds, 0.3);
-    auto before = attempt(receive, "receive loop");
+    auto previous_attempt = attempt(receive, "receive loop");
     auto measured = attempt(trial, parser);
-    auto after = attempt(receive, "receive loop");
+    auto later_attempt = attempt(receive, "receive loop");
     for (const std::string& path : trial.monitor.plan) unlink(path.c_str());
-    if (!before || !measured || !after) return {};
-    const double receive_cycles = (before->cycles_per_packet + after->cycles_per_packet) / 2;
+    if (!previous_attempt || !measured || !later_attempt) return {};
+    const double receive_cycles = (previous_attempt->cycles_per_packet + later_attempt->cycles_per_packet) / 2;
     ordered_json row = row_of(parser, bytes, flows, *measured);
     row["receive_cycles"] = rounded(receive_cycles);
     row["added_cycles"] = rounded(measured->cycles_per_packet - receive_cycles);

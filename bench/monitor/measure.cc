@@ -203,7 +203,7 @@ bool end(pid_t child, int report_fd, std::string* report) {
 }
 
 // The queue's samples after the warm-up, for the requested time.
-void add_queue(const QueueSamples& queue, const Trial& trial, Measured* measured) {
+void add_queue(const QueueSamples& queue, const Trial& trial, Measurement* measured) {
   const double hz = tsc_hz();
   if (queue.count == 0) return;
   const Sample* first = nullptr;
@@ -264,16 +264,16 @@ double tsc_hz() {
 }
 
 bool provide_hugepages() {
-  static const int before = hugepages_now();
-  if (before < kHugepages) {
+  static const int previous_hugepages = hugepages_now();
+  if (previous_hugepages < kHugepages) {
     reserve_hugepages(kHugepages);
-    std::atexit([] { reserve_hugepages(before); });
+    std::atexit([] { reserve_hugepages(previous_hugepages); });
   }
   return hugepages_now() >= kHugepages / 2;
 }
 
-Measured run(const Trial& trial) {
-  Measured measured;
+Measurement run(const Trial& trial) {
+  Measurement measured;
   SharedFile shared(trial.traffic);
   int report[2], input[2];
   if (shared.get() == nullptr || pipe2(report, O_CLOEXEC) != 0 || pipe2(input, O_CLOEXEC) != 0) {

@@ -33,7 +33,7 @@ struct Window {
   double cycles_per_packet;
 };
 
-struct Measured {
+struct Measurement {
   std::string error;  // empty on success
   // CPU time of the receiving thread, which excludes time taken by other processes, in TSC cycles. For the last queue.
   double cycles_per_packet = 0;
@@ -50,7 +50,7 @@ struct Measured {
 double tsc_hz();
 
 // Runs the trial. REQUIRES: one thread, no DPDK in this process.
-Measured run(const Trial& trial);
+Measurement run(const Trial& trial);
 
 // Returns true if DPDK can get hugepages. If there are none and this process is permitted to, reserves some until it
 // exits.

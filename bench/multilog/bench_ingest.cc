@@ -96,10 +96,10 @@ void run_ingest(const Arguments& arguments) {
   define(log.get(), arguments);
   BareTimer bare;
   bare.start();
-  const auto before = log->statistics();
+  const auto previous_statistics = log->statistics();
   const auto triggers_before = log->trigger_statistics();
-  const Ingested ingested = ingest(log.get(), arguments, arguments.records);
-  const auto after = log->statistics();
+  const IngestResult ingested = ingest(log.get(), arguments, arguments.records);
+  const auto later_statistics = log->statistics();
   const auto triggers = log->trigger_statistics();
   const double bare_late = bare.stop();
   Line line;
@@ -120,14 +120,16 @@ void run_ingest(const Arguments& arguments) {
   line.add("longest_append_us", static_cast<double>(ingested.longest_append_ns) / 1e3);
   line.add("dropped", static_cast<double>(ingested.dropped));
   if (arguments.triggers > 0) {
-    const double turns = static_cast<double>(std::max<uint64_t>(1, after.wakeups - before.wakeups));
-    const double cpu = static_cast<double>(after.trigger_cpu_ns - before.trigger_cpu_ns);
+    const double turns =
+        static_cast<double>(std::max<uint64_t>(1, later_statistics.wakeups - previous_statistics.wakeups));
+    const double cpu = static_cast<double>(later_statistics.trigger_cpu_ns - previous_statistics.trigger_cpu_ns);
     const double evaluations = static_cast<double>(triggers.evaluations - triggers_before.evaluations);
     line.add("trigger_turns", turns);
     line.add("trigger_us_per_turn", cpu / turns / 1e3);
     line.add("trigger_ns_per_evaluation", cpu / std::max(1.0, evaluations));
     line.add("trigger_cpu", cpu / 1e9 / ingested.wall_s);
-    line.add("late_share", static_cast<double>(after.late_wakeups - before.late_wakeups) / turns);
+    line.add("late_share",
+             static_cast<double>(later_statistics.late_wakeups - previous_statistics.late_wakeups) / turns);
     line.add("bare_timer_late_share", bare_late);
   }
   std::printf("{%s}\n", line.text.c_str());

@@ -63,9 +63,9 @@ void define(MultiLog* log, const Arguments& arguments) {
   }
 }
 
-Ingested ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop) {
+IngestResult ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop) {
   std::vector<std::thread> threads;
-  std::vector<Ingested> each(arguments.writers);
+  std::vector<IngestResult> each(arguments.writers);
   std::atomic<uint64_t> ready{0};
   uint64_t process_cpu_before = 0;
   std::vector<Writer*> writers;
@@ -105,9 +105,9 @@ Ingested ingest(MultiLog* log, const Arguments& arguments, uint64_t records, con
     });
   }
   for (auto& thread : threads) thread.join();
-  Ingested all;
+  IngestResult all;
   all.process_cpu_s = static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - process_cpu_before) / 1e9;
-  for (const Ingested& one : each) {
+  for (const IngestResult& one : each) {
     all.wall_s = std::max(all.wall_s, one.wall_s);
     all.cpu_s += one.cpu_s;
     all.rate += one.rate;

@@ -35,13 +35,14 @@ std::unique_ptr<MultiLog> open_for(const Arguments& arguments, uint64_t records)
 // Adds the indexes, filters, aggregates and triggers.
 void define(MultiLog* log, const Arguments& arguments);
 
-struct Ingested {
+struct IngestResult {
   double wall_s = 0, cpu_s = 0, process_cpu_s = 0, rate = 0;
   uint64_t longest_append_ns = 0, dropped = 0;
 };
 
 // Offers `records` on each writer's thread, as fast as possible, or at `rate` a second in total.
-Ingested ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop = nullptr);
+IngestResult ingest(MultiLog* log, const Arguments& arguments, uint64_t records,
+                    const std::atomic<bool>* stop = nullptr);
 
 // The parts; each prints JSON lines.
 void run_ingest(const Arguments& arguments);

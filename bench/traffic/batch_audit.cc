@@ -51,16 +51,16 @@ void create(const std::string& brokers, const std::string& topic, int partitions
   Client client = connect(RD_KAFKA_PRODUCER, brokers);
   char error[512];
   rd_kafka_NewTopic_t* wanted = rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, error, sizeof error);
-  rd_kafka_queue_t* answers = rd_kafka_queue_new(client.get());
-  rd_kafka_CreateTopics(client.get(), &wanted, 1, nullptr, answers);
-  rd_kafka_event_t* event = rd_kafka_queue_poll(answers, kWaitMs);
+  rd_kafka_queue_t* responses = rd_kafka_queue_new(client.get());
+  rd_kafka_CreateTopics(client.get(), &wanted, 1, nullptr, responses);
+  rd_kafka_event_t* event = rd_kafka_queue_poll(responses, kWaitMs);
   if (event == nullptr) die("no answer");
   if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) die(rd_kafka_event_error_string(event));
   size_t count = 0;
   auto results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
   if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) die("not created");
   rd_kafka_event_destroy(event);
-  rd_kafka_queue_destroy(answers);
+  rd_kafka_queue_destroy(responses);
   rd_kafka_NewTopic_destroy(wanted);
 }
 

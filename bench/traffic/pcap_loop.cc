@@ -56,8 +56,8 @@ std::vector<size_t> records(const std::vector<char>& capture) {
 void change_addresses(std::vector<char>& capture, const std::vector<size_t>& starts) {
   for (size_t start : starts) {
     char* frame = &capture[start + kRecordHeader];
-    bool ipv4 = load(capture, start + 8) >= kIpv4Addresses + 8 && frame[12] == 8 && frame[13] == 0;
-    if (!ipv4) continue;
+    bool is_ipv4 = load(capture, start + 8) >= kIpv4Addresses + 8 && frame[12] == 8 && frame[13] == 0;
+    if (!is_ipv4) continue;
     frame[kIpv4Addresses + 1]++;
     frame[kIpv4Addresses + 5]++;
   }

@@ -11,13 +11,13 @@
 namespace tapline::traffic {
 namespace {
 
-struct Seen {
+struct ReceivedTraffic {
   uint64_t packets = 0, syns = 0;
   std::map<uint64_t, uint64_t> flows;
 };
 
-Seen make(Traffic* traffic, int packets) {
-  Seen seen;
+ReceivedTraffic make(Traffic* traffic, int packets) {
+  ReceivedTraffic seen;
   FlowHasher hasher{HashKey{}};
   for (int i = 0; i < packets; ++i) {
     uint8_t frame[kMaxFrameBytes];
@@ -46,7 +46,7 @@ TEST(TrafficTest, KeptFlowsStayInUse) {
   Traffic traffic({.flows = 500, .flood = 0, .churn = 0, .loss = 0, .seed = 7});
   make(&traffic, 1500);
   EXPECT_TRUE(traffic.all_flows_begun());
-  Seen second = make(&traffic, 10'000);
+  ReceivedTraffic second = make(&traffic, 10'000);
   EXPECT_EQ(second.flows.size(), 500u);
   for (const auto& [hash, packets] : second.flows) EXPECT_EQ(packets, 20u);
   EXPECT_EQ(second.syns, 0u);

@@ -113,13 +113,13 @@ void check_events(Measurements* measurements) {
   trigger::TriggerEngine engine(program_of(flood.triggers()), {}, &recorder);
   std::array<Sample, 64> samples;
   TcpNumbers numbers;
-  const double before = cpu_seconds();
+  const double previous_cpu_seconds = cpu_seconds();
   for (uint64_t packet = 0; packet < flood.packets();) {
     const size_t burst = std::min<uint64_t>(samples.size(), flood.packets() - packet);
     for (size_t i = 0; i < burst; ++i, ++packet) read_plain(flood.at(packet).packet(packet), &samples[i], &numbers);
     engine.process({samples.data(), burst}, {});
   }
-  const double ns = (cpu_seconds() - before) * 1e9 / static_cast<double>(flood.packets());
+  const double ns = (cpu_seconds() - previous_cpu_seconds) * 1e9 / static_cast<double>(flood.packets());
   const uint64_t late = engine.stats().late_sweeps;
   engine.advance(flood.at(0).window_start_ns(kWindows));
   const Outcome outcome = flood.check(recorder);

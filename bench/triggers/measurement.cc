@@ -50,9 +50,9 @@ std::shared_ptr<const trigger::Program> program_of(const std::vector<trigger::Tr
 
 Engine::Engine(const std::vector<trigger::Trigger>& triggers, const trigger::TriggerOptions& options)
     : Subject("engine") {
-  const double before = cpu_seconds();
+  const double previous_cpu_seconds = cpu_seconds();
   const auto program = program_of(triggers);
-  prepare_ms_ = (cpu_seconds() - before) * 1e3;
+  prepare_ms_ = (cpu_seconds() - previous_cpu_seconds) * 1e3;
   if (program->needs_tcp()) {
     flows_ = std::make_unique<TcpFlows>(TcpFlowOptions{.window_ns = program->in_flight_window_ns()});
   }
@@ -127,9 +127,10 @@ void Measurements::run_round(const Case& measured_case, const Workload& workload
   if (subject->name == "linear scan") packets = 4096;
   if (arguments_.quick) packets = std::min<uint64_t>(packets, 1 << 19);
   const uint64_t end = subject->next + packets;
-  const double before = cpu_seconds();
+  const double previous_cpu_seconds = cpu_seconds();
   while (subject->next < end) process_burst(measured_case, workload, subject);
-  subject->min_ns = std::min(subject->min_ns, (cpu_seconds() - before) * 1e9 / static_cast<double>(packets));
+  subject->min_ns =
+      std::min(subject->min_ns, (cpu_seconds() - previous_cpu_seconds) * 1e9 / static_cast<double>(packets));
 }
 
 void Measurements::process_burst(const Case& measured_case, const Workload& workload, Subject* subject) {

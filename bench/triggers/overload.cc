@@ -163,9 +163,9 @@ double capacity(const Workload& workload, const std::vector<trigger::Trigger>& t
   double lane_seconds = 0;
   for (uint64_t packet = 0; packet < kPackets;) {
     for (uint64_t& number : numbers) number = packet++;
-    const double before = cpu_seconds();
+    const double previous_cpu_seconds = cpu_seconds();
     lane.process(numbers);
-    lane_seconds += cpu_seconds() - before;
+    lane_seconds += cpu_seconds() - previous_cpu_seconds;
   }
   return kPackets / lane_seconds;
 }
@@ -180,9 +180,9 @@ void run(const Workload& workload, double packets_per_second, Lane* lane) {
     queue.arrive(static_cast<uint64_t>(lane_seconds * packets_per_second));
     const size_t count = queue.take(&numbers);
     if (count == 0 && queue.all_arrived()) break;
-    const double before = cpu_seconds();
+    const double previous_cpu_seconds = cpu_seconds();
     lane->process({numbers.data(), count});
-    lane_seconds += cpu_seconds() - before;
+    lane_seconds += cpu_seconds() - previous_cpu_seconds;
   }
   lane->lose(packets);
   lane->advance(workload.window_start_ns(kWindows));

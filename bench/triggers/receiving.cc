@@ -38,11 +38,11 @@ Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t wind
   for (uint64_t packet = 0; packet + samples.size() <= packets;) {
     for (Sample& sample : samples) read_plain(workload.packet(packet++), &sample, &numbers);
     engine.process(samples, {});
-    const uint64_t before = __rdtsc();
+    const uint64_t start_tsc = __rdtsc();
     engine.sweep(steps);
     // The first window is slower: its memory is new.
     if (packet > workload.first_packet(2)) {
-      sweeps.us.push_back(static_cast<double>(__rdtsc() - before) / tsc_ghz() * 1e-3);
+      sweeps.us.push_back(static_cast<double>(__rdtsc() - start_tsc) / tsc_ghz() * 1e-3);
     }
   }
   sweeps.late = engine.stats().late_sweeps;

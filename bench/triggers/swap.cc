@@ -92,9 +92,9 @@ void run(Measurements* measurements, const std::string& label, uint32_t replaced
     }
     const bool is_near = workload.packet(packet).time_ns < near_until_ns;
     for (Sample& sample : samples) read_plain(workload.packet(packet++), &sample, &numbers);
-    const double before = cpu_seconds();
+    const double previous_cpu_seconds = cpu_seconds();
     engine.process(samples, {});
-    const double us = (cpu_seconds() - before) * 1e6;
+    const double us = (cpu_seconds() - previous_cpu_seconds) * 1e6;
     bursts.longest_us = std::max(bursts.longest_us, us);
     if (is_near) bursts.near_swap_us.push_back(us);
   }

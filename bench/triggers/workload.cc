@@ -155,12 +155,12 @@ void Workload::make_frames() {
 void Workload::write(uint8_t* frame, const Flow& flow, uint8_t flags) const {
   constexpr uint32_t kHeaderBytes = 54;
   const uint32_t payload_bytes = options_.frame_bytes - kHeaderBytes;
-  const bool syn = (flags & tcp_flag::kSyn) != 0;
+  const bool is_syn = (flags & tcp_flag::kSyn) != 0;
   std::memset(frame, 0, stride_);
   store(frame + 12, uint16_t{0x0800});
   uint8_t* ip = frame + 14;
   ip[0] = 0x45;
-  store(ip + 2, static_cast<uint16_t>(40 + (syn ? 0 : payload_bytes)));
+  store(ip + 2, static_cast<uint16_t>(40 + (is_syn ? 0 : payload_bytes)));
   ip[8] = 64;
   ip[9] = protocol::kTcp;
   store(ip + 12, flow.src);

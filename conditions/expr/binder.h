@@ -68,7 +68,7 @@ class Binder {
   // Parses one value of the column's type.
   Values parse_value(const Column& column, const std::vector<Operand>& sum);
   Node with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
-  static uint64_t float_infinity_key(const Column& column, bool negative);
+  static uint64_t float_infinity_key(const Column& column, bool is_negative);
 
   // membership.cc
   // Returns a leaf, or for wide columns a disjunction of leaves, that is true if the value is in one of the ranges.

@@ -133,15 +133,15 @@ Values Binder::parse_value(const Column& column, const std::vector<Operand>& sum
 }
 
 Node Binder::with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place) {
-  const bool equality = compare == Compare::kEqual || compare == Compare::kNotEqual;
+  const bool is_equality = compare == Compare::kEqual || compare == Compare::kNotEqual;
   const Place equal{place.node, place.negated != (compare == Compare::kNotEqual)};
   const Token& token = sum[0].token;
   if (column.type == FieldType::kText) {
-    if (!equality) throw ParseError{"strings have no order", token.position};
+    if (!is_equality) throw ParseError{"strings have no order", token.position};
     if (sum.size() != 1 || sum[0].sign < 0) throw ParseError{"no arithmetic with a field of type text", token.position};
     return from_texts(column, {text_literal(token)}, equal);
   }
-  if (equality) {
+  if (is_equality) {
     const size_t slash =
         token.kind == Token::Kind::kWord && is_address(column) ? token.text.find('/') : std::string::npos;
     const bool is_prefix = slash != std::string::npos && sum.size() == 1 && sum[0].sign > 0;
@@ -154,8 +154,8 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   if (wide) {
     // Strictly below is not (at or above), and vice versa.
     const std::string min(column.bytes, '\0'), greatest(column.bytes, '\xff');
-    const bool up = is_below != with;
-    return from_values(column, {up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, min, value.wide_low}},
+    const bool is_up = is_below != with;
+    return from_values(column, {is_up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, min, value.wide_low}},
                        {place.node, place.negated != !with});
   }
   const uint64_t min = column.is_float() ? float_infinity_key(column, true) : 0;
@@ -167,8 +167,8 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   return from_values(column, {range}, place);
 }
 
-uint64_t Binder::float_infinity_key(const Column& column, bool negative) {
-  const double infinity = negative ? -HUGE_VAL : HUGE_VAL;
+uint64_t Binder::float_infinity_key(const Column& column, bool is_negative) {
+  const double infinity = is_negative ? -HUGE_VAL : HUGE_VAL;
   return column.type == FieldType::kF64 ? float_key(infinity) : float_key32(static_cast<float>(infinity));
 }
 

@@ -149,15 +149,15 @@ Tree::Term Parser::one_term() {
 
 Parser::Terms Parser::sum() {
   Terms terms;
-  bool negative = accept("-");
+  bool is_negative = accept("-");
   while (true) {
     *terms.Add() = one_term();
-    terms[terms.size() - 1].set_negative(negative);
+    terms[terms.size() - 1].set_negative(is_negative);
     if (terms.size() > kMaxTerms) throw ParseError{"more than 16 terms", peek().position};
     if (accept("+"))
-      negative = false;
+      is_negative = false;
     else if (accept("-"))
-      negative = true;
+      is_negative = true;
     else
       return terms;
   }
@@ -240,17 +240,17 @@ void Parser::equal_to_any(const Terms& left, bool negated, size_t begin) {
 }
 
 Tree::Literal Parser::value() {
-  const bool negative = accept("-");
+  const bool is_negative = accept("-");
   const Token& token = take();
   if (token.kind == Token::Kind::kSymbol || token.kind == Token::Kind::kEnd ||
-      (negative && token.kind == Token::Kind::kText))
+      (is_negative && token.kind == Token::Kind::kText))
     throw ParseError{"expected a value", token.position};
   Tree::Literal literal;
   literal.set_at(at(token.position));
   if (token.kind == Token::Kind::kText) {
     literal.set_text(std::string(token.text));
   } else {
-    if (negative) literal.set_word("-");
+    if (is_negative) literal.set_word("-");
     literal.mutable_word()->append(token.text);
   }
   return literal;

@@ -80,10 +80,10 @@ std::string text_of(const google::protobuf::RepeatedPtrField<Tree::Term>& terms)
                                                : text_of(term.literal());
     const bool signed_word = term.has_literal() && !term.literal().has_text() && value.starts_with('-');
     if (signed_word) value.erase(0, 1);
-    const bool negative = term.negative() != signed_word;
+    const bool is_negative = term.negative() != signed_word;
     if (!text.empty()) {
-      text += negative ? " - " : " + ";
-    } else if (negative) {
+      text += is_negative ? " - " : " + ";
+    } else if (is_negative) {
       text += '-';
     }
     text += value;

@@ -97,9 +97,9 @@ TEST(Trees, TreesOfOtherProgramsAreValidated) {
   EXPECT_EQ(error(deep), "ok");
   negate(deep.add_nodes());
   EXPECT_EQ(error(deep), "invalid at 0: nested too deeply");
-  Tree many;
-  for (int i = 0; i <= kMaxNodes; ++i) constant(many.add_nodes());
-  EXPECT_EQ(error(many), "invalid at 0: the condition has more than 16384 nodes");
+  Tree large_tree;
+  for (int i = 0; i <= kMaxNodes; ++i) constant(large_tree.add_nodes());
+  EXPECT_EQ(error(large_tree), "invalid at 0: the condition has more than 16384 nodes");
 }
 
 // Corrupt trees are refused or evaluated, but harm nothing.

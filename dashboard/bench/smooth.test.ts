@@ -62,8 +62,8 @@ const query = (seconds: number) => `PARSE tcp_pkt_size TO *:80 SAMPLE * PROCESS 
  * queries.
  */
 async function submit(url: string): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/queries`, { method: "POST", headers: { "Content-Type": "text/plain" }, body: query(SECONDS) });
-  return ((await answer.json()) as { id: string }).id;
+  const response = await fetch(`${url}/api/v1/queries`, { method: "POST", headers: { "Content-Type": "text/plain" }, body: query(SECONDS) });
+  return ((await response.json()) as { id: string }).id;
 }
 
 async function finished(url: string, id: string): Promise<void> {

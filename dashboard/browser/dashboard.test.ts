@@ -135,8 +135,8 @@ describe.skipIf(reason !== "")("dashboard", () => {
     // No window of an hour is complete yet.
     expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Partial/);
     expect(await page.locator("[data-processor='0'] .bar.hollow").count()).toBe(expected.length);
-    const before = await page.locator("[data-processor='0']").getAttribute("data-end");
-    await until("further windows come", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) !== before);
+    const previousAttribute = await page.locator("[data-processor='0']").getAttribute("data-end");
+    await until("further windows come", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) !== previousAttribute);
   });
 
   async function ranking(): Promise<(string | null)[][]> {

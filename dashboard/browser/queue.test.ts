@@ -53,9 +53,9 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
   }
 
   async function json(path: string, body?: object): Promise<any> {
-    const answer = await fetch(url + path, { method: body ? "POST" : "GET", headers: { "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
+    const response = await fetch(url + path, { method: body ? "POST" : "GET", headers: { "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
   }
 
   test("a page without data submits the query that fills it", async () => {

@@ -88,9 +88,9 @@ export class Tapline {
   async json(path: string, body?: object): Promise<any> {
     const headers: Record<string, string> = this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
     if (body) headers["Content-Type"] = "application/json";
-    const answer = await fetch(this.url + path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
+    const response = await fetch(this.url + path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
   }
 
   async close(): Promise<void> {

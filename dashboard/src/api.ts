@@ -11,7 +11,7 @@ export class ProblemError extends Error {
 }
 
 /** The server did not respond at all. */
-export class NoAnswer extends Error {
+export class NoResponse extends Error {
   constructor() {
     super("The server does not respond.");
   }
@@ -70,8 +70,8 @@ export class Api {
   }
 
   private async json<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
-    const answer = await this.request(method, path, body, signal);
-    return (answer.status === 204 ? undefined : await answer.json()) as T;
+    const response = await this.request(method, path, body, signal);
+    return (response.status === 204 ? undefined : await response.json()) as T;
   }
 
   private async request(
@@ -84,17 +84,17 @@ export class Api {
     const headers: Record<string, string> = { Accept: accept };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (this.token !== "") headers.Authorization = `Bearer ${this.token}`;
-    let answer: Response;
+    let response: Response;
     try {
-      answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal, cache: "no-store" });
+      response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal, cache: "no-store" });
     } catch (error) {
       if (signal?.aborted) throw error;
       this.report("gone");
-      throw new NoAnswer();
+      throw new NoResponse();
     }
-    this.report(linkOf(answer.status));
-    if (!answer.ok) throw new ProblemError(await problemOf(answer));
-    return answer;
+    this.report(linkOf(response.status));
+    if (!response.ok) throw new ProblemError(await problemOf(response));
+    return response;
   }
 }
 
@@ -104,14 +104,14 @@ function linkOf(status: number): Link {
   return status === 502 || status === 504 ? "gone" : "up";
 }
 
-async function problemOf(answer: Response): Promise<Problem> {
+async function problemOf(response: Response): Promise<Problem> {
   try {
-    const problem = (await answer.json()) as Problem;
+    const problem = (await response.json()) as Problem;
     if (typeof problem.title === "string") return problem;
   } catch {
     // The body is not a problem document; a proxy may have answered.
   }
-  return { type: "about:blank", title: answer.statusText, status: answer.status, detail: `The server answered ${answer.status}.` };
+  return { type: "about:blank", title: response.statusText, status: response.status, detail: `The server answered ${response.status}.` };
 }
 
 /** Quotes within JSON strings are escaped, so the pattern only matches members. */

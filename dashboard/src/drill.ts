@@ -1,8 +1,8 @@
 /** Drills down from a row to its packets: its exemplars, their headers on every host, and a capture file of them. */
-import { type Api, NoAnswer, ProblemError } from "./api";
+import { type Api, NoResponse, ProblemError } from "./api";
 import { fill, h } from "./dom";
 import { clock, counted, number, preciseClock } from "./format";
-import type { DrillAnswer, Exemplar, Header } from "./types";
+import type { DrillResponse, Exemplar, Header } from "./types";
 import type { Detail } from "./windows";
 
 const PCAPNG = "application/x-pcapng";
@@ -20,7 +20,7 @@ export interface DrillQuestion {
 }
 
 /** Matches both directions of the exemplars' flows, on all hosts. */
-export function questionOf(exemplars: Exemplar[]): DrillQuestion {
+export function requestOf(exemplars: Exemplar[]): DrillQuestion {
   const flows = exemplars.map(({ flow_id }) => FLOW_ID.exec(flow_id)?.[1]).filter((flow) => flow !== undefined);
   const filter = [...new Set(flows)].map((flow) => `flow == 0x${flow}`).join(" || ");
   const fromNs = Math.min(...exemplars.map(({ start_ns }) => start_ns)) - AROUND_NS;
@@ -51,11 +51,11 @@ export class DrillDialog {
       results,
     );
     if (!this.element.open) this.element.showModal();
-    if (detail.exemplars.length > 0) void this.search(questionOf(detail.exemplars), results);
+    if (detail.exemplars.length > 0) void this.search(requestOf(detail.exemplars), results);
   }
 
   /** Shows the packets that a filter selects in a span of time. */
-  openQuestion(name: string, question: DrillQuestion, returnFocus: () => void): void {
+  openRequest(name: string, question: DrillQuestion, returnFocus: () => void): void {
     this.returnFocus = returnFocus;
     const results = h("div", { "aria-live": "polite" });
     fill(this.content, h("h2", { id: "drill-title" }, "Behind ", h("code", {}, name)), h("p", { class: "quiet" }, `${clock(question.from_ns, true)} – ${clock(question.to_ns, true)} UTC`), results);
@@ -72,7 +72,7 @@ export class DrillDialog {
         h("td", {}, `${exemplar.src_ip}:${exemplar.src_port}`),
         h("td", {}, `${exemplar.dst_ip}:${exemplar.dst_port}`),
         h("td", { class: "wide" }, exemplar.monitor),
-        h("td", {}, h("button", { type: "button", onclick: () => void this.search(questionOf([exemplar]), results) }, "only this connection")),
+        h("td", {}, h("button", { type: "button", onclick: () => void this.search(requestOf([exemplar]), results) }, "only this connection")),
       ),
     );
     const head = ["From (UTC)", "Client", "Server", "Seen by", ""].map((name, index) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: index === 3 ? "wide" : undefined }, name)));
@@ -82,14 +82,14 @@ export class DrillDialog {
   private async search(question: DrillQuestion, results: HTMLElement): Promise<void> {
     fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "progress" }, "Querying all nodes at one snapshot…"));
     try {
-      const answer = await this.api.exact<DrillAnswer>("/api/v1/drilldown", { ...question, limit: MAX_ROWS });
-      fill(results, h("h3", {}, "Headers on the hosts"), ...this.answer(answer, question));
+      const response = await this.api.exact<DrillResponse>("/api/v1/drilldown", { ...question, limit: MAX_ROWS });
+      fill(results, h("h3", {}, "Headers on the hosts"), ...this.answer(response, question));
     } catch (error) {
       fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "message bad" }, explained(error)));
     }
   }
 
-  private answer(answer: DrillAnswer, question: DrillQuestion): HTMLElement[] {
+  private answer(answer: DrillResponse, question: DrillQuestion): HTMLElement[] {
     const rows = answer.rows ?? [];
     const missing = Object.entries({ ...answer.missing, ...answer.left_out });
     const status = h("span", { hidden: true });
@@ -120,7 +120,7 @@ export class DrillDialog {
 }
 
 export function explained(error: unknown): string {
-  if (error instanceof ProblemError || error instanceof NoAnswer) return error.message;
+  if (error instanceof ProblemError || error instanceof NoResponse) return error.message;
   return "The page received data of an unknown version. Reload the page.";
 }
 

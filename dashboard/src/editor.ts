@@ -155,9 +155,9 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
 export function place(document: Text, { line, column, length }: QueryError): { from: number; to: number } {
   const target = document.line(Math.min(Math.max(line, 1), document.lines));
   const characters = [...target.text];
-  const before = characters.slice(0, column - 1).join("").length;
+  const previousLength = characters.slice(0, column - 1).join("").length;
   const width = characters.slice(column - 1, column - 1 + length).join("").length;
-  return { from: target.from + before, to: target.from + before + width };
+  return { from: target.from + previousLength, to: target.from + previousLength + width };
 }
 
 function diagnostic(document: Text, error: QueryError): Diagnostic {

@@ -47,14 +47,14 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<FollowLink> {
   try {
-    const answer = await fetch(url, { headers, signal, cache: "no-store" });
-    if (answer.status === 204) return "ended";
-    if (answer.status === 401) return "unauthorized";
-    if (answer.status === 404) return "unknown";
-    if (answer.status === 429) return "busy";
-    if (!answer.ok || answer.body === null) return "lost";
+    const response = await fetch(url, { headers, signal, cache: "no-store" });
+    if (response.status === 204) return "ended";
+    if (response.status === 401) return "unauthorized";
+    if (response.status === 404) return "unknown";
+    if (response.status === 429) return "busy";
+    if (!response.ok || response.body === null) return "lost";
     follower.link("open", 0);
-    const text = answer.body.pipeThrough(new TextDecoderStream());
+    const text = response.body.pipeThrough(new TextDecoderStream());
     const reader = text.getReader();
     for (;;) {
       const { done, value } = await reader.read();

@@ -35,8 +35,8 @@ function shareOf(event: LinkEvent): string {
 export function flowsOf(event: LinkEvent): string[] {
   const flows = event.flows ?? [];
   const lines = flows.slice(0, SHOWN_FLOWS).map((flow) => `${nameOf(flow)} ${flow.bits_per_second === undefined ? "-" : bitsPerSecond(flow.bits_per_second)}`);
-  const more = flows.length - lines.length + (event.flows_left_out ?? 0);
-  return more > 0 ? [...lines, `and ${number(more)} more`] : lines;
+  const furtherFlows = flows.length - lines.length + (event.flows_left_out ?? 0);
+  return furtherFlows > 0 ? [...lines, `and ${number(furtherFlows)} more`] : lines;
 }
 
 function nameOf(flow: LinkEventFlow): string {

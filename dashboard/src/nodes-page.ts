@@ -23,9 +23,9 @@ export class NodesPage implements Page {
 
   private async refresh(): Promise<void> {
     try {
-      const answer = await this.api.get<{ nodes: MultilogNode[]; agents: Agent[] }>("/api/v1/nodes");
-      const shown = JSON.stringify(answer);
-      if (shown !== this.shown) fill(this.content, ...nodesView(answer.nodes), ...agentsView(answer.agents));
+      const response = await this.api.get<{ nodes: MultilogNode[]; agents: Agent[] }>("/api/v1/nodes");
+      const shown = JSON.stringify(response);
+      if (shown !== this.shown) fill(this.content, ...nodesView(response.nodes), ...agentsView(response.agents));
       this.shown = shown;
     } catch (error) {
       this.shown = "";

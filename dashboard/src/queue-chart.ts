@@ -4,10 +4,10 @@ import { bytes, clock } from "./format";
 import type { Column, Contents, Layer } from "./queue-contents";
 
 /** Called with the flow's layer, or null for the other flows. */
-type Chosen = (column: Column, layer: Layer | null) => void;
+type ChoiceListener = (column: Column, layer: Layer | null) => void;
 
 /** Draws one column for each window. A gap has no column. */
-export function queueChart(contents: Contents, selected: Column | null, chosen: Chosen): HTMLElement {
+export function queueChart(contents: Contents, selected: Column | null, chosen: ChoiceListener): HTMLElement {
   const columns = contents.slots.filter((slot): slot is Column => slot !== null);
   const top = columns.reduce((max, column) => Math.max(max, heightOf(column)), 0);
   const bars = contents.slots.map((slot) =>
@@ -29,7 +29,7 @@ export function heightOf(column: Column): number {
   return column.depth ?? column.layers.reduce((sum, layer) => sum + layer.height, 0);
 }
 
-function columnBar(column: Column, flows: string[], top: number, isSelected: boolean, chosen: Chosen): HTMLElement {
+function columnBar(column: Column, flows: string[], top: number, isSelected: boolean, chosen: ChoiceListener): HTMLElement {
   const time = `${clock(column.endNs, true)}${column.partial ? " (partial)" : ""}`;
   const part = (name: string, size: number, value: number, style: string, layer: Layer | null) => {
     const element = h("i", { class: style, title: `${time} · ${name}: ${bytes(value)}`, onclick: () => chosen(column, layer) });

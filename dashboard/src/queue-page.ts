@@ -167,7 +167,7 @@ export class QueuePage implements Page {
   }
 
   private openFlow(column: Column, layer: Layer, returnFocus: () => void): void {
-    this.drill.openQuestion(layer.flow, { filter: filterOf(layer.key), from_ns: column.startNs, to_ns: column.endNs }, returnFocus);
+    this.drill.openRequest(layer.flow, { filter: filterOf(layer.key), from_ns: column.startNs, to_ns: column.endNs }, returnFocus);
   }
 
   private async refreshBursts(): Promise<void> {
@@ -190,7 +190,7 @@ export class QueuePage implements Page {
     const rows = latest.map((burst) => {
       const open = h("button", { type: "button" }, "Packets");
       const question = { filter: burst.filter, from_ns: burst.begin_ns - AROUND_NS, to_ns: burst.end_ns + AROUND_NS };
-      open.addEventListener("click", () => this.drill.openQuestion(`the burst at ${clock(burst.begin_ns, true)}`, question, () => open.focus()));
+      open.addEventListener("click", () => this.drill.openRequest(`the burst at ${clock(burst.begin_ns, true)}`, question, () => open.focus()));
       return h(
         "tr",
         {},

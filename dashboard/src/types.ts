@@ -296,7 +296,7 @@ export interface Header {
   [field: string]: string | number | boolean;
 }
 
-export interface DrillAnswer {
+export interface DrillResponse {
   rows?: Header[];
   truncated?: boolean;
   nodes: string[];

@@ -101,7 +101,7 @@ void Agent::keep_lease(Time now) {
   if (lease_ != nullptr && now > lease_until_) lease_lost("it is silent", now);
   if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
     const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
-    lease_ = std::make_unique<Lease>(++leases_, server, access_, hello(), &inbox_);
+    lease_ = std::make_unique<Lease>(++lease_count_, server, access_, hello(), &inbox_);
     lease_until_ = now + kFirstWord;
   }
   if (lease_ == nullptr && now >= grace_until_) {

@@ -56,7 +56,7 @@ class Agent {
 
   Inbox<LeaseEvent> inbox_;
   std::unique_ptr<Lease> lease_;
-  uint64_t leases_ = 0;
+  uint64_t lease_count_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
   // Time since which no control plane has accepted this host, the latest reason of each, and true once it was reported.

@@ -10,10 +10,11 @@ namespace tapline {
 namespace {
 
 std::string check_name(const std::string& text) {
-  const bool right = !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
-  });
-  return right ? "" : "'" + text + "' is not a valid host name: use 1 to 64 lower-case letters, digits, '-' and '.'";
+  const bool is_right =
+      !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
+      });
+  return is_right ? "" : "'" + text + "' is not a valid host name: use 1 to 64 lower-case letters, digits, '-' and '.'";
 }
 
 }  // namespace

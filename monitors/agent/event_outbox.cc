@@ -11,8 +11,9 @@ void remove_events(v1::EventBatch* batch) {
   batch->clear_events();
 }
 
-bool is_superseded(const v1::EventBatch& before, const v1::EventBatch& after) {
-  return before.count() == 0 && !before.last() && before.incarnation() == after.incarnation();
+bool is_superseded(const v1::EventBatch& previous_batch, const v1::EventBatch& later_batch) {
+  return previous_batch.count() == 0 && !previous_batch.last() &&
+         previous_batch.incarnation() == later_batch.incarnation();
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace tapline {
 namespace {
 
 // Lanes check their inbox at each poll, at most a millisecond apart.
-constexpr useconds_t kAnswerPauseUs = 200;
+constexpr useconds_t kResponsePauseUs = 200;
 
 }  // namespace
 
@@ -87,7 +87,7 @@ Status LiveQueries::prepare(uint32_t place) {
 bool LiveQueries::push(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().post(posted);
-  while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
+  while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kResponsePauseUs);
   // A lane that is ending may still read the command, which therefore is not freed.
   if (!posted->answered()) return false;
   delete posted;

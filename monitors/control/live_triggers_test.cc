@@ -134,7 +134,7 @@ TEST_F(LiveTriggersTest, ASetMayComeInParts) {
 }
 
 // While one version is being prepared, only the latest complete version that arrives is prepared next.
-TEST_F(LiveTriggersTest, VersionsThatComeFastAreSkipped) {
+TEST_F(LiveTriggersTest, VersionsInQuickSuccessionAreSkipped) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   for (uint32_t version = 2; version < 40; ++version) {
     ASSERT_TRUE(live.change(change_of(version - 1, version, {version}, {version - 1})).ok());

@@ -121,9 +121,9 @@ void MessageReporter::limited(const std::string& query, double rate) {
   report(event, "");
 }
 
-void MessageReporter::triggers(v1::MonitorStatus::Triggers answer) {
+void MessageReporter::triggers(v1::MonitorStatus::Triggers response) {
   v1::MonitorStatus event;
-  *event.mutable_triggers() = std::move(answer);
+  *event.mutable_triggers() = std::move(response);
   report(event, "");
 }
 

@@ -37,7 +37,7 @@ class MessageReporter final : public Reporter {
   void query_ended(const std::string& query, v1::QueryAccounting accounting);
   void credits(v1::MonitorStatus::Credits credits);
   void limited(const std::string& query, double rate);
-  void triggers(v1::MonitorStatus::Triggers answer);
+  void triggers(v1::MonitorStatus::Triggers response);
   void routes(v1::MonitorStatus::Routes answer);
   // Packets of any query that arrived since the process started and up to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);

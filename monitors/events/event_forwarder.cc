@@ -96,7 +96,7 @@ uint64_t EventForwarder::lost_in_rings(uint32_t query) const {
   return lost;
 }
 
-void EventForwarder::flush(uint32_t query, bool last) {
+void EventForwarder::flush(uint32_t query, bool is_last) {
   Stream& stream = streams_[query];
   const QuerySpec& spec = queries_[query];
   v1::EventBatch batch;
@@ -107,7 +107,7 @@ void EventForwarder::flush(uint32_t query, bool last) {
   const uint64_t lost = lost_in_rings(query);
   stream.sent += lost - std::exchange(stream.lost, lost);
   batch.set_first(stream.sent);
-  batch.set_last(last);
+  batch.set_last(is_last);
   batch.set_count(static_cast<uint32_t>(stream.list.events_size()));
   if (batch.count() > 0) stream.list.SerializeToString(batch.mutable_events());
   stream.sent += batch.count();

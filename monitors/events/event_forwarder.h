@@ -48,7 +48,7 @@ class EventForwarder {
   void take(const RingEvent& event, const Schema& schema);
   static uint32_t index_of(const Schema& schema, Stream* stream);
   uint64_t lost_in_rings(uint32_t query) const;
-  void flush(uint32_t query, bool last);
+  void flush(uint32_t query, bool is_last);
 
   std::vector<EventSource> sources_;
   std::span<const QuerySpec> queries_;

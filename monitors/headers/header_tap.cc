@@ -69,7 +69,7 @@ class HeaderTap::TappedSource final : public PacketSource {
 
  private:
   void leave_capture() {
-    if (multilog::HeaderCapture* before = used_.load(std::memory_order_relaxed)) before->flush();
+    if (multilog::HeaderCapture* previous_capture = used_.load(std::memory_order_relaxed)) previous_capture->flush();
     used_.store(nullptr, std::memory_order_release);
   }
 

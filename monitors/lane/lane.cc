@@ -312,13 +312,13 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
 // is read.
 void Lane::close_second(int64_t time_ns) {
   int64_t second_ns = time_ns / kNsPerSecond * kNsPerSecond;
-  bool first = next_second_ns_ == INT64_MIN;
+  bool is_first = next_second_ns_ == INT64_MIN;
   // Losses in whole seconds without packets are reported with those seconds.
-  if (!first && caught_up_ && second_ns > next_second_ns_) count_losses();
+  if (!is_first && caught_up_ && second_ns > next_second_ns_) count_losses();
   next_second_ns_ = second_ns + kNsPerSecond;
   // Queries on a capture file watch starting with the next packet.
   if (unwatched_ != 0) begin_to_watch(time_ns);
-  if (first) return;
+  if (is_first) return;
   run_parsers();
   fragments_.expire(second_ns);
   count_lost_fragments();

@@ -43,8 +43,8 @@ void Lane::count_lost_fragments() {
 void Lane::count_losses() {
   const PacketSource::Losses now = count_tap_losses();
   for (int i = 0; i < kOwnDrops; ++i) {
-    uint64_t more = now.by_drop[i] - losses_.by_drop[i];
-    if (more > 0) lose_everywhere(i, more);
+    uint64_t further_drops = now.by_drop[i] - losses_.by_drop[i];
+    if (further_drops > 0) lose_everywhere(i, further_drops);
   }
   count_missed();
   uint64_t unsupported = now.unsupported_link - losses_.unsupported_link;
@@ -64,15 +64,15 @@ PacketSource::Losses Lane::count_tap_losses() {
   PacketSource::Losses all;
   for (uint8_t i = 0; i < taps_.size(); ++i) {
     const TapSeen now = {source_->read_losses(i), source_->late_packets(i)};
-    const PacketSource::Losses more = now.losses - taps_seen_[i].losses;
+    const PacketSource::Losses further_losses = now.losses - taps_seen_[i].losses;
     TapAccounting& tap = taps_[i];
     tap.late += now.late - taps_seen_[i].late;
     for (int drop = 0; drop < kOwnDrops; ++drop) {
-      tap.received += more.by_drop[drop];
-      tap.lost[drop] += more.by_drop[drop];
+      tap.received += further_losses.by_drop[drop];
+      tap.lost[drop] += further_losses.by_drop[drop];
     }
-    tap.received += more.unsupported_link;
-    tap.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += more.unsupported_link;
+    tap.received += further_losses.unsupported_link;
+    tap.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += further_losses.unsupported_link;
     taps_seen_[i] = now;
     all += now.losses;
   }

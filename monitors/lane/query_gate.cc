@@ -150,14 +150,14 @@ bool QueryGate::match(Packet* packet, AdmitOne admit) const {
   ToSide to_side = ToSide::kUnknown;
   packet->queries = 0;
   for (uint32_t index : SetBits(active_ & ~satisfied_)) {
-    ConnectionMatch::Answer answer = specs_[index].match.match(*packet);
-    if (!answer.wanted) continue;
+    ConnectionMatch::Answer response = specs_[index].match.match(*packet);
+    if (!response.wanted) continue;
     is_wanted = true;
     admit(index);
     // A query that matches in both directions does not decide the side.
-    if (answer.to_side == ToSide::kUnknown) continue;
-    disagree |= to_side != ToSide::kUnknown && to_side != answer.to_side;
-    to_side = answer.to_side;
+    if (response.to_side == ToSide::kUnknown) continue;
+    disagree |= to_side != ToSide::kUnknown && to_side != response.to_side;
+    to_side = response.to_side;
   }
   packet->to_side = disagree ? ToSide::kUnknown : to_side;
   return is_wanted;

@@ -81,9 +81,9 @@ TEST_F(SamplingLimitTest, SettlesBelowTheSustainableRate) {
     queued += 0.1 * limit_.rate() - 0.01;
     if (queued > 2) ++refused_, refused_late += tenth > 600;
     queued = std::min(std::max(queued, 0.0), 2.0);
-    double before = limit_.rate();
+    double previous_rate = limit_.rate();
     limit_.observe(now_ns_ += 100 * kMs, queued / 2, refused_);
-    steps_late += tenth > 600 && limit_.rate() != before;
+    steps_late += tenth > 600 && limit_.rate() != previous_rate;
     if (tenth > 600) rates.push_back(limit_.rate());
   }
   EXPECT_EQ(refused_late, 0) << "nothing is lost once it has settled";

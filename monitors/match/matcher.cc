@@ -87,11 +87,11 @@ bool any_is(const std::vector<uint32_t>& wanted, uint32_t value) {
 }  // namespace
 
 ConnectionMatch::Answer ConnectionMatch::match(const Packet& packet) const {
-  const Answer answer = match_own(packet);
+  const Answer response = match_own(packet);
   for (const ConnectionMatch& excluded : except_) {
-    if (answer.wanted && excluded.match(packet).wanted) return {false, ToSide::kUnknown};
+    if (response.wanted && excluded.match(packet).wanted) return {false, ToSide::kUnknown};
   }
-  return answer;
+  return response;
 }
 
 ConnectionMatch::Answer ConnectionMatch::match_own(const Packet& packet) const {
@@ -103,12 +103,12 @@ ConnectionMatch::Answer ConnectionMatch::match_own(const Packet& packet) const {
 
 ConnectionMatch::Answer ConnectionMatch::match_ends(const Endpoint& source, const Endpoint& destination) const {
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
-  bool forward =
+  bool is_forward =
       any_covers(to_, destination.address, destination.port) && any_covers(from_, source.address, source.port);
-  bool backward =
+  bool is_backward =
       any_covers(to_, source.address, source.port) && any_covers(from_, destination.address, destination.port);
-  if (forward == backward) return {forward, ToSide::kUnknown};
-  return {true, forward ? ToSide::kDestination : ToSide::kSource};
+  if (is_forward == is_backward) return {is_forward, ToSide::kUnknown};
+  return {true, is_forward ? ToSide::kDestination : ToSide::kSource};
 }
 
 uint16_t ConnectionMatch::far_port(const Endpoint& source, const Endpoint& destination) const {

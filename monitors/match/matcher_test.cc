@@ -72,9 +72,9 @@ TEST(AddressPatternTest, AgreesWithBitByBitComparison) {
 }
 
 TEST(ConnectionMatchTest, EmptyMatchSelectsAllPacketsWithoutAHint) {
-  auto answer = ConnectionMatch().match(between("1.1.1.1", 5, "2.2.2.2", 80));
-  EXPECT_TRUE(answer.wanted);
-  EXPECT_EQ(answer.to_side, ToSide::kUnknown);
+  auto response = ConnectionMatch().match(between("1.1.1.1", 5, "2.2.2.2", 80));
+  EXPECT_TRUE(response.wanted);
+  EXPECT_EQ(response.to_side, ToSide::kUnknown);
 }
 
 TEST(ConnectionMatchTest, BothDirectionsOfAConnection) {
@@ -100,9 +100,9 @@ TEST(ConnectionMatchTest, OneListAlone) {
 
 TEST(ConnectionMatchTest, MatchingBothWaysGivesNoHint) {
   ConnectionMatch match({}, {pattern("", 80)});
-  auto answer = match.match(between("10.0.0.1", 80, "10.0.0.2", 80));
-  EXPECT_TRUE(answer.wanted);
-  EXPECT_EQ(answer.to_side, ToSide::kUnknown);
+  auto response = match.match(between("10.0.0.1", 80, "10.0.0.2", 80));
+  EXPECT_TRUE(response.wanted);
+  EXPECT_EQ(response.to_side, ToSide::kUnknown);
 }
 
 TEST(ConnectionMatchTest, PortsOfARange) {

@@ -54,16 +54,16 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
         ledger->streams[0].waiting_rows_parsed = ledger->streams[0].waiting_rows;
         if (random() % 2 == 0) output_->tick(step * int64_t{1'000'000'000}, step);
       }
-      const bool last = incarnation == kProcesses;
-      if (last) output_->end_query(0, steps);
+      const bool is_last = incarnation == kProcesses;
+      if (is_last) output_->end_query(0, steps);
       // In the order in which they were sent: some acknowledged, some more arrived, the rest did not.
-      const size_t delivered = last ? sent_.size() : random() % (sent_.size() + 1);
-      const size_t acknowledged = last ? delivered : random() % (delivered + 1);
+      const size_t delivered = is_last ? sent_.size() : random() % (sent_.size() + 1);
+      const size_t acknowledged = is_last ? delivered : random() % (delivered + 1);
       for (size_t i = 0; i < delivered; ++i) {
         if (sent_[i].query == 0) arrived.push_back(sent_[i].batch);
         if (i < acknowledged) sink_->acknowledge(i, true);
       }
-      if (last) break;
+      if (is_last) break;
       for (uint32_t query : {0, 1}) settle_tuples(query, &accounts_[query], ledger.get());
       EXPECT_TRUE(accounts_[0].balanced());
     }

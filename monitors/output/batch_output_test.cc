@@ -226,9 +226,9 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
   EXPECT_EQ(expected[0], 11u);
   EXPECT_EQ(expected[1], 6u);
   for (size_t i = 0; i < sent_.size(); ++i) {
-    bool last = i + 2 >= sent_.size() ? sent_[i].batch.rows() == 0 : false;
-    EXPECT_EQ(sent_[i].batch.end_of_stream(), last) << i;
-    if (last) {
+    bool is_last = i + 2 >= sent_.size() ? sent_[i].batch.rows() == 0 : false;
+    EXPECT_EQ(sent_[i].batch.end_of_stream(), is_last) << i;
+    if (is_last) {
       EXPECT_EQ(sent_[i].batch.watermark_ns(), 9);
     }
   }

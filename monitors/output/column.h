@@ -25,9 +25,9 @@ class ColumnBuilder {
   size_t append_absent();
   // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
   size_t append_bytes(std::string_view bytes) {
-    size_t before = dictionary_->bytes().size();
+    size_t previous_size = dictionary_->bytes().size();
     append_number(dictionary_->index_of(bytes));
-    return dictionary_->bytes().size() - before;
+    return dictionary_->bytes().size() - previous_size;
   }
 
   // Writes the column into `out`, whose buffers are reused, and empties the builder.

@@ -14,8 +14,8 @@ constexpr int64_t kFlushTimeoutNs = 10'000'000'000;
 }  // namespace
 
 JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries,
-                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool live, BatchLedger* ledger,
-                       HashKey hash_key)
+                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool is_live,
+                       BatchLedger* ledger, HashKey hash_key)
     : fd_(fd),
       queries_(queries),
       name_queries_(name_queries),
@@ -25,7 +25,7 @@ JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_que
       accounts_(accounts),
       ledger_(ledger) {
   if (ledger_ != nullptr) resumable_ = ledger_->known;
-  if (live) writer_ = std::make_unique<LineWriter>(fd);
+  if (is_live) writer_ = std::make_unique<LineWriter>(fd);
   buffer_.reserve(2 * kBufferBytes);
 }
 

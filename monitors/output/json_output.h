@@ -31,7 +31,7 @@ class JsonOutput final : public TupleOutput {
   // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order;
   // all three outlive the output. Lines name their query if `name_queries`.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
-             QueryAccounts* accounts, bool live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
+             QueryAccounts* accounts, bool is_live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
   Status start() override { return {}; }
   Status prepare(uint32_t query) override;

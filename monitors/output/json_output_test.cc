@@ -201,8 +201,8 @@ TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
   std::string written;
   std::atomic<bool> finished{false};
   std::thread reader([&] {
-    for (bool last = false; !last;) {
-      last = finished;
+    for (bool is_last = false; !is_last;) {
+      is_last = finished;
       for (std::string some = text(); !some.empty(); some = text()) written += some;
     }
   });

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMetadataTryMs = 1000;
 // Longer than the nine seconds after which brokers consider another one dead.
-constexpr int kBrokerAnswersMs = 12'000;
+constexpr int kBrokerResponseMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
 // Brokers learn of a new user or right within milliseconds.
@@ -109,7 +109,7 @@ class KafkaSink::Impl {
         {"topic.metadata.refresh.fast.interval.ms", "100"},
         // A broker that is frozen or cut off does not report it, and the client looks for a new leader only once
         // requests time out.
-        {"socket.timeout.ms", std::to_string(kBrokerAnswersMs)},
+        {"socket.timeout.ms", std::to_string(kBrokerResponseMs)},
     };
     const bool tls = !options_.ca.empty();
     const bool login = !options_.user.empty();

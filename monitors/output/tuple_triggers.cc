@@ -196,8 +196,8 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
 void TupleTriggers::count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values,
                           Cell* cell) {
   const TupleTrigger& trigger = *watch.trigger;
-  const bool first = cell->count == 0;
-  const bool highest = first || value > cell->max, lowest = first || value < cell->min;
+  const bool is_first = cell->count == 0;
+  const bool highest = is_first || value > cell->max, lowest = is_first || value < cell->min;
   if (highest) cell->max = value;
   if (lowest) cell->min = value;
   ++cell->count;

@@ -26,7 +26,7 @@ const Schema& loads() {
   return schema;
 }
 
-struct Seen {
+struct SeenEvent {
   std::string group;
   double value;  // its lower bound
   int64_t end_ms;
@@ -44,7 +44,7 @@ class Recorder final : public TupleTriggers::Sink {
   }
   void on_uncounted(uint64_t tuples) override { uncounted += tuples; }
 
-  std::vector<Seen> seen;
+  std::vector<SeenEvent> seen;
   uint64_t uncounted = 0;
 };
 
@@ -80,7 +80,7 @@ class TupleTriggersTest : public testing::Test {
   // Ends of the windows of all events so far, in ms.
   std::vector<int64_t> ends() const {
     std::vector<int64_t> ends;
-    for (const Seen& seen : recorder_.seen) ends.push_back(seen.end_ms);
+    for (const SeenEvent& seen : recorder_.seen) ends.push_back(seen.end_ms);
     return ends;
   }
 
@@ -114,7 +114,7 @@ TEST_F(TupleTriggersTest, AMaximumFiresAsItIsCrossedAndOnceInAWindow) {
 }
 
 // The share in an event's tuple; -1 if it has none.
-double share_of(const Seen& event) {
+double share_of(const SeenEvent& event) {
   const size_t share = event.tuple.find("\"share\":");
   return share == std::string::npos ? -1 : std::stod(event.tuple.substr(share + 8));
 }
@@ -142,7 +142,7 @@ TEST_F(TupleTriggersTest, TheMaximumOfAWindowMayBeInAnyOfItsPanes) {
   for (int64_t pane = 0; pane < 6; ++pane) add(1000 + 10 * pane, "a", shares[pane]);
   advance(1060);
   ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020, 1030, 1040, 1050, 1060}));
-  for (const Seen& event : recorder_.seen) EXPECT_EQ(share_of(event), event.value);
+  for (const SeenEvent& event : recorder_.seen) EXPECT_EQ(share_of(event), event.value);
 }
 
 TEST_F(TupleTriggersTest, AMinimumHasItsTuple) {
@@ -183,11 +183,12 @@ TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
   advance(1020);
   EXPECT_EQ(recorder_.seen.size(), 2000u) << "events without a tuple are events";
   const auto with_tuple = std::count_if(recorder_.seen.begin(), recorder_.seen.end(),
-                                        [](const Seen& event) { return share_of(event) == 1.0; });
+                                        [](const SeenEvent& event) { return share_of(event) == 1.0; });
   EXPECT_GT(with_tuple, 700);
   EXPECT_LT(with_tuple, 2000);
-  const auto without_room = std::count_if(recorder_.seen.begin(), recorder_.seen.end(),
-                                          [](const Seen& event) { return event.omission == TupleOmission::kNoRoom; });
+  const auto without_room = std::count_if(recorder_.seen.begin(), recorder_.seen.end(), [](const SeenEvent& event) {
+    return event.omission == TupleOmission::kNoRoom;
+  });
   EXPECT_EQ(with_tuple + without_room, 2000) << "each omission has a reason";
   recorder_ = {};
   advance(1050);
@@ -364,7 +365,7 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
     const int64_t last_ms = ms + 100;
     advance(last_ms);
     std::set<std::tuple<int64_t, std::string>> events;
-    for (const Seen& seen : recorder_.seen) {
+    for (const SeenEvent& seen : recorder_.seen) {
       EXPECT_TRUE(events.insert({seen.end_ms, seen.group}).second) << "reported twice";
       if (trigger.aggregate == Aggregate::kMax || trigger.aggregate == Aggregate::kMin) {
         EXPECT_EQ(share_of(seen), seen.value);
@@ -387,7 +388,7 @@ TEST_F(TupleTriggersTest, ManyValuesAreEstimated) {
     for (int i = 0; i < 20'000; ++i) add(1000 + i / 1000, "a", i + 1.0);
     advance(1020);
     ASSERT_EQ(ends(), (std::vector<int64_t>{1010, 1020}));
-    const Seen& event = recorder_.seen[1];
+    const SeenEvent& event = recorder_.seen[1];
     const double truth = aggregate == Aggregate::kDistinct ? 20'000 : 18'000;
     EXPECT_TRUE(event.certain);
     EXPECT_LT(event.value, event.high);
@@ -414,7 +415,7 @@ TEST_F(TupleTriggersTest, ValuesTakeBoundedMemory) {
     }
     advance(1060);
     ASSERT_GE(recorder_.seen.size(), 3u);
-    for (const Seen& event : recorder_.seen) {
+    for (const SeenEvent& event : recorder_.seen) {
       if (event.group != "port=a") continue;
       EXPECT_LE(event.value, aggregate == Aggregate::kDistinct ? 1000 : 499);
       EXPECT_GE(event.high, aggregate == Aggregate::kDistinct ? 1000 : 499);

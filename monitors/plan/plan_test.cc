@@ -16,10 +16,10 @@ Status parse(const std::string& json, QuerySpec* spec) {
   return status.ok() ? read_plan(plan, "local-0", spec) : status;
 }
 
-std::string plan_with(const std::string& more) {
+std::string plan_with(const std::string& further_text) {
   return R"({"format":1,"query":"q1","epoch":2,"parsers":["http_get","tcp-conn-time"],"topic":"t",)"
          R"("monitors":[{"id":"other"},{"id":"local-0","partition":3}])" +
-         more + "}";
+         further_text + "}";
 }
 
 TEST(PlanTest, EveryFieldTakesEffect) {
@@ -311,8 +311,9 @@ TEST(PlanTest, ParsersOfQueuesNeedBothSides) {
   EXPECT_TRUE(MonitorTaps({}).bind(&other).ok());
 }
 
-std::string queue_plan(const std::string& parsers, const std::string& more) {
-  return R"({"format":1,"query":"q1","parsers":[)" + parsers + R"(],"monitors":[{"id":"local-0"}])" + more + "}";
+std::string queue_plan(const std::string& parsers, const std::string& further_text) {
+  return R"({"format":1,"query":"q1","parsers":[)" + parsers + R"(],"monitors":[{"id":"local-0"}])" + further_text +
+         "}";
 }
 
 Status read(const std::string& json, QuerySpec* spec) {
@@ -429,9 +430,9 @@ TEST(PlanTest, ParsersOfQueuesReportSomeFlows) {
 }
 
 TEST(PlanTest, OnlyParsersOfQueuesAcceptQueues) {
-  const auto message = [](const std::string& parsers, const std::string& more) {
+  const auto message = [](const std::string& parsers, const std::string& further_text) {
     QuerySpec spec;
-    return read(queue_plan(parsers, more), &spec).message();
+    return read(queue_plan(parsers, further_text), &spec).message();
   };
   for (const char* more : {R"(,"queues":[{"switch_name":"sw1","port":"2"}])", R"(,"reported":{})"}) {
     EXPECT_NE(message(R"("queue_flows","tcp_pkt_size")", more).find("'tcp_pkt_size' does not measure queues"),

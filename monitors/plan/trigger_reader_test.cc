@@ -14,9 +14,9 @@ constexpr const char* kTrigger =
         "when":[{"measure":"BYTES"},{"constant":50000},{"operator":"GREATER"}]})";
 
 std::string plan_with(const std::string& trigger, const std::string& parsers = R"(["tcp_pkt_size","trigger"])",
-                      const std::string& more = "") {
+                      const std::string& further_text = "") {
   return R"({"format":1,"query":"q1","epoch":2,"parsers":)" + parsers +
-         R"(,"monitors":[{"id":"local-0"}],"triggers":[)" + trigger + "]" + more + "}";
+         R"(,"monitors":[{"id":"local-0"}],"triggers":[)" + trigger + "]" + further_text + "}";
 }
 
 Status read(const std::string& json, QuerySpec* spec) {

@@ -96,13 +96,13 @@ bool Buckets::read(uint32_t slot, Copy* copy) const {
   const size_t words = function_->words();
   copy->state.resize(words);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const uint64_t before = word(slot, kSequence);
-    if (before % 2 != 0) continue;
+    const uint64_t previous_word = word(slot, kSequence);
+    if (previous_word % 2 != 0) continue;
     const uint64_t bucket = word(slot, kBucket);
     copy->version = word(slot, kVersion);
     const Cells state(words_of(slot) + kState);
     for (size_t i = 0; i < words; ++i) copy->state[i] = state.get(i);
-    if (word(slot, kSequence) != before) continue;
+    if (word(slot, kSequence) != previous_word) continue;
     copy->used = bucket != 0;
     copy->bucket = bucket - copy->used;
     return true;

@@ -132,13 +132,13 @@ void HeaderCapture::read_losses(PacketSource* source) {
 }
 
 // Lost packets count as packets, too.
-void HeaderCapture::lose(const PacketSource::Losses& more) {
+void HeaderCapture::lose(const PacketSource::Losses& further_losses) {
   for (int i = 0; i < kOwnDrops; ++i) {
-    add(counters_->packets, more.by_drop[i]);
-    add(counters_->lost[i], more.by_drop[i]);
+    add(counters_->packets, further_losses.by_drop[i]);
+    add(counters_->lost[i], further_losses.by_drop[i]);
   }
-  add(counters_->packets, more.unsupported_link);
-  add(counters_->unsupported_link, more.unsupported_link);
+  add(counters_->packets, further_losses.unsupported_link);
+  add(counters_->unsupported_link, further_losses.unsupported_link);
 }
 
 void HeaderCapture::missed_before(uint64_t packets) {

@@ -74,7 +74,7 @@ class HeaderCapture {
   // arrived, count new losses of the source, and count packets that passed earlier.
   void take(std::span<const RawPacket> burst);
   void flush();
-  void lose(const PacketSource::Losses& more);
+  void lose(const PacketSource::Losses& further_losses);
   void missed_before(uint64_t packets);
   // Makes the capture wait for room instead of dropping a row, as for files. It gives up once all writers have been
   // stuck for a second, and waits again once one has moved.

@@ -45,10 +45,10 @@ class FrameSource final : public PacketSource {
 };
 
 // Runs HeaderCapture over the frames, with rings that are big enough unless `shape` says otherwise.
-class Captured {
+class CaptureRun {
  public:
-  Captured(std::vector<Frame> frames, const CaptureOptions& options = {}, size_t rings = 1,
-           RowRing::Shape shape = {.batch_rows = 4, .batches = 64}, uint32_t frame_bytes = 64)
+  CaptureRun(std::vector<Frame> frames, const CaptureOptions& options = {}, size_t rings = 1,
+             RowRing::Shape shape = {.batch_rows = 4, .batches = 64}, uint32_t frame_bytes = 64)
       : layout(frame_bytes) {
     shape.row_bytes = layout.row_bytes();
     for (size_t i = 0; i < rings; ++i) {
@@ -102,16 +102,16 @@ Frame syn(uint16_t port, int64_t time_ns = 5) {
 }
 
 TEST(HeaderCapture, FieldsOfTcpOverV4) {
-  const Captured captured({tcp_frame({.src = "10.1.2.3",
-                                      .dst = "10.4.5.6",
-                                      .src_port = 1234,
-                                      .dst_port = 80,
-                                      .seq = 100,
-                                      .ack = 200,
-                                      .flags = tcp_flag::kAck | tcp_flag::kPsh,
-                                      .payload = "hello",
-                                      .vlans = {42}},
-                                     1'000)});
+  const CaptureRun captured({tcp_frame({.src = "10.1.2.3",
+                                        .dst = "10.4.5.6",
+                                        .src_port = 1234,
+                                        .dst_port = 80,
+                                        .seq = 100,
+                                        .ack = 200,
+                                        .flags = tcp_flag::kAck | tcp_flag::kPsh,
+                                        .payload = "hello",
+                                        .vlans = {42}},
+                                       1'000)});
   ASSERT_EQ(captured.rows.size(), 1u);
   const auto is = [&](std::string_view field, const std::string& text) {
     EXPECT_EQ(captured.text(0, field), text) << field;
@@ -134,8 +134,8 @@ TEST(HeaderCapture, FieldsOfTcpOverV4) {
 }
 
 TEST(HeaderCapture, FieldsOfUdpOverV6AndOfIcmp) {
-  const Captured captured({udp_frame({.src = "2001:db8::1", .dst = "2001:db8::2", .payload = "x"}, 1),
-                           icmp_frame("10.0.0.1", "10.0.0.2", std::string("\x08\0\0\0\0\1\0\1", 8), 2)});
+  const CaptureRun captured({udp_frame({.src = "2001:db8::1", .dst = "2001:db8::2", .payload = "x"}, 1),
+                             icmp_frame("10.0.0.1", "10.0.0.2", std::string("\x08\0\0\0\0\1\0\1", 8), 2)});
   ASSERT_EQ(captured.rows.size(), 2u);
   EXPECT_EQ(captured.text(0, "src_ip6"), "2001:db8::1");
   EXPECT_EQ(captured.text(0, "dst_ip6"), "2001:db8::2");
@@ -151,8 +151,8 @@ TEST(HeaderCapture, FieldsOfUdpOverV6AndOfIcmp) {
 TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
   const Frame frame = tcp_frame({.payload = std::string_view("0123456789012345678901234567890123456789")}, 1);
   for (const uint32_t bytes : {0u, 20u, 64u}) {
-    const Captured captured({frame, icmp_frame("10.0.0.1", "10.0.0.2", "\x08", 2)}, {}, 1,
-                            {.batch_rows = 4, .batches = 64}, bytes);
+    const CaptureRun captured({frame, icmp_frame("10.0.0.1", "10.0.0.2", "\x08", 2)}, {}, 1,
+                              {.batch_rows = 4, .batches = 64}, bytes);
     ASSERT_EQ(captured.rows.size(), 2u);
     const auto kept = captured.layout.frame_of(captured.rows[0].data());
     ASSERT_EQ(kept.size(), bytes);
@@ -166,7 +166,7 @@ TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
 TEST(HeaderCapture, SpraysBatchesOverRings) {
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 40; ++i) frames.push_back(syn(1000 + i));
-  const Captured captured(frames, {}, 4);
+  const CaptureRun captured(frames, {}, 4);
   EXPECT_EQ(captured.rows_of_ring, (std::vector<uint64_t>{12, 12, 8, 8}));
   std::set<std::string> ports;
   for (size_t i = 0; i < captured.rows.size(); ++i) ports.insert(captured.text(i, "src_port"));
@@ -176,7 +176,7 @@ TEST(HeaderCapture, SpraysBatchesOverRings) {
 TEST(HeaderCapture, RowsWithoutRoomAreCounted) {
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 40; ++i) frames.push_back(syn(1000 + i));
-  const Captured captured(frames, {}, 2, {.batch_rows = 4, .batches = 2});
+  const CaptureRun captured(frames, {}, 2, {.batch_rows = 4, .batches = 2});
   EXPECT_EQ(captured.rows.size(), 16u);
   EXPECT_EQ(captured.counters().dropped(), (std::map<std::string, uint64_t>{{"nic_missed", 2}, {"ring_full", 24}}));
   EXPECT_TRUE(captured.balanced());
@@ -191,7 +191,7 @@ TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   Frame cut_frame = syn(2);
   cut_frame.bytes.resize(30);
   frames.push_back(cut_frame);
-  const Captured captured(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
+  const CaptureRun captured(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
   const auto dropped = captured.counters().dropped();
   EXPECT_GT(dropped.at("unsampled"), 150u);
   EXPECT_LT(dropped.at("unsampled"), 250u);
@@ -200,7 +200,7 @@ TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   EXPECT_EQ(dropped.at("not_ip"), 1u);
   EXPECT_TRUE(captured.balanced());
   // Every sampler keeps the same flows.
-  const Captured sampled_twice(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
+  const CaptureRun sampled_twice(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
   EXPECT_EQ(sampled_twice.rows, captured.rows);
 }
 
@@ -235,7 +235,7 @@ Bytes fragment6(uint8_t next_header, const Bytes& payload) {
   return ethernet(0x86dd, ip_v6("2001:db8::1", "2001:db8::2", protocol::kFragment, header + payload));
 }
 
-Captured one(const Bytes& frame) { return Captured({Frame{frame, 5, 0, LinkType::kEthernet}}); }
+CaptureRun one(const Bytes& frame) { return CaptureRun({Frame{frame, 5, 0, LinkType::kEthernet}}); }
 
 struct UnfollowedCase {
   const char* name;
@@ -266,7 +266,7 @@ TEST(HeaderCapture, ContentsOfUnsupportedTunnelsAreNotKept) {
        fragment(tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
       {"a fragment of IPv4 in IPv6", fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
   for (const UnfollowedCase& each : cases) {
-    const Captured captured = one(each.frame);
+    const CaptureRun captured = one(each.frame);
     ASSERT_EQ(captured.rows.size(), 1u) << each.name;
     const auto frame = captured.layout.frame_of(captured.rows[0].data());
     EXPECT_EQ(frame.size(), each.kept) << each.name;
@@ -283,7 +283,7 @@ TEST(HeaderCapture, ContentsOfDecodedPacketsAreKept) {
   const Bytes part = ip_v4("192.0.2.1", "192.0.2.2", protocol::kTcp, segment + Bytes(3, 0));
   for (const Bytes& frame : {tunnel(protocol::kGre, Bytes{0, 0, 8, 0} + inner), tunnel(protocol::kUdp, udp(53, inner)),
                              tunnel(protocol::kTcp, segment), fragment(ethernet(0x0800, part), 0, true)}) {
-    const Captured captured = one(frame);
+    const CaptureRun captured = one(frame);
     ASSERT_EQ(captured.rows.size(), 1u);
     EXPECT_EQ(captured.layout.frame_of(captured.rows[0].data()).size(), std::min<size_t>(frame.size(), 64));
   }
@@ -312,7 +312,7 @@ TEST(PcapngWriter, AnInterfaceForEachLinkType) {
   Frame raw = syn(3);
   raw.bytes.erase(raw.bytes.begin(), raw.bytes.begin() + 14);
   raw.link = LinkType::kRawIp;
-  const Captured captured({syn(1), raw, syn(2)});
+  const CaptureRun captured({syn(1), raw, syn(2)});
   PcapngWriter writer(&captured.layout, "h1");
   for (const auto& row : captured.rows) writer.add(row.data());
   EXPECT_EQ(block_types(writer.take()), (std::vector<uint32_t>{0x0a0d0d0a, 1, 6, 1, 6, 6}));

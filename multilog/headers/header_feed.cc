@@ -122,10 +122,10 @@ Result<std::unique_ptr<FeedReader>> FeedReader::open(const std::string& director
 }
 
 bool FeedReader::resume() {
-  const auto before = read_settings(directory_);
-  if (!before.ok() || before->frame_bytes != settings_.frame_bytes ||
-      before->telemetry_hops != settings_.telemetry_hops || before->tap_names != settings_.tap_names ||
-      before->rings != settings_.rings) {
+  const auto previous_settings = read_settings(directory_);
+  if (!previous_settings.ok() || previous_settings->frame_bytes != settings_.frame_bytes ||
+      previous_settings->telemetry_hops != settings_.telemetry_hops ||
+      previous_settings->tap_names != settings_.tap_names || previous_settings->rings != settings_.rings) {
     return false;
   }
   auto counters = map_counters(directory_ + "/counters", false);
@@ -143,7 +143,7 @@ bool FeedReader::resume() {
   }
   rings_ = std::move(rings);
   counters_ = std::move(*counters);
-  settings_.generation = before->generation;
+  settings_.generation = previous_settings->generation;
   return true;
 }
 

@@ -18,8 +18,9 @@ using testing::IntSpec;
 
 Bytes ip() { return testing::ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, testing::tcp_segment({.seq = 7})); }
 
-struct Written {
-  Written(Bytes frame, uint32_t hops, uint32_t frame_bytes = 64) : bytes(std::move(frame)), layout(frame_bytes, hops) {
+struct WrittenRow {
+  WrittenRow(Bytes frame, uint32_t hops, uint32_t frame_bytes = 64)
+      : bytes(std::move(frame)), layout(frame_bytes, hops) {
     const RawPacket raw{.data = bytes.data(),
                         .captured_bytes = static_cast<uint32_t>(bytes.size()),
                         .wire_bytes = static_cast<uint32_t>(bytes.size())};
@@ -45,7 +46,7 @@ const IntSpec kThreeHops = {.hops = {{.switch_id = 11, .queue_depth = 100, .late
                                      {.switch_id = 13, .queue_depth = 300, .latency_ns = 700, .time_ns = 32'000}}};
 
 TEST(TelemetryRow, FieldsOfThePath) {
-  const Written written(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
+  const WrittenRow written(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   for (const char* holds :
        {"path contains 12", "path[0] == 11 && path[1] == 12 && path[2] == 13 && path[3] == 0", "hops == 3",
@@ -57,8 +58,8 @@ TEST(TelemetryRow, FieldsOfThePath) {
 }
 
 TEST(TelemetryRow, FramesAreKeptWithoutTelemetry) {
-  const Written annotated(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
-  const Written plain_row(testing::ethernet(0x0800, ip(), {42}), 5);
+  const WrittenRow annotated(testing::with_telemetry(kThreeHops, 0x0800, ip(), {42}), 5);
+  const WrittenRow plain_row(testing::ethernet(0x0800, ip(), {42}), 5);
   const auto kept = annotated.layout.frame_of(annotated.row.data()),
              plain = plain_row.layout.frame_of(plain_row.row.data());
   EXPECT_EQ(std::vector<uint8_t>(kept.begin(), kept.end()), std::vector<uint8_t>(plain.begin(), plain.end()));
@@ -77,7 +78,7 @@ TEST(TelemetryRow, OverVxlanGpe) {
   const std::string_view payload(reinterpret_cast<const char*>(gpe.data()), gpe.size());
   const Bytes outer =
       testing::ip_v4("192.0.2.1", "192.0.2.2", protocol::kUdp, testing::udp_datagram(50000, 4790, payload));
-  const Written written(testing::ethernet(0x0800, outer), 8);
+  const WrittenRow written(testing::ethernet(0x0800, outer), 8);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   EXPECT_TRUE(written.matches("path contains 13 && network_id == 0x1234 && src_ip == 10.0.0.1"));
   // The frame is kept unchanged, including the outermost header.
@@ -88,30 +89,30 @@ TEST(TelemetryRow, OverVxlanGpe) {
 TEST(TelemetryRow, MoreHopsThanFieldsAndTruncatedStacks) {
   IntSpec many;
   for (uint32_t i = 1; i <= 11; ++i) many.hops.push_back({.switch_id = i, .time_ns = i});
-  const Written written(testing::with_telemetry(many, 0x0800, ip()), 4);
+  const WrittenRow written(testing::with_telemetry(many, 0x0800, ip()), 4);
   EXPECT_TRUE(written.matches("hops == 11 && path_cut == true && path[0] == 1 && path[3] == 4"));
-  const Written all(testing::with_telemetry(many, 0x0800, ip()), 8);
+  const WrittenRow all(testing::with_telemetry(many, 0x0800, ip()), 8);
   EXPECT_TRUE(all.matches("hops == 11 && path_cut == true && path[7] == 8"));
   IntSpec exceeded = kThreeHops;
   exceeded.flags = 0x04;
-  EXPECT_TRUE(Written(testing::with_telemetry(exceeded, 0x0800, ip()), 4).matches("hops == 3 && path_cut == true"));
+  EXPECT_TRUE(WrittenRow(testing::with_telemetry(exceeded, 0x0800, ip()), 4).matches("hops == 3 && path_cut == true"));
 }
 
 TEST(TelemetryRow, OnlyRequestedFields) {
   IntSpec spec = kThreeHops;
   spec.instructions = 0x8000;
-  const Written ids(testing::with_telemetry(spec, 0x0800, ip()), 4);
+  const WrittenRow ids(testing::with_telemetry(spec, 0x0800, ip()), 4);
   EXPECT_TRUE(ids.matches("path[2] == 13 && !has(hop_ns) && !has(queue_depth) && !has(hop_latency_ns)"));
   // Ports and unknown instructions are skipped; ingress and egress times give the latency.
   spec.instructions = 0xcc01;
-  const Written times(testing::with_telemetry(spec, 0x0800, ip()), 4);
+  const WrittenRow times(testing::with_telemetry(spec, 0x0800, ip()), 4);
   EXPECT_TRUE(times.matches("path[1] == 12 && hop_ns[1] == 31000 && hop_latency_ns[1] == 600 && !has(queue_depth)"));
   spec.hops.clear();
-  EXPECT_TRUE(Written(testing::with_telemetry(spec, 0x0800, ip()), 4).matches("hops == 0 && path[0] == 0"));
+  EXPECT_TRUE(WrittenRow(testing::with_telemetry(spec, 0x0800, ip()), 4).matches("hops == 0 && path[0] == 0"));
 }
 
 TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
-  const Written written(testing::with_telemetry(kThreeHops, 0x0800, ip()), 0);
+  const WrittenRow written(testing::with_telemetry(kThreeHops, 0x0800, ip()), 0);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(written.layout.schema().find("path"), nullptr);
   EXPECT_TRUE(written.matches("seq == 7"));
@@ -122,14 +123,14 @@ TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
 TEST(TelemetryRow, EveryCutAndEveryByte) {
   const Bytes whole_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
   for (size_t cut = 0; cut <= whole_bytes.size(); ++cut) {
-    const Written written(Bytes(whole_bytes.begin(), whole_bytes.begin() + static_cast<ptrdiff_t>(cut)), 5);
+    const WrittenRow written(Bytes(whole_bytes.begin(), whole_bytes.begin() + static_cast<ptrdiff_t>(cut)), 5);
     EXPECT_EQ(written.outcome == DecodeOutcome::kOk, cut >= whole_bytes.size()) << cut;
   }
   for (size_t offset = 12; offset < 14 + 4 + 12; ++offset) {
     for (int value = 0; value < 256; ++value) {
       Bytes changed_bytes = whole_bytes;
       changed_bytes[offset] = static_cast<uint8_t>(value);
-      const Written written(std::move(changed_bytes), 5);
+      const WrittenRow written(std::move(changed_bytes), 5);
       Telemetry telemetry;
       if (written.outcome == DecodeOutcome::kOk && read_telemetry(written.packet, &telemetry)) {
         EXPECT_LE(telemetry.hops, 252u);
@@ -142,7 +143,7 @@ TEST(TelemetryRow, ContradictoryHeadersAreNotTelemetry) {
   const auto lacks = [](size_t offset, uint8_t value) {
     Bytes changed_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
     changed_bytes[offset] = value;
-    const Written written(changed_bytes, 5);
+    const WrittenRow written(changed_bytes, 5);
     return written.outcome == DecodeOutcome::kOk && written.matches("seq == 7") && !written.matches("has(hops)");
   };
   constexpr size_t kShim = 14, kHeader = 18;

@@ -81,21 +81,21 @@ class Epochs {
 
   // REQUIRES: there are no readers.
   ~Epochs() {
-    for (Retired& retired : retired_) retired.free();
+    for (RetiredObject& retired : retired_) retired.free();
   }
 
  private:
   struct alignas(64) Slot {
     std::atomic<uint64_t> epoch{0};  // 0: free
   };
-  struct Retired {
+  struct RetiredObject {
     uint64_t epoch;
     std::function<void()> free;
   };
   std::atomic<uint64_t> epoch_{1};
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;
-  std::deque<Retired> retired_;
+  std::deque<RetiredObject> retired_;
 };
 
 }  // namespace tapline::multilog

@@ -18,8 +18,8 @@ void KeptAlerts::add(v1::NodeAlert alert) {
   alerts_.emplace_hint(alerts_.end(), last_, std::move(alert));
 }
 
-const v1::NodeAlert* KeptAlerts::next(uint64_t after) const {
-  const auto alert = alerts_.upper_bound(after);
+const v1::NodeAlert* KeptAlerts::next(uint64_t last_number) const {
+  const auto alert = alerts_.upper_bound(last_number);
   return alert == alerts_.end() ? nullptr : &alert->second;
 }
 

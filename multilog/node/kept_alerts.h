@@ -20,7 +20,7 @@ class KeptAlerts {
   void add(v1::NodeAlert alert);
 
   // Returns the first alert with a greater number, or nullptr. It is valid until the next change.
-  const v1::NodeAlert* next(uint64_t after) const;
+  const v1::NodeAlert* next(uint64_t last_number) const;
 
   // A client has received the alert: its eviction does not count as a loss.
   void taken(uint64_t number);

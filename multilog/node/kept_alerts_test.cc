@@ -15,9 +15,10 @@ v1::NodeAlert alert_of(const std::string& trigger) {
   return alert;
 }
 
-std::vector<uint64_t> numbers(const KeptAlerts& kept_alerts, uint64_t after) {
+std::vector<uint64_t> numbers(const KeptAlerts& kept_alerts, uint64_t last_number) {
   std::vector<uint64_t> numbers;
-  for (const v1::NodeAlert* next = kept_alerts.next(after); next != nullptr; next = kept_alerts.next(next->number()))
+  for (const v1::NodeAlert* next = kept_alerts.next(last_number); next != nullptr;
+       next = kept_alerts.next(next->number()))
     numbers.push_back(next->number());
   return numbers;
 }

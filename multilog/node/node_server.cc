@@ -74,7 +74,7 @@ class UnaryCall {
   using Method = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncResponseWriter<Reply>*,
                                         grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-  UnaryCall(Calls* calls, Answer answer, Method method) : calls_(calls), answer_(answer), method_(method) {
+  UnaryCall(Calls* calls, Answer response, Method method) : calls_(calls), answer_(response), method_(method) {
     (calls->service.*method)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &on_request_);
   }
 
@@ -117,7 +117,7 @@ class StreamingCall final : public NodeStream<Reply> {
   using Method = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncWriter<Reply>*,
                                         grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-  StreamingCall(Calls* calls, Answer answer, Method method) : calls_(calls), answer_(answer), method_(method) {
+  StreamingCall(Calls* calls, Answer response, Method method) : calls_(calls), answer_(response), method_(method) {
     context_.AsyncNotifyWhenDone(&over_);
     (calls->service.*method)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &on_request_);
   }

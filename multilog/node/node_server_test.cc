@@ -20,24 +20,24 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
     grpc::ClientContext context;
     const auto stream = stub_->Snapshots(&context);
     v1::SnapshotCommand freeze, unfreeze, nothing;
-    v1::SnapshotAnswer answer;
+    v1::SnapshotAnswer response;
     freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
     for (int i = 0; i < 100; ++i) {
-      ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
-      ASSERT_TRUE(answer.has_frozen());
-      EXPECT_EQ(answer.frozen().tails().incarnation(), node_->incarnation());
-      unfreeze.mutable_unfreeze()->set_id(answer.frozen().id());
-      ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
-      EXPECT_TRUE(answer.unfrozen().was_frozen());
+      ASSERT_TRUE(stream->Write(freeze) && stream->Read(&response));
+      ASSERT_TRUE(response.has_frozen());
+      EXPECT_EQ(response.frozen().tails().incarnation(), node_->incarnation());
+      unfreeze.mutable_unfreeze()->set_id(response.frozen().id());
+      ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&response));
+      EXPECT_TRUE(response.unfrozen().was_frozen());
     }
-    ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
-    EXPECT_FALSE(answer.unfrozen().was_frozen());
-    ASSERT_TRUE(stream->Write(nothing) && stream->Read(&answer));
-    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::INVALID_ARGUMENT);
-    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
-    ASSERT_TRUE(answer.has_frozen());
-    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
-    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
+    ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&response));
+    EXPECT_FALSE(response.unfrozen().was_frozen());
+    ASSERT_TRUE(stream->Write(nothing) && stream->Read(&response));
+    EXPECT_EQ(response.refused().code(), grpc::StatusCode::INVALID_ARGUMENT);
+    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&response));
+    ASSERT_TRUE(response.has_frozen());
+    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&response));
+    EXPECT_EQ(response.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
     context.TryCancel();
   }
   // The coordinator has disconnected: another one may freeze long before the minute is over.
@@ -75,7 +75,7 @@ class EndlessSource final : public PacketSource {
 
 // A client that reads nothing for a while of a response of megabytes blocks no other work: packets become rows, other
 // calls are answered, and finally the client has every row of its snapshot.
-TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
+TEST_F(NodeServerTest, ASlowClientOfAHugeResponse) {
   constexpr int kRows = 60'000;
   EndlessSource source(kRows);
   std::atomic<bool> stop{false};
@@ -194,10 +194,10 @@ TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   EXPECT_EQ(stub_->Describe(&unary, {}, &description).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   const auto snapshots = stub_->Snapshots(&coordinator);
   v1::SnapshotCommand freeze;
-  v1::SnapshotAnswer answer;
+  v1::SnapshotAnswer response;
   freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
-  ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&answer));
-  EXPECT_TRUE(answer.has_frozen());
+  ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&response));
+  EXPECT_TRUE(response.has_frozen());
   coordinator.TryCancel();
   service_->stop();
   while (readers.back()->Read(&event)) {
@@ -223,13 +223,13 @@ TEST_F(NodeServerTest, EndsDuringActiveCalls) {
   ASSERT_TRUE(events->Read(&event));
   const auto snapshots = stub_->Snapshots(&coordinator);
   v1::SnapshotCommand freeze;
-  v1::SnapshotAnswer answer;
+  v1::SnapshotAnswer response;
   freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
-  ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&answer));
+  ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&response));
   server_.reset();
   EXPECT_FALSE(events->Read(&event));
   EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_FALSE(snapshots->Read(&answer));
+  EXPECT_FALSE(snapshots->Read(&response));
   EXPECT_FALSE(snapshots->Finish().ok());
   v1::FreezeReply reply;
   v1::FreezeRequest again;

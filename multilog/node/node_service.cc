@@ -95,10 +95,11 @@ grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1
   if (request.heartbeat_ms() < kMinHeartbeatMs || request.heartbeat_ms() > kMaxHeartbeatMs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms must be 10 to 60000"};
   std::unique_lock lock(mutex_);
-  uint64_t after = alerts_.last();
-  if (request.has_after_alert()) after = request.incarnation() == node_->incarnation() ? request.after_alert() : 0;
+  uint64_t last_number = alerts_.last();
+  if (request.has_after_alert())
+    last_number = request.incarnation() == node_->incarnation() ? request.after_alert() : 0;
   lock.unlock();
-  return send(after, std::chrono::milliseconds(request.heartbeat_ms()), stream);
+  return send(last_number, std::chrono::milliseconds(request.heartbeat_ms()), stream);
 }
 
 // Sends the description, then alerts as they arrive, with the counters at intervals.

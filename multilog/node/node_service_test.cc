@@ -186,11 +186,11 @@ TEST_F(NodeServiceTest, ASnapshotNeverChanges) {
   EXPECT_TRUE(unfreeze(frozen.id()));
   EXPECT_GT(count_rows(request_for("")), 0u);
   EXPECT_LE(count_rows(request_for("")), packets);
-  auto before = request_for("");
-  *before.mutable_at() = frozen.tails();
-  EXPECT_EQ(count_rows(before), 0u);
-  before.mutable_at()->set_incarnation(1);
-  count_rows(before, &status);
+  auto earlier_request = request_for("");
+  *earlier_request.mutable_at() = frozen.tails();
+  EXPECT_EQ(count_rows(earlier_request), 0u);
+  earlier_request.mutable_at()->set_incarnation(1);
+  count_rows(earlier_request, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   const v1::FreezeReply short_one = freeze(1'000'000, &status);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));

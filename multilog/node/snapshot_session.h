@@ -13,7 +13,7 @@ class SnapshotSession {
   SnapshotSession& operator=(const SnapshotSession&) = delete;
 
   // Never waits.
-  void execute(const v1::SnapshotCommand& command, v1::SnapshotAnswer* answer);
+  void execute(const v1::SnapshotCommand& command, v1::SnapshotAnswer* response);
 
  private:
   NodeService* service_;

@@ -74,7 +74,7 @@ class ForgetfulFileSystem final : public FileSystem {
   Result<std::unique_ptr<File>> create(const std::string& path) override {
     const std::lock_guard lock(mutex_);
     names_[path] = std::make_shared<Content>();
-    return {std::make_unique<Open>(this, names_[path])};
+    return {std::make_unique<OpenFile>(this, names_[path])};
   }
   Result<std::shared_ptr<const MappedFile>> map(const std::string& path) override {
     const std::lock_guard lock(mutex_);
@@ -111,16 +111,17 @@ class ForgetfulFileSystem final : public FileSystem {
     std::vector<uint8_t> bytes;
     size_t durable = 0;
   };
-  class Open final : public File {
+  class OpenFile final : public File {
    public:
-    Open(ForgetfulFileSystem* files, std::shared_ptr<Content> content) : files_(files), content_(std::move(content)) {}
+    OpenFile(ForgetfulFileSystem* files, std::shared_ptr<Content> content)
+        : files_(files), content_(std::move(content)) {}
     Status append(const void* data, size_t bytes) override {
       const std::lock_guard lock(files_->mutex_);
       const auto* input = static_cast<const uint8_t*>(data);
-      const size_t fits = std::min<uint64_t>(bytes, files_->room_);
-      content_->bytes.insert(content_->bytes.end(), input, input + fits);
-      files_->room_ -= fits;
-      return fits == bytes ? Status() : Status(Code::kDiskFull, "no space left");
+      const size_t fitting_bytes = std::min<uint64_t>(bytes, files_->room_);
+      content_->bytes.insert(content_->bytes.end(), input, input + fitting_bytes);
+      files_->room_ -= fitting_bytes;
+      return fitting_bytes == bytes ? Status() : Status(Code::kDiskFull, "no space left");
     }
     Status sync() override {
       const std::lock_guard lock(files_->mutex_);

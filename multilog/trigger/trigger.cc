@@ -121,7 +121,7 @@ Status TriggerEngine::add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
   trigger->cooldown_ns = spec.cooldown_ns != 0 ? spec.cooldown_ns : buckets * aggregate->bucket_ns;
   trigger->condition = std::move(*condition);
   const SimpleCondition simple = simplified(trigger->condition);
-  const bool early = only_grows(trigger->condition);
+  const bool is_early = only_grows(trigger->condition);
   const std::lock_guard lock(mutex_);
   Watch* watch = nullptr;
   for (const auto& present : watches_) {
@@ -139,13 +139,13 @@ Status TriggerEngine::add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
   }
   next_due_ = 0;
   auto group = std::find_if(watch->groups.begin(), watch->groups.end(), [&](const Group& g) {
-    return g.buckets == buckets && g.early == early && g.period_ns == spec.period_ns;
+    return g.buckets == buckets && g.early == is_early && g.period_ns == spec.period_ns;
   });
   if (group == watch->groups.end()) {
     watch->groups.emplace_back();
     group = std::prev(watch->groups.end());
     group->buckets = static_cast<uint32_t>(buckets);
-    group->early = early;
+    group->early = is_early;
     group->period_ns = spec.period_ns;
   }
   group->conditions.push_back(simple);

@@ -82,15 +82,15 @@ Accounting& Accounting::operator+=(const Accounting& other) {
   return *this;
 }
 
-Accounting operator-(const Accounting& now, const Accounting& before) {
+Accounting operator-(const Accounting& now, const Accounting& previous_accounting) {
   Accounting delta = now;
-  delta.packets_in -= before.packets_in;
-  delta.packets_out -= before.packets_out;
-  delta.bytes_in -= before.bytes_in;
-  delta.tuples_in -= before.tuples_in;
-  delta.tuples_out -= before.tuples_out;
-  delta.packets_polled -= before.packets_polled;
-  for (int i = 0; i < kDropReasons; ++i) delta.dropped[i] -= before.dropped[i];
+  delta.packets_in -= previous_accounting.packets_in;
+  delta.packets_out -= previous_accounting.packets_out;
+  delta.bytes_in -= previous_accounting.bytes_in;
+  delta.tuples_in -= previous_accounting.tuples_in;
+  delta.tuples_out -= previous_accounting.tuples_out;
+  delta.packets_polled -= previous_accounting.packets_polled;
+  for (int i = 0; i < kDropReasons; ++i) delta.dropped[i] -= previous_accounting.dropped[i];
   return delta;
 }
 

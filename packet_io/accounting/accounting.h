@@ -84,7 +84,7 @@ struct Accounting {
   }
 
   Accounting& operator+=(const Accounting& other);
-  friend Accounting operator-(const Accounting& now, const Accounting& before);
+  friend Accounting operator-(const Accounting& now, const Accounting& previous_accounting);
   friend bool operator==(const Accounting&, const Accounting&) = default;
 };
 

@@ -25,10 +25,10 @@ TEST(TimeSlice, ShortensTheSliceOfTheCallingThreadAndKeepsItsPriority) {
   std::thread([] {
     ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 3), 0);
     request_short_slice();
-    const SchedulerAttributes after = scheduler_attributes().value();
-    EXPECT_EQ(after.runtime_ns, 100'000U);
-    EXPECT_EQ(after.nice, 3);
-    EXPECT_EQ(after.policy, uint32_t{SCHED_OTHER});
+    const SchedulerAttributes later_attributes = scheduler_attributes().value();
+    EXPECT_EQ(later_attributes.runtime_ns, 100'000U);
+    EXPECT_EQ(later_attributes.nice, 3);
+    EXPECT_EQ(later_attributes.policy, uint32_t{SCHED_OTHER});
   }).join();
   EXPECT_EQ(scheduler_attributes().value().runtime_ns, before_ns);
 }

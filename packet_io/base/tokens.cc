@@ -35,9 +35,9 @@ Status read_tokens(const std::string& flag, const std::string& path, std::vector
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) continue;
-    const bool right = line.size() >= kMinTokenBytes &&
-                       std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
-    if (!right)
+    const bool is_right = line.size() >= kMinTokenBytes &&
+                          std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
+    if (!is_right)
       return Status::invalid(flag + " " + path + ": a token must be a line of at least 16 characters without spaces");
     tokens->push_back(line);
   }

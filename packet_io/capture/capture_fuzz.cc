@@ -24,12 +24,12 @@ constexpr size_t kMaxInputBytes = 65536;
 // Bounds the packets that a few compressed bytes can turn into.
 constexpr size_t kMaxPackets = 20'000;
 
-struct Seen {
+struct SeenPackets {
   uint64_t packets = 0;
   uint64_t digest = 0;
   uint64_t unsupported = 0;
   CaptureFault fault = CaptureFault::kNone;
-  bool operator==(const Seen&) const = default;
+  bool operator==(const SeenPackets&) const = default;
 
   void add(const CapturedPacket& packet) {
     ++packets;
@@ -45,8 +45,8 @@ void require(bool condition, const char* property) {
   std::abort();
 }
 
-Seen read_all(int fd) {
-  Seen seen;
+SeenPackets read_all(int fd) {
+  SeenPackets seen;
   CaptureError error;
   auto reader = CaptureReader::open("/proc/self/fd/" + std::to_string(fd), &error);
   close(fd);
@@ -65,14 +65,14 @@ Seen read_all(int fd) {
   return seen;
 }
 
-Seen read_file(std::span<const uint8_t> bytes) {
+SeenPackets read_file(std::span<const uint8_t> bytes) {
   int fd = memfd_create("capture", MFD_CLOEXEC);
   bool was_written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   require(was_written, "not enough memory for a file");
   return read_all(fd);
 }
 
-Seen read_piped(std::span<const uint8_t> bytes) {
+SeenPackets read_piped(std::span<const uint8_t> bytes) {
   int ends[2];
   require(pipe(ends) == 0, "no pipe");
   bool was_written = write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
@@ -82,8 +82,8 @@ Seen read_piped(std::span<const uint8_t> bytes) {
 }
 
 // Reads the packets alone; only the reader reports faults.
-Seen read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
-  Seen seen;
+SeenPackets read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
+  SeenPackets seen;
   size_t wanted = 1;
   while (wanted <= bytes.size() && seen.packets < kMaxPackets) {
     const std::vector<uint8_t> exact(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(wanted));
@@ -104,12 +104,12 @@ Seen read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
 }
 
 void check(std::span<const uint8_t> bytes) {
-  Seen whole = read_file(bytes);
+  SeenPackets whole = read_file(bytes);
   // A pipe's buffers cost more than all the rest.
   if (bytes.size() % 4 == 0) require(whole == read_piped(bytes), "file and pipe differ");
   auto format = detect_format(bytes);
   if (!format || whole.packets >= kMaxPackets) return;
-  Seen records = read_records(format.get(), bytes);
+  SeenPackets records = read_records(format.get(), bytes);
   require(records.packets == whole.packets && records.digest == whole.digest, "records and reader differ");
 }
 

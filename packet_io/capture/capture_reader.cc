@@ -156,14 +156,14 @@ CaptureReader::Outcome CaptureReader::finish(CaptureFault fault, const std::stri
 
 std::string CaptureReader::describe(CaptureFault fault, const std::string& detail) const {
   std::string position = path_ + ": at byte " + std::to_string(window_.offset_bytes());
-  std::string before = "; the " + std::to_string(packets_) + " packets before it were read";
+  std::string prefix = "; the " + std::to_string(packets_) + " packets before it were read";
   switch (fault) {
     case CaptureFault::kTruncated:
-      return position + " it ends too early: " + detail + before;
+      return position + " it ends too early: " + detail + prefix;
     case CaptureFault::kCorrupt:
-      return position + " it is damaged: " + detail + before;
+      return position + " it is damaged: " + detail + prefix;
     case CaptureFault::kReadFailed:
-      return position + " reading failed: " + detail + before;
+      return position + " reading failed: " + detail + prefix;
     default:
       return path_ + ": " + detail;
   }

@@ -47,8 +47,8 @@ class Figures final : public prometheus::Collectable {
   const std::string help_;
 };
 
-bool shows7(const std::string& answer) {
-  return answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\nseven 7\n");
+bool shows7(const std::string& response) {
+  return response.starts_with("HTTP/1.1 200 ") && response.ends_with("\nseven 7\n");
 }
 
 class MetricsServerTest : public ::testing::Test {
@@ -87,11 +87,11 @@ class MetricsServerTest : public ::testing::Test {
   }
   template <typename Stream>
   static std::string exchange(Stream* stream, const std::string& request) {
-    std::string answer;
+    std::string response;
     error_code error;
     asio::write(*stream, asio::buffer(request), error);
-    asio::read(*stream, asio::dynamic_buffer(answer), error);
-    return answer;
+    asio::read(*stream, asio::dynamic_buffer(response), error);
+    return response;
   }
   std::string get_unencrypted(const std::string& request) {
     tcp::socket socket = connect();
@@ -130,9 +130,10 @@ TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
   for (const char* path : {"/", "/metricsx", "/metrics/", "//metrics", "http://h/metrics"})
     EXPECT_TRUE(get_unencrypted(get(path)).starts_with("HTTP/1.1 404 ")) << path;
   for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
-    const std::string answer = get_unencrypted(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
-    EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
-    EXPECT_NE(answer.find("\r\nAllow: GET\r\n"), std::string::npos) << answer;
+    const std::string response =
+        get_unencrypted(std::string(method) + " /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 405 ")) << response;
+    EXPECT_NE(response.find("\r\nAllow: GET\r\n"), std::string::npos) << response;
   }
   EXPECT_EQ(get_unencrypted("nonsense\r\n\r\n"), "");
 }
@@ -143,10 +144,10 @@ TEST_F(MetricsServerTest, ATokenIsRequiredOverTls) {
   EXPECT_TRUE(shows7(get_over_tls(get("/metrics", kToken))));
   EXPECT_TRUE(shows7(get_over_tls(get("/metrics", kToken), TLS1_2_VERSION)));
   for (const std::string& request : {get("/metrics"), get("/metrics", "0123456789abcdeF"), get("/other")}) {
-    const std::string answer = get_over_tls(request);
-    EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
-    EXPECT_NE(answer.find("\r\nWWW-Authenticate: Bearer\r\n"), std::string::npos) << answer;
-    EXPECT_EQ(answer.find("seven"), std::string::npos);
+    const std::string response = get_over_tls(request);
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 401 ")) << response;
+    EXPECT_NE(response.find("\r\nWWW-Authenticate: Bearer\r\n"), std::string::npos) << response;
+    EXPECT_EQ(response.find("seven"), std::string::npos);
   }
   EXPECT_TRUE(get_over_tls(get("/other", kToken)).starts_with("HTTP/1.1 404 "));
 }
@@ -154,9 +155,9 @@ TEST_F(MetricsServerTest, ATokenIsRequiredOverTls) {
 TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
   use_tls();
   ASSERT_TRUE(start().ok());
-  const std::string answer = get_unencrypted(get("/metrics", kToken));
-  EXPECT_LT(answer.size(), 8u) << "at most an alert of TLS";
-  EXPECT_EQ(answer.find("HTTP"), std::string::npos) << answer;
+  const std::string response = get_unencrypted(get("/metrics", kToken));
+  EXPECT_LT(response.size(), 8u) << "at most an alert of TLS";
+  EXPECT_EQ(response.find("HTTP"), std::string::npos) << response;
   EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_1_VERSION), "");
   EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
 }
@@ -172,14 +173,14 @@ TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
   ASSERT_EQ(std::system(made.c_str()), 0);
   others_ = {{"kafka", chain}, {"nothing", ""}};
   ASSERT_TRUE(start().ok()) << start().message();
-  const std::string answer = get_over_tls(get("/metrics", kToken));
-  EXPECT_TRUE(shows7(answer));
+  const std::string response = get_over_tls(get("/metrics", kToken));
+  EXPECT_TRUE(shows7(response));
   const auto days_left = [&](const std::string& purpose) {
     const std::string name = "tapline_certificate_not_after_timestamp_seconds{purpose=\"" + purpose + "\"} ";
-    const size_t position = answer.find(name);
+    const size_t position = response.find(name);
     return position == std::string::npos
                ? -1.0
-               : (std::stod(answer.substr(position + name.size())) - double(std::time(nullptr))) / 86400;
+               : (std::stod(response.substr(position + name.size())) - double(std::time(nullptr))) / 86400;
   };
   EXPECT_NEAR(days_left("metrics"), 2, 0.1);
   EXPECT_NEAR(days_left("kafka"), 1, 0.1);

@@ -8,10 +8,10 @@
 namespace tapline {
 namespace {
 
-struct Seen {
+struct SeenPacket {
   int64_t time_ns;
   Bytes data;
-  bool operator==(const Seen&) const = default;
+  bool operator==(const SeenPacket&) const = default;
 };
 
 class FileSourceTest : public testing::Test {
@@ -26,8 +26,8 @@ class FileSourceTest : public testing::Test {
     return dir_.write(name, bytes);
   }
 
-  std::vector<Seen> read_all(FileSource& source, size_t burst = kBurstPackets) {
-    std::vector<Seen> seen;
+  std::vector<SeenPacket> read_all(FileSource& source, size_t burst = kBurstPackets) {
+    std::vector<SeenPacket> seen;
     std::vector<RawPacket> packets(burst);
     while (true) {
       auto got = source.poll(packets);
@@ -45,7 +45,7 @@ TEST_F(FileSourceTest, MergesByTimeAndKeepsTheOrderOfFilesForEqualTimes) {
       {{write_capture("a", {{1, 'a'}, {3, 'b'}, {3, 'c'}}), write_capture("b", {{2, 'd'}, {3, 'e'}})}, false, {}});
   ASSERT_TRUE(source.start().ok());
   std::string order;
-  for (const Seen& seen : read_all(source, 2)) order += static_cast<char>(seen.data[0]);
+  for (const SeenPacket& seen : read_all(source, 2)) order += static_cast<char>(seen.data[0]);
   EXPECT_EQ(order, "adbce");
   EXPECT_TRUE(source.status().ok());
   EXPECT_EQ(source.fraction(), 1.0);
@@ -55,7 +55,7 @@ TEST_F(FileSourceTest, OrderWithinAFileIsKeptIfItsTimesGoBack) {
   FileSource source({{write_capture("a", {{5, 'a'}, {1, 'b'}, {6, 'c'}})}, false, {}});
   ASSERT_TRUE(source.start().ok());
   std::string order;
-  for (const Seen& seen : read_all(source)) order += static_cast<char>(seen.data[0]);
+  for (const SeenPacket& seen : read_all(source)) order += static_cast<char>(seen.data[0]);
   EXPECT_EQ(order, "abc");
 }
 
@@ -68,7 +68,7 @@ TEST_F(FileSourceTest, ReadsAllPacketsOfMergedFilesLargerThanTheWindow) {
   auto seen = read_all(source);
   ASSERT_EQ(seen.size(), 20000u);
   for (uint32_t i = 0; i < seen.size(); ++i) {
-    ASSERT_EQ(seen[i], (Seen{int64_t{i} * 1000000000, Bytes(60, static_cast<uint8_t>(i))}));
+    ASSERT_EQ(seen[i], (SeenPacket{int64_t{i} * 1000000000, Bytes(60, static_cast<uint8_t>(i))}));
   }
 }
 
@@ -162,7 +162,7 @@ TEST_F(InterfacesTest, LoseNothingAtAnyBound) {
   for (int64_t bound_ns : {int64_t{0}, int64_t{10'000}, int64_t{3'600} * 1'000'000'000}) {
     FileSource source({.paths = {path + "#in", path + "#out"}, .merge_bound_ns = bound_ns});
     ASSERT_TRUE(source.start().ok());
-    const std::vector<Seen> seen = read_all(source);
+    const std::vector<SeenPacket> seen = read_all(source);
     EXPECT_EQ(seen.size(), records.size());
     const uint64_t late = source.late_packets(0) + source.late_packets(1);
     EXPECT_TRUE(bound_ns == 0 || late == 0) << late << " late with " << bound_ns;

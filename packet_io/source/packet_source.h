@@ -32,9 +32,9 @@ class PacketSource {
       unsupported_link += other.unsupported_link;
       return *this;
     }
-    friend Losses operator-(Losses now, const Losses& before) {
-      for (int i = 0; i < kOwnDrops; ++i) now.by_drop[i] -= before.by_drop[i];
-      now.unsupported_link -= before.unsupported_link;
+    friend Losses operator-(Losses now, const Losses& previous_losses) {
+      for (int i = 0; i < kOwnDrops; ++i) now.by_drop[i] -= previous_losses.by_drop[i];
+      now.unsupported_link -= previous_losses.unsupported_link;
       return now;
     }
   };

@@ -8,15 +8,15 @@ namespace tapline {
 
 void ReorderBuffer::add(std::span<const CapturedPacket> packets) {
   for (const CapturedPacket& packet : packets) {
-    if (free_.empty()) free_.push_back(std::make_unique<Waiting>());
-    std::unique_ptr<Waiting> waiting = std::move(free_.back());
+    if (free_.empty()) free_.push_back(std::make_unique<WaitingPacket>());
+    std::unique_ptr<WaitingPacket> waiting = std::move(free_.back());
     free_.pop_back();
     waiting->bytes.assign(packet.data, packet.data + packet.captured_bytes);
     waiting->packet = packet;
     waiting->packet.data = waiting->bytes.data();
     waiting->number = added_++;
     latest_ns_ = std::max(latest_ns_, packet.time_ns);
-    waiting_bytes_ += packet.captured_bytes + sizeof(Waiting);
+    waiting_bytes_ += packet.captured_bytes + sizeof(WaitingPacket);
     waiting_.push_back(std::move(waiting));
     std::push_heap(waiting_.begin(), waiting_.end(), LaterFirst());
   }
@@ -27,11 +27,11 @@ bool ReorderBuffer::is_ready() const {
   return ended_ || waiting_bytes_ >= kMaxBytes || latest_ns_ - waiting_.front()->packet.time_ns >= bound_ns_;
 }
 
-std::unique_ptr<ReorderBuffer::Waiting> ReorderBuffer::pop() {
+std::unique_ptr<ReorderBuffer::WaitingPacket> ReorderBuffer::pop() {
   std::pop_heap(waiting_.begin(), waiting_.end(), LaterFirst());
-  std::unique_ptr<Waiting> earliest = std::move(waiting_.back());
+  std::unique_ptr<WaitingPacket> earliest = std::move(waiting_.back());
   waiting_.pop_back();
-  waiting_bytes_ -= earliest->packet.captured_bytes + sizeof(Waiting);
+  waiting_bytes_ -= earliest->packet.captured_bytes + sizeof(WaitingPacket);
   return earliest;
 }
 

@@ -30,27 +30,27 @@ class ReorderBuffer {
  private:
   static constexpr size_t kMaxBytes = 16 << 20;
 
-  struct Waiting {
+  struct WaitingPacket {
     CapturedPacket packet;
     uint64_t number;  // in the file: packets of one time keep their order
     std::vector<uint8_t> bytes;
   };
   struct LaterFirst {
-    bool operator()(const std::unique_ptr<Waiting>& a, const std::unique_ptr<Waiting>& b) const {
+    bool operator()(const std::unique_ptr<WaitingPacket>& a, const std::unique_ptr<WaitingPacket>& b) const {
       return a->packet.time_ns != b->packet.time_ns ? a->packet.time_ns > b->packet.time_ns : a->number > b->number;
     }
   };
 
   bool is_ready() const;
-  std::unique_ptr<Waiting> pop();
+  std::unique_ptr<WaitingPacket> pop();
 
   int64_t bound_ns_;
   bool ended_ = false;
   int64_t latest_ns_ = INT64_MIN;
   uint64_t added_ = 0;
   size_t waiting_bytes_ = 0;
-  std::vector<std::unique_ptr<Waiting>> waiting_;  // a heap, the earliest at the front
-  std::vector<std::unique_ptr<Waiting>> taken_, free_;
+  std::vector<std::unique_ptr<WaitingPacket>> waiting_;  // a heap, the earliest at the front
+  std::vector<std::unique_ptr<WaitingPacket>> taken_, free_;
 };
 
 }  // namespace tapline

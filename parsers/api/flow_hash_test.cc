@@ -10,12 +10,12 @@
 namespace tapline {
 namespace {
 
-FlowKey random_key(std::mt19937_64& random, bool v6) {
+FlowKey random_key(std::mt19937_64& random, bool is_v6) {
   uint8_t bytes[32];
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
   FlowKey key;
-  key.src_ip = v6 ? IpAddress::v6(bytes) : IpAddress::v4(bytes);
-  key.dst_ip = v6 ? IpAddress::v6(bytes + 16) : IpAddress::v4(bytes + 16);
+  key.src_ip = is_v6 ? IpAddress::v6(bytes) : IpAddress::v4(bytes);
+  key.dst_ip = is_v6 ? IpAddress::v6(bytes + 16) : IpAddress::v4(bytes + 16);
   key.src_port = static_cast<uint16_t>(random());
   key.dst_port = static_cast<uint16_t>(random());
   key.protocol = 6;

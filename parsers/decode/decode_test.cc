@@ -22,20 +22,20 @@ using testing::with_checksum;
 
 const FlowHasher kHasher(HashKey{1, 2});
 
-struct Decoded {
+struct DecodedPacket {
   Bytes frame;  // the bytes that the packet points into
   DecodeOutcome outcome;
   Packet packet;
 };
 
-Decoded decoded(RawPacket raw) {
-  Decoded result;
+DecodedPacket decoded(RawPacket raw) {
+  DecodedPacket result;
   result.frame.assign(raw.data, raw.data + raw.captured_bytes);
   raw.data = result.frame.data();
   result.outcome = decode(raw, kHasher, &result.packet);
   return result;
 }
-Decoded decoded(const Bytes& bytes, LinkType link = LinkType::kEthernet) {
+DecodedPacket decoded(const Bytes& bytes, LinkType link = LinkType::kEthernet) {
   const Frame frame{bytes, 0, 0, link};
   return decoded(frame.raw());
 }
@@ -49,7 +49,7 @@ const Bytes kSegment = tcp_segment({.seq = 7, .ack = 9, .flags = tcp_flag::kAck,
 const Bytes kIpV4 = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, kSegment);
 const Bytes kIpV6 = ip_v6("2001:db8::1", "2001:db8::2", protocol::kTcp, kSegment);
 
-void expect_hello(const Decoded& result) {
+void expect_hello(const DecodedPacket& result) {
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "hello");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
@@ -58,7 +58,7 @@ void expect_hello(const Decoded& result) {
 }
 
 TEST(Decode, TcpOverIpV4) {
-  const Decoded result = decoded(ethernet(0x0800, kIpV4));
+  const DecodedPacket result = decoded(ethernet(0x0800, kIpV4));
   expect_hello(result);
   EXPECT_EQ(result.packet.src_ip, address("10.0.0.1"));
   EXPECT_EQ(result.packet.dst_ip, address("10.0.0.2"));
@@ -126,18 +126,18 @@ TEST(Decode, AFrameHasItsOuterAddressesAndItsTap) {
 }
 
 TEST(Decode, VlanTags) {
-  const Decoded one = decoded(ethernet(0x0800, kIpV4, {0xe005}));
+  const DecodedPacket one = decoded(ethernet(0x0800, kIpV4, {0xe005}));
   expect_hello(one);
   EXPECT_EQ(one.packet.vlan_tags, 1);
   EXPECT_EQ(one.packet.vlan[0], 5);
-  const Decoded two = decoded(ethernet(0x86dd, kIpV6, {7, 5}));
+  const DecodedPacket two = decoded(ethernet(0x86dd, kIpV6, {7, 5}));
   expect_hello(two);
   EXPECT_EQ(two.packet.vlan_tags, 2);
   EXPECT_EQ(two.packet.vlan_key(), 7u << 12 | 5);
   EXPECT_EQ(decoded(ethernet(0x0800, kIpV4, {0xe007, 0xa005})).packet.vlan_key(), 7u << 12 | 5);
   expect_hello(decoded(ethernet(0x0800, kIpV4, {1, 2, 3})));
   EXPECT_EQ(decoded(ethernet(0x0800, kIpV4, std::vector<uint16_t>(9, 1))).outcome, DecodeOutcome::kTooManyHeaders);
-  const Decoded none = decoded(ethernet(0x0800, kIpV4));
+  const DecodedPacket none = decoded(ethernet(0x0800, kIpV4));
   EXPECT_NE(none.packet.flow_hash, one.packet.flow_hash);
 }
 
@@ -145,7 +145,7 @@ TEST(Decode, AUdpLengthBelowItsHeaderIsWrong) {
   for (uint8_t length = 0; length < 9; ++length) {
     Bytes udp = testing::udp_datagram(53, 5353, "query");
     udp[5] = length;
-    const Decoded result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp)));
+    const DecodedPacket result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp)));
     if (length > 0 && length < 8) {
       EXPECT_EQ(result.outcome, DecodeOutcome::kMalformed) << int{length};
       continue;
@@ -160,7 +160,7 @@ TEST(Decode, AUdpLengthBelowItsHeaderIsWrong) {
 TEST(Decode, EthernetPaddingIsNotPayload) {
   Bytes frame = ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, tcp_segment({})));
   frame.resize(60);
-  const Decoded result = decoded(frame);
+  const DecodedPacket result = decoded(frame);
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_bytes, 0u);
   EXPECT_EQ(result.packet.payload_captured_bytes, 0u);
@@ -179,7 +179,7 @@ TEST(Decode, ASnaplenShortensOnlyTheReadableBytes) {
   Bytes frame = ethernet(0x0800, kIpV4);
   const auto wire_bytes = static_cast<uint32_t>(frame.size());
   frame.resize(frame.size() - 3);
-  const Decoded result = decoded(Frame{frame, 0, wire_bytes}.raw());
+  const DecodedPacket result = decoded(Frame{frame, 0, wire_bytes}.raw());
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "he");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
@@ -209,7 +209,7 @@ TEST(Decode, ALengthBeyondTheFrameIsWrong) {
 TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
   Bytes cut_bytes = ethernet(0x0800, with_checksum(kIpV4));
   cut_bytes.resize(cut_bytes.size() - 3);
-  const Decoded result = decoded(cut_bytes);
+  const DecodedPacket result = decoded(cut_bytes);
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "he");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
@@ -222,7 +222,7 @@ TEST(Decode, AnIpV6LengthBeyondTheFrameEndsWithIt) {
   expect_hello(decoded(changed_bytes));
   const auto wire_bytes = static_cast<uint32_t>(changed_bytes.size());
   changed_bytes.resize(changed_bytes.size() - 2);
-  const Decoded result = decoded(Frame{changed_bytes, 0, wire_bytes}.raw());
+  const DecodedPacket result = decoded(Frame{changed_bytes, 0, wire_bytes}.raw());
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "hel");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
@@ -242,7 +242,7 @@ TEST(Decode, EveryPrefixIsTruncatedOrTheSame) {
     const size_t headers = whole_bytes.size() - 5;
     for (size_t length = 0; length < whole_bytes.size(); ++length) {
       const Bytes prefix(whole_bytes.begin(), whole_bytes.begin() + static_cast<ptrdiff_t>(length));
-      const Decoded result = decoded(Frame{prefix, 0, static_cast<uint32_t>(whole_bytes.size())}.raw());
+      const DecodedPacket result = decoded(Frame{prefix, 0, static_cast<uint32_t>(whole_bytes.size())}.raw());
       EXPECT_EQ(result.outcome, length < headers ? DecodeOutcome::kTruncated : DecodeOutcome::kOk) << length;
     }
   }
@@ -259,7 +259,7 @@ TEST(Decode, IpV4OptionsAndFragments) {
     Bytes fragment = even;
     fragment[6] = static_cast<uint8_t>(high);
     fragment[7] = static_cast<uint8_t>(low);
-    const Decoded result = decoded(ethernet(0x0800, fragment));
+    const DecodedPacket result = decoded(ethernet(0x0800, fragment));
     EXPECT_EQ(result.outcome, DecodeOutcome::kFragment);
     EXPECT_EQ(result.packet.payload_bytes, 24u);
     EXPECT_EQ(result.packet.src_ip, address("10.0.0.1"));
@@ -341,11 +341,11 @@ TEST(Decode, FastPathFillsAllFields) {
 
 TEST(Decode, UdpAndOthers) {
   const Bytes udp = testing::udp_datagram(53, 5353, "query");
-  const Decoded result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp)));
+  const DecodedPacket result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp)));
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "query");
   EXPECT_EQ(result.packet.src_port, 53);
-  const Decoded icmp = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kIcmp, {8, 0, 0, 0})));
+  const DecodedPacket icmp = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kIcmp, {8, 0, 0, 0})));
   ASSERT_EQ(icmp.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(icmp.packet.src_port, 0);
   EXPECT_EQ(icmp.packet.protocol, protocol::kIcmp);
@@ -353,7 +353,7 @@ TEST(Decode, UdpAndOthers) {
 
 TEST(Decode, SctpHasPorts) {
   const Bytes sctp = {0x0b, 0x59, 0x0b, 0x5a, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 4};
-  const Decoded result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kSctp, sctp)));
+  const DecodedPacket result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kSctp, sctp)));
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.protocol, protocol::kSctp);
   EXPECT_EQ(result.packet.src_port, 2905);

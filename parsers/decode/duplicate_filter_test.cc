@@ -125,16 +125,16 @@ TEST_F(DuplicateFilterTest, AgreesWithAModelThatRemembersAllPackets) {
   std::map<std::pair<bool, uint8_t>, std::vector<int64_t>> kept;
   int copies = 0;
   for (int i = 0; i < 20'000; ++i) {
-    const bool v6 = random() % 2 == 0;
+    const bool is_v6 = random() % 2 == 0;
     const auto value = static_cast<uint8_t>(random() % 16);
     const int64_t time_ns = i * kMs / 20 + static_cast<int64_t>(random() % 2'000'000);
-    const int64_t window_ns = v6 ? kMs : 10 * kMs;
-    std::vector<int64_t>& times = kept[{v6, value}];
+    const int64_t window_ns = is_v6 ? kMs : 10 * kMs;
+    std::vector<int64_t>& times = kept[{is_v6, value}];
     const bool expected = std::any_of(times.begin(), times.end(),
                                       [&](int64_t other_ns) { return std::abs(time_ns - other_ns) <= window_ns; });
     if (!expected) times.push_back(time_ns);
     copies += expected ? 1 : 0;
-    const bool copy = v6 ? v6_is_copy(with(kV6, 30, value), time_ns) : v4_is_copy(with(kV4, 17, value), time_ns);
+    const bool copy = is_v6 ? v6_is_copy(with(kV6, 30, value), time_ns) : v4_is_copy(with(kV4, 17, value), time_ns);
     ASSERT_EQ(copy, expected) << i;
   }
   EXPECT_GT(copies, 2000);

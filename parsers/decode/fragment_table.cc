@@ -235,13 +235,13 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
 // Keeps the header of the first fragment, without the fragment header; of several copies, the earliest.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
-  const bool v6 = fragment.ip_version == 6;
-  const uint32_t bytes = fragment.transport_offset - fragment.ip_offset - (v6 ? 8 : 0);
+  const bool is_v6 = fragment.ip_version == 6;
+  const uint32_t bytes = fragment.transport_offset - fragment.ip_offset - (is_v6 ? 8 : 0);
   if (place.header_bytes != 0) return true;
   if (bytes > kHeaderRoom) return false;
   uint8_t* ip = data_of(index) - bytes;
   std::memcpy(ip, fragment.data + fragment.ip_offset, bytes);
-  if (v6) ip[last_next_header(ip, bytes)] = fragment.protocol;
+  if (is_v6) ip[last_next_header(ip, bytes)] = fragment.protocol;
   place.header_bytes = bytes;
   return true;
 }
@@ -250,15 +250,15 @@ bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
 bool FragmentTable::finish(uint32_t index, int64_t time_ns, Datagram* datagram) {
   Place& place = places_[index];
   const uint32_t bytes = place.header_bytes + place.end;
-  const bool v4 = place.key.ip_version == 4;
-  const uint32_t length = v4 ? bytes : bytes - 40;
+  const bool is_v4 = place.key.ip_version == 4;
+  const uint32_t length = is_v4 ? bytes : bytes - 40;
   if (length > 65535) {
     spoil(&place);
     return false;
   }
   uint8_t* ip = data_of(index) - place.header_bytes;
-  put_16(ip + (v4 ? 2 : 4), length);
-  if (v4) put_16(ip + 6, 0);
+  put_16(ip + (is_v4 ? 2 : 4), length);
+  if (is_v4) put_16(ip + 6, 0);
   *datagram = place.datagram;
   datagram->raw.data = ip;
   datagram->raw.captured_bytes = bytes;

@@ -50,12 +50,12 @@ Frame frame_of(const Fragment& f, int64_t time_ns = 0) {
 }
 
 // A UDP datagram cut into fragments of `step` bytes.
-std::vector<Fragment> cut(const Bytes& datagram, uint32_t step, bool v6, uint32_t id = 1) {
+std::vector<Fragment> cut(const Bytes& datagram, uint32_t step, bool is_v6, uint32_t id = 1) {
   std::vector<Fragment> fragments;
   for (uint32_t begin = 0; begin < datagram.size(); begin += step) {
     const auto end = std::min<uint32_t>(begin + step, static_cast<uint32_t>(datagram.size()));
     fragments.push_back(
-        {id, begin, Bytes(datagram.begin() + begin, datagram.begin() + end), end < datagram.size(), v6});
+        {id, begin, Bytes(datagram.begin() + begin, datagram.begin() + end), end < datagram.size(), is_v6});
   }
   return fragments;
 }
@@ -310,15 +310,15 @@ TEST(FragmentTableModel, AgreesOnRandomFragments) {
   for (int round = 0; round < 3000; ++round) {
     std::vector<Fragment> all;
     for (uint32_t id = 0; id < 3; ++id) {
-      const bool v6 = random() % 2 == 0;
+      const bool is_v6 = random() % 2 == 0;
       const uint32_t step = 8 * (1 + random() % 8);
-      for (const Fragment& f : cut(udp_of(random() % 200, round * 3 + id), step, v6, id)) {
+      for (const Fragment& f : cut(udp_of(random() % 200, round * 3 + id), step, is_v6, id)) {
         if (random() % 16 != 0) all.push_back(f);
         if (random() % 16 == 0) all.push_back(f);
       }
       if (random() % 4 == 0) {
         all.push_back({id, static_cast<uint32_t>(8 * (random() % 16)), Bytes(8 * (1 + random() % 4), 'x'),
-                       random() % 4 != 0, v6});
+                       random() % 4 != 0, is_v6});
       }
     }
     if (random() % 4 != 0) std::shuffle(all.begin(), all.end(), random);

@@ -54,9 +54,9 @@ DecodeOutcome Decoder::null_link() {
   if (!has(4)) return DecodeOutcome::kTruncated;
   const uint32_t stored = big_endian_32(at(0));
   const uint32_t family = stored > 0xffff ? __builtin_bswap32(stored) : stored;
-  const bool v6 = family == 10 || family == 24 || family == 28 || family == 30;
-  if (family != 2 && !v6) return DecodeOutcome::kNotIp;
-  type_ = v6 ? ether_type::kIpV6 : ether_type::kIpV4;
+  const bool is_v6 = family == 10 || family == 24 || family == 28 || family == 30;
+  if (family != 2 && !is_v6) return DecodeOutcome::kNotIp;
+  type_ = is_v6 ? ether_type::kIpV6 : ether_type::kIpV4;
   position_ = 4;
   return network();
 }

@@ -236,9 +236,9 @@ TEST(Tunnel, OtherPacketsKeepTheirOuterFlow) {
     EXPECT_EQ(packet.vlan_tags, 0);
     EXPECT_EQ(packet.payload_captured_bytes, payload_bytes);
   };
-  const Bytes answer = {0x08, 0x1a, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0, 3, 'w', 'w', 'w', 0, 0, 1, 0, 1};
+  const Bytes response = {0x08, 0x1a, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0, 3, 'w', 'w', 'w', 0, 0, 1, 0, 1};
   for (const uint16_t port : {4754, 4789, 8472, 4790, 6081, 2152, 3544, 6635}) {
-    outer(over_udp(port, answer), protocol::kUdp, port, answer.size());
+    outer(over_udp(port, response), protocol::kUdp, port, response.size());
     outer(over_udp(port, Bytes(60, 0x45)), protocol::kUdp, port, 60);
     outer(over_udp(port, {}), protocol::kUdp, port, 0);
   }

@@ -47,7 +47,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     // Iterates backwards, since the last element replaces a removed one.
     for (size_t i = holding_.size(); i-- > 0;) {
       with_exchange(*holding_[i], out, [&](Exchange& exchange, Exchange::Sink& sink) {
-        exchange.settle_answers(end_ns - Exchange::kLateNs, sink);
+        exchange.settle_responses(end_ns - Exchange::kLateNs, sink);
         if (!exchange.holds_answers()) let_go(exchange);
         return ExchangeVerdict::kFine;
       });

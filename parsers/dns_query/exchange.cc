@@ -74,7 +74,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
 
 void Exchange::datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink) {
   const Segment segment = {.time_ns = time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
-  pairing_.settle_answers(time_ns - kLateNs, kMaxHeld, sink);
+  pairing_.settle_responses(time_ns - kLateNs, kMaxHeld, sink);
   this->message(side, message, bytes, segment, time_ns, sink);
 }
 
@@ -94,7 +94,7 @@ size_t Exchange::memory_bytes() const {
 void Exchange::recycle() {
   for (UnitReader& reader : readers_) reader.recycle();
   pairing_.recycle();
-  std::fill(std::begin(answered_), std::end(answered_), Answered());
+  std::fill(std::begin(answered_), std::end(answered_), AnsweredQuery());
   next_answered_ = 0;
   strict_ = recognised_ = false;
   asker_ = 0;
@@ -155,7 +155,7 @@ void Exchange::answer(Side side, const Message& message, uint32_t bytes, const S
   const Request* request = pairing_.find_request(id);
   if (request == nullptr && take_repeated(id)) return;
   const bool transfer = request != nullptr && (request->type == type::kAxfr || request->type == type::kIxfr);
-  const uint32_t more = request == nullptr ? 0 : transfer ? UINT32_MAX : request->retries;
+  const uint32_t further_request = request == nullptr ? 0 : transfer ? UINT32_MAX : request->retries;
   Response& response = pairing_.begin_response(id, first, sink);
   response.type = message.type;
   response.opcode = message.opcode;
@@ -169,12 +169,12 @@ void Exchange::answer(Side side, const Message& message, uint32_t bytes, const S
   response.name = message.name.view();
   response.data = message.data.view();
   pairing_.end_response(id, first.offset + bytes, last_ns, sink);
-  if (more == 0) return;
-  answered_[next_answered_++ % kAnswered] = {id, more};
+  if (further_request == 0) return;
+  answered_[next_answered_++ % kAnswered] = {id, further_request};
 }
 
 bool Exchange::take_repeated(const TransactionId& id) {
-  for (Answered& answered : answered_) {
+  for (AnsweredQuery& answered : answered_) {
     if (answered.more == 0 || !(answered.id == id)) continue;
     --answered.more;
     return true;

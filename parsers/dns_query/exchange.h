@@ -72,7 +72,7 @@ class Exchange {
   // Handles a message that fills a datagram. Ignores anything that is not a message.
   void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
   // Settles the answers that arrived before this time: they have waited long enough for their questions.
-  void settle_answers(int64_t time_ns, Sink& sink) { pairing_.settle_answers(time_ns, kMaxHeld, sink); }
+  void settle_responses(int64_t time_ns, Sink& sink) { pairing_.settle_responses(time_ns, kMaxHeld, sink); }
   bool holds_answers() const { return pairing_.waiting() > 0; }
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
@@ -85,7 +85,7 @@ class Exchange {
 
  private:
   struct Units;
-  struct Answered {
+  struct AnsweredQuery {
     TransactionId id;
     uint32_t more = 0;  // further answers that may come
   };
@@ -101,7 +101,7 @@ class Exchange {
   UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
   static constexpr size_t kMaxUnitBytes = 2 + 65535;
   IdPairing<TransactionId, Request, Response, kMaxPending, true> pairing_;
-  Answered answered_[kAnswered] = {};
+  AnsweredQuery answered_[kAnswered] = {};
   size_t next_answered_ = 0;
   bool strict_ = false;
   bool recognised_ = false;

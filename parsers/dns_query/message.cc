@@ -169,11 +169,11 @@ bool append_data(Bytes message, const Record& record, AnswerText* text, Flaw* fl
   }
 }
 
-void note_answer(Bytes bytes, const Record& record, bool first, Message* message) {
-  if (first || record.ttl < message->min_ttl_s) message->min_ttl_s = record.ttl;
-  const size_t before = message->data.size();
-  if (!first && before > 0 && !message->data.append(",")) return;
-  if (!append_data(bytes, record, &message->data, &message->flaw)) message->data.cut(before);
+void note_answer(Bytes bytes, const Record& record, bool is_first, Message* message) {
+  if (is_first || record.ttl < message->min_ttl_s) message->min_ttl_s = record.ttl;
+  const size_t previous_size = message->data.size();
+  if (!is_first && previous_size > 0 && !message->data.append(",")) return;
+  if (!append_data(bytes, record, &message->data, &message->flaw)) message->data.cut(previous_size);
 }
 
 // Reads the records up to the first unreadable one.

@@ -72,7 +72,7 @@ class Engine::Impl final : public StreamReceiver {
     ParserStats stats;
     int64_t interval_end_ns = INT64_MIN;  // end of its current interval while it is active
 
-    bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
+    bool follows(bool is_tcp) const { return is_tcp ? needs_connections(needs) : needs.datagrams; }
   };
   // The room for parsers' state in an entry. An entry is either TCP or datagrams: the parsers of both kinds share the
   // room.

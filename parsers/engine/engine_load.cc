@@ -59,10 +59,10 @@ void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
 }
 
 uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
-  const bool tcp = needs_connections(needs);
-  const uint32_t offset = std::max(tcp ? state->tcp : 0, needs.datagrams ? state->datagrams : 0);
+  const bool is_tcp = needs_connections(needs);
+  const uint32_t offset = std::max(is_tcp ? state->tcp : 0, needs.datagrams ? state->datagrams : 0);
   const uint32_t end = offset + (needs.connection_state_bytes + 7u) / 8 * 8;
-  if (tcp) state->tcp = end;
+  if (is_tcp) state->tcp = end;
   if (needs.datagrams) state->datagrams = end;
   return offset;
 }

@@ -70,8 +70,8 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
     half.known = (connection.seq_known >> current & 1) != 0;
     half.next_seq = connection.seq_end[current];
     // Joined in mid-stream: data before the first byte seen are not worth waiting for.
-    const bool first = current == side && half.known && before(packet.tcp_seq, half.next_seq);
-    if (first && !connection.start_known(current)) half.next_seq = packet.tcp_seq;
+    const bool is_first = current == side && half.known && before(packet.tcp_seq, half.next_seq);
+    if (is_first && !connection.start_known(current)) half.next_seq = packet.tcp_seq;
   }
 }
 

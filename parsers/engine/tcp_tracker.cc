@@ -48,9 +48,9 @@ void know_client(Connection& connection, Side client, uint32_t incarnation) {
 }
 
 uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
-  const bool first = connection.syn_seen == 0;
+  const bool is_first = connection.syn_seen == 0;
   set(&connection.syn_seen, side);
-  if (!first) return 0;
+  if (!is_first) return 0;
   know_client(connection, side, packet.tcp_seq);
   return tcp_event::kSyn;
 }

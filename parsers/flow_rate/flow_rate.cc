@@ -108,7 +108,7 @@ class FlowRate final : public Parser {
 
   using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share was computed at share_ns_
   // Both directions share an entry, indexed by Connection's sides, since each acknowledges the other one's data.
-  struct Followed {
+  struct FollowedFlow {
     SequenceTracker trackers[2];
     BurstWindows windows[2];
   };
@@ -116,7 +116,7 @@ class FlowRate final : public Parser {
   struct Forget {
     const int64_t* begin_ns;
     uint64_t* evicted;
-    void operator()(const Followed& followed) const {
+    void operator()(const FollowedFlow& followed) const {
       for (const SequenceTracker& tracker : followed.trackers) {
         *evicted += tracker.started() && tracker.last_ns() >= *begin_ns;
       }
@@ -176,7 +176,7 @@ class FlowRate final : public Parser {
 
   void follow(const Packet& packet, Side side, Direction* direction) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
-    Followed* followed = flows_.find(key);
+    FollowedFlow* followed = flows_.find(key);
     if (followed == nullptr) {
       if (packet.payload_bytes == 0) return;
       followed = &flows_.take(key);
@@ -190,7 +190,7 @@ class FlowRate final : public Parser {
     if (rates::acknowledges(packet)) acknowledge(packet, other_side(side), followed, &mirror);
   }
 
-  void acknowledge(const Packet& packet, Side side, Followed* followed, rates::MirrorQueue* mirror) {
+  void acknowledge(const Packet& packet, Side side, FollowedFlow* followed, rates::MirrorQueue* mirror) {
     const rates::Progress progress =
         followed->trackers[side].acknowledge(packet.tcp_ack, packet.time_ns, taps_.limits());
     if (progress.step != rates::Step::kHole) return;
@@ -200,7 +200,7 @@ class FlowRate final : public Parser {
 
   void begin_interval(const Connection& flow) {
     for (Direction& side : state_of<State>(flow).sides) side = Direction();
-    if (Followed* followed = flows_.peek(key_of(flow))) {
+    if (FollowedFlow* followed = flows_.peek(key_of(flow))) {
       for (BurstWindows& windows : followed->windows) windows.next();
     }
   }
@@ -215,7 +215,7 @@ class FlowRate final : public Parser {
     for (Tap& tap : taps_) tap.own = {};
     share_ns_ = now_ns;
     for (Connection* flow : active_) {
-      const Followed* followed = flows_.peek(key_of(*flow));
+      const FollowedFlow* followed = flows_.peek(key_of(*flow));
       if (followed == nullptr) continue;
       for (const BurstWindows& windows : followed->windows) {
         taps_.of(state_of<State>(*flow).tap).own.add(windows.covered());
@@ -263,7 +263,7 @@ class FlowRate final : public Parser {
   rates::BurstLimits limits_;
   rates::QueryBegins begins_;
   uint64_t evicted_ = 0;  // in this interval
-  rates::FlowTable<Followed, Forget> flows_;
+  rates::FlowTable<FollowedFlow, Forget> flows_;
   std::vector<Connection*> active_;
   int64_t begin_ns_ = kNever;  // start of the interval, or of its observed part
   int64_t share_ns_ = 0;       // time at which the taps' shares were summed up
@@ -309,11 +309,11 @@ const Schema& FlowRate::schema() const {
 void FlowRate::emit(const TupleHeader& header, Connection& flow, Side side, const Tap& tap,
                     const MirrorInterval& mirror, Emitter& out) {
   const Direction& seen = state_of<State>(flow).sides[side];
-  const Followed* followed = flows_.peek(key_of(flow));
+  const FollowedFlow* followed = flows_.peek(key_of(flow));
   const rates::WindowRate windows =
       followed != nullptr ? followed->windows[side].ended(tap.mirror) : rates::WindowRate();
-  const uint64_t link = taps_.arguments().link_of(static_cast<uint32_t>(std::countr_zero(header.queries)));
-  const rates::FlowRate rate = rates::estimate_rate(windows, seen.counted, mirror, link);
+  const uint64_t link_speed = taps_.arguments().link_of(static_cast<uint32_t>(std::countr_zero(header.queries)));
+  const rates::FlowRate rate = rates::estimate_rate(windows, seen.counted, mirror, link_speed);
   const bool by_sequence = rate.method == rates::Method::kSequence;
   const bool from_client = flow.direction_of(side) == tapline::Direction::kFromClient;
   const Value share = windows.covered.sequence_bytes > 0 ? Value::f64(windows.covered.sampling_share())

@@ -187,10 +187,10 @@ TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
     run.all(steady_datagrams(kStart, kStart + 10 * kMs));
     ASSERT_EQ(run.tuples().size(), static_cast<size_t>(10 * kMs / every_ns));
     for (const Tuple& tuple : run.tuples()) {
-      const bool last = &tuple == &run.tuples().back();
-      EXPECT_EQ(tuple["interval_ns"], std::to_string(last ? every_ns - 10'000 : every_ns));
+      const bool is_last = &tuple == &run.tuples().back();
+      EXPECT_EQ(tuple["interval_ns"], std::to_string(is_last ? every_ns - 10'000 : every_ns));
       // The last packet ends the capture, so it adds bytes but no time.
-      EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, last ? 100e6 : 1) << every_ns;
+      EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, is_last ? 100e6 : 1) << every_ns;
       EXPECT_EQ(tuple["method"], "count");
     }
   }

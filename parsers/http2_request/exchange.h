@@ -47,7 +47,7 @@ class Exchange {
   using Request = http2::Request;
   using Response = http2::Response;
   using Sink = TransactionSink<Request, Response>;
-  static constexpr bool kAnswersBearNumbers = true;
+  static constexpr bool kResponsesHaveNumbers = true;
 
   void start_in_middle(Side side);
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);

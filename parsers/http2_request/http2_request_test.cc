@@ -84,15 +84,15 @@ std::string join(std::initializer_list<std::string> parts) {
 struct Session {
   Encoder up, down;
 
-  std::string get(uint32_t stream, const std::string& path, int flags = kEndStream, const HeaderList& more = {},
+  std::string get(uint32_t stream, const std::string& path, int flags = kEndStream, const HeaderList& further_list = {},
                   const std::string& method = "GET") {
     HeaderList headers = {{":method", method}, {":scheme", "http"}, {":authority", "shop.test"}, {":path", path}};
-    headers.insert(headers.end(), more.begin(), more.end());
+    headers.insert(headers.end(), further_list.begin(), further_list.end());
     return frame(http2::kHeaders, flags | kEndHeaders, stream, up.block(headers));
   }
-  std::string answer(uint32_t stream, const std::string& status, int flags = 0, const HeaderList& more = {}) {
+  std::string answer(uint32_t stream, const std::string& status, int flags = 0, const HeaderList& further_list = {}) {
     HeaderList headers = {{":status", status}, {"server", "s"}};
-    headers.insert(headers.end(), more.begin(), more.end());
+    headers.insert(headers.end(), further_list.begin(), further_list.end());
     return frame(http2::kHeaders, flags | kEndHeaders, stream, down.block(headers));
   }
   std::string trailers(uint32_t stream, const HeaderList& headers) {
@@ -100,24 +100,24 @@ struct Session {
   }
 };
 
-std::vector<Frame> one_connection(const std::string& requests, const std::string& answers) {
-  return Conversation().handshake().client(requests).server(answers).client_ack().close().frames();
+std::vector<Frame> one_connection(const std::string& requests, const std::string& responses) {
+  return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
 }
 
-void expect_at_every_cut(const std::string& requests, const std::string& answers, const Lines& expected) {
-  ASSERT_EQ(parse(one_connection(requests, answers)), expected);
+void expect_at_every_cut(const std::string& requests, const std::string& responses, const Lines& expected) {
+  ASSERT_EQ(parse(one_connection(requests, responses)), expected);
   for (size_t cut = 1; cut < requests.size(); ++cut) {
     Conversation conversation;
-    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(answers).close();
+    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(responses).close();
     ASSERT_EQ(parse(conversation.frames()), expected) << "requests cut at " << cut;
   }
-  for (size_t cut = 1; cut < answers.size(); ++cut) {
+  for (size_t cut = 1; cut < responses.size(); ++cut) {
     Conversation conversation;
-    conversation.handshake().client(requests).server(answers.substr(0, cut)).server(answers.substr(cut)).close();
+    conversation.handshake().client(requests).server(responses.substr(0, cut)).server(responses.substr(cut)).close();
     ASSERT_EQ(parse(conversation.frames()), expected) << "responses cut at " << cut;
   }
   Conversation bytes;
-  bytes.handshake().client_cut(requests, 1).server_cut(answers, 1).close();
+  bytes.handshake().client_cut(requests, 1).server_cut(responses, 1).close();
   EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
 }
 
@@ -127,11 +127,11 @@ TEST(Http2Request, InterleavedStreamsAtEveryCut) {
   Session talk;
   const std::string requests = join({hello(), talk.get(1, "/a"), talk.get(3, "/b", 0, {}, "POST"), talk.get(5, "/c"),
                                      data(3, "body"), data(3, "", kEndStream)});
-  const std::string answers =
+  const std::string responses =
       join({settings(), talk.answer(5, "404", kEndStream), talk.answer(1, "200"), talk.answer(3, "201"), data(1, "aa"),
             data(3, "bbb", kEndStream), frame(http2::kPing, 0, 0, std::string(8, 'p')), data(1, "a", kEndStream)});
   expect_at_every_cut(
-      requests, answers,
+      requests, responses,
       {"GET shop.test /c 404 5 complete ", "POST shop.test /b 201 3 complete ", "GET shop.test /a 200 1 complete "});
 }
 
@@ -164,10 +164,10 @@ TEST(Http2Request, InterimResponsesTrailersAndPushes) {
   const std::string requests = join({hello(), talk.get(1, "/a")});
   const std::string promise =
       number(2, 4) + talk.down.block({{":method", "GET"}, {":path", "/pushed"}, {":authority", "a"}});
-  const std::string answers =
+  const std::string responses =
       join({settings(), talk.answer(1, "103"), frame(http2::kPushPromise, kEndHeaders, 1, promise),
             talk.answer(1, "200"), talk.answer(2, "200", kEndStream), data(1, "x"), talk.trailers(1, {{"etag", "1"}})});
-  expect_at_every_cut(requests, answers, {"GET shop.test /a 200 1 complete "});
+  expect_at_every_cut(requests, responses, {"GET shop.test /a 200 1 complete "});
 }
 
 TEST(Http2Request, Grpc) {
@@ -176,10 +176,10 @@ TEST(Http2Request, Grpc) {
   const std::string requests =
       join({hello(), talk.get(1, "/shop.Cart/Add", 0, grpc, "POST"), data(1, "message", kEndStream),
             talk.get(3, "/shop.Cart/Get", kEndStream, grpc, "POST")});
-  const std::string answers = join({settings(), talk.answer(1, "200", 0, {grpc[0]}), data(1, "reply"),
-                                    talk.trailers(1, {{"grpc-status", "0"}, {"grpc-message", ""}}),
-                                    talk.answer(3, "200", kEndStream, {grpc[0], {"grpc-status", "5"}})});
-  EXPECT_EQ(parse(one_connection(requests, answers), {"grpc_method", "grpc_status", "status", "outcome"}),
+  const std::string responses = join({settings(), talk.answer(1, "200", 0, {grpc[0]}), data(1, "reply"),
+                                      talk.trailers(1, {{"grpc-status", "0"}, {"grpc-message", ""}}),
+                                      talk.answer(3, "200", kEndStream, {grpc[0], {"grpc-status", "5"}})});
+  EXPECT_EQ(parse(one_connection(requests, responses), {"grpc_method", "grpc_status", "status", "outcome"}),
             (Lines{"shop.Cart/Add OK 200 complete", "shop.Cart/Get NOT_FOUND 200 complete"}));
 }
 

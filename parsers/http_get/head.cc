@@ -61,8 +61,8 @@ StartKind look_at_status_line(std::string_view bytes) {
     if (kShape[i] == 'd' ? !is_digit(bytes[i]) : bytes[i] != kShape[i]) return StartKind::kNot;
   }
   if (bytes.size() == kShape.size()) return StartKind::kMaybe;
-  const char after = bytes[kShape.size()];
-  return is_blank(after) || after == '\r' || after == '\n' ? StartKind::kResponse : StartKind::kNot;
+  const char next_char = bytes[kShape.size()];
+  return is_blank(next_char) || next_char == '\r' || next_char == '\n' ? StartKind::kResponse : StartKind::kNot;
 }
 
 struct RequestLine {
@@ -93,9 +93,9 @@ bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
   if (is_usual_method(line.method))
     return line.url.empty() || line.url[0] == '/' || line.url[0] == '*' || is_version(line.url);
-  const bool upper =
+  const bool is_upper =
       std::all_of(line.method.begin(), line.method.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
-  return upper && line.method.size() >= 3 && line.url.starts_with('/');
+  return is_upper && line.method.size() >= 3 && line.url.starts_with('/');
 }
 
 StartKind look_at_request_line(std::string_view bytes) {
@@ -273,8 +273,9 @@ bool is_simple_request(std::string_view bytes) {
 
 bool is_http2_preface(std::string_view bytes) { return bytes.starts_with("PRI * HTTP/2.0"); }
 
-bool may_continue_line(std::string_view line, std::string_view more) {
-  return is_usual_method(line.substr(0, line.find(' '))) || std::none_of(more.begin(), more.end(), is_control);
+bool may_continue_line(std::string_view line, std::string_view further_text) {
+  return is_usual_method(line.substr(0, line.find(' '))) ||
+         std::none_of(further_text.begin(), further_text.end(), is_control);
 }
 
 size_t find_head_end(std::string_view bytes, size_t* resume) {

@@ -31,8 +31,8 @@ bool is_simple_request(std::string_view bytes);
 // True for the client preface of HTTP/2 (RFC 9113 section 3.4), which http2_request parses.
 bool is_http2_preface(std::string_view bytes);
 
-// True if `more`, which has no line end, may continue the incomplete first line `line`.
-bool may_continue_line(std::string_view line, std::string_view more);
+// True if `further_text`, which has no line end, may continue the incomplete first line `line`.
+bool may_continue_line(std::string_view line, std::string_view further_text);
 
 // Position after the empty line that ends the head, or npos; *resume is then where to resume the search once there are
 // more bytes. Lines end with LF, with or without CR before it.

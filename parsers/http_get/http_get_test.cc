@@ -38,12 +38,12 @@ TEST(HttpGet, KeepAliveAndPipelining) {
 
 TEST(HttpGet, BodylessResponses) {
   const std::string head = "HEAD /h HTTP/1.1\r\nHost: h\r\n\r\n";
-  const std::string head_answer = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n";
+  const std::string head_response = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n";
   const std::string no_content = "HTTP/1.1 204 No Content\r\n\r\n";
   const std::string not_modified = "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n";
   expect_at_every_cut(head + std::string(kGet) + std::string(kGet) + std::string(kGet),
-                      head_answer + no_content + not_modified + std::string(kOk),
-                      {whole("HEAD h /h 200", head, head_answer), whole("GET h /a 204", kGet, no_content),
+                      head_response + no_content + not_modified + std::string(kOk),
+                      {whole("HEAD h /h 200", head, head_response), whole("GET h /a 204", kGet, no_content),
                        whole("GET h /a 304", kGet, not_modified), whole("GET h /a 200", kGet, kOk)});
 }
 
@@ -55,17 +55,17 @@ TEST(HttpGet, InterimResponses) {
 
 TEST(HttpGet, ChunkedWithExtensionsAndTrailers) {
   const std::string post = "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
-  const std::string answer =
+  const std::string response =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
       "B;name=\"v\"\r\nGET / HTTP/\r\n1\r\nx\r\n000;last\r\nTrailer: 1\r\nOther: 2\r\n\r\n";
-  expect_at_every_cut(post + std::string(kGet), answer + std::string(kOk),
-                      {whole("POST h /c 200", post, answer), whole("GET h /a 200", kGet, kOk)});
+  expect_at_every_cut(post + std::string(kGet), response + std::string(kOk),
+                      {whole("POST h /c 200", post, response), whole("GET h /a 200", kGet, kOk)});
 }
 
 TEST(HttpGet, CloseDelimitedBody) {
   const std::string old = "GET /old HTTP/1.0\r\n\r\n";
-  const std::string answer = "HTTP/1.0 200 OK\r\nServer: s\r\n\r\nany\r\n\r\nHTTP/1.1 200 is body\r\n\r\n";
-  expect_at_every_cut(old, answer, {whole("GET  /old 200", old, answer)});
+  const std::string response = "HTTP/1.0 200 OK\r\nServer: s\r\n\r\nany\r\n\r\nHTTP/1.1 200 is body\r\n\r\n";
+  expect_at_every_cut(old, response, {whole("GET  /old 200", old, response)});
 }
 
 TEST(HttpGet, LenientHeads) {
@@ -119,10 +119,10 @@ TEST(HttpGet, Http10KeepAlive) {
 }
 
 TEST(HttpGet, WithoutLengthOrChunksTheBodyEndsWithTheConnection) {
-  const std::string answer = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
+  const std::string response = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
   // The next request is never answered.
-  expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", answer,
-                      {whole("GET h /a 200", kGet, answer), "GET h /b - " + size(kGet) + " - request"});
+  expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", response,
+                      {whole("GET h /a 200", kGet, response), "GET h /b - " + size(kGet) + " - request"});
   // A final coding other than chunked overrides a length (RFC 9112 section 6.3).
   for (const char* coding : {"gzip", "chunked, gzip", "notchunked"}) {
     const std::string coded =
@@ -130,19 +130,19 @@ TEST(HttpGet, WithoutLengthOrChunksTheBodyEndsWithTheConnection) {
     expect_at_every_cut(kGet, coded, {whole("GET h /a 200", kGet, coded)});
   }
   Conversation reset;
-  reset.handshake().client(kGet).server(answer).client("", tcp_flag::kRst);
-  EXPECT_EQ(parse(reset.frames()), Lines{whole("GET h /a 200", kGet, answer)});
+  reset.handshake().client(kGet).server(response).client("", tcp_flag::kRst);
+  EXPECT_EQ(parse(reset.frames()), Lines{whole("GET h /a 200", kGet, response)});
 }
 
 TEST(HttpGet, ChunkingOverridesContentLength) {
   const std::string post =
       "POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: "
       "999\r\nTransfer-Encoding:\r\n\tchunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
-  const std::string answer =
+  const std::string response =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTRANSFER-ENCODING: Chunked \r\nContent-Length: "
       "1\r\n\r\n2\r\nab\r\n0\r\n\r\n";
-  expect_at_every_cut(post + std::string(kGet), answer + std::string(kOk),
-                      {whole("POST h /c 200", post, answer), whole("GET h /a 200", kGet, kOk)});
+  expect_at_every_cut(post + std::string(kGet), response + std::string(kOk),
+                      {whole("POST h /c 200", post, response), whole("GET h /a 200", kGet, kOk)});
   const std::string identity = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nab";
   expect_at_every_cut(std::string(kGet) + std::string(kGet), identity + std::string(kOk),
                       {whole("GET h /a 200", kGet, identity), whole("GET h /a 200", kGet, kOk)});
@@ -151,10 +151,10 @@ TEST(HttpGet, ChunkingOverridesContentLength) {
 TEST(HttpGet, LongTrailers) {
   const std::string trailers =
       "X-Sum: " + std::string(300, 's') + "\r\nFolded: a\r\n  HTTP/1.1 200 OK\r\nGET / HTTP/1.1: b\r\n";
-  const std::string answer =
+  const std::string response =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n" + trailers + "\r\n";
-  expect_at_every_cut(std::string(kGet) + std::string(kGet), answer + std::string(kOk),
-                      {whole("GET h /a 200", kGet, answer), whole("GET h /a 200", kGet, kOk)});
+  expect_at_every_cut(std::string(kGet) + std::string(kGet), response + std::string(kOk),
+                      {whole("GET h /a 200", kGet, response), whole("GET h /a 200", kGet, kOk)});
 }
 
 // Content is never examined.
@@ -175,14 +175,14 @@ TEST(HttpGet, CompressedBodiesAreSkipped) {
 
 TEST(HttpGet, BodylessResponsesIgnoreTheirHeaders) {
   const std::string head = "HEAD /h HTTP/1.1\r\nHost: h\r\n\r\n";
-  const std::string head_answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string head_response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string head_open = "HTTP/1.1 404 Not Found\r\n\r\n";
   const std::string no_content = "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string not_modified = "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string interim = "HTTP/1.1 102 Processing\r\nContent-Length: 10\r\n\r\n";
   expect_at_every_cut(head + std::string(kGet) + head + std::string(kGet) + std::string(kGet),
-                      head_answer + no_content + head_open + not_modified + interim + std::string(kOk),
-                      {whole("HEAD h /h 200", head, head_answer), whole("GET h /a 204", kGet, no_content),
+                      head_response + no_content + head_open + not_modified + interim + std::string(kOk),
+                      {whole("HEAD h /h 200", head, head_response), whole("GET h /a 204", kGet, no_content),
                        whole("HEAD h /h 404", head, head_open), whole("GET h /a 304", kGet, not_modified),
                        whole("GET h /a 200", kGet, kOk)});
 }
@@ -270,10 +270,10 @@ TEST(HttpGet, FoldedLinesThatMatter) {
   const std::string post =
       "POST /f HTTP/1.1\r\nX-Folded: a,\r\n\tHost: no\r\n  Content-Length: 99\r\n"
       "Host:\r\n \r\n f\r\nContent-Length:\r\n  2\r\n\r\nok";
-  const std::string answer =
+  const std::string response =
       "HTTP/1.1 200\r\n OK\r\nX: y\r\n Content-Length: 7\r\nContent-Length: \r\n\t5\r\n\r\nhello";
-  expect_at_every_cut(post + std::string(kGet), answer + std::string(kOk),
-                      {whole("POST f /f 200", post, answer), whole("GET h /a 200", kGet, kOk)});
+  expect_at_every_cut(post + std::string(kGet), response + std::string(kOk),
+                      {whole("POST f /f 200", post, response), whole("GET h /a 200", kGet, kOk)});
 }
 
 // Heads of almost 64 KiB: a long target, a long line, many lines, a line folded a thousand times.
@@ -287,13 +287,14 @@ TEST(HttpGet, LongHeads) {
                                   "GET /m HTTP/1.1\r\n" + many + "Host: h\r\n\r\n",
                                   "GET /f HTTP/1.1\r\n" + folded + "\r\nHost: h\r\n\r\n"};
   const std::string urls[] = {target, "/l", "/m", "/f"};
-  const std::string answer =
+  const std::string response =
       "HTTP/1.1 200 OK\r\nSet-Cookie: " + std::string(60'000, 's') + "\r\nContent-Length: 2\r\n\r\nok";
   for (size_t i = 0; i < 4; ++i) {
-    const Lines expected = {whole("GET h " + urls[i] + " 200", requests[i], answer), whole("GET h /a 200", kGet, kOk)};
+    const Lines expected = {whole("GET h " + urls[i] + " 200", requests[i], response),
+                            whole("GET h /a 200", kGet, kOk)};
     for (const size_t cut : {1u, 1400u, 16'000u, 65'000u}) {
       Conversation conversation;
-      conversation.handshake().client_cut(requests[i], cut).server_cut(answer, cut).client(kGet).server(kOk).close();
+      conversation.handshake().client_cut(requests[i], cut).server_cut(response, cut).client(kGet).server(kOk).close();
       EXPECT_EQ(parse(conversation.frames()), expected) << urls[i].substr(0, 2) << ", cut into " << cut;
     }
   }

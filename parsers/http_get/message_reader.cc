@@ -122,10 +122,10 @@ void MessageReader::finish_simple_request(MessageHandler& handler) {
 }
 
 bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
-  const size_t before = head_.size();
-  const size_t taken = std::min(text.size(), kMaxHeadBytes + 4 - before);
+  const size_t previous_size = head_.size();
+  const size_t taken = std::min(text.size(), kMaxHeadBytes + 4 - previous_size);
   head_.append(text.substr(0, taken));
-  const StartKind look = rescan(before);
+  const StartKind look = rescan(previous_size);
   if (look == StartKind::kNot || is_http2_preface(head_)) return reject(handler);
   const size_t end = look == StartKind::kMaybe ? std::string_view::npos : find_head_end(head_, &resume_);
   if (end == std::string_view::npos) {
@@ -135,20 +135,20 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
     lose_step(handler);
     return true;
   }
-  consume(text, end - before);
+  consume(text, end - previous_size);
   head_.resize(end);
   head_done(parse_head(head_, &scratch_), false, handler);
   return true;
 }
 
-// As look_at() for the head so far, of which `before` bytes were already examined, so that each byte of a long line is
-// examined only once.
-StartKind MessageReader::rescan(size_t before) {
+// As look_at() for the head so far, of which `previous_size` bytes were already examined, so that each byte of a long
+// line is examined only once.
+StartKind MessageReader::rescan(size_t previous_size) {
   constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
   if (known_ != StartKind::kMaybe) return known_;
-  const std::string_view more = std::string_view(head_).substr(before);
-  if (before >= kBegun && more.find('\n') == std::string_view::npos) {
-    return may_continue_line(head_, more) ? StartKind::kMaybe : StartKind::kNot;
+  const std::string_view further_bytes = std::string_view(head_).substr(previous_size);
+  if (previous_size >= kBegun && further_bytes.find('\n') == std::string_view::npos) {
+    return may_continue_line(head_, further_bytes) ? StartKind::kMaybe : StartKind::kNot;
   }
   return known_ = look_at(head_);
 }

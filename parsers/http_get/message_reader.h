@@ -97,7 +97,7 @@ class MessageReader {
   bool start(std::string_view& text, MessageHandler& handler);
   bool collect(std::string_view& text, MessageHandler& handler);
   bool reject(MessageHandler& handler);
-  StartKind rescan(size_t before);
+  StartKind rescan(size_t previous_size);
   void finish_simple_request(MessageHandler& handler);
   void seek(std::string_view& text);
   void head_done(const Head& head, bool is_cut, MessageHandler& handler);

@@ -63,13 +63,13 @@ const Type* find(std::span<const Type> types, uint8_t number) {
   return nullptr;
 }
 
-std::string_view reason_of(const Message& message, bool v6) {
+std::string_view reason_of(const Message& message, bool is_v6) {
   const auto named = [&](std::span<const std::string_view> names) {
     return message.code < names.size() ? names[message.code] : std::string_view();
   };
   if (message.name == "time-exceeded") return named(kTimeExceeded);
   if (message.name != "unreachable") return "";
-  return v6 ? named(kUnreachableV6) : named(kUnreachableV4);
+  return is_v6 ? named(kUnreachableV6) : named(kUnreachableV4);
 }
 
 void quote_ports(Bytes transport, Quoted* quoted) {
@@ -95,23 +95,23 @@ void quote(Bytes packet, Quoted* quoted) {
 
 }  // namespace
 
-bool read(Bytes bytes, bool v6, Message* message) {
+bool read(Bytes bytes, bool is_v6, Message* message) {
   *message = {};
   if (bytes.size() < kHeaderBytes) return false;
   message->type = bytes[0];
   message->code = bytes[1];
-  const Type* type = v6 ? find(kTypesV6, bytes[0]) : find(kTypesV4, bytes[0]);
+  const Type* type = is_v6 ? find(kTypesV6, bytes[0]) : find(kTypesV4, bytes[0]);
   if (type == nullptr) return true;
   message->kind = type->kind;
   message->name = type->name;
-  message->reason = reason_of(*message, v6);
+  message->reason = reason_of(*message, is_v6);
   if (type->kind == Kind::kEchoRequest || type->kind == Kind::kEchoReply) {
     message->id = big_endian_16(bytes.data() + 4);
     message->sequence = big_endian_16(bytes.data() + 6);
   }
   if (type->kind != Kind::kError) return true;
-  if (v6 && type->name == "too-big") message->mtu = big_endian_32(bytes.data() + 4);
-  if (!v6 && message->reason == "too-big") message->mtu = big_endian_16(bytes.data() + 6);
+  if (is_v6 && type->name == "too-big") message->mtu = big_endian_32(bytes.data() + 4);
+  if (!is_v6 && message->reason == "too-big") message->mtu = big_endian_16(bytes.data() + 6);
   quote(bytes.subspan(kHeaderBytes), &message->quoted);
   return true;
 }

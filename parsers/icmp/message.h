@@ -30,6 +30,6 @@ struct Message {
 };
 
 // `bytes` begin with the message's type. Returns false if there are too few of them for a message.
-bool read(std::span<const uint8_t> bytes, bool v6, Message* message);
+bool read(std::span<const uint8_t> bytes, bool is_v6, Message* message);
 
 }  // namespace tapline::icmp

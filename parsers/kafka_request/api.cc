@@ -287,8 +287,8 @@ class Body {
   // Flexible versions encode the length plus one, and 0 for null; others encode -1 for null.
   uint32_t length(uint64_t bytes) {
     if (flexible_) {
-      const uint32_t more = varint();
-      return more == 0 ? 0 : more - 1;
+      const uint32_t further_count = varint();
+      return further_count == 0 ? 0 : further_count - 1;
     }
     const std::string_view taken = take(bytes);
     if (failed_) return 0;

@@ -134,21 +134,21 @@ void Exchange::recycle() {
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
   if (may_send_requests(side)) return request(side, bytes, first);
   // The handshake identified the client, but no request was seen yet: the first responses may precede their requests.
-  const bool early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
-  return client_ >= 0 || early ? response(side, bytes, first) : unasked(bytes);
+  const bool is_early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
+  return client_ >= 0 || is_early ? response(side, bytes, first) : unasked(bytes);
 }
 
 Unit Exchange::request(Side side, std::string_view bytes, const Segment& first) {
   RequestHead head;
   size_t wanted = 0;
   switch (parse_request(bytes, &head, &wanted)) {
-    case Parsed::kMore:
+    case ParseResult::kMore:
       return Unit::more(wanted);
-    case Parsed::kNone:
+    case ParseResult::kNone:
       if (is_token(bytes)) return token(side, bytes);
       // The other side may be the client, and its requests may not have been captured.
       return client_ < 0 && middle_[other_side(side)] ? unasked(bytes) : Unit::none();
-    case Parsed::kRequest:
+    case ParseResult::kRequest:
       break;
   }
   const size_t looked_at = std::min<size_t>(head.bytes, kLookedAtBytes);
@@ -279,7 +279,8 @@ Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, b
   if (client_ < 0 && !may_send_requests(side)) return Unit::none();
   if (may_send_requests(side)) {
     if (client_ < 0 && expected_ < 0) return Unit::none();
-    if (parse_request(bytes, &head, &wanted) != Parsed::kRequest || head.bytes <= bytes.size()) return Unit::none();
+    if (parse_request(bytes, &head, &wanted) != ParseResult::kRequest || head.bytes <= bytes.size())
+      return Unit::none();
     begin(side, head, bytes, first);
     return Unit::taken(bytes.size(), head.bytes - bytes.size());
   }
@@ -297,7 +298,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   }
   RequestHead head;
   size_t wanted = 0;
-  return may_send_requests(side) && parse_request(bytes, &head, &wanted) == Parsed::kRequest && is_certain(head, bytes);
+  return may_send_requests(side) && parse_request(bytes, &head, &wanted) == ParseResult::kRequest &&
+         is_certain(head, bytes);
 }
 
 void Exchange::on_hidden(Side side, uint64_t offset) {

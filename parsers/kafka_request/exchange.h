@@ -47,7 +47,7 @@ class Exchange {
   using Request = kafka::Request;
   using Response = kafka::Response;
   using Sink = TransactionSink<Request, Response>;
-  static constexpr bool kAnswersBearNumbers = true;
+  static constexpr bool kResponsesHaveNumbers = true;
 
   void start_in_middle(Side side);
   // The side that opened the connection: brokers never send requests.
@@ -77,7 +77,7 @@ class Exchange {
   static constexpr uint64_t kMaxTokenBytes = 64 << 10;
   static constexpr uint32_t kDistrusted = 16;
   // The message whose end has not arrived yet.
-  struct Open {
+  struct OpenMessage {
     bool is_open = false;
     int32_t correlation_id = 0;
   };
@@ -101,7 +101,7 @@ class Exchange {
   IdPairing<int32_t, Request, Response, 512> pairing_;
   Request alone_;  // a request that is reported immediately
   Sink* sink_ = nullptr;
-  Open open_[2];
+  OpenMessage open_[2];
   int expected_ = -1;  // the side that opened the connection
   int client_ = -1;    // the side, once a request was seen
   bool confirmed_ = false;

@@ -55,8 +55,8 @@ std::string produced(int id, const std::string& topic, int error = 0, size_t mor
 std::string heartbeat(int id) { return request(kHeartbeat, 3, id, text("group")); }
 std::string beat(int id, int error = 0) { return response(id, number(0, 4) + number(error, 2)); }
 
-std::vector<Frame> one_connection(const std::string& requests, const std::string& answers) {
-  return Conversation().handshake().client(requests).server(answers).client_ack().close().frames();
+std::vector<Frame> one_connection(const std::string& requests, const std::string& responses) {
+  return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
 }
 
 // ---- messages ----
@@ -91,22 +91,22 @@ TEST(KafkaRequest, AResponseCapturedBeforeItsRequest) {
 TEST(KafkaRequest, PairsAtEveryCutOfTheStream) {
   const std::string requests = request(kApiVersions, 3, 1, compact("lib") + compact("1.0") + '\0', true) +
                                produce(2, "orders", 1, 2000) + heartbeat(3);
-  const std::string answers = response(1, number(0, 2) + number(1, 1)) + produced(2, "orders", 6, 1500) + beat(3, 27);
+  const std::string responses = response(1, number(0, 2) + number(1, 1)) + produced(2, "orders", 6, 1500) + beat(3, 27);
   const Lines expected = {"ApiVersions 3 me 1  NONE ", "Produce 7 me 2 orders NOT_LEADER_OR_FOLLOWER ",
                           "Heartbeat 3 me 3  REBALANCE_IN_PROGRESS "};
-  ASSERT_EQ(parse(one_connection(requests, answers)), expected);
+  ASSERT_EQ(parse(one_connection(requests, responses)), expected);
   for (size_t cut = 1; cut < requests.size(); ++cut) {
     Conversation conversation;
-    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(answers).close();
+    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(responses).close();
     ASSERT_EQ(parse(conversation.frames()), expected) << "requests cut at " << cut;
   }
-  for (size_t cut = 1; cut < answers.size(); ++cut) {
+  for (size_t cut = 1; cut < responses.size(); ++cut) {
     Conversation conversation;
-    conversation.handshake().client(requests).server(answers.substr(0, cut)).server(answers.substr(cut)).close();
+    conversation.handshake().client(requests).server(responses.substr(0, cut)).server(responses.substr(cut)).close();
     ASSERT_EQ(parse(conversation.frames()), expected) << "answers cut at " << cut;
   }
   Conversation bytes;
-  bytes.handshake().client_cut(requests, 1).server_cut(answers, 1).close();
+  bytes.handshake().client_cut(requests, 1).server_cut(responses, 1).close();
   EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
 }
 

@@ -37,37 +37,37 @@ int32_t int32_at(std::string_view bytes, size_t offset) {
   return static_cast<int32_t>(big_endian_32(reinterpret_cast<const uint8_t*>(bytes.data()) + offset));
 }
 
-Parsed parse_request(std::string_view bytes, RequestHead* head, size_t* wanted) {
+ParseResult parse_request(std::string_view bytes, RequestHead* head, size_t* wanted) {
   *wanted = kFixedBytes;
   if (bytes.size() >= kLengthBytes) {
     head->bytes = message_bytes(bytes);
     // The header of ControlledShutdown version 0 has no client id.
-    if (head->bytes > kMaxRequestBytes || head->bytes < kFixedBytes - 2) return Parsed::kNone;
+    if (head->bytes > kMaxRequestBytes || head->bytes < kFixedBytes - 2) return ParseResult::kNone;
     *wanted = std::min<size_t>(head->bytes, kFixedBytes);
   }
-  if (bytes.size() < *wanted) return Parsed::kMore;
+  if (bytes.size() < *wanted) return ParseResult::kMore;
   head->key = int16_at(bytes, 4);
   head->version = int16_at(bytes, 6);
   head->correlation_id = int32_at(bytes, 8);
   head->api = api_of(head->key);
   if (head->api == nullptr || head->version < 0 || head->version > head->api->latest + kNewerVersions)
-    return Parsed::kNone;
+    return ParseResult::kNone;
   head->client_id = {};
   head->head_bytes = 12;
-  if (head->key == kControlledShutdownKey && head->version == 0) return Parsed::kRequest;
-  if (head->bytes < kFixedBytes) return Parsed::kNone;
+  if (head->key == kControlledShutdownKey && head->version == 0) return ParseResult::kRequest;
+  if (head->bytes < kFixedBytes) return ParseResult::kNone;
   const int16_t length = int16_at(bytes, 12);
-  if (length < -1 || length > kMaxClientIdBytes) return Parsed::kNone;
+  if (length < -1 || length > kMaxClientIdBytes) return ParseResult::kNone;
   const size_t text_bytes = length < 0 ? 0 : static_cast<size_t>(length);
   const bool flexible = head->api->is_flexible(head->version);
-  if (head->bytes < kFixedBytes + text_bytes + flexible) return Parsed::kNone;
+  if (head->bytes < kFixedBytes + text_bytes + flexible) return ParseResult::kNone;
   *wanted = kFixedBytes + text_bytes + flexible;
-  if (bytes.size() < *wanted) return Parsed::kMore;
+  if (bytes.size() < *wanted) return ParseResult::kMore;
   head->client_id = bytes.substr(kFixedBytes, text_bytes);
-  if (!is_text(head->client_id)) return Parsed::kNone;
+  if (!is_text(head->client_id)) return ParseResult::kNone;
   head->head_bytes = kFixedBytes + text_bytes;
   if (flexible) head->head_bytes = behind_tags(bytes, head->head_bytes);
-  return Parsed::kRequest;
+  return ParseResult::kRequest;
 }
 
 std::string_view response_body(std::string_view bytes, int16_t key, bool flexible) {

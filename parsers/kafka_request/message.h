@@ -27,10 +27,10 @@ struct RequestHead {
   size_t head_bytes = 0;  // length up to the body; 0: the body's beginning was not found
 };
 
-enum class Parsed : uint8_t { kMore, kRequest, kNone };
+enum class ParseResult : uint8_t { kMore, kRequest, kNone };
 
 // kMore: this may become a request, but *wanted bytes are needed to decide.
-Parsed parse_request(std::string_view bytes, RequestHead* head, size_t* wanted);
+ParseResult parse_request(std::string_view bytes, RequestHead* head, size_t* wanted);
 
 // REQUIRES: kLengthBytes readable.
 uint32_t message_bytes(std::string_view bytes);

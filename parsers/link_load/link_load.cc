@@ -111,7 +111,7 @@ class LinkLoad final : public Parser {
     LinkSum sum;
   };
   // By side: the flow's two directions share an entry, since each acknowledges the other one's data.
-  struct Followed {
+  struct FollowedFlow {
     SequenceTracker trackers[2];
     LinkShare shares[2];
     uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
@@ -120,7 +120,7 @@ class LinkLoad final : public Parser {
   };
   struct Forget {
     std::vector<Sum>* sums;
-    void operator()(const Followed& followed) const {
+    void operator()(const FollowedFlow& followed) const {
       for (int side = 0; side < 2; ++side) {
         if (followed.sums[side] != 0) (*sums)[followed.sums[side] - 1].sum.remove(followed.shares[side]);
       }
@@ -139,7 +139,7 @@ class LinkLoad final : public Parser {
     const uint32_t sum = sum_of(packet, port.number, &tap.own, out);
     if (sum == 0) [[unlikely]]
       return;
-    Followed* followed = packet.is_tcp() ? follow(packet, sum) : nullptr;
+    FollowedFlow* followed = packet.is_tcp() ? follow(packet, sum) : nullptr;
     const bool with_flows = (packet.queries & flow_queries_) != 0;
     if (followed == nullptr) {
       sums_[sum - 1].sum.add(packet.wire_bytes);
@@ -164,7 +164,7 @@ class LinkLoad final : public Parser {
     }
   }
 
-  void acknowledge_unseen(const Packet& packet, Side side, Followed* followed) {
+  void acknowledge_unseen(const Packet& packet, Side side, FollowedFlow* followed) {
     LinkSum& sum = sums_[followed->sums[other_side(side)] - 1].sum;
     const uint32_t moved = packet.tcp_ack - followed->acknowledged[side];
     if (followed->acknowledges[side] && moved < kMaxStep) sum.add_possible(moved);
@@ -173,7 +173,7 @@ class LinkLoad final : public Parser {
   }
 
   // REQUIRES: a packet of this side was seen.
-  void acknowledge(const Packet& packet, Side side, Followed* followed, rates::MirrorQueue* mirror) {
+  void acknowledge(const Packet& packet, Side side, FollowedFlow* followed, rates::MirrorQueue* mirror) {
     const rates::Progress progress =
         followed->trackers[side].acknowledge(packet.tcp_ack, packet.time_ns, taps_.limits());
     if (progress.step != rates::Step::kHole) return;
@@ -184,10 +184,10 @@ class LinkLoad final : public Parser {
   }
 
   // A flow is followed once it has payload, so floods of SYNs take no slot.
-  Followed* follow(const Packet& packet, uint32_t sum) {
+  FollowedFlow* follow(const Packet& packet, uint32_t sum) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
     const Side side = rates::side_of(packet);
-    Followed* followed = flows_.find(key);
+    FollowedFlow* followed = flows_.find(key);
     if (followed != nullptr && followed->sums[side] != sum && followed->sums[side] != 0) [[unlikely]] {
       Forget{&sums_}(*followed);
       flows_.release(key);
@@ -302,7 +302,7 @@ class LinkLoad final : public Parser {
   std::vector<Sum> sums_;
   std::vector<Place> places_;  // each has a sum
   std::vector<MirrorInterval> intervals_;
-  rates::FlowTable<Followed, Forget> flows_;
+  rates::FlowTable<FollowedFlow, Forget> flows_;
   uint64_t flow_queries_ = 0;              // queries with `flows_above`
   std::unique_ptr<LinkFlows> link_flows_;  // null if there are none
 };

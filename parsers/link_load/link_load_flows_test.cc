@@ -196,9 +196,9 @@ TEST(LinkLoadFlows, ALaterQueryGetsNoFlowsOfAnEarlierOne) {
 
 // Bytes that only acknowledgements show belong to the direction that sent them.
 TEST(LinkLoadFlows, AcknowledgedBytesAreOfTheDirectionThatSentThem) {
-  const auto segment = [](bool client, uint32_t seq, uint32_t ack, size_t bytes, int64_t us) {
+  const auto segment = [](bool is_client, uint32_t seq, uint32_t ack, size_t bytes, int64_t us) {
     testing::TcpSpec spec = {.seq = seq, .ack = ack, .flags = tcp_flag::kAck};
-    if (!client) {
+    if (!is_client) {
       std::swap(spec.src, spec.dst);
       std::swap(spec.src_port, spec.dst_port);
     }

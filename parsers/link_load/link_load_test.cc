@@ -355,10 +355,10 @@ TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
   Harness run = harness(kTwoTaps);
   run.feed(earlier, 0b01);
   run.engine().end_queries(0b01);
-  const size_t before = run.tuples().size();
+  const size_t previous_size = run.tuples().size();
   run.feed(late_frames, 0b10);
   run.engine().end();
-  ASSERT_EQ(run.tuples().size(), before + 1);
+  ASSERT_EQ(run.tuples().size(), previous_size + 1);
   EXPECT_EQ(run.tuples().back()["port"], "3");
   EXPECT_EQ(run.tuples().back().header.queries, 0b10u);
 }
@@ -381,9 +381,9 @@ TEST(LinkLoad, AcknowledgementsOfAnUnseenDirectionAreNoLoadOfAMarkedPort) {
   ASSERT_EQ(without.tuples().size(), 1u);
   const double interval = number(without.tuples()[0], "interval_ns") / static_cast<double>(kSecond);
   EXPECT_EQ(number(with_marks.tuples()[0], "bits_per_second"), number(without.tuples()[0], "bits_per_second"));
-  const double more =
+  const double further_number =
       number(without.tuples()[0], "high_bits_per_second") - number(with_marks.tuples()[0], "high_bits_per_second");
-  EXPECT_GT(more * interval, 8 * 5000.0);
+  EXPECT_GT(further_number * interval, 8 * 5000.0);
 }
 
 // A flow whose packets change to another port.

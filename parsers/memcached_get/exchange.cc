@@ -19,13 +19,13 @@ constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | b
 // Responses of several lines.
 constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
 // No other protocol has lines that begin like this.
-constexpr uint32_t kCertainAnswers = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
-                                     bit(Answer::kNotFound) | bit(Answer::kDeleted) | bit(Answer::kTouched) |
-                                     bit(Answer::kStat) | bit(Answer::kEnd) | bit(Answer::kMetaValue);
+constexpr uint32_t kCertainResponses = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
+                                       bit(Answer::kNotFound) | bit(Answer::kDeleted) | bit(Answer::kTouched) |
+                                       bit(Answer::kStat) | bit(Answer::kEnd) | bit(Answer::kMetaValue);
 
-bool is_in(Answer answer, uint32_t set) { return (bit(answer) & set) != 0; }
+bool is_in(Answer response, uint32_t set) { return (bit(response) & set) != 0; }
 
-Response response_of(const TextAnswer& answer) {
+Response response_of(const TextResponse& answer) {
   Response response;
   response.answer = answer.kind;
   if (!answer.opaque.empty()) response.opaque = hash_of(answer.opaque);
@@ -53,8 +53,8 @@ void fill(Request& request, const TextRequest& parsed) {
   request.never_answered = parsed.never_answered;
   request.opcode = 0;
   request.opaque = parsed.opaque.empty() ? 0 : hash_of(parsed.opaque);
-  const bool several = parsed.keys.find(' ') != std::string_view::npos;
-  request.key_hash = parsed.keys.empty() || several ? 0 : hash_of(parsed.keys);
+  const bool has_several = parsed.keys.find(' ') != std::string_view::npos;
+  request.key_hash = parsed.keys.empty() || has_several ? 0 : hash_of(parsed.keys);
   request.value_bytes = parsed.value_bytes;
 }
 
@@ -136,7 +136,7 @@ void Exchange::recycle() {
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
   const auto magic = static_cast<uint8_t>(bytes[0]);
-  const bool binary = magic == BinaryHead::kRequestMagic || magic == BinaryHead::kAnswerMagic;
+  const bool binary = magic == BinaryHead::kRequestMagic || magic == BinaryHead::kResponseMagic;
   return binary ? binary_unit(side, bytes, first) : text_unit(side, bytes, first);
 }
 
@@ -145,9 +145,9 @@ Unit Exchange::text_unit(Side side, std::string_view bytes, const Segment& first
   const size_t end = readers_[side].line_end(bytes);
   if (end != std::string_view::npos) {
     const std::string_view line = bytes.substr(0, end);
-    return asks ? text_request(side, line, first) : text_answer(side, line, first);
+    return asks ? text_request(side, line, first) : text_response(side, line, first);
   }
-  return (asks ? may_become_request(bytes) : may_become_answer(bytes)) ? Unit::more() : Unit::none();
+  return (asks ? may_become_request(bytes) : may_become_response(bytes)) ? Unit::more() : Unit::none();
 }
 
 Request& Exchange::open_request(const Segment& first, bool never_answered) {
@@ -184,11 +184,11 @@ Unit Exchange::text_request(Side side, std::string_view line, const Segment& fir
   return Unit::taken(line.size(), parsed.has_value ? parsed.value_bytes + kLineEnd : 0);
 }
 
-Unit Exchange::text_answer(Side side, std::string_view line, const Segment& first) {
-  const TextAnswer parsed = parse_answer(line);
+Unit Exchange::text_response(Side side, std::string_view line, const Segment& first) {
+  const TextResponse parsed = parse_response(line);
   if (parsed.kind == Answer::kNone) return Unit::none();
-  if (client_ < 0 && !is_in(parsed.kind, kCertainAnswers)) return Unit::none();
-  recognise(other_side(side), side, is_in(parsed.kind, kCertainAnswers));
+  if (client_ < 0 && !is_in(parsed.kind, kCertainResponses)) return Unit::none();
+  recognise(other_side(side), side, is_in(parsed.kind, kCertainResponses));
   const uint64_t end = first.offset + line.size();
   if (torn_ && !continues(parsed, first)) end_torn();
   Response* current = pairing_.response();
@@ -240,7 +240,7 @@ bool Exchange::tear(Side side) {
 
 // True if a line belongs to the torn response, and no message is hidden: it has a requested key, or is the end, and was
 // sent when the server had received this request and nothing after it.
-bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
+bool Exchange::continues(const TextResponse& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;
   if (line.kind != Answer::kValue) return line.kind == Answer::kEnd;
@@ -266,7 +266,7 @@ Unit Exchange::binary_unit(Side side, std::string_view bytes, const Segment& fir
   if (bytes.size() < head.unit_bytes()) return Unit::more(head.unit_bytes());
   recognise(asks ? side : other_side(side), side, true);
   const std::string_view key = bytes.substr(BinaryHead::kBytes + head.extra_bytes, head.key_bytes);
-  asks ? binary_request(side, head, key, first) : binary_answer(side, head, key, first);
+  asks ? binary_request(side, head, key, first) : binary_response(side, head, key, first);
   return Unit::taken(head.unit_bytes(), head.value_bytes());
 }
 
@@ -279,7 +279,7 @@ void Exchange::binary_request(Side side, const BinaryHead& head, std::string_vie
   close_request(request, first.offset + head.unit_bytes(), !in_value_[side]);
 }
 
-void Exchange::binary_answer(Side side, const BinaryHead& head, std::string_view key, const Segment& first) {
+void Exchange::binary_response(Side side, const BinaryHead& head, std::string_view key, const Segment& first) {
   end_torn();
   Response* current = pairing_.response();
   const bool statistic = head.opcode == kStatOpcode && head.key_bytes > 0 && head.status == 0;
@@ -307,7 +307,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   const bool may_send_requests = client_ < 0 || side == client_;
   const bool may_answer = client_ < 0 || side != client_;
   const auto magic = static_cast<uint8_t>(bytes[0]);
-  if (magic == BinaryHead::kRequestMagic || magic == BinaryHead::kAnswerMagic) {
+  if (magic == BinaryHead::kRequestMagic || magic == BinaryHead::kResponseMagic) {
     BinaryHead head;
     if (bytes.size() < BinaryHead::kBytes || !may_be_binary(bytes) || !parse_head(bytes, &head)) return false;
     return magic == BinaryHead::kRequestMagic ? may_send_requests : may_answer;
@@ -317,8 +317,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   const std::string_view line = bytes.substr(0, end + 1);
   if (may_send_requests && parse_request(line).command != nullptr) return true;
   if (!may_answer) return false;
-  const Answer answer = parse_answer(line).kind;
-  return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
+  const Answer answer = parse_response(line).kind;
+  return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainResponses));
 }
 
 // Finds where a torn response continues: the head of a requested value that ends like a value.
@@ -329,7 +329,7 @@ size_t Exchange::resume_within(Side side, std::string_view bytes) const {
        position = bytes.find(kHead, position + 1)) {
     const size_t begin = position + kLineEnd;
     const std::string_view line = bytes.substr(begin, bytes.find('\n', begin) + 1 - begin);
-    const TextAnswer parsed = parse_answer(line);
+    const TextResponse parsed = parse_response(line);
     if (!line.ends_with('\n') || !continues(parsed, readers_[side].segment())) continue;
     const std::string_view rest = bytes.substr(begin + line.size());
     const std::string_view behind = rest.substr(std::min<uint64_t>(parsed.value_bytes, rest.size()), kNext.size());
@@ -366,13 +366,13 @@ bool Exchange::may_be_datagram(std::string_view payload) {
   if (may_be_binary(message)) {
     BinaryHead binary;
     return message.size() >= BinaryHead::kBytes && parse_head(message, &binary) &&
-           (binary.magic == BinaryHead::kAnswerMagic || binary.bytes() == message.size());
+           (binary.magic == BinaryHead::kResponseMagic || binary.bytes() == message.size());
   }
   const size_t end = message.find('\n');
   if (end == std::string_view::npos || head.reserved != 0) return false;
   const std::string_view line = message.substr(0, end + 1);
   const TextRequest request = parse_request(line);
-  if (request.command == nullptr) return parse_answer(line).kind != Answer::kNone;
+  if (request.command == nullptr) return parse_response(line).kind != Answer::kNone;
   const uint64_t bytes = line.size() + (request.has_value ? request.value_bytes + kLineEnd : 0);
   return head.total == 1 && bytes == message.size();
 }
@@ -385,13 +385,13 @@ void Exchange::datagram(Side side, std::string_view payload, int64_t time_ns, Si
   datagrams_.expire_before(time_ns - kDatagramTimeoutNs, filter);
   const DatagramHead head = head_of(payload);
   const std::string_view message = payload.substr(kDatagramHead);
-  const bool answers = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kAnswerMagic;
+  const bool answers = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kResponseMagic;
   const bool asks = client_ >= 0 ? side == client_ : !answers && may_become_request(message.substr(0, 24));
   const bool is_binary_request = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kRequestMagic;
   const Segment segment = {time_ns, 0, 0, false};
   if (asks || is_binary_request) return datagram_request(head.id, message, segment, side);
   if (client_ < 0) recognise(other_side(side), side, true);
-  datagram_answer(head.id, head.number, message, segment, head.number + 1 == head.total);
+  datagram_response(head.id, head.number, message, segment, head.number + 1 == head.total);
 }
 
 void Exchange::datagram_request(uint16_t id, std::string_view message, const Segment& segment, Side side) {
@@ -426,8 +426,8 @@ bool Exchange::was_answered(uint16_t id) const {
          answered_.begin() + static_cast<ptrdiff_t>(count);
 }
 
-void Exchange::datagram_answer(uint16_t id, uint16_t number, std::string_view message, const Segment& segment,
-                               bool last) {
+void Exchange::datagram_response(uint16_t id, uint16_t number, std::string_view message, const Segment& segment,
+                                 bool is_last) {
   Response* response = datagrams_.find_response(id);
   if (response == nullptr) {
     if (datagrams_.find_request(id) == nullptr && was_answered(id)) return;  // a copy
@@ -440,8 +440,8 @@ void Exchange::datagram_answer(uint16_t id, uint16_t number, std::string_view me
   const bool missing = number > response->next_datagram;
   response->next_datagram = static_cast<uint16_t>(number + 1);
   response->cut |= missing;
-  const bool done = response->cut ? last : read_lines(*response, message);
-  if (!done && !last) return;
+  const bool done = response->cut ? is_last : read_lines(*response, message);
+  if (!done && !is_last) return;
   recognise(static_cast<Side>(client_), other_side(static_cast<Side>(client_)), true);
   answered_[answered_count_++ % answered_.size()] = id;
   datagrams_.end_response(id, message.size(), segment.time_ns, *sink_);
@@ -470,7 +470,7 @@ bool Exchange::read_lines(Response& response, std::string_view text) {
     }
     response.line.append(text.substr(0, end + 1));
     text.remove_prefix(end + 1);
-    const TextAnswer parsed = parse_answer(response.line);
+    const TextResponse parsed = parse_response(response.line);
     response.cut |= parsed.kind == Answer::kNone;
     if (parsed.kind == Answer::kValue && response.key_hash != 0) {
       add_found(response, parsed.key, parsed.value_bytes);

@@ -90,9 +90,9 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   Unit text_unit(Side side, std::string_view bytes, const Segment& first);
   Unit binary_unit(Side side, std::string_view bytes, const Segment& first);
   Unit text_request(Side side, std::string_view line, const Segment& first);
-  Unit text_answer(Side side, std::string_view line, const Segment& first);
+  Unit text_response(Side side, std::string_view line, const Segment& first);
   void binary_request(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
-  void binary_answer(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
+  void binary_response(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
   void recognise(Side asking, Side speaking, bool certain) {
     OrderedExchange::recognise(asking, speaking, certain, true);
   }
@@ -102,11 +102,11 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   void add_found(Response& response, std::string_view key, uint64_t value_bytes);
   void end_answer(uint64_t end, int64_t time_ns, bool complete = true);
   bool tear(Side side);
-  bool continues(const TextAnswer& line, const Segment& first) const;
+  bool continues(const TextResponse& line, const Segment& first) const;
   void end_torn();
 
   void datagram_request(uint16_t id, std::string_view message, const Segment& segment, Side side);
-  void datagram_answer(uint16_t id, uint16_t number, std::string_view message, const Segment& segment, bool last);
+  void datagram_response(uint16_t id, uint16_t number, std::string_view message, const Segment& segment, bool is_last);
   bool read_lines(Response& response, std::string_view text);
   bool was_answered(uint16_t id) const;
 

@@ -14,15 +14,15 @@ constexpr size_t kMaxTokens = 8;
 constexpr uint64_t kMaxValueBytes = uint64_t{1} << 31;
 
 template <typename... Answers>
-constexpr uint32_t any_of(Answers... answers) {
-  return (bit(answers) | ... | 0u);
+constexpr uint32_t any_of(Answers... responses) {
+  return (bit(responses) | ... | 0u);
 }
 
 constexpr uint32_t kRetrieved = any_of(Answer::kValue, Answer::kEnd);
 constexpr uint32_t kStoredOrNot = any_of(Answer::kStored, Answer::kNotStored, Answer::kExists, Answer::kNotFound);
 constexpr uint32_t kDone = any_of(Answer::kOk, Answer::kReset, Answer::kBusy, Answer::kEnd);
-constexpr uint32_t kMetaAnswers = any_of(Answer::kMetaValue, Answer::kMetaDone, Answer::kMetaMiss,
-                                         Answer::kMetaNotFound, Answer::kMetaNotStored, Answer::kMetaExists);
+constexpr uint32_t kMetaResponses = any_of(Answer::kMetaValue, Answer::kMetaDone, Answer::kMetaMiss,
+                                           Answer::kMetaNotFound, Answer::kMetaNotStored, Answer::kMetaExists);
 
 constexpr Command kCommands[] = {
     {"get", Group::kRead, Form::kKeys, kRetrieved},
@@ -39,10 +39,10 @@ constexpr Command kCommands[] = {
     {"incr", Group::kArithmetic, Form::kKey, any_of(Answer::kNumber, Answer::kNotFound)},
     {"decr", Group::kArithmetic, Form::kKey, any_of(Answer::kNumber, Answer::kNotFound)},
     {"touch", Group::kTouch, Form::kKey, any_of(Answer::kTouched, Answer::kNotFound)},
-    {"mg", Group::kRead, Form::kMeta, kMetaAnswers},
-    {"md", Group::kRemove, Form::kMeta, kMetaAnswers},
-    {"ma", Group::kArithmetic, Form::kMeta, kMetaAnswers},
-    {"ms", Group::kWrite, Form::kMetaStore, kMetaAnswers},
+    {"mg", Group::kRead, Form::kMeta, kMetaResponses},
+    {"md", Group::kRemove, Form::kMeta, kMetaResponses},
+    {"ma", Group::kArithmetic, Form::kMeta, kMetaResponses},
+    {"ms", Group::kWrite, Form::kMetaStore, kMetaResponses},
     {"me", Group::kOther, Form::kMeta, any_of(Answer::kMetaDebug, Answer::kMetaMiss)},
     {"mn", Group::kOther, Form::kPlain, any_of(Answer::kMetaNoOp)},
     {"stats", Group::kOther, Form::kPlain, kDone | any_of(Answer::kStat, Answer::kItem)},
@@ -56,11 +56,11 @@ constexpr Command kCommands[] = {
     {"quit", Group::kOther, Form::kPlain, 0},
 };
 
-struct AnswerWord {
+struct ResponseWord {
   std::string_view word;
   Answer answer;
 };
-constexpr AnswerWord kAnswers[] = {
+constexpr ResponseWord kAnswers[] = {
     {"VALUE", Answer::kValue},
     {"END", Answer::kEnd},
     {"STORED", Answer::kStored},
@@ -237,14 +237,14 @@ bool parse_arguments(std::string_view line, const Words& words, TextRequest* req
 }
 
 // VALUE <key> <flags> <bytes> [<cas>]
-bool parse_value(const Words& words, TextAnswer* answer) {
+bool parse_value(const Words& words, TextResponse* answer) {
   if (words.count < 4 || words.count > 5 || !is_key(words.word[1]) || !is_number(words.word[2])) return false;
   answer->key = words.word[1];
   answer->has_value = true;
   return parse_number(words.word[3], &answer->value_bytes) && answer->value_bytes <= kMaxValueBytes;
 }
 
-bool parse_meta_answer(std::string_view line, const Words& words, TextAnswer* answer) {
+bool parse_meta_response(std::string_view line, const Words& words, TextResponse* answer) {
   const bool value = answer->kind == Answer::kMetaValue;
   answer->has_value = value;
   if (value && (words.count < 2 || !parse_number(words.word[1], &answer->value_bytes))) return false;
@@ -277,30 +277,30 @@ bool may_become_request(std::string_view bytes) {
                      [&](const Command& command) { return command.name.starts_with(bytes); });
 }
 
-TextAnswer parse_answer(std::string_view line) {
-  TextAnswer answer;
+TextResponse parse_response(std::string_view line) {
+  TextResponse answer;
   line = without_end(line);
   const Words words = split(line);
   if (words.count == 0) return answer;
   const auto* it = std::find_if(std::begin(kAnswers), std::end(kAnswers),
-                                [&](const AnswerWord& known_word) { return known_word.word == words.word[0]; });
+                                [&](const ResponseWord& known_word) { return known_word.word == words.word[0]; });
   if (it == std::end(kAnswers)) {
     if (words.count == 1 && is_number(words.word[0])) answer.kind = Answer::kNumber;
     return answer;
   }
   answer.kind = it->answer;
-  if (answer.kind == Answer::kValue) return parse_value(words, &answer) ? answer : TextAnswer();
+  if (answer.kind == Answer::kValue) return parse_value(words, &answer) ? answer : TextResponse();
   const bool meta = answer.kind >= Answer::kMetaValue && answer.kind <= Answer::kMetaExists;
-  if (meta) return parse_meta_answer(line, words, &answer) ? answer : TextAnswer();
+  if (meta) return parse_meta_response(line, words, &answer) ? answer : TextResponse();
   const bool is_alone = answer.kind <= Answer::kTouched || answer.kind == Answer::kMetaNoOp;
-  return is_alone && words.count > 1 ? TextAnswer() : answer;
+  return is_alone && words.count > 1 ? TextResponse() : answer;
 }
 
-bool may_become_answer(std::string_view bytes) {
+bool may_become_response(std::string_view bytes) {
   const size_t end = bytes.find_first_of(" \r\n");
   const std::string_view word = bytes.substr(0, end);
   if (!word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; })) return true;
-  return std::any_of(std::begin(kAnswers), std::end(kAnswers), [&](const AnswerWord& known_word) {
+  return std::any_of(std::begin(kAnswers), std::end(kAnswers), [&](const ResponseWord& known_word) {
     return end == std::string_view::npos ? known_word.word.starts_with(word) : known_word.word == word;
   });
 }
@@ -312,7 +312,7 @@ const BinaryCommand* binary_command(uint8_t opcode) {
 
 bool may_be_binary(std::string_view bytes) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  if (bytes.empty() || (byte(0) != BinaryHead::kRequestMagic && byte(0) != BinaryHead::kAnswerMagic)) return false;
+  if (bytes.empty() || (byte(0) != BinaryHead::kRequestMagic && byte(0) != BinaryHead::kResponseMagic)) return false;
   if (bytes.size() > 1 && binary_command(byte(1)) == nullptr) return false;
   return bytes.size() <= 5 || byte(5) == 0;
 }
@@ -328,7 +328,7 @@ bool parse_head(std::string_view bytes, BinaryHead* head) {
   head->opaque = big_endian_32(data + 12);
   if (head->key_bytes > kMaxKeyBytes || head->body_bytes > kMaxValueBytes) return false;
   if (uint64_t{head->key_bytes} + head->extra_bytes > head->body_bytes) return false;
-  if (head->magic == BinaryHead::kAnswerMagic) return head->extra_bytes <= 8;
+  if (head->magic == BinaryHead::kResponseMagic) return head->extra_bytes <= 8;
   const uint8_t extras = binary_command(head->opcode)->extra_bytes;
   return head->extra_bytes == extras || (head->extra_bytes == 0 && extras == 4);
 }
@@ -348,8 +348,8 @@ std::string_view status_of_silence(Group group) {
   }
 }
 
-std::string_view status_of(Group group, Answer answer) {
-  switch (answer) {
+std::string_view status_of(Group group, Answer response) {
+  switch (response) {
     case Answer::kValue:
     case Answer::kMetaValue:
       return group == Group::kRead ? "hit" : "ok";

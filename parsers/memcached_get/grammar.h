@@ -50,7 +50,7 @@ enum class Answer : uint8_t {
   kBusy,
   kNone,
 };
-constexpr uint32_t bit(Answer answer) { return 1u << static_cast<int>(answer); }
+constexpr uint32_t bit(Answer response) { return 1u << static_cast<int>(response); }
 
 // A kind of command, in a table.
 struct Command {
@@ -77,15 +77,15 @@ TextRequest parse_request(std::string_view line);
 bool may_become_request(std::string_view bytes);
 
 // A line of a response. Views point into the line.
-struct TextAnswer {
+struct TextResponse {
   Answer kind = Answer::kNone;   // kNone: not a response
   std::string_view key = {};     // the key in VALUE or in the meta flag k
   std::string_view opaque = {};  // the meta flag O
   uint64_t value_bytes = 0;
   bool has_value = false;
 };
-TextAnswer parse_answer(std::string_view line);
-bool may_become_answer(std::string_view bytes);
+TextResponse parse_response(std::string_view line);
+bool may_become_response(std::string_view bytes);
 
 // Calls visit(key) for each of the keys of a TextRequest.
 template <typename Visit>
@@ -107,7 +107,7 @@ void for_each_key(std::string_view keys, Visit visit) {
 //   then extras, key and value, body bytes in total
 struct BinaryHead {
   static constexpr size_t kBytes = 24;
-  static constexpr uint8_t kRequestMagic = 0x80, kAnswerMagic = 0x81;
+  static constexpr uint8_t kRequestMagic = 0x80, kResponseMagic = 0x81;
 
   uint8_t magic = 0;
   uint8_t opcode = 0;
@@ -137,7 +137,7 @@ bool parse_head(std::string_view bytes, BinaryHead* head);
 const BinaryCommand* binary_command(uint8_t opcode);
 
 // Returns the status of a response, in one vocabulary for all protocols.
-std::string_view status_of(Group group, Answer answer);
+std::string_view status_of(Group group, Answer response);
 std::string_view status_of(Group group, uint16_t binary_status);
 // The meaning of silence after a quiet command.
 std::string_view status_of_silence(Group group);

@@ -15,12 +15,12 @@ const std::vector<std::string> kFields = {"command", "key", "hit", "status", "va
 
 Lines parse(const std::vector<Frame>& frames) { return Harness({"memcached_get"}).all(frames).lines(kFields); }
 
-std::vector<Frame> one_connection(std::string_view requests, std::string_view answers) {
-  return Conversation().handshake().client(requests).server(answers).client_ack().close().frames();
+std::vector<Frame> one_connection(std::string_view requests, std::string_view responses) {
+  return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
 }
 
-void expect_at_every_cut(std::string_view requests, std::string_view answers, const Lines& expected) {
-  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, requests, answers, expected);
+void expect_at_every_cut(std::string_view requests, std::string_view responses, const Lines& expected) {
+  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, requests, responses, expected);
 }
 
 std::string big_endian(uint64_t value, int bytes) {
@@ -71,7 +71,7 @@ TEST(MemcachedGet, OtherCommands) {
        "delete a 0 deleted 0 ", "touch a 0 touched 0 ", "version  0 ok 0 ", "flush_all  0 ok 0 ", "stats  0 ok 0 "});
 }
 
-TEST(MemcachedGet, ErrorsCountAsAnswers) {
+TEST(MemcachedGet, ErrorsCountAsResponses) {
   EXPECT_EQ(parse(one_connection("get a\r\nset b 0 0 2\r\nxx\r\nget c\r\n",
                                  "SERVER_ERROR out of memory\r\nCLIENT_ERROR bad data chunk\r\nEND\r\n")),
             (Lines{"get a 0 server_error 0 ", "set b 0 client_error 2 ", "get c 0 miss 0 "}));
@@ -113,7 +113,7 @@ TEST(MemcachedGet, QuietBinaryGets) {
       {"getkq a 0 miss 0 ", "getkq b 1 hit 2 ", "getq c 0 miss 0 ", "setq d 0 stored 1 ", "noop  0 ok 0 "});
 }
 
-TEST(MemcachedGet, BinaryStatisticsAreOneAnswer) {
+TEST(MemcachedGet, BinaryStatisticsAreOneResponse) {
   EXPECT_EQ(parse(one_connection(binary_request(0x10, 1) + binary_request(0, 2, "a"),
                                  answer(0x10, 1, 0, "1", "pid") + answer(0x10, 1, 0, "2", "uptime") + answer(0x10, 1) +
                                      answer(0, 2, 0, "x"))),
@@ -163,8 +163,8 @@ std::vector<Frame> long_multi_get() {
 
 TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
   const std::vector<Frame> frames = long_multi_get();
-  const size_t first_answer = 4, behind = frames.size() - 6;
-  for (size_t lost = first_answer; lost < behind; ++lost) {
+  const size_t first_response = 4, behind = frames.size() - 6;
+  for (size_t lost = first_response; lost < behind; ++lost) {
     for (size_t offset = lost; offset < behind; ++offset) {
       std::vector<Frame> left;
       for (size_t i = 0; i < frames.size(); ++i) {
@@ -188,7 +188,7 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
       EXPECT_EQ(last, 1u) << lost << " and " << offset << " lost";
       // Without its head a response can't be attributed. A segment contains the heads of two values at most, between
       // which one was missed.
-      if (lost == first_answer) continue;
+      if (lost == first_response) continue;
       EXPECT_LE(unknown, lost == offset ? 3u : 6u) << lost << " and " << offset << " lost";
     }
   }

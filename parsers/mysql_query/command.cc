@@ -162,8 +162,8 @@ void read_command(const Packet& packet, uint32_t capabilities, bool capabilities
 // | capabilities (4) | largest packet (4) | character set (1) | zeros (19) | more capabilities (4) | name, password … |
 bool read_login(const Packet& packet, uint32_t* capabilities) {
   constexpr size_t kZerosAt = 9, kZeros = 19;
-  const bool enough = packet.payload.size() >= kZerosAt + kZeros || (packet.cut && packet.payload.size() > kZerosAt);
-  if (packet.sequence != 1 || packet.length < kTlsRequestBytes || !enough) return false;
+  const bool is_enough = packet.payload.size() >= kZerosAt + kZeros || (packet.cut && packet.payload.size() > kZerosAt);
+  if (packet.sequence != 1 || packet.length < kTlsRequestBytes || !is_enough) return false;
   *capabilities = Cursor(packet.payload).u32();
   const Bytes zeros = packet.payload.subspan(kZerosAt, std::min(kZeros, packet.payload.size() - kZerosAt));
   return (*capabilities & capability::kProtocol41) != 0 &&

@@ -101,8 +101,8 @@ inline Dialogue logged_in(uint32_t server = kServerCapabilities, uint32_t client
 inline const std::string kConnected = "connect  ok 0 0 0 ";
 
 inline Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool repeatedly = false,
-                           bool handshake = true) {
-  return testing::spoken(dialogue, 3306, cut, repeatedly, handshake);
+                           bool has_handshake = true) {
+  return testing::spoken(dialogue, 3306, cut, repeatedly, has_handshake);
 }
 
 inline Lines parse(const std::vector<Frame>& frames, const std::vector<std::string>& fields = kFields) {

@@ -310,7 +310,7 @@ void Exchange::on_refusal(const Packet& packet, Sink& sink) {
   response.greeting = true;
   response.end = packet.end;
   response.complete = true;
-  response_reader_.begin(Expected::kLogin);
+  response_reader_.begin(ExpectedResponse::kLogin);
   response_reader_.read(packet, &response);
   sink.on_transaction(nullptr, &response);
 }
@@ -430,7 +430,7 @@ void Exchange::begin_response(const Packet& packet, Sink& sink) {
   Response response;
   response.sequence = packet.sequence;
   const Command* command = pairing_.begin_response(packet.first, response, sink);
-  const Expected unknown = logging_in_ ? Expected::kLogin : Expected::kUnknown;
+  const ExpectedResponse unknown = logging_in_ ? ExpectedResponse::kLogin : ExpectedResponse::kUnknown;
   response_reader_.begin(command != nullptr ? expected_of(command->code) : unknown);
   response_acked_ = packet.first.peer_offset;
   response_acked_known_ = packet.first.peer_offset_known;

@@ -90,15 +90,15 @@ TEST(MysqlQuery, StatementsAreNeverConfused) {
 
 TEST(MysqlQuery, SeveralStatementsAtOnce) {
   int sequence = 1;
-  std::string answer = result_set(&sequence, 1, kMore | 2);
-  answer += ok(sequence++, kMore | 2);
-  answer += result_set(&sequence, 2, 2);
-  expect_at_every_cut(logged_in() + Dialogue{{true, query("SELECT 1; SET @a = 1; SELECT 2")}, {false, answer}},
+  std::string response = result_set(&sequence, 1, kMore | 2);
+  response += ok(sequence++, kMore | 2);
+  response += result_set(&sequence, 2, 2);
+  expect_at_every_cut(logged_in() + Dialogue{{true, query("SELECT 1; SET @a = 1; SELECT 2")}, {false, response}},
                       {kConnected, "query SELECT 1; SET @a = 1; SELECT 2 ok 0 3 3 "});
   sequence = 1;
-  answer = result_set(&sequence, 1, kMore | 2);
-  answer += error(sequence, 1146);
-  EXPECT_EQ(parse(logged_in() + Dialogue{{true, query("SELECT 1; SELECT * FROM no")}, {false, answer}})[1],
+  response = result_set(&sequence, 1, kMore | 2);
+  response += error(sequence, 1146);
+  EXPECT_EQ(parse(logged_in() + Dialogue{{true, query("SELECT 1; SELECT * FROM no")}, {false, response}})[1],
             "query SELECT 1; SELECT * FROM no error 1146 1 1 ");
 }
 
@@ -268,17 +268,17 @@ TEST(HideSecrets, HidesQuotedStrings) {
 
 TEST(MysqlQuery, Times) {
   int sequence = 1;
-  const std::string answer = result_set(&sequence, 3);
-  const size_t rows = answer.size() - 9 - 3 * 15;
+  const std::string response = result_set(&sequence, 3);
+  const size_t rows = response.size() - 9 - 3 * 15;
   Conversation conversation = spoken(logged_in());
   const std::string asked = query("SELECT 1");
   conversation.client(asked.substr(0, 6)).client(asked.substr(6)).wait_ns(50'000'000);
-  conversation.server(answer.substr(0, 10))
+  conversation.server(response.substr(0, 10))
       .wait_ns(10'000'000)
-      .server(answer.substr(10, rows - 10))
+      .server(response.substr(10, rows - 10))
       .wait_ns(20'000'000);
-  conversation.server(answer.substr(rows, 20)).wait_ns(5'000'000).server(answer.substr(rows + 20, 25));
-  conversation.wait_ns(7'000'000).server(answer.substr(rows + 45)).close();
+  conversation.server(response.substr(rows, 20)).wait_ns(5'000'000).server(response.substr(rows + 20, 25));
+  conversation.wait_ns(7'000'000).server(response.substr(rows + 45)).close();
   Harness run({"mysql_query"});
   run.all(conversation.frames());
   ASSERT_EQ(run.tuples().size(), 2u);

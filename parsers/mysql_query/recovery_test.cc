@@ -46,10 +46,10 @@ Score score_of(const std::vector<Frame>& frames) {
   for (const testing::Tuple& tuple : run.tuples()) {
     if (tuple["kind"] != "query" || !tuple["partial"].empty()) continue;
     const int number = std::stoi(tuple["statement"].substr(7));
-    const bool right = tuple["rows"] == std::to_string(rows_of(number));
-    if (right) score.right.insert(number);
+    const bool is_right = tuple["rows"] == std::to_string(rows_of(number));
+    if (is_right) score.right.insert(number);
     // Tuples with lost rows are marked as cut.
-    if (!right && tuple["cut"] != "true") ++score.wrong;
+    if (!is_right && tuple["cut"] != "true") ++score.wrong;
   }
   return score;
 }

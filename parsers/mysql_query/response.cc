@@ -99,24 +99,24 @@ bool is_error_shape(Bytes payload) {
 
 }  // namespace
 
-Expected expected_of(uint8_t command) {
+ExpectedResponse expected_of(uint8_t command) {
   switch (command) {
     case code::kPrepare:
-      return Expected::kPrepared;
+      return ExpectedResponse::kPrepared;
     case code::kFetch:
     case code::kBinlogDump:
     case code::kBinlogDumpGtid:
     case code::kTableDump:
-      return Expected::kRows;
+      return ExpectedResponse::kRows;
     case code::kFieldList:
-      return Expected::kFields;
+      return ExpectedResponse::kFields;
     case code::kStatistics:
-      return Expected::kText;
+      return ExpectedResponse::kText;
     case code::kConnect:
     case code::kChangeUser:
-      return Expected::kLogin;
+      return ExpectedResponse::kLogin;
     default:
-      return Expected::kResult;
+      return ExpectedResponse::kResult;
   }
 }
 
@@ -124,11 +124,11 @@ bool is_eof_packet(const Packet& packet) {
   return header_of(packet) == kEofHeader && (packet.length == 5 || packet.length == 1);
 }
 
-void ResponseReader::begin(Expected expected) {
+void ResponseReader::begin(ExpectedResponse expected) {
   expected_ = expected;
-  const bool headless = expected == Expected::kRows || expected == Expected::kFields;
+  const bool headless = expected == ExpectedResponse::kRows || expected == ExpectedResponse::kFields;
   step_ = headless ? Step::kRows : Step::kHead;
-  client_speaks_ = expected == Expected::kLogin;
+  client_speaks_ = expected == ExpectedResponse::kLogin;
   takes_file_ = false;
 }
 
@@ -158,13 +158,14 @@ ResponseReader::Progress ResponseReader::head(const Packet& packet, Response* re
     return Progress::kNot;
   }
   if (is_error(packet)) return error(packet, response);
-  if (expected_ == Expected::kLogin) return login(packet, response);
-  if (expected_ == Expected::kText) return result_done(0, response);
+  if (expected_ == ExpectedResponse::kLogin) return login(packet, response);
+  if (expected_ == ExpectedResponse::kText) return result_done(0, response);
   takes_file_ = client_speaks_ = false;
-  const bool may_be_prepared = expected_ == Expected::kPrepared || expected_ == Expected::kUnknown;
+  const bool may_be_prepared = expected_ == ExpectedResponse::kPrepared || expected_ == ExpectedResponse::kUnknown;
   switch (header_of(packet)) {
     case kOkHeader:
-      if (may_be_prepared && is_prepared_shape(packet) && (expected_ == Expected::kPrepared || !is_ok_rather(packet)))
+      if (may_be_prepared && is_prepared_shape(packet) &&
+          (expected_ == ExpectedResponse::kPrepared || !is_ok_rather(packet)))
         return prepared(packet, response);
       if (packet.length > 2) return ok(packet, response);
       return column_count(packet);
@@ -222,7 +223,7 @@ ResponseReader::Progress ResponseReader::eof(const Packet& packet, Response* res
 
 ResponseReader::Progress ResponseReader::result_done(uint16_t server_status, Response* response) {
   response->status = Status::kOk;
-  if (expected_ != Expected::kLogin) ++response->results;
+  if (expected_ != ExpectedResponse::kLogin) ++response->results;
   if ((server_status & kMoreResults) == 0) return Progress::kDone;
   step_ = Step::kHead;
   return Progress::kMore;
@@ -279,7 +280,7 @@ ResponseReader::Progress ResponseReader::row(const Packet& packet, Response* res
     response->cut = true;
     if (packet.length <= kMaxEofBytes) return Progress::kMore;
   }
-  if (expected_ == Expected::kFields) return Progress::kMore;
+  if (expected_ == ExpectedResponse::kFields) return Progress::kMore;
   ++response->rows;
   if (response->first_row_ns == 0) response->first_row_ns = packet.first.time_ns;
   response->last_row_ns = packet.last_ns;

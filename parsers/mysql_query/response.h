@@ -29,7 +29,7 @@ struct Response : ResponseHalf {
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
 // How to read the response to a command.
-enum class Expected : uint8_t {
+enum class ExpectedResponse : uint8_t {
   kUnknown,  // the command was not seen
   kResult,   // OK, an error, or result sets
   kPrepared,
@@ -38,7 +38,7 @@ enum class Expected : uint8_t {
   kText,    // one packet
   kLogin,   // both sides' messages until the server accepts or refuses
 };
-Expected expected_of(uint8_t command);
+ExpectedResponse expected_of(uint8_t command);
 
 // Follows one response, packet by packet, up to its last one.
 //
@@ -54,7 +54,7 @@ class ResponseReader {
     kNot,        // no server sends such a packet here
   };
 
-  void begin(Expected expected);
+  void begin(ExpectedResponse expected);
   Progress read(const Packet& packet, Response* response);
 
   bool in_rows() const { return step_ == Step::kRows; }
@@ -84,7 +84,7 @@ class ResponseReader {
   Progress result_done(uint16_t server_status, Response* response);
 
   Step step_ = Step::kHead;
-  Expected expected_ = Expected::kUnknown;
+  ExpectedResponse expected_ = ExpectedResponse::kUnknown;
   EofPackets eof_packets_ = EofPackets::kUnknown;
   bool client_speaks_ = false;
   bool takes_file_ = false;

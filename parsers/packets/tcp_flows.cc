@@ -153,9 +153,9 @@ void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumber
   SideState& sender = flow->sides[key.side];
   SideState& receiver = flow->sides[1 - key.side];
   if (options_.window_ns > 0) begin_window(flow, key.side, sample.time_ns / options_.window_ns, own, &peer_facts);
-  const bool syn = (sample.tcp_flags & tcp_flag::kSyn) != 0;
-  const uint32_t seq = numbers.seq + (syn ? 1 : 0);
-  if (syn) {
+  const bool is_syn = (sample.tcp_flags & tcp_flag::kSyn) != 0;
+  const uint32_t seq = numbers.seq + (is_syn ? 1 : 0);
+  if (is_syn) {
     sender.syn_seen = true;
     sender.restart_at = seq;
   }
@@ -236,9 +236,10 @@ void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_
       facts->out_of_order_bytes += static_cast<uint32_t>(filled);
       repeated -= static_cast<uint32_t>(filled);
     }
-    const Hole before = {hole.begin, first, hole.since_ns}, after = {last, hole.end, hole.since_ns};
-    hole = before.begin != before.end ? before : after;
-    if (before.begin != before.end && after.begin != after.end) add_hole(side, after.begin, after.end, after.since_ns);
+    const Hole previous_hole = {hole.begin, first, hole.since_ns}, after = {last, hole.end, hole.since_ns};
+    hole = previous_hole.begin != previous_hole.end ? previous_hole : after;
+    if (previous_hole.begin != previous_hole.end && after.begin != after.end)
+      add_hole(side, after.begin, after.end, after.since_ns);
   }
   facts->retransmitted_bytes = repeated;
 }

@@ -12,13 +12,13 @@ namespace tapline {
 namespace {
 
 // A valid description, for tests to break.
-struct Described {
+struct ValidDescription {
   std::vector<tapline_field> fields = {{"url", nullptr, "A name", TAPLINE_STRING, 0, 0, 0},
                                        {"size", "bytes", nullptr, TAPLINE_U64, 1, 0, 0}};
   std::vector<const char*> main = {"url", "dst_port"};
   tapline_parser parser = {};
 
-  Described() {
+  ValidDescription() {
     parser.struct_bytes = sizeof(tapline_parser);
     parser.field_bytes = sizeof(tapline_field);
     parser.name = "mine";
@@ -39,8 +39,8 @@ struct Described {
   }
 };
 
-std::string fault_of(const std::function<void(Described&)>& break_it) {
-  Described described;
+std::string fault_of(const std::function<void(ValidDescription&)>& break_it) {
+  ValidDescription described;
   break_it(described);
   std::string error;
   return describe(&described.parser, &error) ? "" : error;
@@ -48,7 +48,7 @@ std::string fault_of(const std::function<void(Described&)>& break_it) {
 
 TEST(Description, IsCopied) {
   std::string error;
-  const Described described;
+  const ValidDescription described;
   const auto read = describe(&described.parser, &error);
   ASSERT_TRUE(read.has_value()) << error;
   EXPECT_EQ(read->schema.name, "mine");
@@ -72,7 +72,7 @@ TEST(Description, LargerStructuresAreStillRead) {
     tapline_parser known;
     uint64_t later;
   };
-  Described described;
+  ValidDescription described;
   const LargerField fields[] = {{described.fields[0], 7}, {described.fields[1], 7}};
   LargerParser parser = {described.parser, 7};
   parser.known.struct_bytes = sizeof parser;
@@ -87,49 +87,50 @@ TEST(Description, LargerStructuresAreStillRead) {
 TEST(Description, ErrorsAreNamed) {
   const std::string long_name(64, 'a'), long_text(1001, 'a');
   const struct {
-    std::function<void(Described&)> break_it;
+    std::function<void(ValidDescription&)> break_it;
     const char* fault;
   } cases[] = {
-      {[](Described& d) { d.parser.struct_bytes = 8; }, "struct_bytes"},
-      {[](Described& d) { d.parser.field_bytes = 8; }, "field_bytes"},
-      {[](Described& d) { d.parser.name = nullptr; }, "name"},
-      {[](Described& d) { d.parser.name = ""; }, "name"},
-      {[](Described& d) { d.parser.name = "Mine"; }, "name"},
-      {[](Described& d) { d.parser.name = "1st"; }, "name"},
-      {[&](Described& d) { d.parser.name = long_name.c_str(); }, "name"},
-      {[&](Described& d) { d.parser.description = long_text.c_str(); }, "description"},
-      {[](Described& d) { d.parser.description = "two\nlines"; }, "description"},
-      {[](Described& d) { d.parser.layer = 3; }, "layer 3"},
-      {[](Described& d) { d.parser.fields = nullptr; }, "fields"},
-      {[](Described& d) { d.parser.field_count = 0; }, "fields"},
-      {[](Described& d) { d.parser.field_count = 65; }, "fields"},
-      {[](Described& d) { d.fields[1].name = nullptr; }, "field 2"},
-      {[](Described& d) { d.fields[1].name = "url"; }, "field url"},
-      {[](Described& d) { d.fields[1].name = "time_ns"; }, "field time_ns"},
-      {[](Described& d) { d.fields[1].name = "query"; }, "field query"},
-      {[](Described& d) { d.fields[1].unit = "\xff"; }, "field size"},
-      {[](Described& d) { d.fields[0].type = 5; }, "field url"},
-      {[](Described& d) { d.parser.main_fields = nullptr; }, "main_fields"},
-      {[](Described& d) { d.parser.main_field_count = 0; }, "main field"},
-      {[](Described& d) { d.main[1] = "host"; }, "main field 2"},
-      {[](Described& d) { d.main[0] = nullptr; }, "main field 1"},
-      {[](Described& d) { d.parser.value_field = "url"; }, "value_field"},
-      {[](Described& d) { d.parser.duration_field = "nothing"; }, "duration_field"},
-      {[](Described& d) { d.parser.needs = 0; }, "neither"},
-      {[](Described& d) { d.parser.needs |= 32; }, "does not know"},
-      {[](Described& d) { d.parser.needs = TAPLINE_NEEDS_STREAMS | TAPLINE_NEEDS_ALL_VIEWS; }, "views need packets"},
-      {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_STREAMS; }, "on_data"},
-      {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_INTERVALS; }, "on_interval"},
-      {[](Described& d) {
+      {[](ValidDescription& d) { d.parser.struct_bytes = 8; }, "struct_bytes"},
+      {[](ValidDescription& d) { d.parser.field_bytes = 8; }, "field_bytes"},
+      {[](ValidDescription& d) { d.parser.name = nullptr; }, "name"},
+      {[](ValidDescription& d) { d.parser.name = ""; }, "name"},
+      {[](ValidDescription& d) { d.parser.name = "Mine"; }, "name"},
+      {[](ValidDescription& d) { d.parser.name = "1st"; }, "name"},
+      {[&](ValidDescription& d) { d.parser.name = long_name.c_str(); }, "name"},
+      {[&](ValidDescription& d) { d.parser.description = long_text.c_str(); }, "description"},
+      {[](ValidDescription& d) { d.parser.description = "two\nlines"; }, "description"},
+      {[](ValidDescription& d) { d.parser.layer = 3; }, "layer 3"},
+      {[](ValidDescription& d) { d.parser.fields = nullptr; }, "fields"},
+      {[](ValidDescription& d) { d.parser.field_count = 0; }, "fields"},
+      {[](ValidDescription& d) { d.parser.field_count = 65; }, "fields"},
+      {[](ValidDescription& d) { d.fields[1].name = nullptr; }, "field 2"},
+      {[](ValidDescription& d) { d.fields[1].name = "url"; }, "field url"},
+      {[](ValidDescription& d) { d.fields[1].name = "time_ns"; }, "field time_ns"},
+      {[](ValidDescription& d) { d.fields[1].name = "query"; }, "field query"},
+      {[](ValidDescription& d) { d.fields[1].unit = "\xff"; }, "field size"},
+      {[](ValidDescription& d) { d.fields[0].type = 5; }, "field url"},
+      {[](ValidDescription& d) { d.parser.main_fields = nullptr; }, "main_fields"},
+      {[](ValidDescription& d) { d.parser.main_field_count = 0; }, "main field"},
+      {[](ValidDescription& d) { d.main[1] = "host"; }, "main field 2"},
+      {[](ValidDescription& d) { d.main[0] = nullptr; }, "main field 1"},
+      {[](ValidDescription& d) { d.parser.value_field = "url"; }, "value_field"},
+      {[](ValidDescription& d) { d.parser.duration_field = "nothing"; }, "duration_field"},
+      {[](ValidDescription& d) { d.parser.needs = 0; }, "neither"},
+      {[](ValidDescription& d) { d.parser.needs |= 32; }, "does not know"},
+      {[](ValidDescription& d) { d.parser.needs = TAPLINE_NEEDS_STREAMS | TAPLINE_NEEDS_ALL_VIEWS; },
+       "views need packets"},
+      {[](ValidDescription& d) { d.parser.needs |= TAPLINE_NEEDS_STREAMS; }, "on_data"},
+      {[](ValidDescription& d) { d.parser.needs |= TAPLINE_NEEDS_INTERVALS; }, "on_interval"},
+      {[](ValidDescription& d) {
          d.parser.needs |= TAPLINE_NEEDS_INTERVALS;
          d.parser.on_interval = [](void*, int64_t, tapline_out*) {};
          d.parser.interval_us = 99;
        },
        "interval_us"},
-      {[](Described& d) { d.parser.connection_state_bytes = 8; }, "state"},
-      {[](Described& d) { d.parser.connection_state_bytes = 4097; }, "connection_state_bytes"},
-      {[](Described& d) { d.parser.create = nullptr; }, "create"},
-      {[](Described& d) { d.parser.process = nullptr; }, "process"},
+      {[](ValidDescription& d) { d.parser.connection_state_bytes = 8; }, "state"},
+      {[](ValidDescription& d) { d.parser.connection_state_bytes = 4097; }, "connection_state_bytes"},
+      {[](ValidDescription& d) { d.parser.create = nullptr; }, "create"},
+      {[](ValidDescription& d) { d.parser.process = nullptr; }, "process"},
   };
   for (const auto& test_case : cases) {
     EXPECT_NE(fault_of(test_case.break_it).find(test_case.fault), std::string::npos)

@@ -348,8 +348,8 @@ class PluginParser : public Base {
   }
 
   tapline_connection* show_connection(Connection& connection) { return show_at(kMaxPackets, connection); }
-  StreamVerdict verdict(int answer) const {
-    return answer == TAPLINE_GIVE_UP ? StreamVerdict::kGiveUp : StreamVerdict::kContinue;
+  StreamVerdict verdict(int response) const {
+    return response == TAPLINE_GIVE_UP ? StreamVerdict::kGiveUp : StreamVerdict::kContinue;
   }
 
   Schema schema_;

@@ -104,10 +104,10 @@ void Exchange::end(Side side, Sink& sink) {
   Filter filter(*this, sink);
   sink_ = &filter;
   ended_[side] = true;
-  const bool both = ended_[0] && ended_[1];
-  if (both || is_server(side)) cut_response_off();
+  const bool has_both = ended_[0] && ended_[1];
+  if (has_both || is_server(side)) cut_response_off();
   if (is_server(side)) pairing_.server_ended(filter);
-  if (both) pairing_.report_all(filter);
+  if (has_both) pairing_.report_all(filter);
 }
 
 void Exchange::visit_pending(Sink& sink) const {
@@ -211,12 +211,12 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   if (bytes[0] == '\0') return startup_unit(side, bytes, first);
   // The server's side may be the only one captured, or be captured first: it requests the client's authentication.
   constexpr uint64_t kAuthenticationBytes = 9;
-  const uint64_t answers = bytes[0] == 'N' ? 1 : 0;
-  if (bytes.size() < answers + kAuthenticationBytes)
-    return is_in(bytes[0], "RSGN") ? Unit::more(answers + kAuthenticationBytes) : Unit::none();
+  const uint64_t responses = bytes[0] == 'N' ? 1 : 0;
+  if (bytes.size() < responses + kAuthenticationBytes)
+    return is_in(bytes[0], "RSGN") ? Unit::more(responses + kAuthenticationBytes) : Unit::none();
   const bool encrypted = bytes[0] == 'S' && bytes[1] == kTlsHandshake;
   if (encrypted && bytes.size() < kMaxAheadBytes) return Unit::more();  // the client's request may be late
-  const std::string_view message = bytes.substr(answers);
+  const std::string_view message = bytes.substr(responses);
   Head head;
   if (message[0] != 'R' || !read_server_head(message, &head) || head.total > kMaxNameBytes) return Unit::none();
   if (message.substr(kHeadBytes, 3) != std::string_view("\0\0\0", 3)) return Unit::none();

@@ -121,7 +121,7 @@ class Exchange {
   void report_unanswered(Kind kind, const Segment& first, uint64_t total);
 
   Unit server_unit(Side side, std::string_view bytes, const Segment& first);
-  Unit encryption_answer(char answered, const Segment& first);
+  Unit encryption_response(char answered, const Segment& first);
   void server_message(const Head& head, std::string_view payload, const Segment& first);
   void parsed(const Segment& first, uint64_t end);
   void bound(const Segment& first);

@@ -9,12 +9,12 @@ namespace tapline::postgres {
 namespace {
 
 // The single bytes that a server may send before its first message.
-constexpr std::string_view kEncryptionAnswers = "NSG";
+constexpr std::string_view kEncryptionResponses = "NSG";
 
 }  // namespace
 
 Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& first) {
-  if (answering_ && is_in(bytes[0], kEncryptionAnswers)) return encryption_answer(bytes[0], first);
+  if (answering_ && is_in(bytes[0], kEncryptionResponses)) return encryption_response(bytes[0], first);
   answering_ = false;
   if (bytes.size() < kHeadBytes) return Unit::more(kHeadBytes);
   Head head;
@@ -28,7 +28,7 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
 
 // A single byte states whether the client may continue with encryption. This byte, or the client's request, may be so
 // late that the client has already continued.
-Unit Exchange::encryption_answer(char answered, const Segment& first) {
+Unit Exchange::encryption_response(char answered, const Segment& first) {
   if (answered == 'N') return Unit::taken(1);
   answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
   end_answer(first.offset + 1);

@@ -70,8 +70,9 @@ Dialogue logged_in() {
 }
 const std::string kConnected = "connect  ok  0 0 ";
 
-Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool repeatedly = false, bool handshake = true) {
-  return testing::spoken(dialogue, 5432, cut, repeatedly, handshake);
+Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool repeatedly = false,
+                    bool has_handshake = true) {
+  return testing::spoken(dialogue, 5432, cut, repeatedly, has_handshake);
 }
 
 Lines parsed(const std::vector<Frame>& frames, const std::vector<std::string>& kind = kFields) {
@@ -206,13 +207,13 @@ TEST(PostgresQuery, LongStatementsAreCut) {
 }
 
 TEST(PostgresQuery, Times) {
-  const std::string answer = selected(2) + kReady, request = query("SELECT 1");
+  const std::string response = selected(2) + kReady, request = query("SELECT 1");
   const size_t first_row = columns().size(), row = rows(1).size();
   Conversation conversation = spoken(logged_in());
   conversation.client(request.substr(0, 7)).client(request.substr(7)).wait_ns(50'000'000);
-  conversation.server(answer.substr(0, first_row)).wait_ns(20'000'000).server(answer.substr(first_row, row + 8));
-  conversation.wait_ns(5'000'000).server(answer.substr(first_row + row + 8, row - 8)).wait_ns(3'000'000);
-  conversation.server(answer.substr(first_row + 2 * row)).close();
+  conversation.server(response.substr(0, first_row)).wait_ns(20'000'000).server(response.substr(first_row, row + 8));
+  conversation.wait_ns(5'000'000).server(response.substr(first_row + row + 8, row - 8)).wait_ns(3'000'000);
+  conversation.server(response.substr(first_row + 2 * row)).close();
   EXPECT_EQ(parsed(conversation.frames(), {"first_byte_ns", "first_row_ns", "last_row_ns", "response_time_ns"})[1],
             "52000000 73000000 79000000 83000000");
 }
@@ -279,15 +280,15 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
 // Exchanges of one statement and of several, of which one may fail.
 Dialogue pipelined(int times) {
   const std::string one = parse("SELECT 1") + bind() + execute(), bad = parse("SELECT bad") + bind() + execute();
-  const std::string answer = kParsed + kBound + rows(1) + done("SELECT 1");
+  const std::string response = kParsed + kBound + rows(1) + done("SELECT 1");
   Dialogue dialogue = logged_in();
   for (int i = 0; i < times; ++i) {
     dialogue = dialogue + Dialogue{{true, one + bad + one + one + kSync},
-                                   {false, answer + error("42703") + kReady},
+                                   {false, response + error("42703") + kReady},
                                    {true, one + kSync},
-                                   {false, answer + kReady},
+                                   {false, response + kReady},
                                    {true, one + one + kSync},
-                                   {false, answer + answer + kReady}};
+                                   {false, response + response + kReady}};
   }
   return dialogue;
 }
@@ -329,7 +330,7 @@ TEST(PostgresQuery, ALossInALoginAffectsNoLaterTransaction) {
 }
 
 // The error answers the password, not the startup message.
-TEST(PostgresQuery, ALoginWithoutItsFirstAnswerHasNoTimeToFirstByte) {
+TEST(PostgresQuery, ALoginWithoutItsFirstResponseHasNoTimeToFirstByte) {
   const Dialogue dialogue = {{true, startup()},
                              {false, message('R', number(5, 4) + "salt")},
                              {true, message('p', text("md5SECRET"))},

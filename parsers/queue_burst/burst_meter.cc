@@ -27,7 +27,7 @@ void BurstMeter::burst(const queues::Burst& burst) {
     ++without_room_;
     return;
   }
-  Ended& ended = ended_.emplace_back(Ended{burst, {}});
+  EndedBurst& ended = ended_.emplace_back(EndedBurst{burst, {}});
   std::erase_if(ended.burst.reported, [](const auto& flow) { return flow.flow == FlowTable::kOthers; });
   for (const queues::Burst::Flow& flow : ended.burst.reported) ended.headers.push_back(latest_[flow.flow]);
 }
@@ -35,7 +35,7 @@ void BurstMeter::burst(const queues::Burst& burst) {
 void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
   input_.advance(out.now_ns());
   if (contents_.in_burst() && input_.quiet()) contents_.finish();
-  for (const Ended& ended : ended_) {
+  for (const EndedBurst& ended : ended_) {
     for (size_t rank = 0; rank < ended.headers.size(); ++rank) emit(queue, queries, ended, rank, out);
   }
   ended_.clear();
@@ -43,7 +43,7 @@ void BurstMeter::close_interval(const std::string& queue, uint64_t queries, Emit
   without_room_ = 0;
 }
 
-void BurstMeter::emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out) {
+void BurstMeter::emit(const std::string& queue, uint64_t queries, const EndedBurst& ended, size_t rank, Emitter& out) {
   const queues::Burst& burst = ended.burst;
   const queues::Burst::Flow& flow = burst.reported[rank];
   const queues::BusyPeriod::Culprit& bytes = flow.bytes;

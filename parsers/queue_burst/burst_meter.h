@@ -50,7 +50,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
 
  private:
   // A finished burst whose tuples are pending, with the headers of its flows.
-  struct Ended {
+  struct EndedBurst {
     queues::Burst burst;
     std::vector<queues::DepartureHeader> headers;
   };
@@ -60,14 +60,14 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   void never_left(const queues::View& /*arrival*/) override { contents_.lose(); }
   void drop(uint32_t tag) override { headers_.free(tag); }
   void burst(const queues::Burst& burst) override;
-  static void emit(const std::string& queue, uint64_t queries, const Ended& ended, size_t rank, Emitter& out);
+  static void emit(const std::string& queue, uint64_t queries, const EndedBurst& ended, size_t rank, Emitter& out);
 
   int64_t max_delay_ns_;
   queues::QueueContents contents_;
   queues::QueueInput input_;
   queues::DepartureHeaders headers_;
   std::vector<queues::DepartureHeader> latest_;  // of each flow
-  std::vector<Ended> ended_;                     // in this interval
+  std::vector<EndedBurst> ended_;                // in this interval
   uint64_t without_room_ = 0;                    // bursts beyond kMaxEnded
 };
 

@@ -224,12 +224,12 @@ Frame tagged(const Frame& frame, int64_t time_ns) {
 }
 
 // The capture's packets at both taps, at 60 % load, with their true times.
-struct Tapped {
+struct TappedCapture {
   std::vector<Frame> frames;
   std::vector<Crossing> crossings;
 };
 
-Tapped tap(std::vector<Frame> capture) {
+TappedCapture tap(std::vector<Frame> capture) {
   capture.resize(std::min<size_t>(capture.size(), 5000));
   uint64_t total_bytes = 0;
   for (const Frame& frame : capture) total_bytes += frame.raw().wire_bytes;
@@ -238,7 +238,7 @@ Tapped tap(std::vector<Frame> capture) {
   // The parser follows the taps' constant difference over ten seconds.
   const double scale = std::min(1.0, 9e9 / span_ns);
   const double ns_per_byte = 0.6 * span_ns * scale / static_cast<double>(total_bytes);
-  Tapped tapped;
+  TappedCapture tapped;
   tapped.frames = {datagram(kProbe, 1, kArrivals, kStart), datagram(kProbe, 1, kDepartures, kStart)};
   int64_t free_ns = 0, before_ns = kStart + kNsPerMs;
   const FlowHasher hasher(testing::kTestKey);
@@ -285,7 +285,7 @@ std::multimap<std::string, size_t> answers_of(const std::vector<Crossing>& cross
 TEST_P(RealTraffic, TuplesEqualTheDefinition) {
   const std::string path = testing::reference_capture(GetParam());
   if (path.empty()) GTEST_SKIP() << "no reference captures";
-  const Tapped tapped = tap(testing::read_capture(path));
+  const TappedCapture tapped = tap(testing::read_capture(path));
   Harness harness = harness_of({.every_ns = kNsPerMs});
   harness.all(tapped.frames);
   std::multimap<std::string, size_t> expected = answers_of(tapped.crossings);

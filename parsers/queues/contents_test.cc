@@ -57,7 +57,7 @@ TrafficOptions random_queue(uint32_t seed) {
 const uint64_t kQueues = testing::count_of("TAPLINE_RANDOM_QUEUES", 10'000);
 
 // Packets whose flow has a share of at least alpha in the queue that they found, by the answer and by the truth.
-struct Flagged {
+struct FlaggedPackets {
   double alpha;
   uint64_t hits = 0, false_alarms = 0, misses = 0;
   void count(const Finding& finding, const Truth& truth) {
@@ -71,8 +71,8 @@ struct Flagged {
 };
 
 TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
-  std::vector<Flagged> all = {{.alpha = 0.001}, {.alpha = 0.003}, {.alpha = 0.01},
-                              {.alpha = 0.03},  {.alpha = 0.1},   {.alpha = 0.3}};
+  std::vector<FlaggedPackets> all = {{.alpha = 0.001}, {.alpha = 0.003}, {.alpha = 0.01},
+                                     {.alpha = 0.03},  {.alpha = 0.1},   {.alpha = 0.3}};
   for (uint32_t seed = 0; seed < kQueues; ++seed) {
     const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
     QueueContents contents({.max_flows = 64}, nullptr);
@@ -80,11 +80,11 @@ TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
       const Finding finding = contents.add(passages[i]);
       const Truth truth = evaluate(passages, i, passages[i].arrival_ns);
       expect_equal(finding, truth);
-      for (Flagged& flagged : all) flagged.count(finding, truth);
+      for (FlaggedPackets& flagged : all) flagged.count(finding, truth);
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", packet " << i;
     }
   }
-  for (const Flagged& flagged : all) {
+  for (const FlaggedPackets& flagged : all) {
     EXPECT_GT(flagged.hits, kQueues) << flagged.alpha;
     EXPECT_EQ(flagged.false_alarms, 0u) << flagged.alpha;
     EXPECT_EQ(flagged.misses, 0u) << flagged.alpha;
@@ -166,7 +166,7 @@ TEST(WaitLedger, EachNanosecondOfAWaitIsBlamedOnTheFlowThatWasServed) {
   }
 }
 
-class Kept final : public BurstSink {
+class KeptBursts final : public BurstSink {
  public:
   void burst(const Burst& burst) override { bursts.push_back(burst); }
   std::vector<Burst> bursts;
@@ -233,7 +233,7 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
   for (uint32_t seed = 0; seed < kQueues; ++seed) {
     constexpr int64_t kVictimDelayNs = 3000;
     const std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
-    Kept kept;
+    KeptBursts kept;
     QueueContents contents({.max_flows = 64, .victim_delay_ns = kVictimDelayNs}, &kept);
     for (const Passage& passage : passages) contents.add(passage);
     contents.finish();
@@ -270,7 +270,7 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
 }
 
 TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
-  Kept kept;
+  KeptBursts kept;
   QueueContents contents({.max_flows = 16, .max_packets = 1024, .victim_delay_ns = 0}, &kept);
   uint64_t cut = 0;
   // Each packet has been waiting since the beginning and belongs to a separate flow.
@@ -293,7 +293,7 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
 
 // Twenty flows of large packets fill the queue; of thirty flows of one small packet, the last ones wait longest.
 TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
-  Kept kept;
+  KeptBursts kept;
   QueueContents contents({.victim_delay_ns = 1}, &kept);
   int64_t departure_ns = 0;
   for (uint64_t flow = 1; flow <= 20; ++flow)

@@ -122,8 +122,8 @@ class FlowTable {
   }
 
   void grow() {
-    const std::vector<Entry> before = std::exchange(entries_, std::vector<Entry>(entries_.size() * 2));
-    for (const Entry& entry : before) {
+    const std::vector<Entry> previous_entries = std::exchange(entries_, std::vector<Entry>(entries_.size() * 2));
+    for (const Entry& entry : previous_entries) {
       if (entry.flow != kOthers) insert(entry);
     }
   }

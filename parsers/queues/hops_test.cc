@@ -35,25 +35,25 @@ class Passages final : public MatchSink {
   std::vector<uint32_t> dropped;
 };
 
-struct Reported {
+struct ReportedHop {
   int64_t arrival_ns, departure_ns, captured_ns;
   uint64_t digest;
 };
 
-void add(const Reported& hop, uint32_t tag, HopSequencer* sequencer) {
+void add(const ReportedHop& hop, uint32_t tag, HopSequencer* sequencer) {
   sequencer->add({hop.digest, 7, hop.departure_ns, 1000, true, tag}, hop.arrival_ns, hop.captured_ns);
 }
 
 // Packets of one FIFO queue that are captured up to `latest_ns` after they left, in order of capture.
-std::vector<Reported> random_hops(int64_t latest_ns, double lost, double repeated, std::mt19937_64* random) {
-  std::vector<Reported> hops;
+std::vector<ReportedHop> random_hops(int64_t latest_ns, double lost, double repeated, std::mt19937_64* random) {
+  std::vector<ReportedHop> hops;
   std::uniform_real_distribution<double> share;
   std::uniform_int_distribution<int64_t> gap_ns(0, 3000), wait_ns(0, 200'000), path_ns(0, latest_ns - 1);
   int64_t arrival_ns = 0, departure_ns = kStart;
   for (uint64_t i = 0; i < 2000; ++i) {
     departure_ns += gap_ns(*random);
     arrival_ns = std::max(arrival_ns, departure_ns - wait_ns(*random));
-    const Reported hop = {arrival_ns, departure_ns, 0, i + 1};
+    const ReportedHop hop = {arrival_ns, departure_ns, 0, i + 1};
     if (share(*random) < lost) continue;
     for (int copy = 0; copy < (share(*random) < repeated ? 3 : 1); ++copy) {
       hops.push_back(hop);
@@ -61,27 +61,27 @@ std::vector<Reported> random_hops(int64_t latest_ns, double lost, double repeate
     }
   }
   std::stable_sort(hops.begin(), hops.end(),
-                   [](const Reported& a, const Reported& b) { return a.captured_ns < b.captured_ns; });
+                   [](const ReportedHop& a, const ReportedHop& b) { return a.captured_ns < b.captured_ns; });
   return hops;
 }
 
 TEST(Hops, PassInOrderOfDepartureOnceEach) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 300; ++round) {
-    const std::vector<Reported> hops = random_hops(kHold, round % 3 * 0.2, round % 5 * 0.1, &random);
+    const std::vector<ReportedHop> hops = random_hops(kHold, round % 3 * 0.2, round % 5 * 0.1, &random);
     Passages passages;
     HopSequencer sequencer({.hold_ns = kHold}, &passages);
     for (uint32_t i = 0; i < hops.size(); ++i) add(hops[i], i, &sequencer);
     sequencer.finish();
     std::set<std::pair<int64_t, uint64_t>> expected;
-    for (const Reported& hop : hops) expected.insert({hop.departure_ns, hop.digest});
+    for (const ReportedHop& hop : hops) expected.insert({hop.departure_ns, hop.digest});
     // Two packets may have the same time, and one is captured after the other has passed.
     ASSERT_EQ(sequencer.statistics().late, 0u);
     ASSERT_EQ(passages.passed.size(), expected.size());
     auto next = expected.begin();
     for (const Passage& passage : passages.passed) {
       ASSERT_EQ(passage.departure_ns, next->first);
-      const Reported& own = hops[passage.tag];
+      const ReportedHop& own = hops[passage.tag];
       ASSERT_EQ(own.digest, next++->second);
       ASSERT_EQ(passage.arrival_ns, own.arrival_ns);
       ASSERT_TRUE(passage.is_certain());
@@ -98,7 +98,7 @@ TEST(Hops, CountsLateHopsAndKeepsTheOrder) {
     // Either a tenth of the time that packets take, or room for only a few of them.
     const SequencerOptions options =
         round % 2 == 0 ? SequencerOptions{kHold / 10, 1 << 15} : SequencerOptions{kHold, 20};
-    const std::vector<Reported> hops = random_hops(kHold, 0.1, 0.1, &random);
+    const std::vector<ReportedHop> hops = random_hops(kHold, 0.1, 0.1, &random);
     Passages passages;
     HopSequencer sequencer(options, &passages);
     std::set<uint32_t> tags;
@@ -139,7 +139,7 @@ TEST(Hops, AreReleasedWhenTimePassesWhateverTheSwitchesClock) {
 TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
   std::mt19937_64 random(3);
   for (const double lost : {0.0, 0.5}) {
-    std::vector<Reported> hops = random_hops(kHold, lost, 0, &random);
+    std::vector<ReportedHop> hops = random_hops(kHold, lost, 0, &random);
     class Contents final : public MatchSink {
      public:
       void pass(const Passage& passage) override { found[passage.tag] = contents.add(passage); }
@@ -152,10 +152,10 @@ TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
     sequencer.finish();
     for (uint32_t i = 0; i < hops.size(); ++i) {
       uint64_t packets = 0;
-      for (const Reported& other_hop : hops) {
-        const bool before =
+      for (const ReportedHop& other_hop : hops) {
+        const bool was_before =
             std::pair(other_hop.departure_ns, other_hop.digest) < std::pair(hops[i].departure_ns, hops[i].digest);
-        packets += other_hop.departure_ns >= hops[i].arrival_ns && before;
+        packets += other_hop.departure_ns >= hops[i].arrival_ns && was_before;
       }
       ASSERT_EQ(sink.found[i].queue_packets, packets);
       ASSERT_EQ(sink.found[i].queue_bytes, packets * 1000);
@@ -165,7 +165,7 @@ TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
 }
 
 // One queue of a simulated switch.
-class Measured final : public MatchSink {
+class MeasuredQueue final : public MatchSink {
  public:
   struct Packet {
     uint32_t depth;  // packets in the queue, as the switch reported
@@ -196,9 +196,9 @@ class Measured final : public MatchSink {
 };
 
 // Measures the queues of all switches whose telemetry is in a capture.
-std::map<std::string, Measured> measure(const std::string& capture) {
+std::map<std::string, MeasuredQueue> measure(const std::string& capture) {
   HopQueues queues;
-  std::map<std::string, Measured> measured;
+  std::map<std::string, MeasuredQueue> measured;
   const FlowHasher hasher(tapline::testing::kTestKey);
   for (const auto& frame : tapline::testing::read_capture(capture)) {
     Packet packet;
@@ -207,7 +207,7 @@ std::map<std::string, Measured> measure(const std::string& capture) {
     EXPECT_TRUE(read_telemetry(packet, &telemetry));
     uint32_t number = 0;
     const auto use = [&](const QueueHop& hop) {
-      Measured& queue = measured[queues.name(hop.queue)];
+      MeasuredQueue& queue = measured[queues.name(hop.queue)];
       queue.packets.push_back({telemetry.path[number++].queue_depth, hop.departure_ns - hop.arrival_ns});
       const View view = {digest_of(packet, {1, 2}),
                          1,
@@ -235,7 +235,7 @@ std::string trace(const std::string& experiment) {
 // the time in which the link sends these bytes. TAPLINE_TRACE names the capture of a longer run.
 TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
   const char* longer = std::getenv("TAPLINE_TRACE");
-  const std::map<std::string, Measured> measured = measure(longer == nullptr ? trace("queues") : longer);
+  const std::map<std::string, MeasuredQueue> measured = measure(longer == nullptr ? trace("queues") : longer);
   EXPECT_EQ(measured.size(), 12u);
   for (const auto& [name, queue] : measured) {
     // A packet may arrive in the nanosecond in which another one leaves.
@@ -250,7 +250,7 @@ TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
 
 // Switches drop packets behind some of the queues, and their telemetry never arrives.
 TEST(Hops, DropsOnTheWayMakeContentsALowerBound) {
-  const std::map<std::string, Measured> measured = measure(trace("incast"));
+  const std::map<std::string, MeasuredQueue> measured = measure(trace("incast"));
   uint64_t below = 0;
   for (const auto& [name, queue] : measured) {
     EXPECT_EQ(queue.above_depth, 0u) << name;

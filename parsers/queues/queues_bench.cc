@@ -65,8 +65,8 @@ std::vector<Passage> passages_of(uint32_t flows, size_t packets) {
 std::vector<Event> views_of(const std::vector<Passage>& passages) {
   std::vector<Event> events;
   size_t left = 0;
-  const auto show = [&](size_t i, int64_t time_ns, bool departure) {
-    events.push_back({{mixed(i + (uint64_t{1} << 40)), passages[i].flow_key, time_ns, 700, true}, departure});
+  const auto show = [&](size_t i, int64_t time_ns, bool is_departure) {
+    events.push_back({{mixed(i + (uint64_t{1} << 40)), passages[i].flow_key, time_ns, 700, true}, is_departure});
   };
   for (size_t i = 0; i < passages.size(); ++i) {
     for (; passages[left].departure_ns < passages[i].arrival_ns; ++left) show(left, passages[left].departure_ns, true);
@@ -112,7 +112,7 @@ double ns_per_packet(size_t packets, const std::function<void()>& run) {
   return min;
 }
 
-class Counted final : public MatchSink {
+class CountingSink final : public MatchSink {
  public:
   void pass(const Passage& passage) override { looked_at += static_cast<uint64_t>(passage.arrival_ns); }
   void never_left(const View&) override {}
@@ -174,7 +174,7 @@ Costs measure(uint32_t flows, size_t packets) {
   });
   report("bursts", [&] { add_all(&no_bursts); });
   report("match", [&] {
-    Counted counted;
+    CountingSink counted;
     match(events, &counted);
   });
   costs.both_ns = report("both", [&] {

@@ -37,14 +37,14 @@ uint64_t total(const Windows& windows, int64_t first, int64_t last) {
 }
 
 // The result of a reading without collisions, and the weight of all flows in its windows.
-struct Covered {
+struct CoveredReading {
   double own = 0, all = 0;
   double below = 0;     // subtracted weight, which may make the answer too low
   int64_t windows = 0;  // that are read
 };
 
-Covered covered_by(Reading reading, const Windows& windows, uint64_t key, int64_t arrival_ns, int64_t departure_ns,
-                   uint32_t shift) {
+CoveredReading covered_by(Reading reading, const Windows& windows, uint64_t key, int64_t arrival_ns,
+                          int64_t departure_ns, uint32_t shift) {
   const auto own = [&](int64_t first, int64_t last) { return static_cast<double>(exact(windows, key, first, last)); };
   const auto all = [&](int64_t first, int64_t last) { return static_cast<double>(total(windows, first, last)); };
   const int64_t window_ns = int64_t{1} << shift;
@@ -86,7 +86,8 @@ TEST(Snapshots, EachReadingIsWithinItsBound) {
         // The longest wait that the windows cover.
         const int64_t arrival_ns = std::max(passage.arrival_ns, passage.departure_ns - 5 * snapshots.window_ns());
         const double estimate = snapshots.estimate(passage.flow_key, arrival_ns, passage.departure_ns, reading);
-        const Covered truth = covered_by(reading, windows, passage.flow_key, arrival_ns, passage.departure_ns, kShift);
+        const CoveredReading truth =
+            covered_by(reading, windows, passage.flow_key, arrival_ns, passage.departure_ns, kShift);
         if (truth.below == 0) {
           ASSERT_GE(estimate, truth.own - 1e-6);
         }

@@ -18,7 +18,7 @@ using testing::TapEvent;
 using testing::TapOptions;
 using testing::TrafficOptions;
 
-class Kept final : public MatchSink {
+class KeptMatches final : public MatchSink {
  public:
   void pass(const Passage& passage) override { passages.push_back(passage); }
   void never_left(const View& arrival) override { left_behind.push_back(arrival); }
@@ -26,18 +26,18 @@ class Kept final : public MatchSink {
   std::vector<View> left_behind;
 };
 
-struct Matched {
+struct MatchedPacket {
   std::vector<SimPacket> packets;
   std::vector<TapEvent> events;
   std::vector<const SimPacket*> departed;  // the packet of each passage
-  Kept kept;
+  KeptMatches kept;
   MatchStatistics statistics;
   uint64_t in_queue = 0;
   int64_t offset_ns = 0;
 };
 
-Matched run(const TrafficOptions& traffic, const TapOptions& taps, const MatchOptions& options, uint32_t seed) {
-  Matched run;
+MatchedPacket run(const TrafficOptions& traffic, const TapOptions& taps, const MatchOptions& options, uint32_t seed) {
+  MatchedPacket run;
   run.packets = testing::simulate(traffic, seed);
   run.events = testing::tapped(run.packets, taps, seed + 1);
   TapMatcher matcher(options, &run.kept);
@@ -62,7 +62,7 @@ MatchOptions known_offset(int64_t offset_ns = 0) {
 }
 
 // Each view is counted once, with one outcome.
-void expect_balance(const Matched& run) {
+void expect_balance(const MatchedPacket& run) {
   const MatchStatistics& s = run.statistics;
   EXPECT_EQ(s.matched + s.never_came, s.departures);
   EXPECT_EQ(s.matched + s.never_left + s.evicted + run.in_queue, s.arrivals);
@@ -71,7 +71,7 @@ void expect_balance(const Matched& run) {
 }
 
 // Returns the number of passages whose bounds exclude the true arrival.
-size_t broken_bounds(const Matched& run) {
+size_t broken_bounds(const MatchedPacket& run) {
   size_t broken = 0;
   for (size_t i = 0; i < run.departed.size(); ++i) {
     const Passage& passage = run.kept.passages[i];
@@ -89,7 +89,7 @@ size_t broken_bounds(const Matched& run) {
 
 TEST(TapMatcher, WithoutLossEveryPacketIsMatchedExactly) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
-    const Matched matched = run({.packets = 5000, .buffer_bytes = 20'000}, {}, known_offset(), seed);
+    const MatchedPacket matched = run({.packets = 5000, .buffer_bytes = 20'000}, {}, known_offset(), seed);
     size_t dropped = 0;
     for (const SimPacket& packet : matched.packets) dropped += packet.dropped;
     ASSERT_GT(dropped, 0u);
@@ -111,7 +111,7 @@ TEST(TapMatcher, LossesAtEitherTapAreCountedAndNothingElseIsMatched) {
   for (const double lost : {0.01, 0.1}) {
     for (uint32_t seed = 0; seed < 10; ++seed) {
       const TapOptions taps = {.arrivals_lost = lost, .departures_lost = lost};
-      const Matched matched = run({.packets = 20'000, .buffer_bytes = 30'000}, taps, known_offset(), seed);
+      const MatchedPacket matched = run({.packets = 20'000, .buffer_bytes = 30'000}, taps, known_offset(), seed);
       std::vector<int> seen(matched.packets.size());  // 1: at the arrivals' tap, 2: at the departures'
       for (const TapEvent& event : matched.events) seen[event.packet] |= event.departure ? 2 : 1;
       EXPECT_EQ(matched.statistics.matched, static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 3)));
@@ -131,7 +131,7 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
     uint64_t width_ns = 0, delay_ns = 0;
     for (uint32_t seed = 0; seed < 10; ++seed) {
       const TapOptions taps = {.arrivals_lost = lost, .departures_lost = lost};
-      const Matched matched = run(traffic, taps, known_offset(), seed);
+      const MatchedPacket matched = run(traffic, taps, known_offset(), seed);
       EXPECT_EQ(broken_bounds(matched), 0u) << lost;
       EXPECT_GT(matched.statistics.ambiguous, 0u);
       EXPECT_GT(matched.statistics.repeated, 0u);
@@ -167,7 +167,7 @@ TEST(TapMatcher, ToleratesReorderingAndClocksThatDiffer) {
       const TapOptions taps = {
           .arrivals_lost = 0.01, .departures_lost = 0.01, .departures_late_ns = late_ns, .reordering_ns = 20'000};
       const TrafficOptions traffic = {.packets = 10'000, .equal_share = 0.1, .buffer_bytes = 30'000};
-      const Matched matched = run(traffic, taps, options, seed);
+      const MatchedPacket matched = run(traffic, taps, options, seed);
       size_t broken = 0, wrong = 0;
       for (size_t i = 0; i < matched.departed.size(); ++i) {
         const Passage& passage = matched.kept.passages[i];
@@ -186,7 +186,7 @@ TEST(TapMatcher, MeasuresTheOffsetWhereTheQueueIsEmpty) {
   for (const int64_t late_ns : {int64_t{-500'000}, int64_t{7'000'000}}) {
     MatchOptions options;
     options.reordering_ns = 0;
-    const Matched matched = run({.packets = 20'000, .load = 0.5}, {.departures_late_ns = late_ns}, options, 1);
+    const MatchedPacket matched = run({.packets = 20'000, .load = 0.5}, {.departures_late_ns = late_ns}, options, 1);
     // The smallest packets take 51 ns to transmit.
     EXPECT_GE(matched.offset_ns, late_ns + 51);
     EXPECT_LE(matched.offset_ns, late_ns + 60);
@@ -195,7 +195,7 @@ TEST(TapMatcher, MeasuresTheOffsetWhereTheQueueIsEmpty) {
 }
 
 TEST(TapMatcher, EqualPacketsMatchFirstInFirstOut) {
-  Kept kept;
+  KeptMatches kept;
   TapMatcher matcher(known_offset(), &kept);
   for (int64_t i = 0; i < 3; ++i) matcher.arrive({.digest = 7, .flow_key = 1, .time_ns = 1000 + i, .bytes = 60});
   for (int64_t i = 0; i < 4; ++i) matcher.depart({.digest = 7, .flow_key = 1, .time_ns = 2000 + i, .bytes = 60});
@@ -221,7 +221,7 @@ TEST(TapMatcher, ALateStampLosesNoPacket) {
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const TapEvent& a, const TapEvent& b) { return a.view.time_ns < b.view.time_ns; });
-  Kept kept;
+  KeptMatches kept;
   MatchOptions options;
   options.offset_ns = 0;
   TapMatcher matcher(options, &kept);
@@ -237,7 +237,7 @@ TEST(TapMatcher, ALateStampLosesNoPacket) {
 }
 
 TEST(TapMatcher, ADepartureIsMatchedAfterALongSilence) {
-  Kept kept;
+  KeptMatches kept;
   MatchOptions options = known_offset();
   options.reordering_ns = 100'000;
   TapMatcher matcher(options, &kept);
@@ -253,7 +253,7 @@ TEST(TapMatcher, ADepartureIsMatchedAfterALongSilence) {
 }
 
 TEST(TapMatcher, ClassesThatOvertakeAreMatchedWithoutOrder) {
-  Kept kept;
+  KeptMatches kept;
   MatchOptions options = known_offset();
   options.fifo = false;
   TapMatcher matcher(options, &kept);
@@ -324,7 +324,7 @@ TEST(TapMatcher, FloodsAreBounded) {
 }
 
 TEST(TapMatcher, ExpiresAnArrivalAfterTheLongestDelay) {
-  Kept kept;
+  KeptMatches kept;
   MatchOptions options = known_offset();
   TapMatcher matcher(options, &kept);
   matcher.arrive({.digest = 1, .time_ns = 0, .bytes = 60, .identified = true});

@@ -125,7 +125,7 @@ struct Traffic {
   std::vector<Event> events;
 };
 
-class Kept final : public MatchSink {
+class KeptMatches final : public MatchSink {
  public:
   void pass(const Passage& passage) override { passages.push_back(passage); }
   void never_left(const View&) override { ++left_behind; }
@@ -134,7 +134,7 @@ class Kept final : public MatchSink {
   uint64_t in_queue = 0;  // packets in the queue at the end
 };
 
-MatchStatistics match(const Traffic& traffic, bool fifo, Kept* kept) {
+MatchStatistics match(const Traffic& traffic, bool fifo, KeptMatches* kept) {
   MatchOptions options;
   options.offset_ns = 0;
   options.fifo = fifo;
@@ -165,7 +165,7 @@ TEST_P(Views, PacketsThatDifferNeverMatch) {
     const std::string& bytes = traffic.crossings[event.view.tag].bytes;
     ASSERT_EQ(packets.emplace(event.view.digest, bytes).first->second, bytes);
   }
-  Kept kept;
+  KeptMatches kept;
   match(traffic, false, &kept);
   size_t matched = 0;
   for (const Passage& passage : kept.passages) {
@@ -186,7 +186,7 @@ TEST_P(Views, PacketsThatDifferNeverMatch) {
 
 TEST_P(Views, BoundsOfDelaysHold) {
   const Traffic traffic(kPackets, GetParam(), 2);
-  Kept kept;
+  KeptMatches kept;
   const MatchStatistics statistics = match(traffic, true, &kept);
   for (const Passage& passage : kept.passages) {
     const int64_t arrival_ns = traffic.crossings[passage.tag].arrival_ns;
@@ -196,10 +196,10 @@ TEST_P(Views, BoundsOfDelaysHold) {
       ASSERT_EQ(passage.arrival_ns, arrival_ns);
     }
   }
-  const auto seen = [&](bool arrival, bool departure) {
+  const auto seen = [&](bool arrival, bool is_departure) {
     return static_cast<uint64_t>(
         std::count_if(traffic.crossings.begin(), traffic.crossings.end(), [&](const Crossing& crossing) {
-          return crossing.arrival_seen == arrival && crossing.departure_seen == departure;
+          return crossing.arrival_seen == arrival && crossing.departure_seen == is_departure;
         }));
   };
   // A loss of one of several equal packets may be attributed to the next of these packets instead: an arrival whose

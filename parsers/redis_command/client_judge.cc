@@ -28,10 +28,10 @@ void ClientJudge::suggest(Side client, bool by_query) {
 bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment) {
   const bool turn = begins_turn(side, segment);
   Seen& seen = seen_[side];
-  const bool first = !std::exchange(seen.any, true);
+  const bool is_first = !std::exchange(seen.any, true);
   seen.acked_known = segment.peer_offset_known;
   seen.acked = segment.peer_offset;
-  const int evidence = weigh(side, bytes, turn || first, turn ? kFull : 1);
+  const int evidence = weigh(side, bytes, turn || is_first, turn ? kFull : 1);
   int& sum = turn ? strong_ : weak_;
   const int max = turn ? kMaxStrong : kMaxWeak;
   sum = std::clamp(sum + evidence, -max, max);
@@ -75,8 +75,8 @@ void ClientJudge::decide() {
   if (std::abs(lead) < kCertain) return;
   const Side client = lead > 0 ? 0 : 1;
   // If only one side is seen, stored commands in replies look like commands.
-  const bool both = seen_[0].any && seen_[1].any;
-  if (seen_[client].may_be_client && (both || guess_ == client)) client_ = client;
+  const bool has_both = seen_[0].any && seen_[1].any;
+  if (seen_[client].may_be_client && (has_both || guess_ == client)) client_ = client;
 }
 
 }  // namespace tapline::redis

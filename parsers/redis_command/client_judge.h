@@ -39,7 +39,7 @@ class ClientJudge {
   };
 
   bool begins_turn(Side side, const Segment& segment) const;
-  int weigh(Side side, std::string_view bytes, bool first, int weight);
+  int weigh(Side side, std::string_view bytes, bool is_first, int weight);
   void decide();
 
   Seen seen_[2];

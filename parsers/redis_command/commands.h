@@ -22,7 +22,7 @@ bool is_subscription(std::string_view name);
 bool is_confirmation(std::string_view word);
 
 // After the response to such a command, the server's output is no longer a response: MONITOR, SYNC.
-bool ends_answers(std::string_view name);
+bool ends_responses(std::string_view name);
 
 // Types of the values that may answer the command, except errors and QUEUED; empty: any.
 std::string_view answers_of(std::string_view name);

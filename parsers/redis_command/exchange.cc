@@ -191,9 +191,9 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
     if (asking_ == RequestState::kName) name_.clear();
     if (asking_ == RequestState::kSubcommand) name_ += ' ';
     append_upper(&name_, text);
-    const bool more = asking_ == RequestState::kName && has_subcommands(name_) && elements_ > 0;
-    asking_ = more ? RequestState::kSubcommand : RequestState::kArgument;
-    if (!more && !(name_ == "CLIENT REPLY" && elements_ > 0)) begin_request(true);
+    const bool has_more = asking_ == RequestState::kName && has_subcommands(name_) && elements_ > 0;
+    asking_ = has_more ? RequestState::kSubcommand : RequestState::kArgument;
+    if (!has_more && !(name_ == "CLIENT REPLY" && elements_ > 0)) begin_request(true);
   } else if (reply) {
     begin_reply_mode(text);
   } else if (is_key) {
@@ -290,8 +290,8 @@ Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& f
   const size_t line_bytes = readers_[side].line_end(bytes);
   if (line_bytes == std::string_view::npos) return bytes.size() < kMaxWordBytes ? Unit::more() : Unit::none();
   int64_t length = -1;
-  const bool bulk = bytes.front() == '$' && parse_count(bytes.substr(0, line_bytes), &length);
-  if (!bulk || length < 0 || length > static_cast<int64_t>(kMaxWordBytes)) {
+  const bool is_bulk = bytes.front() == '$' && parse_count(bytes.substr(0, line_bytes), &length);
+  if (!is_bulk || length < 0 || length > static_cast<int64_t>(kMaxWordBytes)) {
     answering_ = response_.type == '>' ? ResponseState::kPush : ResponseState::kResponse;
     if (answering_ == ResponseState::kResponse) begin_response();
     return response_unit(side, bytes, first);
@@ -323,7 +323,7 @@ bool Exchange::answers(std::string_view word) {
 void Exchange::begin_response() {
   const Request* request = pairing_.begin_response(value_first_, response_, *sink_);
   if (request == nullptr) return;
-  if (ends_answers(request->name()) && !response_.is_error()) over_ = true;
+  if (ends_responses(request->name()) && !response_.is_error()) over_ = true;
 }
 
 void Exchange::value_read(Side side, uint64_t end) {

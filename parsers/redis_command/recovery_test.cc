@@ -34,12 +34,12 @@ std::string bulk(const std::string& value) { return "$" + std::to_string(value.s
 // Every requested key is named key:NUMBER; stored values never are.
 std::string key(int number) { return "key:" + std::to_string(number); }
 
-struct Exchanged {
+struct ExchangeResult {
   std::string command, answer;
 };
 
 // Commands that are answered by arrays, most of which look like commands.
-Exchanged exchange_of(int number) {
+ExchangeResult exchange_of(int number) {
   switch (number % 9) {
     case 0:
       return {array({"LRANGE", key(number), "0", "-1"}), array({"GET", "stored"})};
@@ -68,7 +68,7 @@ std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>&
   conversation.handshake();
   for (int number = 0; number < count; ++number) {
     const int kind = kinds.empty() ? number : kinds[static_cast<size_t>(number) % kinds.size()] + 9 * number;
-    const Exchanged exchanged = exchange_of(kind);
+    const ExchangeResult exchanged = exchange_of(kind);
     conversation.client(exchanged.command).server(exchanged.answer);
   }
   return conversation.client_ack().frames();
@@ -88,7 +88,7 @@ size_t reported_pairs(const Harness& run) {
                                            [](const Tuple& tuple) { return tuple["partial"].empty(); }));
 }
 
-TEST(RedisCommand, ArraysAreAnswersWhereverTheCaptureStarts) {
+TEST(RedisCommand, ArraysAreRepliesWhereverTheCaptureStarts) {
   constexpr int kCount = 27;
   for (const bool low_client : {false, true}) {
     const std::vector<Frame> frames = arrays_of(kCount, low_client);
@@ -105,7 +105,7 @@ TEST(RedisCommand, ArraysAreAnswersWhereverTheCaptureStarts) {
 
 // Repeats the same responses, each kind separately. If either side's arrays could answer the other's, only the query
 // decides.
-TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
+TEST(RedisCommand, ArraysOfOneKindAreReplies) {
   for (int kind = 0; kind < 9; ++kind) {
     for (const bool low_client : {false, true}) {
       const std::vector<Frame> frames = arrays_of(8, low_client, {kind});
@@ -158,12 +158,12 @@ TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
 // With one direction alone, only the ports may distinguish stored commands from sent ones.
 TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotReported) {
   const std::vector<Frame> frames = arrays_of(18, false);
-  std::vector<Frame> answers;
+  std::vector<Frame> responses;
   for (size_t i = kHandshake; i < frames.size(); ++i) {
-    if (frames[i].bytes[14 + 15] == 2) answers.push_back(frames[i]);
+    if (frames[i].bytes[14 + 15] == 2) responses.push_back(frames[i]);
   }
   Harness run({"redis_command"});
-  run.all(answers);
+  run.all(responses);
   expect_nothing_stored(run, "answers alone");
 }
 
@@ -189,9 +189,9 @@ Score score_of(const std::vector<Frame>& frames) {
   for (const Tuple& tuple : run.tuples()) {
     if (!tuple["partial"].empty()) continue;
     const int number = std::stoi(tuple["key"].substr(4));
-    const bool right = tuple["response_bytes"] == std::to_string(10 + number % 50 + 7);
-    if (right) score.right.insert(tuple["key"]);
-    score.wrong += !right;
+    const bool is_right = tuple["response_bytes"] == std::to_string(10 + number % 50 + 7);
+    if (is_right) score.right.insert(tuple["key"]);
+    score.wrong += !is_right;
   }
   return score;
 }

@@ -17,12 +17,12 @@ const std::vector<std::string> kFields = {"command", "key", "status", "error", "
 
 Lines parse(const std::vector<Frame>& frames) { return Harness({"redis_command"}).all(frames).lines(kFields); }
 
-std::vector<Frame> one_connection(std::string_view commands, std::string_view answers) {
-  return Conversation().handshake().client(commands).server(answers).client_ack().close().frames();
+std::vector<Frame> one_connection(std::string_view commands, std::string_view responses) {
+  return Conversation().handshake().client(commands).server(responses).client_ack().close().frames();
 }
 
-void expect_at_every_cut(std::string_view commands, std::string_view answers, const Lines& expected) {
-  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, commands, answers, expected);
+void expect_at_every_cut(std::string_view commands, std::string_view responses, const Lines& expected) {
+  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, commands, responses, expected);
 }
 
 // "SET a b" as an array of bulk strings.
@@ -40,7 +40,7 @@ std::string command(const std::string& words) {
   return text;
 }
 
-TEST(RedisCommand, CommandsAndAnswers) {
+TEST(RedisCommand, CommandsAndReplies) {
   expect_at_every_cut(
       command("SET a 1") + command("get a") + command("GET b") + command("LPUSH l x y") + command("LRANGE l 0 1") +
           command("HGET s f"),
@@ -56,7 +56,7 @@ TEST(RedisCommand, Resp3) {
       {"HELLO  ok  ", "HGETALL h ok  ", "ZSCORE z ok  ", "GET n nil  ", "SMEMBERS s ok  "});
 }
 
-TEST(RedisCommand, NestedAndEmptyAnswers) {
+TEST(RedisCommand, NestedAndEmptyReplies) {
   expect_at_every_cut(command("XINFO STREAM s") + command("KEYS x*") + command("EXEC") + command("PING"),
                       "*2\r\n*2\r\n:1\r\n*0\r\n*1\r\n*-1\r\n*0\r\n*-1\r\n+PONG\r\n",
                       {"XINFO STREAM s ok  ", "KEYS  ok  ", "EXEC  nil  ", "PING  ok  "});
@@ -72,7 +72,7 @@ TEST(RedisCommand, TransactionsAreQueued) {
                       {"MULTI  ok  ", "INCR n queued  ", "EXEC  ok  "});
 }
 
-TEST(RedisCommand, MessagesToSubscribersAreNotAnswers) {
+TEST(RedisCommand, MessagesToSubscribersAreNotReplies) {
   const std::string message = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n";
   expect_at_every_cut(command("SUBSCRIBE c d") + command("PING"),
                       "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nd\r\n:2\r\n" + message +
@@ -225,7 +225,7 @@ TEST(RedisCommand, InlineCommandsAfterAGap) {
   }
 }
 
-TEST(RedisCommand, AnswersCapturedBeforeTheirCommands) {
+TEST(RedisCommand, RepliesCapturedBeforeTheirCommands) {
   Conversation conversation;
   conversation.handshake();
   for (int i = 0; i < 4; ++i) conversation.client(command("LPUSH l x")).server(":1\r\n");

@@ -65,7 +65,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation&
 constexpr uint8_t kRstAck = tcp_flag::kRst | tcp_flag::kAck, kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
 
 // A SYN, an attacker's answer, then the genuine answer and the rest of the connection.
-Lines after_forged_answer(uint32_t seq, uint32_t ack, uint8_t flags) {
+Lines after_forged_response(uint32_t seq, uint32_t ack, uint8_t flags) {
   Conversation conversation;
   conversation.client("", tcp_flag::kSyn);
   conversation.frames().push_back(from_server(seq, ack, flags, conversation));
@@ -86,14 +86,14 @@ TEST(TcpConnTime, BlindFinsEndNothing) {
 
 TEST(TcpConnTime, AForgedRefusalWithAWrongNumberIsIgnored) {
   const Lines expected = {"syn  0", "rst-ignored  0", "established  0", "fin closed 0"};
-  EXPECT_EQ(after_forged_answer(0, 1500, kRstAck), expected);
-  EXPECT_EQ(after_forged_answer(0, 1000, kRstAck), expected);
-  EXPECT_EQ(after_forged_answer(0, 0, tcp_flag::kRst), expected);
+  EXPECT_EQ(after_forged_response(0, 1500, kRstAck), expected);
+  EXPECT_EQ(after_forged_response(0, 1000, kRstAck), expected);
+  EXPECT_EQ(after_forged_response(0, 0, tcp_flag::kRst), expected);
 }
 
 TEST(TcpConnTime, AForgedRefusalIsNotAnEndIfTheConnectionContinues) {
   EXPECT_EQ(
-      after_forged_answer(0, 1001, kRstAck),
+      after_forged_response(0, 1001, kRstAck),
       (Lines{"syn  0", "rst-ignored  " + std::to_string(Conversation::kStepNs), "established  0", "fin closed 0"}));
 }
 
@@ -151,7 +151,7 @@ TEST(TcpConnTime, ARstOfAnUnknownConnectionIsReported) {
 
 TEST(TcpConnTime, SynAcksWithDifferentNumbersAreReported) {
   const Lines expected = {"syn  0", "syn-ack-conflict  0", "established  0", "fin closed 0"};
-  EXPECT_EQ(after_forged_answer(900'000, 1001, kSynAck), expected);
+  EXPECT_EQ(after_forged_response(900'000, 1001, kSynAck), expected);
   Conversation late_conversation;
   late_conversation.handshake();
   late_conversation.frames().push_back(from_server(900'000'000, 1001, kSynAck, late_conversation));

@@ -11,11 +11,11 @@ Dialogue operator+(Dialogue first, const Dialogue& second) {
   return first;
 }
 
-Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut, bool repeatedly, bool handshake) {
+Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut, bool repeatedly, bool has_handshake) {
   Conversation::Options options;
   options.server_port = server_port;
   Conversation conversation(options);
-  if (handshake) conversation.handshake();
+  if (has_handshake) conversation.handshake();
   const auto send = [&](const Message& message, std::string_view bytes) {
     message.from_client ? conversation.client(bytes) : conversation.server(bytes);
   };

@@ -22,7 +22,7 @@ Dialogue operator+(Dialogue first, const Dialogue& second);
 // The dialogue as a conversation with that port. Each message is sent in segments: its first `cut` bytes and the rest,
 // or, with `repeatedly`, of `cut` bytes each.
 Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut = SIZE_MAX, bool repeatedly = false,
-                    bool handshake = true);
+                    bool has_handshake = true);
 
 using Lines = std::vector<std::string>;
 using Parse = std::function<Lines(const std::vector<Frame>&)>;

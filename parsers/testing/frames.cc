@@ -118,10 +118,11 @@ namespace {
 
 template <typename Spec>
 Frame frame_around(const Spec& spec, uint8_t protocol, const Bytes& transport, int64_t time_ns) {
-  const bool v4 = address(spec.src).is_v4();
-  const Bytes ip = v4 ? ip_v4(spec.src, spec.dst, protocol, transport) : ip_v6(spec.src, spec.dst, protocol, transport);
+  const bool is_v4 = address(spec.src).is_v4();
+  const Bytes ip =
+      is_v4 ? ip_v4(spec.src, spec.dst, protocol, transport) : ip_v6(spec.src, spec.dst, protocol, transport);
   Frame frame;
-  frame.bytes = ethernet(v4 ? 0x0800 : 0x86dd, ip, spec.vlans);
+  frame.bytes = ethernet(is_v4 ? 0x0800 : 0x86dd, ip, spec.vlans);
   frame.time_ns = time_ns;
   return frame;
 }

@@ -84,7 +84,7 @@ bool Handshake::on_client_hello(Side side, Bytes body, const Segment& first) {
   if (client_seen_) return true;
   client_seen_ = true;
   client_ = side;
-  readers_[other_side(side)].expect_answer();
+  readers_[other_side(side)].expect_response();
   client_hello_ns_ = first.time_ns;
   client_hello_offset_ = first.offset;
   offered_version_ = hello.version();

@@ -61,7 +61,7 @@ class Handshake final : private RecordHandler {
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
   // True if the client acknowledged bytes of the server that were not captured.
-  bool lacks_answer() const { return acknowledged_[client_] > reached_[other_side(client_)]; }
+  bool lacks_response() const { return acknowledged_[client_] > reached_[other_side(client_)]; }
   int64_t client_hello_ns() const { return client_hello_ns_; }
   uint8_t alert() const { return alert_; }  // the alert's description, 0 if it is encrypted
 

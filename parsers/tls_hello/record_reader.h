@@ -39,7 +39,7 @@ class RecordReader {
   static bool may_begin_hello(Bytes bytes);
 
   // Called when the other side has sent its hello: an alert may replace or precede this side's.
-  void expect_answer() { expected_ = true; }
+  void expect_response() { expected_ = true; }
   void read(Bytes bytes, const Segment& segment, RecordHandler& handler);
   void gap(uint64_t bytes);
   void recycle();

@@ -39,9 +39,9 @@ class TlsHello final : public StreamParser {
       state.slot = acquire();
     }
     Handshake& handshake = *handshakes_[state.slot - 1];
-    const size_t before = handshake.memory_bytes();
+    const size_t previous_memory_bytes = handshake.memory_bytes();
     handshake.data(side, bytes, segment, &ja4_);
-    memory_bytes_ += handshake.memory_bytes() - before;
+    memory_bytes_ += handshake.memory_bytes() - previous_memory_bytes;
     if (handshake.idle()) {
       release(state);
       return seek(state, bytes.size());
@@ -140,7 +140,7 @@ Seen TlsHello::seen_of(const Connection& connection, const Handshake& handshake,
   const bool waited =
       handshake.outcome() == Outcome::kNone && now_ns - handshake.client_hello_ns() >= kHandshakeTimeoutNs;
   const bool is_over = handshake.last_outcome() == Outcome::kClosed || waited;
-  const bool is_lost = connection.heard != 3 || connection.missing != 0 || handshake.lacks_answer();
+  const bool is_lost = connection.heard != 3 || connection.missing != 0 || handshake.lacks_response();
   return is_over && !is_lost ? Seen::kUnanswered : Seen::kRequest;
 }
 

@@ -109,12 +109,12 @@ std::string ja4(const Offer& offer) {
 const Codes kExampleCiphers = {0x1301, 0x1302, 0x1303, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9,
                                0xcca8, 0xc013, 0xc014, 0x009c, 0x009d, 0x002f, 0x0035};
 std::string example_extensions() {
-  std::string more;
+  std::string further_text;
   for (const uint16_t type :
        {0x001b, 0x0033, 0x4469, 0x0017, 0x002d, 0x0005, 0x0023, 0x0012, 0xff01, 0x000b, 0x000a, 0x0015}) {
-    more += extension(type, "");
+    further_text += extension(type, "");
   }
-  return more;
+  return further_text;
 }
 Offer example() {
   return {.ciphers = kExampleCiphers,
@@ -258,10 +258,10 @@ TEST(TlsHello, IncompleteHandshakes) {
   EXPECT_EQ(seen(plain_conversation.frames()), Lines{"a.test 1.3 plain request"});
 }
 
-std::vector<Frame> of_side(const std::vector<Frame>& frames, bool client) {
+std::vector<Frame> of_side(const std::vector<Frame>& frames, bool is_client) {
   std::vector<Frame> side;
   for (const Frame& frame : frames) {
-    if ((frame.bytes[29] == 1) == client) side.push_back(frame);
+    if ((frame.bytes[29] == 1) == is_client) side.push_back(frame);
   }
   return side;
 }

@@ -19,9 +19,9 @@ namespace tapline {
 //
 // A response whose request is missing (late, or lost) waits while the bytes that it acknowledges are still to come:
 // call requests_settled() after each piece of the requests' stream. Without acknowledgements (datagrams), it is
-// reported at once, or with kAnswersWait waits for settle_answers() or its request. Beyond kMaxPending open
+// reported at once, or with kResponsesWait waits for settle_responses() or its request. Beyond kMaxPending open
 // transactions the oldest is reported incomplete.
-template <typename Id, typename Request, typename Response, size_t kMaxPending = 128, bool kAnswersWait = false>
+template <typename Id, typename Request, typename Response, size_t kMaxPending = 128, bool kResponsesWait = false>
 class IdPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
@@ -93,7 +93,7 @@ class IdPairing {
     place->response.last_ns = time_ns;
     place->response.complete = true;
     place->answered = true;
-    const bool may_come = place->response.acked_known ? place->response.acked > settled_offset_ : kAnswersWait;
+    const bool may_come = place->response.acked_known ? place->response.acked > settled_offset_ : kResponsesWait;
     if (place->requested || !may_come) return report(*place, sink);
     place->waits = true;
     ++waiting_;
@@ -112,7 +112,7 @@ class IdPairing {
 
   // Reports the responses that have waited since before this time, and the oldest if more than `most` wait, without
   // their requests.
-  void settle_answers(int64_t time_ns, size_t max_waiting, Sink& sink) {
+  void settle_responses(int64_t time_ns, size_t max_waiting, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];
       if (!place.open || !place.waits) continue;

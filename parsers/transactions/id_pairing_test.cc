@@ -18,8 +18,8 @@ using Reports = std::vector<std::string>;
 
 class Sink final : public TransactionSink<Request, Answer> {
  public:
-  void on_transaction(const Request* request, const Answer* answer) override {
-    reports.push_back((request != nullptr ? request->name : "-") + ":" + (answer != nullptr ? answer->name : "-"));
+  void on_transaction(const Request* request, const Answer* response) override {
+    reports.push_back((request != nullptr ? request->name : "-") + ":" + (response != nullptr ? response->name : "-"));
   }
   void on_silence(const Request& /*ask*/, const Answer& /*later*/) override {}
   void on_client(Side /*side*/) override {}
@@ -131,12 +131,12 @@ TEST(IdPairing, EvictsOldTransactions) {
 
 TEST(IdPairing, TextsCountAsMemory) {
   Session talk;
-  const size_t before = talk.pairing.memory_bytes();
+  const size_t previous_memory_bytes = talk.pairing.memory_bytes();
   talk.request(1, "a");
   talk.pairing.keep_text(*talk.pairing.find_request(1), std::string(1000, 'x'));
-  EXPECT_GE(talk.pairing.memory_bytes(), before + 1000);
+  EXPECT_GE(talk.pairing.memory_bytes(), previous_memory_bytes + 1000);
   talk.answer(1, "A", 10);
-  EXPECT_EQ(talk.pairing.memory_bytes(), before);
+  EXPECT_EQ(talk.pairing.memory_bytes(), previous_memory_bytes);
 }
 
 }  // namespace

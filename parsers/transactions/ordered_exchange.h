@@ -123,8 +123,8 @@ class OrderedExchange {
     }
     ++units_[speaking];
     if (confirmed_) return;
-    const bool both = units_[0] > 0 && units_[1] > 0;
-    confirmed_ = both || (certain && !middle_[speaking]) || (rowed && units_[speaking] >= kCertainUnits);
+    const bool has_both = units_[0] > 0 && units_[1] > 0;
+    confirmed_ = has_both || (certain && !middle_[speaking]) || (rowed && units_[speaking] >= kCertainUnits);
   }
 
   // on_hidden() must call this first.

@@ -22,19 +22,19 @@ struct Answer : ResponseHalf {
   uint32_t index = 0;
   uint32_t tag = 0;
 };
-bool Request::contradicts(const Answer& answer) const { return tag != answer.tag; }
+bool Request::contradicts(const Answer& response) const { return tag != response.tag; }
 
 using Pairing = OrderedPairing<Request, Answer>;
 
 class Sink final : public TransactionSink<Request, Answer> {
  public:
-  void on_transaction(const Request* request, const Answer* answer) override {
-    if (request != nullptr && answer != nullptr) {
+  void on_transaction(const Request* request, const Answer* response) override {
+    if (request != nullptr && response != nullptr) {
       pairs += 1;
-      wrong += request->index != answer->index;
+      wrong += request->index != response->index;
     }
     reports.push_back((request != nullptr ? std::to_string(request->index) : "-") + ":" +
-                      (answer != nullptr ? std::to_string(answer->index) : "-"));
+                      (response != nullptr ? std::to_string(response->index) : "-"));
   }
   void on_silence(const Request& request, const Answer& /*later*/) override {
     reports.push_back(std::to_string(request.index) + ":silent");
@@ -60,11 +60,11 @@ class Session {
     return *this;
   }
   Session& answer(uint32_t index, uint32_t tag = 0) {
-    Answer answer;
-    answer.index = index;
-    answer.tag = tag;
+    Answer response;
+    response.index = index;
+    response.tag = tag;
     const Segment first = segment(answered_, request_bytes_);
-    pairing.begin_response(first, answer, sink);
+    pairing.begin_response(first, response, sink);
     answered_ += 10;
     pairing.end_response(answered_, first.time_ns, sink);
     return *this;
@@ -89,13 +89,13 @@ class Session {
     request_bytes_ += 10;
     return *this;
   }
-  Session& lose_answer() {
+  Session& lose_response() {
     answered_ += 10;
     pairing.hide_responses();
     return *this;
   }
   // The response arrives, but the stream's reader does not recognise it.
-  Session& miss_answer() {
+  Session& miss_response() {
     answered_ += 10;
     return *this;
   }
@@ -130,19 +130,19 @@ TEST(OrderedPairing, PairsInOrder) {
 }
 
 TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
-  EXPECT_EQ(Session().request(1).lose_answer().request(2).answer(2).reports(), (Reports{"1:-", "2:2"}));
+  EXPECT_EQ(Session().request(1).lose_response().request(2).answer(2).reports(), (Reports{"1:-", "2:2"}));
   EXPECT_EQ(Session().request(1).answer(1).lose_request().answer(2).request(3).answer(3).reports(),
             (Reports{"1:1", "-:2", "3:3"}));
 }
 
 // The hole among the responses lies after the first waiting one, not before it.
-TEST(OrderedPairing, AGapAmongWaitingAnswersCountsAtItsPosition) {
+TEST(OrderedPairing, AGapAmongWaitingResponsesCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Session talk;
   talk.request(1).answer(1);
   for (const uint32_t index : {2, 3, 4, 5, 6, 7}) {
     talk.late_request(index, &late);
-    index == 5 ? talk.lose_answer() : talk.answer(index);
+    index == 5 ? talk.lose_response() : talk.answer(index);
   }
   late.front() = [&] {
     talk.pairing.hide_requests();
@@ -158,7 +158,7 @@ TEST(OrderedPairing, APipelineIsResynchronizedByTheNextBatch) {
                 .request(2)
                 .request(3)
                 .answer(1)
-                .lose_answer()
+                .lose_response()
                 .answer(3)
                 .request(4)
                 .request(5)
@@ -169,10 +169,10 @@ TEST(OrderedPairing, APipelineIsResynchronizedByTheNextBatch) {
 }
 
 TEST(OrderedPairing, OneSidedEvidenceResolvesAPipeline) {
-  EXPECT_EQ(Session().request(1, 7).request(2, 8).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
+  EXPECT_EQ(Session().request(1, 7).request(2, 8).request(3, 9).answer(1, 7).lose_response().answer(3, 9).reports(),
             (Reports{"1:1", "2:-", "3:3"}));
   // Two requests fit.
-  EXPECT_EQ(Session().request(1, 7).request(2, 9).request(3, 9).answer(1, 7).lose_answer().answer(3, 9).reports(),
+  EXPECT_EQ(Session().request(1, 7).request(2, 9).request(3, 9).answer(1, 7).lose_response().answer(3, 9).reports(),
             (Reports{"1:1", "2:-", "3:-", "-:3"}));
 }
 
@@ -184,10 +184,11 @@ TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
   EXPECT_EQ(Session().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
             (Reports{"1:silent", "2:2", "3:3"}));
   // The gap may have removed a response.
-  EXPECT_EQ(Session().request(1, 7, true).request(2, 9).lose_answer().answer(2, 9).reports(), (Reports{"1:-", "2:2"}));
+  EXPECT_EQ(Session().request(1, 7, true).request(2, 9).lose_response().answer(2, 9).reports(),
+            (Reports{"1:-", "2:2"}));
 }
 
-TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNextBatch) {
+TEST(OrderedPairing, TheLastResponsesToABatchAreCountedBackFromTheNextBatch) {
   Session talk;
   talk.wait_for(4)
       .request(4)
@@ -195,20 +196,20 @@ TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNextBatch) {
       .request(6)
       .request(7)
       .answer(4)
-      .lose_answer()
+      .lose_response()
       .answer(6)
       .answer(7)
       .request(8)
       .answer(8);
   EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
   // If a client was not seen to wait, the next requests prove nothing.
-  EXPECT_EQ(Session().request(0).request(1).answer(0).lose_answer().request(2).request(3).answer(2).reports(),
+  EXPECT_EQ(Session().request(0).request(1).answer(0).lose_response().request(2).request(3).answer(2).reports(),
             (Reports{"0:0", "1:-", "2:-", "3:-", "-:2"}));
 }
 
-TEST(OrderedPairing, AnUnrecognizedAnswerShiftsNoPairs) {
+TEST(OrderedPairing, AnUnrecognizedResponseShiftsNoPairs) {
   Session talk;
-  talk.wait_for(4).request(4).miss_answer().request(5).answer(5).request(6).answer(6);
+  talk.wait_for(4).request(4).miss_response().request(5).answer(5).request(6).answer(6);
   EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:-", "5:5", "6:6"}));
 }
 
@@ -304,15 +305,15 @@ class Simulation {
 
   void answer() {
     const Segment first = {now_ns_, answered_bytes_, server_has_, true};
-    Answer answer;
-    answer.index = answered_++;
+    Answer response;
+    response.index = answered_++;
     answered_bytes_ += 20 + random_() % 100;
     if (lost()) {
       pairing_.hide_responses();
       return;
     }
-    both_seen += !request_lost_[answer.index];
-    pairing_.begin_response(first, answer, sink);
+    both_seen += !request_lost_[response.index];
+    pairing_.begin_response(first, response, sink);
     pairing_.end_response(answered_bytes_, now_ns_, sink);
   }
 

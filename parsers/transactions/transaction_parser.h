@@ -76,7 +76,7 @@ enum class ExchangeVerdict : uint8_t {
 //     void start_in_middle(Side);      // its first bytes were not captured
 //     void set_client(Side);           // optional: the handshake identified the client
 //     void suggest_client(Side, bool by_query);  // optional: the query's TO or a guess did
-//     static constexpr bool kAnswersBearNumbers;  // optional: present if numbers determine pairs, not order
+//     static constexpr bool kResponsesHaveNumbers;  // optional: present if numbers determine pairs, not order
 //     ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, TransactionSink<Request, Response>&);
 //     ExchangeVerdict gap(Side, uint64_t bytes, const Segment&, TransactionSink<Request, Response>&);
 //                                      // unless kFine is returned, all has been reported
@@ -208,10 +208,10 @@ class TransactionParser : public StreamParser {
   template <typename Use>
   StreamVerdict with_exchange(Connection& connection, Emitter& out, Use use) {
     Exchange& exchange = *place_of(connection).exchange;
-    const size_t before = exchange.memory_bytes();
+    const size_t previous_memory_bytes = exchange.memory_bytes();
     Writer writer(*this, connection, connection.queries, out);
     const ExchangeVerdict verdict = use(exchange, writer);
-    memory_bytes_ += exchange.memory_bytes() - before;
+    memory_bytes_ += exchange.memory_bytes() - previous_memory_bytes;
     if (verdict != ExchangeVerdict::kFine || exchange.has_failed()) return expire(connection);
     rescan(this->template state_of<State>(connection).slot, out.now_ns());
     if (memory_bytes_ <= kMaxMemoryBytes) return StreamVerdict::kContinue;
@@ -334,8 +334,8 @@ class TransactionParser : public StreamParser {
   // by order.
   static bool begins_here(const Connection& connection, Side side) {
     if (connection.start_known(side)) return true;
-    constexpr bool kAnswersBearNumbers = requires { Exchange::kAnswersBearNumbers; };
-    return kAnswersBearNumbers && side != connection.client_side && connection.start_known(connection.client_side);
+    constexpr bool kResponsesHaveNumbers = requires { Exchange::kResponsesHaveNumbers; };
+    return kResponsesHaveNumbers && side != connection.client_side && connection.start_known(connection.client_side);
   }
 
   StreamVerdict expire(Connection& connection) {

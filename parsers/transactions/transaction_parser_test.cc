@@ -144,14 +144,14 @@ TEST(TransactionParser, ReportsARequestAsUnansweredWhenItsConnectionCloses) {
   EXPECT_EQ(run.all(conversation.frames()).lines(kFields), (LinesOf{"a 1000000  false", "b - request true"}));
 }
 
-TEST(TransactionParser, TheEndOfTheCaptureExplainsAMissingAnswer) {
+TEST(TransactionParser, TheEndOfTheCaptureExplainsAMissingResponse) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();
   Harness run = echo();
   EXPECT_EQ(run.all(conversation.frames()).lines(kFields), LinesOf{"a - request false"});
 }
 
-TEST(TransactionParser, ALostAnswerIsNotAMissingOne) {
+TEST(TransactionParser, ALostResponseIsNotAMissingOne) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server("!1\n").client_ack().close();
   std::vector<testing::Frame> frames = conversation.frames();
@@ -160,7 +160,7 @@ TEST(TransactionParser, ALostAnswerIsNotAMissingOne) {
   EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
 
-TEST(TransactionParser, AOneWayMirrorProvesNothingAboutAnswers) {
+TEST(TransactionParser, AOneWayMirrorProvesNothingAboutResponses) {
   Conversation conversation;
   conversation.handshake().client("?a\n").close();
   std::vector<testing::Frame> frames;
@@ -189,9 +189,9 @@ TEST(TransactionParser, WaitingIsBounded) {
     }
   }
   EXPECT_EQ(run.lines(kFields), LinesOf{"a - request true"});
-  const size_t before = conversation.frames().size();
+  const size_t previous_size = conversation.frames().size();
   conversation.wait_ns(4 * Echo::kSilenceTimeoutNs).server("!1\n").client("?b\n").server("!2\n").close();
-  run.feed({conversation.frames().begin() + static_cast<ptrdiff_t>(before), conversation.frames().end()});
+  run.feed({conversation.frames().begin() + static_cast<ptrdiff_t>(previous_size), conversation.frames().end()});
   run.engine().end();
   ASSERT_EQ(run.tuples().size(), 3u);
   EXPECT_EQ(run.lines({"text", "partial", "unanswered"})[1], "a response false");

@@ -203,8 +203,8 @@ class UnitReader {
 
   template <typename Handler>
   bool collect(std::string_view& text, Handler& handler) {
-    const size_t before = unit_.size();
-    const size_t added = std::min<uint64_t>(text.size(), max_unit_bytes_ - before);
+    const size_t previous_size = unit_.size();
+    const size_t added = std::min<uint64_t>(text.size(), max_unit_bytes_ - previous_size);
     unit_.append(text.substr(0, added));
     if (unit_.size() < wanted_) {
       consume(text, added);
@@ -215,7 +215,7 @@ class UnitReader {
       case Unit::Kind::kTaken:
       case Unit::Kind::kOpaque:
         // A unit ends after the bytes collected before: otherwise it would have been taken then.
-        consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, before) - before, added));
+        consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, previous_size) - previous_size, added));
         release();
         taken(unit);
         return true;

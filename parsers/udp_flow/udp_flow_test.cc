@@ -46,7 +46,7 @@ TEST(UdpFlow, CountsBothDirectionsPerSecond) {
   EXPECT_EQ(harness.tuples()[0].endpoints(), "10.0.0.1:40000>10.0.0.2:53");
 }
 
-TEST(UdpFlow, AnAnswerWithoutItsRequestIsCountedForTheServer) {
+TEST(UdpFlow, AResponseWithoutItsRequestIsCountedForTheServer) {
   Harness harness({"udp_flow"});
   harness.all({answer(kStart)});
   EXPECT_EQ(harness.lines(kCounts), Lines{counts(1, 0, 1, 0, 5, 0)});

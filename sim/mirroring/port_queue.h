@@ -87,12 +87,12 @@ class PortQueue {
   const PortAccount& account() const { return account_; }
 
  private:
-  struct Queued {
+  struct QueuedPacket {
     Packet packet;
     uint32_t bytes;
   };
   struct Queue {
-    std::deque<Queued> packets;
+    std::deque<QueuedPacket> packets;
     uint64_t bytes = 0;
     uint64_t credit_bytes = 0;  // bytes that the input port may still send in its turn
   };

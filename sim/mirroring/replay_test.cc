@@ -38,13 +38,13 @@ EstimateOptions estimating(const ReplayOptions& replayed) {
   return options;
 }
 
-struct Judged {
+struct JudgedEstimates {
   double within = 0, error = 0;
   size_t count = 0;
 };
 
-Judged judge(const std::vector<Estimate>& estimates, bool steady_only) {
-  Judged judged;
+JudgedEstimates judge(const std::vector<Estimate>& estimates, bool steady_only) {
+  JudgedEstimates judged;
   size_t valued = 0;
   for (const Estimate& estimate : estimates) {
     if (estimate.true_bits_per_second <= 0 || (steady_only && !estimate.steady)) continue;
@@ -123,7 +123,7 @@ TEST(Replay, ErrorsAreSmallAndBoundsAreCorrect) {
       std::vector<FlowSpec> flows = flows_of(6, factor, 30 * kMs);
       flows[0].udp = true;
       const Estimates estimates = estimate(replay(flows, options, 1), estimating(options));
-      const Judged steady = judge(estimates.bursts, true);
+      const JudgedEstimates steady = judge(estimates.bursts, true);
       EXPECT_GT(steady.count, 30u) << factor << ' ' << limit;
       EXPECT_LE(steady.error, 0.01) << factor << ' ' << limit;
       EXPECT_GE(judge(estimates.bursts, false).within, 0.95) << factor << ' ' << limit;

@@ -44,16 +44,16 @@ std::vector<std::unique_ptr<Conversation>> conversations_of(const std::vector<te
     const bool to_server = packet.dst_port == kServerPort;
     const std::string client = testing::to_string(to_server ? packet.src_ip : packet.dst_ip) + ":" +
                                std::to_string(to_server ? packet.src_port : packet.dst_port);
-    const bool syn = packet.has_tcp_flag(tcp_flag::kSyn);
+    const bool is_syn = packet.has_tcp_flag(tcp_flag::kSyn);
     Conversation*& conversation = current[client];
-    if (syn && to_server && (conversation == nullptr || conversation->stream[0].start != packet.tcp_seq + 1)) {
+    if (is_syn && to_server && (conversation == nullptr || conversation->stream[0].start != packet.tcp_seq + 1)) {
       conversation = all.emplace_back(std::make_unique<Conversation>()).get();
       conversation->client = client;
     }
     if (conversation == nullptr) continue;
     Stream& stream = conversation->stream[to_server ? 0 : 1];
-    if (syn) stream.start = packet.tcp_seq + 1;
-    stream.started |= syn;
+    if (is_syn) stream.start = packet.tcp_seq + 1;
+    stream.started |= is_syn;
     add_segment(stream, packet, i);
   }
   return all;

@@ -82,12 +82,12 @@ std::vector<Passage> passages_of(const std::vector<SimPacket>& packets) {
 std::vector<TapEvent> tapped(const std::vector<SimPacket>& packets, const TapOptions& options, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::pair<int64_t, TapEvent>> delivered;
-  const auto show = [&](size_t i, int64_t time_ns, bool departure, double lost) {
+  const auto show = [&](size_t i, int64_t time_ns, bool is_departure, double lost) {
     if (uniform(random) < lost) return;
     const SimPacket& packet = packets[i];
     const auto late_ns = static_cast<int64_t>(uniform(random) * static_cast<double>(options.reordering_ns));
     const View view{packet.digest, packet.flow_key, time_ns, packet.bytes, packet.identified};
-    delivered.push_back({time_ns + late_ns, {view, i, departure}});
+    delivered.push_back({time_ns + late_ns, {view, i, is_departure}});
   };
   for (size_t i = 0; i < packets.size(); ++i) {
     show(i, packets[i].arrival_ns, false, options.arrivals_lost);

@@ -216,14 +216,14 @@ class Session {
     if (happens(20)) conversation_.client_ack();
   }
 
-  void speak(bool client, const std::function<std::string(int)>& words, int begin, int end) {
+  void speak(bool is_client, const std::function<std::string(int)>& words, int begin, int end) {
     const bool at_once = happens(50);
     std::string all;
     for (int i = begin; i < end; ++i) {
       all += words(i);
       if (at_once && i + 1 < end) continue;
       const size_t cut = happens(20) ? 20 : 1400;
-      client ? conversation_.client_cut(all, cut) : conversation_.server_cut(all, cut);
+      is_client ? conversation_.client_cut(all, cut) : conversation_.server_cut(all, cut);
       all.clear();
     }
   }

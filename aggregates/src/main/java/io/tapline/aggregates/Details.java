@@ -25,9 +25,9 @@ public record Details(Map<String, Value> numbers, long[] histogram) {
 
   /** Returns these details with one more number. */
   public Details and(String name, Value value) {
-    Map<String, Value> more = new LinkedHashMap<>(numbers);
-    more.put(name, value);
-    return new Details(more, histogram);
+    Map<String, Value> furtherValues = new LinkedHashMap<>(numbers);
+    furtherValues.put(name, value);
+    return new Details(furtherValues, histogram);
   }
 
   /** Returns true if rows show only their value. */

@@ -152,20 +152,21 @@ final class BenchDrillCommand implements Callable<Integer> {
     for (String label : List.of("snapshot", "query")) {
       List<Latencies> measured = all.stream().filter(row -> row.label().equals(label)).toList();
       Latencies one = measured.get(0);
-      Latencies many = measured.get(measured.size() - 1);
-      if (json || one.nodes() != 1 || many.nodes() < 2) {
+      Latencies manyLatencies = measured.get(measured.size() - 1);
+      if (json || one.nodes() != 1 || manyLatencies.nodes() < 2) {
         continue;
       }
       double cpuPerNode =
-          Math.max(0, many.ownCpuMicros() - one.ownCpuMicros()) / (many.nodes() - one.nodes());
+          Math.max(0, manyLatencies.ownCpuMicros() - one.ownCpuMicros())
+              / (manyLatencies.nodes() - one.nodes());
       console.line(
           String.format(
               Locale.ROOT,
               "%s: measured with %d nodes on this host %,.0f µs; modelled for %d separate hosts, with a coordinator of"
                   + " 1, 2 and 24 cores: %,.0f, %,.0f and %,.0f µs",
               label,
-              many.nodes(),
-              many.p50(),
+              manyLatencies.nodes(),
+              manyLatencies.p50(),
               MODELLED_HOSTS,
               modelled(one, cpuPerNode, 1),
               modelled(one, cpuPerNode, 2),

@@ -70,16 +70,16 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
   /** Returns the addresses that match a pattern such as 192.*.*.1 or 2001:db8:*:*:*:*:*:1. */
   static AddressRange like(Literal pattern) throws ConditionException {
     String text = pattern.getWord();
-    boolean ipv6 = text.contains(":");
-    String[] parts = text.split(ipv6 ? ":" : "\\.", -1);
-    int partBytes = ipv6 ? 2 : 1;
-    if (parts.length * partBytes != (ipv6 ? 16 : 4)) {
+    boolean isIpV6 = text.contains(":");
+    String[] parts = text.split(isIpV6 ? ":" : "\\.", -1);
+    int partBytes = isIpV6 ? 2 : 1;
+    if (parts.length * partBytes != (isIpV6 ? 16 : 4)) {
       throw new ConditionException(pattern.getAt(), "a pattern has as many parts as an address");
     }
     byte[] address = new byte[parts.length * partBytes];
     byte[] mask = noMask();
     for (int i = 0; i < parts.length; i++) {
-      int value = parts[i].equals("*") ? 0 : part(parts[i], ipv6, pattern);
+      int value = parts[i].equals("*") ? 0 : part(parts[i], isIpV6, pattern);
       for (int b = 0; b < partBytes; b++) {
         int shift = Byte.SIZE * (partBytes - 1 - b);
         address[i * partBytes + b] = (byte) (value >> shift);
@@ -89,10 +89,10 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
     return new AddressRange(key(address), key(address), mask);
   }
 
-  private static int part(String part, boolean ipv6, Literal pattern) throws ConditionException {
-    boolean isKnown = part.matches(ipv6 ? "[0-9a-fA-F]{1,8}" : "[0-9]{1,9}");
-    long value = isKnown ? Long.parseLong(part, ipv6 ? 16 : 10) : -1;
-    if (value < 0 || value > (ipv6 ? 0xffff : 0xff)) {
+  private static int part(String part, boolean isIpV6, Literal pattern) throws ConditionException {
+    boolean isKnown = part.matches(isIpV6 ? "[0-9a-fA-F]{1,8}" : "[0-9]{1,9}");
+    long value = isKnown ? Long.parseLong(part, isIpV6 ? 16 : 10) : -1;
+    if (value < 0 || value > (isIpV6 ? 0xffff : 0xff)) {
       throw new ConditionException(
           pattern.getAt(), "'" + part + "' is neither a part of an address nor *");
     }

@@ -265,8 +265,8 @@ final class Leaves {
     if (a.type() != b.type()) {
       throw new ConditionException(position, "can't compare " + a.type() + " with " + b.type());
     }
-    boolean address = a.type() == Column.Type.ADDRESS;
-    if (!address && order != Order.EQUAL && order != Order.NOT_EQUAL) {
+    boolean isAddress = a.type() == Column.Type.ADDRESS;
+    if (!isAddress && order != Order.EQUAL && order != Order.NOT_EQUAL) {
       throw new ConditionException(position, "strings have no order");
     }
     return unlessAbsent(
@@ -276,7 +276,7 @@ final class Leaves {
           byte[] x = row.bytes(a.number());
           byte[] y = row.bytes(b.number());
           int compared =
-              address
+              isAddress
                   ? Arrays.compareUnsigned(AddressRange.key(x), AddressRange.key(y))
                   : Arrays.compareUnsigned(x, y);
           return Trees.holds(order, compared);
@@ -286,7 +286,7 @@ final class Leaves {
   private static ConditionProgram.Leaf withLiteral(
       RowField field, Order order, List<Operand> values, boolean negated)
       throws ConditionException {
-    boolean equality = order == Order.EQUAL || order == Order.NOT_EQUAL;
+    boolean isEquality = order == Order.EQUAL || order == Order.NOT_EQUAL;
     boolean inverted = negated != (order == Order.NOT_EQUAL);
     Operand first = values.get(0);
     if (field.type() == null) {
@@ -294,12 +294,12 @@ final class Leaves {
     } else if (!field.isNumber() && (values.size() > 1 || first.sign() < 0)) {
       throw new ConditionException(first.at(), "no arithmetic with a field of its type");
     } else if (field.type() == Column.Type.STRING) {
-      if (!equality) {
+      if (!isEquality) {
         throw new ConditionException(first.at(), "strings have no order");
       }
       return texts(field, List.of(text(first.literal())), inverted);
     } else if (field.type() == Column.Type.ADDRESS) {
-      return equality
+      return isEquality
           ? addresses(field, List.of(AddressRange.of(first.literal())), inverted)
           : addressOrder(field, order, AddressRange.one(first.literal()), negated);
     }
@@ -308,7 +308,7 @@ final class Leaves {
       sum = sum.plus(value.sign(), number(value.literal()));
     }
     long key = RangeLeaf.key(field, sum, first.at());
-    return equality
+    return isEquality
         ? RangeLeaf.of(field, List.of(new RangeLeaf.KeyRange(key, key)), inverted)
         : RangeLeaf.ordered(field, order, key, negated);
   }

@@ -263,8 +263,8 @@ public final class Trees {
     for (Term term : terms) {
       String value = text(term);
       boolean signedWord = term.getLiteral().getWord().startsWith("-");
-      boolean negative = term.getNegative() != signedWord;
-      text.append(text.isEmpty() ? negative ? "-" : "" : negative ? " - " : " + ");
+      boolean isNegative = term.getNegative() != signedWord;
+      text.append(text.isEmpty() ? isNegative ? "-" : "" : isNegative ? " - " : " + ");
       text.append(signedWord ? value.substring(1) : value);
     }
     return text.toString();

@@ -97,9 +97,9 @@ class AgreementTest {
     for (int i = 0; i < ROWS; i++) {
       Map<String, Object> values = new HashMap<>();
       for (Map.Entry<String, Column.Type> field : Generator.FIELDS.entrySet()) {
-        boolean present = !generator.chance(4);
-        out.write(present ? 1 : 0);
-        if (present) {
+        boolean isPresent = !generator.chance(4);
+        out.write(isPresent ? 1 : 0);
+        if (isPresent) {
           values.put(field.getKey(), value(generator, field.getValue()));
         }
       }

@@ -48,7 +48,7 @@ class CollectorTest extends CollectorTestCase {
 
   @Test
   void everySwitchShowsTheLoadsOfAllItsPorts() throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     JsonNode[] copies = new JsonNode[1];
     Loads loads =
         measure(
@@ -67,12 +67,12 @@ class CollectorTest extends CollectorTestCase {
     loads.agree("all", busy);
     assertThat(loads.load().keySet()).allMatch(this::isCable);
     assertThat(copies[0].path("lost").asLong()).as("%s", copies[0]).isPositive();
-    assertThat(network.fabric.switches()).isEqualTo(before);
+    assertThat(network.fabric.switches()).isEqualTo(previousSwitches);
   }
 
   @Test
   void edgeSwitchesShowTheLoadsOfTheirUplinks() throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     String plain = submit(PLAIN.formatted(SECONDS + 300));
     long crossedBefore = receiverPackets();
     double[] counted = new double[1];
@@ -109,6 +109,6 @@ class CollectorTest extends CollectorTestCase {
     // A packet that another query also selects reaches both, once each.
     long crossed = receiverPackets() - crossedBefore;
     assertThat(counted[0]).as("%d packets", crossed).isBetween(0.9 * crossed, 1.0 * crossed);
-    assertThat(network.fabric.switches()).isEqualTo(before);
+    assertThat(network.fabric.switches()).isEqualTo(previousSwitches);
   }
 }

@@ -111,8 +111,8 @@ class CoordinationTest {
    */
   private static Map<Integer, Long> counted(Server server, String id) throws Exception {
     Map<Integer, Long> counts = new HashMap<>();
-    for (String after = ""; ; ) {
-      JsonNode page = get(server, "/queries/" + id + "/results" + after);
+    for (String cursor = ""; ; ) {
+      JsonNode page = get(server, "/queries/" + id + "/results" + cursor);
       for (JsonNode row : page.path("rows")) {
         JsonNode path = row.path("key").path("url");
         if (path.isTextual()) {
@@ -124,7 +124,7 @@ class CoordinationTest {
       if (page.path("rows").isEmpty()) {
         return counts;
       }
-      after = "?after=" + page.path("last_entry").asText();
+      cursor = "?after=" + page.path("last_entry").asText();
     }
   }
 
@@ -198,15 +198,15 @@ class CoordinationTest {
    */
   @Test
   void aQueryOutlivesAnUpgrade() throws Exception {
-    String before = System.getenv("TAPLINE_BEFORE");
+    String previousEnvironment = System.getenv("TAPLINE_BEFORE");
     assumeTrue(
-        before != null,
+        previousEnvironment != null,
         "SKIPPED: TAPLINE_BEFORE names no checkout of the previous version, built by make build");
-    share(folder -> FlinkCluster.ofVersion(Path.of(before), folder));
-    Server first = server(Path.of(before), 0);
+    share(folder -> FlinkCluster.ofVersion(Path.of(previousEnvironment), folder));
+    Server first = server(Path.of(previousEnvironment), 0);
     open.add(first);
     Fabric.await("it leads", () -> Coordinated.leads(first));
-    Cli.Running agent = agent(Path.of(before));
+    Cli.Running agent = agent(Path.of(previousEnvironment));
     Fabric.await("the agent is up", () -> isUp(first));
     String id =
         first.submit(

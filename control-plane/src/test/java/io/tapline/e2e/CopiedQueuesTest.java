@@ -167,7 +167,7 @@ class CopiedQueuesTest {
 
   @Test
   void theQueueOfAPortIsMeasuredFromCopiesOfBothItsSides() throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     String lost = submit(DEPTH.formatted("sum", "lost"));
     String left = submit(DEPTH.formatted("sum", "packets"));
     String bytes = submit(DEPTH.formatted("sum", "bytes"));
@@ -212,7 +212,7 @@ class CopiedQueuesTest {
     assertThat(sum(values(bytes))).as(seen).isEqualTo(sum(values(left)) * WIRE);
     assertThat(values(deepest).values()).as(seen).anyMatch(max -> max > 0.9 * QUEUE_PACKETS);
     assertThat(values(flows).keySet()).as(seen).allMatch(key -> key.contains("40001")).isNotEmpty();
-    assertThat(network.fabric.switches()).isEqualTo(before);
+    assertThat(network.fabric.switches()).isEqualTo(previousSwitches);
   }
 
   @Test
@@ -228,7 +228,7 @@ class CopiedQueuesTest {
         .contains("edge-0-0:h-0-0-1 leads to the host h-0-0-1, where no switch can copy departures")
         .contains("--tap edge-0-0:h-0-0-1:departures=INTERFACE");
 
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     String down = network.submit(depth.formatted("aggregation-0-0:edge-0-0"));
     Fabric.await(
         "it has failed",
@@ -236,6 +236,6 @@ class CopiedQueuesTest {
     assertThat(network.get("/queries/" + down).path("error").asText())
         .contains("no monitor sees both sides of the queue aggregation-0-0:edge-0-0")
         .contains("Hosts with an agent: " + AGENT);
-    assertThat(network.fabric.switches()).isEqualTo(before);
+    assertThat(network.fabric.switches()).isEqualTo(previousSwitches);
   }
 }

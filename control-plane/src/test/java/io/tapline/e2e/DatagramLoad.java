@@ -43,7 +43,7 @@ final class DatagramLoad {
    *
    * @param bySecond number per port, by second since the epoch
    */
-  record Sent(long beganNs, long fellNs, Map<Long, Map<Integer, Long>> bySecond) {
+  record SentDatagrams(long beganNs, long fellNs, Map<Long, Map<Integer, Long>> bySecond) {
 
     /** Returns the number of datagrams per port, in a window of whole seconds. */
     Map<Integer, Long> in(long fromNs, long toNs) {
@@ -74,7 +74,7 @@ final class DatagramLoad {
   }
 
   /** Parses the client's final output. */
-  static Sent sent(String printed) {
+  static SentDatagrams sent(String printed) {
     JsonNode report = Cli.parse(printed);
     Map<Long, Map<Integer, Long>> bySecond = new HashMap<>();
     report
@@ -90,7 +90,7 @@ final class DatagramLoad {
                       port -> ports.put(Integer.valueOf(port.getKey()), port.getValue().asLong()));
               bySecond.put(Long.valueOf(second.getKey()), ports);
             });
-    return new Sent(
+    return new SentDatagrams(
         report.path("times").path(0).asLong(), report.path("times").path(1).asLong(), bySecond);
   }
 }

@@ -256,16 +256,16 @@ final class Fabric implements AutoCloseable {
 
   /** Sends SIGKILL; returns once the process has been replaced, without any other restart. */
   void killAndAwaitAnother(String process) throws Exception {
-    JsonNode before = process(process);
-    ProcessHandle.of(before.path("pid").asLong()).orElseThrow().destroyForcibly();
+    JsonNode previousNode = process(process);
+    ProcessHandle.of(previousNode.path("pid").asLong()).orElseThrow().destroyForcibly();
     await(
         "another " + process,
         () -> {
           long pid = process(process).path("pid").asLong();
-          return pid > 0 && pid != before.path("pid").asLong();
+          return pid > 0 && pid != previousNode.path("pid").asLong();
         });
     assertThat(process(process).path("restarts").asInt())
-        .isEqualTo(before.path("restarts").asInt() + 1);
+        .isEqualTo(previousNode.path("restarts").asInt() + 1);
   }
 
   /** Returns the process of one of Open vSwitch's daemons. */

@@ -168,13 +168,14 @@ final class FirstWindows implements AutoCloseable {
     monitors.forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
   }
 
-  private Outcome await(String query, long fromNs, Predicate<Outcome> enough) throws Exception {
+  private Outcome await(String query, long fromNs, Predicate<Outcome> isSufficient)
+      throws Exception {
     Outcome[] outcome = new Outcome[1];
     Fabric.await(
         "enough seconds of " + query,
         () -> {
           outcome[0] = compare(query, fromNs);
-          return enough.test(outcome[0]);
+          return isSufficient.test(outcome[0]);
         });
     return outcome[0];
   }
@@ -241,10 +242,10 @@ final class FirstWindows implements AutoCloseable {
         """
         {"filter": "src_port == 80 || dst_port == 80", "from_ns": %d, "limit": 100000}"""
             .formatted(fromNs);
-    JsonNode answer = network.drill(request);
-    assertThat(answer.path("truncated").asBoolean()).isFalse();
+    JsonNode response = network.drill(request);
+    assertThat(response.path("truncated").asBoolean()).isFalse();
     List<Long> times = new ArrayList<>();
-    answer.path("rows").forEach(row -> times.add(row.path("time_ns").asLong()));
+    response.path("rows").forEach(row -> times.add(row.path("time_ns").asLong()));
     return times;
   }
 

@@ -103,7 +103,7 @@ final class FourQueues implements AutoCloseable {
   }
 
   /** An event and the time at which it arrived here, since the epoch. */
-  record Arrived(JsonNode event, long timeNs) {}
+  record ArrivedEvent(JsonNode event, long timeNs) {}
 
   /**
    * A queue's figures.
@@ -270,7 +270,7 @@ final class FourQueues implements AutoCloseable {
         network.submit(
             QUERY.formatted(load.delayMs(), load.bitsPerSecond(), String.join(", ", names())));
     network.server().awaitState(id, "running");
-    List<Arrived> events = Collections.synchronizedList(new ArrayList<>());
+    List<ArrivedEvent> events = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Void> stream = follow(network.server().url(), id, events);
     List<Path> captures = new ArrayList<>();
     Path polls;
@@ -370,7 +370,7 @@ final class FourQueues implements AutoCloseable {
     return opened(network.fabric.start(host, words.toArray(String[]::new)));
   }
 
-  private List<Queue> compare(Path polls, List<Path> captures, List<Arrived> events) {
+  private List<Queue> compare(Path polls, List<Path> captures, List<ArrivedEvent> events) {
     List<String> words = new ArrayList<>(List.of(script("copies.py"), polls.toString()));
     words.add("" + load.bitsPerSecond());
     words.addAll(List.of("" + TimeUnit.MILLISECONDS.toNanos(load.delayMs()), "" + SHARE));
@@ -385,7 +385,7 @@ final class FourQueues implements AutoCloseable {
     return queues;
   }
 
-  private static Queue queue(JsonNode figures, List<Arrived> events) {
+  private static Queue queue(JsonNode figures, List<ArrivedEvent> events) {
     String name = names().get(figures.path("mark").asInt() - 1);
     List<Long> alerts = new ArrayList<>();
     for (JsonNode onset : figures.path("onsets")) {
@@ -408,18 +408,18 @@ final class FourQueues implements AutoCloseable {
   }
 
   /** Returns the time of the first event of a queue and source after a packet met the condition. */
-  private static long firstEvent(List<Arrived> events, String queue, JsonNode onset) {
+  private static long firstEvent(List<ArrivedEvent> events, String queue, JsonNode onset) {
     String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =
         events.stream()
             .filter(event -> event.event().at("/fields/group").asText().equals(group))
-            .mapToLong(Arrived::timeNs)
+            .mapToLong(ArrivedEvent::timeNs)
             .filter(time -> time >= onset.path("time_ns").asLong());
     return times.min().orElseThrow(() -> new AssertionError("no event after " + onset));
   }
 
   /** Adds the events of the query's stream with their times, until it ends. */
-  private static CompletableFuture<Void> follow(String url, String id, List<Arrived> events) {
+  private static CompletableFuture<Void> follow(String url, String id, List<ArrivedEvent> events) {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + id + "/events")).build();
     return HttpClient.newHttpClient()
@@ -427,14 +427,14 @@ final class FourQueues implements AutoCloseable {
         .thenAccept(response -> read(response.body(), events));
   }
 
-  private static void read(Stream<String> lines, List<Arrived> events) {
+  private static void read(Stream<String> lines, List<ArrivedEvent> events) {
     lines
         .filter(line -> line.startsWith("data:"))
         .forEach(
             line -> {
               long now = ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now());
               JsonNode data = Cli.parse(line.substring("data:".length()));
-              data.path("events").forEach(event -> events.add(new Arrived(event, now)));
+              data.path("events").forEach(event -> events.add(new ArrivedEvent(event, now)));
             });
   }
 

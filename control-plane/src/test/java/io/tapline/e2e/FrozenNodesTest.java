@@ -102,9 +102,9 @@ class FrozenNodesTest {
 
   /** Feeds packets; returns when the node has written all of them, visible or not. */
   private void feed(Node node) throws Exception {
-    long before = metric(node, "rows_total");
+    long previousMetric = metric(node, "rows_total");
     node.packets().feed(SOME);
-    await("ingest", () -> metric(node, "rows_total") == before + SOME);
+    await("ingest", () -> metric(node, "rows_total") == previousMetric + SOME);
   }
 
   /** 0 before it answers. */
@@ -141,8 +141,8 @@ class FrozenNodesTest {
   }
 
   /** Returns the total number of headers that the response covers. */
-  private static long count(HttpResponse<String> answer) {
-    JsonNode groups = Cli.parse(answer.body()).path("groups");
+  private static long count(HttpResponse<String> response) {
+    JsonNode groups = Cli.parse(response.body()).path("groups");
     return groups.isEmpty() ? 0 : groups.get(0).path("value").asLong();
   }
 
@@ -153,17 +153,17 @@ class FrozenNodesTest {
   private CompletableFuture<HttpResponse<String>> stopWhereNodesAreFrozen() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     while (System.nanoTime() < end) {
-      CompletableFuture<HttpResponse<String>> pendingAnswer = drill();
-      while (!areFrozen() && !pendingAnswer.isDone()) {
+      CompletableFuture<HttpResponse<String>> pendingResponse = drill();
+      while (!areFrozen() && !pendingResponse.isDone()) {
         Thread.sleep(5);
       }
       signal("STOP", server.process());
       Thread.sleep(ON_ITS_WAY_MS);
-      if (!pendingAnswer.isDone() && areFrozen()) {
-        return pendingAnswer;
+      if (!pendingResponse.isDone() && areFrozen()) {
+        return pendingResponse;
       }
       signal("CONT", server.process());
-      pendingAnswer.get();
+      pendingResponse.get();
     }
     throw new AssertionError("the server was never stopped with frozen nodes");
   }
@@ -174,13 +174,13 @@ class FrozenNodesTest {
 
     // The server is suspended for longer than a freeze may last, so the nodes end the freeze
     // themselves.
-    CompletableFuture<HttpResponse<String>> pendingAnswer = stopWhereNodesAreFrozen();
+    CompletableFuture<HttpResponse<String>> pendingResponse = stopWhereNodesAreFrozen();
     feed(nodes.get(0));
     await("the freezes expire", this::areFree);
     feed(nodes.get(1));
     signal("CONT", server.process());
     // The frozen state is no longer a snapshot: the response is based on another.
-    HttpResponse<String> answer = pendingAnswer.get();
+    HttpResponse<String> answer = pendingResponse.get();
     assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
     assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();
 

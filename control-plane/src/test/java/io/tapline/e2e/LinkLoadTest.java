@@ -84,8 +84,8 @@ class LinkLoadTest {
   @Test
   void theLoadsOfAServersQueryAreThoseOfTheLink() throws Exception {
     try (Server server = Server.start("--tap", TAP)) {
-      Cli.Result before = Cli.run("links", "--server", server.url()).expectSuccess();
-      assertThat(before.stdout()).startsWith("no link has been measured");
+      Cli.Result previousResult = Cli.run("links", "--server", server.url()).expectSuccess();
+      assertThat(previousResult.stdout()).startsWith("no link has been measured");
       String id =
           server.submit(
               "PARSE link_load(link=1000000000) FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-max: %s)"

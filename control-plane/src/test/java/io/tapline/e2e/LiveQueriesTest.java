@@ -74,11 +74,11 @@ class LiveQueriesTest {
   private record Watch(String id, String field, int before, int first) {}
 
   private Watch watch(String parser, String field) throws Exception {
-    int before = link.done();
+    int previousDone = link.done();
     String id = submit(parser, "1h", field);
     server.awaitState(id, "running");
     // The current request may have begun before.
-    return new Watch(id, field, before, link.done() + 1);
+    return new Watch(id, field, previousDone, link.done() + 1);
   }
 
   private JsonNode query(String id) throws Exception {
@@ -226,9 +226,9 @@ class LiveQueriesTest {
     for (ProcessHandle process : gone) {
       process.onExit().get(30, TimeUnit.SECONDS);
     }
-    int before = link.done();
+    int previousDone = link.done();
     for (Watch watch : watches) {
-      int resumed = awaitCounted(watch, before);
+      int resumed = awaitCounted(watch, previousDone);
       link.awaitMore(SOME);
       assertThat(query(watch.id).get("state").asText()).isEqualTo("running");
       int last = stop(new Watch(watch.id, watch.field, watch.before, resumed));
@@ -252,18 +252,18 @@ class LiveQueriesTest {
   }
 
   /** Waits until a request after this one is counted; returns the first one. */
-  private int awaitCounted(Watch watch, int after) throws Exception {
+  private int awaitCounted(Watch watch, int laterCount) throws Exception {
     long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {
       Map<String, Integer> counts = counts(watch);
-      for (int request = after + 1; request < link.done(); request++) {
+      for (int request = laterCount + 1; request < link.done(); request++) {
         if (counts.containsKey(key(watch, request))) {
           return request;
         }
       }
       Thread.sleep(200);
     }
-    throw new AssertionError(watch + " does not continue after request " + after);
+    throw new AssertionError(watch + " does not continue after request " + laterCount);
   }
 
   @Test

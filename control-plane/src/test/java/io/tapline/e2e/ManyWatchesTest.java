@@ -112,14 +112,14 @@ class ManyWatchesTest {
     for (int round = 0; round < 2; round++) {
       int port = FIRST_PORT + round * WATCHES;
       long beginNs = System.nanoTime();
-      HttpResponse<String> answer = add(many(port));
+      HttpResponse<String> response = add(many(port));
       long answeredNs = System.nanoTime();
-      assertThat(answer.statusCode()).as(answer.body().substring(0, 200)).isEqualTo(201);
+      assertThat(response.statusCode()).as(response.body().substring(0, 200)).isEqualTo(201);
       Await.until("all count", TIMEOUT, this::allCount);
       System.out.printf(
           "%d watches from REST: answered after %d ms, all count after %d ms at most%n",
           WATCHES, (answeredNs - beginNs) / 1_000_000, (System.nanoTime() - beginNs) / 1_000_000);
-      JsonNode added = Cli.parse(answer.body()).path("watches");
+      JsonNode added = Cli.parse(response.body()).path("watches");
       Set<String> expected = new HashSet<>();
       SENT.forEach(number -> expected.add(added.get(number).path("id").asText()));
       Await.until(
@@ -140,12 +140,12 @@ class ManyWatchesTest {
 
   @Test
   void aListWithAWrongWatchAddsNone() throws Exception {
-    HttpResponse<String> answer =
+    HttpResponse<String> response =
         add(
             many(FIRST_PORT)
                 + ",{\"filter\":\"ttl < 5\",\"when\":\"count > 5\",\"run\":\"monitor\"}");
-    assertThat(answer.statusCode()).isEqualTo(400);
-    assertThat(answer.body()).contains("watches[4096]", "a monitor can't run the watch");
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("watches[4096]", "a monitor can't run the watch");
     assertThat(list()).isEmpty();
   }
 }

@@ -223,9 +223,9 @@ final class MirroredNetwork implements AutoCloseable {
     startServer(List.of());
   }
 
-  private void startServer(List<String> more) throws Exception {
+  private void startServer(List<String> furtherArguments) throws Exception {
     List<String> options = new ArrayList<>(List.of("--agents", registry(0)));
-    options.addAll(more);
+    options.addAll(furtherArguments);
     server = opened(Server.start(asController(options.toArray(String[]::new))));
   }
 
@@ -334,11 +334,11 @@ final class MirroredNetwork implements AutoCloseable {
 
   private JsonNode send(HttpRequest.Builder request, String path) throws Exception {
     HttpRequest built = request.uri(URI.create(server.url() + "/api/v1" + path)).build();
-    HttpResponse<String> answer = http.send(built, HttpResponse.BodyHandlers.ofString());
-    if (answer.statusCode() >= 300) {
-      throw new AssertionError(path + ": " + answer.body());
+    HttpResponse<String> response = http.send(built, HttpResponse.BodyHandlers.ofString());
+    if (response.statusCode() >= 300) {
+      throw new AssertionError(path + ": " + response.body());
     }
-    return Cli.parse(answer.body().isEmpty() ? "{}" : answer.body());
+    return Cli.parse(response.body().isEmpty() ? "{}" : response.body());
   }
 
   String submit(String query) throws Exception {
@@ -410,9 +410,9 @@ final class MirroredNetwork implements AutoCloseable {
    */
   Map<String, Long> counted(String query) throws Exception {
     Map<String, Long> counts = new TreeMap<>();
-    String after = "";
+    String cursor = "";
     while (true) {
-      JsonNode page = get("/queries/" + query + "/results" + after);
+      JsonNode page = get("/queries/" + query + "/results" + cursor);
       for (JsonNode row : page.path("rows")) {
         JsonNode url = row.path("key").path("url");
         // A response whose request preceded the query's rules has no URL.
@@ -423,7 +423,7 @@ final class MirroredNetwork implements AutoCloseable {
       if (page.path("rows").isEmpty()) {
         return counts;
       }
-      after = "?after=" + page.path("last_entry").asText();
+      cursor = "?after=" + page.path("last_entry").asText();
     }
   }
 

@@ -41,11 +41,11 @@ class MirroringSoak {
 
   @Test
   void killedProcessesRestartOrAreNamedAndLeaveNothingBehind() throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");
     Map<String, String> mirroring = network.fabric.switches();
-    assertThat(mirroring).isNotEqualTo(before);
+    assertThat(mirroring).isNotEqualTo(previousSwitches);
 
     long switches = network.fabric.pid("ovs-vswitchd");
     ProcessHandle.of(switches).orElseThrow().destroyForcibly();
@@ -55,7 +55,7 @@ class MirroringSoak {
 
     network.server().process().destroyForcibly().waitFor();
     network.startServer();
-    Fabric.await("nothing is mirrored", () -> network.fabric.switches().equals(before));
+    Fabric.await("nothing is mirrored", () -> network.fabric.switches().equals(previousSwitches));
     Fabric.await("agents are up again", () -> network.agentsWith("state", "up").equals(WATCHERS));
     String next = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(next, "running");
@@ -71,7 +71,7 @@ class MirroringSoak {
     requireResumedCounts(next, "at-another-host");
     assertThat(network.counted(next).values()).as("each counted once").containsOnly(1L);
     network.stop(next);
-    Fabric.await("switches are restored", () -> network.fabric.switches().equals(before));
+    Fabric.await("switches are restored", () -> network.fabric.switches().equals(previousSwitches));
   }
 
   /**

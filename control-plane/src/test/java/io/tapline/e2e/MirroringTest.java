@@ -57,7 +57,7 @@ class MirroringTest {
 
   @Test
   void aQueryMirrorsCountsAllRequestsAndLeavesNothingBehind() throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "steady", Requests.UNLIMITED);
     String both = "%s:80, %s:8080".formatted(H1_ADDRESS, H2_ADDRESS);
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", both));
@@ -85,7 +85,8 @@ class MirroringTest {
     assertThat(state(query).at("/totals/dropped").toString())
         .as("no false loss is reported")
         .doesNotContain("mirror_lost");
-    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    Fabric.await(
+        "switches are as before", () -> network.fabric.switches().equals(previousSwitches));
     assertThat(network.agentsWith("queries", query)).isEmpty();
     report(firstRequestMs(query, steady, counts.keySet()), firstWindowMs);
   }
@@ -165,7 +166,7 @@ class MirroringTest {
   /** The other host under the same switch can see the same packets. */
   @Test
   void anotherHostTakesOverAndNothingIsCountedTwice() throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "moved", Requests.UNLIMITED);
     String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");
@@ -197,7 +198,8 @@ class MirroringTest {
     Map<String, Long> counts = network.counted(query);
     assertThat(counts.values()).as("each counted once").containsOnly(1L);
     assertThat(state(query).toString()).as("the gap is reported").contains("\"monitor_replaced\"");
-    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    Fabric.await(
+        "switches are as before", () -> network.fabric.switches().equals(previousSwitches));
     System.out.printf(
         "Mirroring: %d ms without a counted request after SIGKILL of an agent%n",
         Requests.longestGapNs(steady.beganNs(counts.keySet()), disconnectedNs) / 1_000_000);
@@ -248,15 +250,16 @@ class MirroringTest {
     String monitor = network.agentsWith("queries", query).iterator().next();
     Fabric.await("copies are counted", () -> mirrored(monitor).has("copied"));
     sendDatagrams(150);
-    long before = copiesAtRest(150);
+    long previousCopies = copiesAtRest(150);
     assumeTrue(network.fabric.cut(monitor), "SKIPPED: tc is missing, or can't drop packets");
     sendDatagrams(200);
-    long after = copiesAtRest(before + 200);
+    long laterCopies = copiesAtRest(previousCopies + 200);
     network.fabric.mend(monitor);
     sendDatagrams(50);
-    long all = copiesAtRest(after + 50);
+    long all = copiesAtRest(laterCopies + 50);
     Fabric.await(
-        "the loss is detected", () -> mirrored(monitor).path("lost").asLong() >= after - before);
+        "the loss is detected",
+        () -> mirrored(monitor).path("lost").asLong() >= laterCopies - previousCopies);
     Map<String, Long> byRule = network.fabric.copiedByRule("e00");
     JsonNode accounts = mirrored(monitor);
     network.stop(query);
@@ -264,8 +267,10 @@ class MirroringTest {
     JsonNode totals = state(query).path("totals");
     String seen =
         "copies of 150, 350, 400 packets: %d, %d, %d, then %s; accounts %s, totals %s"
-            .formatted(before, after, all, byRule, accounts, totals);
-    assertThat(totals.at("/dropped/mirror_lost").asLong()).as(seen).isEqualTo(after - before);
+            .formatted(previousCopies, laterCopies, all, byRule, accounts, totals);
+    assertThat(totals.at("/dropped/mirror_lost").asLong())
+        .as(seen)
+        .isEqualTo(laterCopies - previousCopies);
     assertThat(totals.path("packets_in").asLong()).as(seen).isEqualTo(all);
   }
 

@@ -215,8 +215,8 @@ final class OtherUser {
   /** Returns true if a probe has recognized the service; reports the service if it is open. */
   private static boolean isRecognized(int port, List<Probe> probes) {
     for (Probe probe : probes) {
-      byte[] answer = exchange(port, probe.request());
-      String verdict = answer.length == 0 ? "" : probe.verdict(answer);
+      byte[] response = exchange(port, probe.request());
+      String verdict = response.length == 0 ? "" : probe.verdict(response);
       if (!verdict.isEmpty() && !verdict.equals(CLOSED)) {
         found("port %d: %s", port, verdict);
       }
@@ -235,27 +235,28 @@ final class OtherUser {
    * @param answers the response's first bytes, as text of one byte a character, and the verdict
    */
   private record Probe(byte[] request, Map<Pattern, String> answers) {
-    static Probe text(String request, Map<String, String> answers) {
-      return new Probe(request.getBytes(StandardCharsets.ISO_8859_1), compiled(answers));
+    static Probe text(String request, Map<String, String> responses) {
+      return new Probe(request.getBytes(StandardCharsets.ISO_8859_1), compiled(responses));
     }
 
-    static Probe hex(String request, Map<String, String> answers) {
-      return new Probe(HexFormat.of().parseHex(request), compiled(answers));
+    static Probe hex(String request, Map<String, String> responses) {
+      return new Probe(HexFormat.of().parseHex(request), compiled(responses));
     }
 
-    private static Map<Pattern, String> compiled(Map<String, String> answers) {
-      return answers.entrySet().stream()
+    private static Map<Pattern, String> compiled(Map<String, String> responses) {
+      return responses.entrySet().stream()
           .collect(
               Collectors.toMap(
-                  answer -> Pattern.compile(answer.getKey(), Pattern.DOTALL), Map.Entry::getValue));
+                  response -> Pattern.compile(response.getKey(), Pattern.DOTALL),
+                  Map.Entry::getValue));
     }
 
     private static String printable(String text) {
       return text.lines().findFirst().orElse("").split("[^ -~]", 2)[0];
     }
 
-    String verdict(byte[] answer) {
-      String text = new String(answer, StandardCharsets.ISO_8859_1);
+    String verdict(byte[] response) {
+      String text = new String(response, StandardCharsets.ISO_8859_1);
       return answers.entrySet().stream()
           .filter(known -> known.getKey().matcher(text).lookingAt())
           .map(
@@ -370,8 +371,8 @@ final class OtherUser {
    * other request.
    */
   private static void kafka(int port) {
-    byte[] answer = exchange(port, DESCRIBE_CLUSTER);
-    if (answer.length == 0 && answer != SILENCE) {
+    byte[] response = exchange(port, DESCRIBE_CLUSTER);
+    if (response.length == 0 && response != SILENCE) {
       return;
     }
     List<String> can = new ArrayList<>(List.of("describe the cluster"));
@@ -453,8 +454,9 @@ final class OtherUser {
   private static void refuse(int port, String request) {
     String text =
         request + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    byte[] answer = exchange(port, text.getBytes(StandardCharsets.ISO_8859_1));
-    String status = new String(answer, StandardCharsets.ISO_8859_1).lines().findFirst().orElse("");
+    byte[] response = exchange(port, text.getBytes(StandardCharsets.ISO_8859_1));
+    String status =
+        new String(response, StandardCharsets.ISO_8859_1).lines().findFirst().orElse("");
     if (!Pattern.compile(HTTP_CLOSED).matcher(status).lookingAt()) {
       found("port %d: REST answers %s: %s", port, request, status);
     }

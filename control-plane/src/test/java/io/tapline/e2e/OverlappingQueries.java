@@ -26,7 +26,7 @@ final class OverlappingQueries {
       "PARSE http_get FROM %s TO %s LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)";
 
   /** A query, and the clients whose requests it selects. */
-  private record Wanted(String from, String to, Set<String> names) {}
+  private record OverlappingQuery(String from, String to, Set<String> names) {}
 
   /** The client and the server of permanent traffic, by name. */
   private static final Map<String, List<String>> TRAFFIC =
@@ -44,27 +44,28 @@ final class OverlappingQueries {
    * The last query selects both ends of g, which the second query mirrors at one switch and the
    * fourth at the other.
    */
-  private static final List<Wanted> ALL =
+  private static final List<OverlappingQuery> ALL =
       List.of(
-          new Wanted("*", H1_ADDRESS + ":80", Set.of("a", "c")),
-          new Wanted("*", H1_ADDRESS, Set.of("a", "b", "c", "g")),
-          new Wanted("*", "10.0.0.0/24:80", Set.of("a", "c", "f")),
-          new Wanted("*", H2_ADDRESS + ":8080", Set.of("d", "e", "g")),
-          new Wanted("*", "10.0.0.2:80, 10.1.0.2:8080", Set.of("a", "c", "d", "e", "g")),
-          new Wanted("10.2.0.0/16", "10.0.0.0/24:80-90", Set.of("a", "b", "f")),
-          new Wanted("10.3.1.3", "*", Set.of("c", "d")),
-          new Wanted("10.3.1.3", H1_ADDRESS + ":80", Set.of("c")),
-          new Wanted("h-0-0-1, h-3-1-1", "10.0.0.0/8:8080", Set.of("d", "e")),
-          new Wanted("*", "10.0.0.2:80-81, 10.1.0.0/24:8080", Set.of("a", "b", "c", "d", "e", "g")),
-          new Wanted("*", "10.0.0.2, 10.1.0.2", Set.of("a", "b", "c", "d", "e", "g")));
+          new OverlappingQuery("*", H1_ADDRESS + ":80", Set.of("a", "c")),
+          new OverlappingQuery("*", H1_ADDRESS, Set.of("a", "b", "c", "g")),
+          new OverlappingQuery("*", "10.0.0.0/24:80", Set.of("a", "c", "f")),
+          new OverlappingQuery("*", H2_ADDRESS + ":8080", Set.of("d", "e", "g")),
+          new OverlappingQuery("*", "10.0.0.2:80, 10.1.0.2:8080", Set.of("a", "c", "d", "e", "g")),
+          new OverlappingQuery("10.2.0.0/16", "10.0.0.0/24:80-90", Set.of("a", "b", "f")),
+          new OverlappingQuery("10.3.1.3", "*", Set.of("c", "d")),
+          new OverlappingQuery("10.3.1.3", H1_ADDRESS + ":80", Set.of("c")),
+          new OverlappingQuery("h-0-0-1, h-3-1-1", "10.0.0.0/8:8080", Set.of("d", "e")),
+          new OverlappingQuery(
+              "*", "10.0.0.2:80-81, 10.1.0.0/24:8080", Set.of("a", "b", "c", "d", "e", "g")),
+          new OverlappingQuery("*", "10.0.0.2, 10.1.0.2", Set.of("a", "b", "c", "d", "e", "g")));
 
   /** A query that ran. */
   private record CompletedRun(
-      Wanted wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
+      OverlappingQuery wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
 
   private final MirroredNetwork network;
   private final Random random;
-  private final Map<Wanted, String> running = new LinkedHashMap<>();
+  private final Map<OverlappingQuery, String> running = new LinkedHashMap<>();
   private final Map<String, Long> submittedNs = new TreeMap<>();
 
   OverlappingQueries(MirroredNetwork network, long seed) {
@@ -74,7 +75,7 @@ final class OverlappingQueries {
 
   /** Adds all queries at once, then repeatedly removes one and adds it again, then removes all. */
   void run(int rounds) throws Exception {
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     network.fabric.slowRetransmissions();
     Map<String, String> resets = network.resets();
     Map<String, Requests> traffic = new TreeMap<>();
@@ -91,7 +92,8 @@ final class OverlappingQueries {
     } finally {
       traffic.values().forEach(Requests::close);
     }
-    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    Fabric.await(
+        "switches are as before", () -> network.fabric.switches().equals(previousSwitches));
   }
 
   private Requests start(String name, List<String> way) {
@@ -100,23 +102,23 @@ final class OverlappingQueries {
   }
 
   private void addAndRemove(int rounds, Map<String, Requests> traffic) throws Exception {
-    List<Wanted> order = new ArrayList<>(ALL);
+    List<OverlappingQuery> order = new ArrayList<>(ALL);
     Collections.shuffle(order, random);
-    for (Wanted wanted : order) {
+    for (OverlappingQuery wanted : order) {
       add(wanted);
     }
     for (int round = 0; round < rounds; round++) {
-      Wanted any = ALL.get(random.nextInt(ALL.size()));
+      OverlappingQuery any = ALL.get(random.nextInt(ALL.size()));
       requireExactly(remove(any, traffic), traffic);
       add(any);
     }
     Collections.shuffle(order, random);
-    for (Wanted wanted : order) {
+    for (OverlappingQuery wanted : order) {
       requireExactly(remove(wanted, traffic), traffic);
     }
   }
 
-  private void add(Wanted wanted) throws Exception {
+  private void add(OverlappingQuery wanted) throws Exception {
     long nowNs = Requests.nowNs();
     String id = network.submit(COUNT.formatted(wanted.from(), wanted.to()));
     submittedNs.put(id, nowNs);
@@ -124,7 +126,8 @@ final class OverlappingQueries {
   }
 
   /** Waits until each of its clients has received a few answers. */
-  private CompletedRun remove(Wanted wanted, Map<String, Requests> traffic) throws Exception {
+  private CompletedRun remove(OverlappingQuery wanted, Map<String, Requests> traffic)
+      throws Exception {
     String id = running.remove(wanted);
     network.server().awaitState(id, "running");
     long runningNs = network.get("/queries/" + id).path("started_ns").asLong();
@@ -155,11 +158,11 @@ final class OverlappingQueries {
       for (Requests.Request request : traffic.get(name).done()) {
         boolean within =
             request.beganNs() > ran.runningNs() && request.endedNs() < ran.stoppingNs();
-        boolean before = request.endedNs() < ran.submittedNs();
+        boolean wasBefore = request.endedNs() < ran.submittedNs();
         assertThat(within && !counts.containsKey(request.url()))
             .as("%s misses %s", ran, request)
             .isFalse();
-        assertThat(before && counts.containsKey(request.url()))
+        assertThat(wasBefore && counts.containsKey(request.url()))
             .as("%s has %s", ran, request)
             .isFalse();
       }

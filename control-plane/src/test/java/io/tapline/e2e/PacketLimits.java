@@ -106,16 +106,16 @@ final class PacketLimits implements AutoCloseable {
    */
   private Map<String, Long> results() throws Exception {
     Map<String, Long> packets = new TreeMap<>();
-    String after = "";
+    String cursor = "";
     while (true) {
-      JsonNode page = network.get("/queries/" + query + "/results" + after);
+      JsonNode page = network.get("/queries/" + query + "/results" + cursor);
       for (JsonNode row : page.path("rows")) {
         packets.put(row.at("/key/dst_ip").asText(), row.path("value").asLong());
       }
       if (page.path("rows").isEmpty()) {
         return packets;
       }
-      after = "?after=" + page.path("last_entry").asText();
+      cursor = "?after=" + page.path("last_entry").asText();
     }
   }
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.e2e.DatagramLoad.Phase;
-import io.tapline.e2e.DatagramLoad.Sent;
+import io.tapline.e2e.DatagramLoad.SentDatagrams;
 import io.tapline.sim.placement.Plot;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -107,7 +107,7 @@ class SamplingOverload {
       watch(query, sender);
       Cli.Result result = sender.await(30);
       assertThat(result.exitCode()).as(result.stderr()).isZero();
-      Sent sent = DatagramLoad.sent(result.stdout());
+      SentDatagrams sent = DatagramLoad.sent(result.stdout());
       awaitLastWindows(query, sent);
       network.stop(query);
       judge(query, sent);
@@ -118,7 +118,7 @@ class SamplingOverload {
    * The last seconds may still be in flight; if they never arrive, the result is judged without
    * them.
    */
-  private void awaitLastWindows(String query, Sent sent) throws Exception {
+  private void awaitLastWindows(String query, SentDatagrams sent) throws Exception {
     long lastNs = sent.fellNs() + (QUIET_S - 6) * 1_000_000_000L;
     for (int i = 0; i < 60 && look(query) < lastNs; i++) {
       Thread.sleep(1_000);
@@ -127,7 +127,7 @@ class SamplingOverload {
 
   private void watch(String query, Cli.Running sender) throws Exception {
     long beganNs = Requests.nowNs();
-    Map<String, Long> before = network.fabric.copiedByRule(EDGE);
+    Map<String, Long> previousCopiedByRule = network.fabric.copiedByRule(EDGE);
     long copiedNs = beganNs;
     while (sender.process().isAlive()) {
       Thread.sleep(500);
@@ -142,42 +142,44 @@ class SamplingOverload {
         ages.add(new At(now, (now - shownNs) / 1e9));
       }
       if (now - copiedNs > 1_500_000_000L) {
-        Map<String, Long> after = network.fabric.copiedByRule(EDGE);
-        copied.add(new At(now, 1e9 * more(before, after) / (now - copiedNs)));
-        before = after;
+        Map<String, Long> laterCopiedByRule = network.fabric.copiedByRule(EDGE);
+        copied.add(
+            new At(now, 1e9 * more(previousCopiedByRule, laterCopiedByRule) / (now - copiedNs)));
+        previousCopiedByRule = laterCopiedByRule;
         copiedNs = now;
       }
     }
   }
 
   /** Returns the packets that rules have counted since then; new rules count from zero. */
-  private static long more(Map<String, Long> before, Map<String, Long> after) {
-    return after.entrySet().stream()
-        .mapToLong(rule -> Math.max(0, rule.getValue() - before.getOrDefault(rule.getKey(), 0L)))
+  private static long more(Map<String, Long> previousValues, Map<String, Long> laterValues) {
+    return laterValues.entrySet().stream()
+        .mapToLong(
+            rule -> Math.max(0, rule.getValue() - previousValues.getOrDefault(rule.getKey(), 0L)))
         .sum();
   }
 
   /** Returns the end of the latest window; 0 if there is none. */
   private long look(String query) throws Exception {
-    String after = "";
-    for (JsonNode page = page(query, after);
+    String cursor = "";
+    for (JsonNode page = page(query, cursor);
         !page.path("rows").isEmpty();
-        page = page(query, after)) {
+        page = page(query, cursor)) {
       for (JsonNode row : page.path("rows")) {
         double rate = row.at("/completeness/sampling_rate").asDouble();
         rates.put(row.path("window_end_ns").asLong(), rate);
       }
-      after = page.path("last_entry").asText();
+      cursor = page.path("last_entry").asText();
     }
     return rates.isEmpty() ? 0 : rates.lastKey();
   }
 
-  private JsonNode page(String query, String after) throws Exception {
-    return network.get("/queries/" + query + "/results?after=" + after);
+  private JsonNode page(String query, String cursor) throws Exception {
+    return network.get("/queries/" + query + "/results?after=" + cursor);
   }
 
   /** Judges windows in which flows were left out; the first and last are cut off. */
-  private void judge(String query, Sent sent) throws Exception {
+  private void judge(String query, SentDatagrams sent) throws Exception {
     Map<Long, List<JsonNode>> windows = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
       long startNs = row.path("window_start_ns").asLong();
@@ -203,7 +205,7 @@ class SamplingOverload {
     assertThat(inexact.size()).as("of %d windows", windows.size()).isLessThan(windows.size() / 10);
   }
 
-  private static boolean holds(long startNs, List<JsonNode> rows, Sent sent) {
+  private static boolean holds(long startNs, List<JsonNode> rows, SentDatagrams sent) {
     Map<Integer, Long> truth = sent.in(startNs, startNs + WINDOW_NS);
     return rows.stream()
         .allMatch(
@@ -217,7 +219,7 @@ class SamplingOverload {
    * Returns the end of the first window that began after the fall and has all flows; -1 if there is
    * none.
    */
-  private double recoveredAfter(Sent sent) {
+  private double recoveredAfter(SentDatagrams sent) {
     return rates.entrySet().stream()
         .filter(entry -> entry.getKey() - WINDOW_NS >= sent.fellNs() && entry.getValue() >= ALL)
         .mapToDouble(entry -> (entry.getKey() - sent.fellNs()) / 1e9)
@@ -241,7 +243,7 @@ class SamplingOverload {
         .orElse(0);
   }
 
-  private void print(String query, int windows, int inexact, Sent sent) throws Exception {
+  private void print(String query, int windows, int inexact, SentDatagrams sent) throws Exception {
     long settledNs = throttledNs + SETTLED_S * 1_000_000_000L;
     long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
     System.out.printf(
@@ -273,7 +275,7 @@ class SamplingOverload {
         .toList();
   }
 
-  private String csv(Sent sent) {
+  private String csv(SentDatagrams sent) {
     StringBuilder csv = new StringBuilder("second,what,value\n");
     Map.of("rate", rateCourse(), "copied_per_second", copied, "age_seconds", ages)
         .forEach(
@@ -287,7 +289,7 @@ class SamplingOverload {
     return csv.toString();
   }
 
-  private String svg(Sent sent) {
+  private String svg(SentDatagrams sent) {
     double low = 100 * SHARE / 2;
     long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
     List<At> loads =
@@ -305,7 +307,7 @@ class SamplingOverload {
         .svg();
   }
 
-  private static List<Plot.Point> points(List<At> course, double unit, Sent sent) {
+  private static List<Plot.Point> points(List<At> course, double unit, SentDatagrams sent) {
     return course.stream()
         .map(point -> new Plot.Point((point.ns() - sent.beganNs()) / 1e9, point.value() * unit, 0))
         .toList();

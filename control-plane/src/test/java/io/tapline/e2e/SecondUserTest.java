@@ -351,7 +351,7 @@ class SecondUserTest {
   }
 
   private void assertGetsNoLease(Server server, int controlPlane) throws Exception {
-    List<String> before = agents(server);
+    List<String> previousAgents = agents(server);
     Path folder = strangersFolder();
     for (String name : List.of("tapline-agent", "tapline-monitor")) {
       Files.copy(Path.of(program(name)).toRealPath(), folder.resolve(name));
@@ -367,7 +367,7 @@ class SecondUserTest {
       await(
           "the refusal",
           () -> stranger.stderr().contains("the control plane runs as another user"));
-      assertThat(agents(server)).isEqualTo(before);
+      assertThat(agents(server)).isEqualTo(previousAgents);
     } finally {
       delete(folder);
     }

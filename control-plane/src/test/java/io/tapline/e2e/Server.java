@@ -80,12 +80,12 @@ final class Server implements AutoCloseable {
 
   /** Submits a query and returns its ID. */
   String submit(String query) {
-    JsonNode answer =
+    JsonNode response =
         Cli.run("query", "submit", query, "--server", url(), "--json")
             .expectSuccess()
             .json()
             .get(0);
-    return answer.get("id").asText();
+    return response.get("id").asText();
   }
 
   void awaitState(String id, String wanted) throws Exception {
@@ -112,7 +112,7 @@ final class Server implements AutoCloseable {
 
   /** Posts text and returns the JSON response. */
   JsonNode post(String path, String text) throws Exception {
-    HttpResponse<String> answer =
+    HttpResponse<String> response =
         HttpClient.newHttpClient()
             .send(
                 HttpRequest.newBuilder(URI.create(url() + path))
@@ -120,19 +120,19 @@ final class Server implements AutoCloseable {
                     .POST(HttpRequest.BodyPublishers.ofString(text))
                     .build(),
                 HttpResponse.BodyHandlers.ofString());
-    assertThat(answer.statusCode()).as(answer.body()).isBetween(200, 299);
-    return Cli.parse(answer.body());
+    assertThat(response.statusCode()).as(response.body()).isBetween(200, 299);
+    return Cli.parse(response.body());
   }
 
   /** Returns all existing result rows of a query. */
   List<JsonNode> rows(String id) throws Exception {
     List<JsonNode> rows = new ArrayList<>();
-    String after = "";
+    String cursor = "";
     JsonNode page;
     do {
-      page = Cli.parse(get("/api/v1/queries/" + id + "/results?after=" + after).body());
+      page = Cli.parse(get("/api/v1/queries/" + id + "/results?after=" + cursor).body());
       page.get("rows").forEach(rows::add);
-      after = page.get("last_entry").asText();
+      cursor = page.get("last_entry").asText();
     } while (!page.get("rows").isEmpty());
     return rows;
   }

@@ -56,7 +56,7 @@ class ShopSoak {
       assumeTrue(exists(program), "SKIPPED: " + program + " is missing");
     }
     network = MirroredNetwork.upWithAgents(ALLOWED_DROPS);
-    Map<String, String> before = network.fabric.switches();
+    Map<String, String> previousSwitches = network.fabric.switches();
     openShop();
 
     String times = submit("tcp_conn_time", "diff-group: group=(src_ip, dst_ip)");
@@ -68,7 +68,8 @@ class ShopSoak {
     long mirrored = mirrored();
     network.stop(times);
     network.stop(bytes);
-    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    Fabric.await(
+        "switches are as before", () -> network.fabric.switches().equals(previousSwitches));
 
     Map<String, JsonNode> rows = rows(times);
     Map<String, Long> counts = new TreeMap<>();
@@ -238,7 +239,7 @@ class ShopSoak {
         });
   }
 
-  private static double ratio(Map<String, JsonNode> rows, String more, String less) {
-    return rows.get(more).path("value").asDouble() / rows.get(less).path("value").asDouble();
+  private static double ratio(Map<String, JsonNode> rows, String furtherText, String less) {
+    return rows.get(furtherText).path("value").asDouble() / rows.get(less).path("value").asDouble();
   }
 }

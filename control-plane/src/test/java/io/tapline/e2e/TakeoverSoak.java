@@ -56,11 +56,13 @@ class TakeoverSoak {
 
   @Test
   void theQueryContinuesAfterAnyKillAndLeavesNothingBehind() throws Exception {
-    Map<String, String> before = state();
+    Map<String, String> previousState = state();
     query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
     network.server().awaitState(query, "running");
     Map<String, String> mirroring = network.fabric.rules();
-    assertThat(different(before)).as("where a query is").containsExactlyElementsOf(EVERYWHERE);
+    assertThat(different(previousState))
+        .as("where a query is")
+        .containsExactlyElementsOf(EVERYWHERE);
     counted("before");
 
     survivesAKilledLeader(mirroring);
@@ -76,7 +78,7 @@ class TakeoverSoak {
     leaderKilledTheQueryStops();
     Map<String, Long> counts = network.counted(query);
     assertThat(counts.values()).as("each counted once").containsOnly(1L);
-    Fabric.await("everything is as before", () -> state().equals(before));
+    Fabric.await("everything is as before", () -> state().equals(previousState));
   }
 
   /** Monitors, Kafka, Flink and rules are unaffected, so every request is counted. */
@@ -84,8 +86,8 @@ class TakeoverSoak {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "led", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/led/"));
     killLeader("leader", mirroring);
-    int enough = steady.done().size() + EACH;
-    Fabric.await("more requests", () -> steady.done().size() > enough);
+    int requiredCount = steady.done().size() + EACH;
+    Fabric.await("more requests", () -> steady.done().size() > requiredCount);
     steady.close();
     requireCounted(steady.done());
     network.startServer(other());
@@ -211,8 +213,8 @@ class TakeoverSoak {
    */
   private void requireResumedCounts(String process, Requests steady, long killedNs)
       throws Exception {
-    int enough = steady.done().size() + EACH;
-    Fabric.await("more requests", () -> steady.done().size() > enough);
+    int requiredCount = steady.done().size() + EACH;
+    Fabric.await("more requests", () -> steady.done().size() > requiredCount);
     long lateNs = Requests.nowNs();
     Fabric.await("requests are counted again", () -> last(countedOf(steady)) > lateNs);
     steady.close();
@@ -262,9 +264,9 @@ class TakeoverSoak {
     return network.get("/queries/" + query);
   }
 
-  private Set<String> different(Map<String, String> before) throws Exception {
+  private Set<String> different(Map<String, String> previousState) throws Exception {
     Map<String, String> now = state();
-    now.entrySet().removeIf(entry -> entry.getValue().equals(before.get(entry.getKey())));
+    now.entrySet().removeIf(entry -> entry.getValue().equals(previousState.get(entry.getKey())));
     return now.keySet();
   }
 

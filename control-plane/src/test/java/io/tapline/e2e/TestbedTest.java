@@ -163,15 +163,15 @@ class TestbedTest {
             fabric.inventory())) {
       Set<String> all = Set.of("agent h-0-0-0", "agent h-1-0-0", "node h-0-0-0", "node h-1-0-0");
       Fabric.await("agents and nodes are up", () -> up(server).keySet().equals(all));
-      Map<String, String> before = up(server);
+      Map<String, String> previousState = up(server);
       fabric.killAndAwaitAnother("agent-h-0-0-0");
       fabric.killAndAwaitAnother("node-h-1-0-0");
       Fabric.await(
           "they are up again",
           () ->
               up(server).keySet().equals(all)
-                  && !up(server).get("agent h-0-0-0").equals(before.get("agent h-0-0-0")));
-      assertThat(up(server)).containsEntry("agent h-1-0-0", before.get("agent h-1-0-0"));
+                  && !up(server).get("agent h-0-0-0").equals(previousState.get("agent h-0-0-0")));
+      assertThat(up(server)).containsEntry("agent h-1-0-0", previousState.get("agent h-1-0-0"));
       assertThat(fabric.process("node-h-0-0-0").path("restarts").asInt()).isZero();
     }
     fabric.testbed("down").expectSuccess();

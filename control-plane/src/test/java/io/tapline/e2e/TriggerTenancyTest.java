@@ -117,12 +117,12 @@ class TriggerTenancyTest {
   }
 
   /** A running query and its events. */
-  private final class Running {
+  private final class RunningQuery {
     private final List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
     private final String token;
     private final String id;
 
-    Running(String token, String destination, String group) throws Exception {
+    RunningQuery(String token, String destination, String group) throws Exception {
       this.token = token;
       id =
           run(token, "query", "submit", QUERY.formatted(destination, CONDITION, group), "--json")
@@ -148,7 +148,7 @@ class TriggerTenancyTest {
               .build();
       HttpClient.newHttpClient()
           .sendAsync(request, HttpResponse.BodyHandlers.ofLines())
-          .thenAccept(answer -> answer.body().forEach(this::take));
+          .thenAccept(response -> response.body().forEach(this::take));
     }
 
     void stop() {
@@ -191,18 +191,18 @@ class TriggerTenancyTest {
   }
 
   /** Waits until a query has events and gets no more. */
-  private static void settle(Running query) throws Exception {
+  private static void settle(RunningQuery query) throws Exception {
     Await.until("events come", TIMEOUT, () -> !query.events.isEmpty());
-    int before;
+    int previousCount;
     do {
-      before = query.events.size();
+      previousCount = query.events.size();
       Thread.sleep(SETTLE_MS);
-    } while (query.events.size() != before);
+    } while (query.events.size() != previousCount);
   }
 
   @Test
   void groupsOfOneTenantChangeNoEventOfAnother() throws Exception {
-    Running alone = new Running(quiet, QUIET, "dst_port");
+    RunningQuery alone = new RunningQuery(quiet, QUIET, "dst_port");
     send(0);
     settle(alone);
     Map<String, Long> expected = alone.sums(TriggerTenancyTest::isPort);
@@ -211,8 +211,8 @@ class TriggerTenancyTest {
     long bytes = expected.values().iterator().next() / PACKETS_PER_PORT;
     List<Long> counted = new ArrayList<>();
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      Running otherRunning = new Running(flood, FLOODED, "src_ip");
-      Running watched = new Running(quiet, QUIET, "dst_port");
+      RunningQuery otherRunning = new RunningQuery(flood, FLOODED, "src_ip");
+      RunningQuery watched = new RunningQuery(quiet, QUIET, "dst_port");
       send(GROUPS);
       settle(otherRunning);
       settle(watched);

@@ -85,13 +85,13 @@ class WatchesOutliveServerTest {
   /** Waits until no further alert arrives. */
   private List<JsonNode> alerts() throws Exception {
     Await.until("alerts come", TIMEOUT, () -> !cli("watch", "alerts").isEmpty());
-    List<JsonNode> before;
+    List<JsonNode> previousAlerts;
     List<JsonNode> now = List.of();
     do {
-      before = now;
+      previousAlerts = now;
       Thread.sleep(1_000);
       now = cli("watch", "alerts");
-    } while (now.size() != before.size());
+    } while (now.size() != previousAlerts.size());
     return now;
   }
 

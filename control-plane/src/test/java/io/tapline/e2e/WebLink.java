@@ -156,8 +156,9 @@ final class WebLink implements AutoCloseable {
     try (Socket socket = connected()) {
       String request = "GET " + url(number) + " HTTP/1.0\r\nHost: web\r\n\r\n";
       socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
-      String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
-      assertThat(answer).startsWith("HTTP/1.0 404 ");
+      String response =
+          new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      assertThat(response).startsWith("HTTP/1.0 404 ");
       return socket.getLocalPort();
     }
   }

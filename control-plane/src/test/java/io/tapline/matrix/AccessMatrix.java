@@ -71,11 +71,11 @@ public final class AccessMatrix {
       return;
     }
     Attempts attempts = new Attempts(cluster);
-    boolean right = new AccessMatrix(table, attempts, components, inside).run();
-    if (right && !inside) {
-      right = new ChangedRules(cluster, table, attempts, components).areFound();
+    boolean isRight = new AccessMatrix(table, attempts, components, inside).run();
+    if (isRight && !inside) {
+      isRight = new ChangedRules(cluster, table, attempts, components).areFound();
     }
-    System.exit(right ? 0 : 1);
+    System.exit(isRight ? 0 : 1);
   }
 
   private static Component component(String role, Path secrets, Cluster cluster)

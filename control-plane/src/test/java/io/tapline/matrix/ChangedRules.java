@@ -202,15 +202,15 @@ final class ChangedRules {
   /**
    * Lets all clients read the node.
    *
-   * @param before receives the node's previous rights
+   * @param previousAcls receives the node's previous rights
    */
-  private void openToReaders(List<ACL> before) throws Exception {
+  private void openToReaders(List<ACL> previousAcls) throws Exception {
     ZooKeeperProbes.use(
         control,
         ZOOKEEPER,
         session -> {
-          before.addAll(session.getACL("/tapline", null));
-          List<ACL> openACLs = new ArrayList<>(before);
+          previousAcls.addAll(session.getACL("/tapline", null));
+          List<ACL> openACLs = new ArrayList<>(previousAcls);
           openACLs.add(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE));
           session.setACL("/tapline", openACLs, -1);
         });

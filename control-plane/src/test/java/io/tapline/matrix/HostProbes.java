@@ -129,24 +129,24 @@ final class HostProbes {
    * the name.
    */
   private static void lease(Channel channel, String agent) throws Exception {
-    CompletableFuture<Void> answer = new CompletableFuture<>();
+    CompletableFuture<Void> response = new CompletableFuture<>();
     StreamObserver<AgentMessage> messages =
         RegistryGrpc.newStub(channel)
             .lease(
                 new StreamObserver<>() {
                   @Override
                   public void onNext(AgentCommand command) {
-                    answer.complete(null);
+                    response.complete(null);
                   }
 
                   @Override
                   public void onError(Throwable e) {
-                    answer.completeExceptionally(e);
+                    response.completeExceptionally(e);
                   }
 
                   @Override
                   public void onCompleted() {
-                    answer.completeExceptionally(
+                    response.completeExceptionally(
                         Status.UNAVAILABLE.withDescription("it ended").asRuntimeException());
                   }
                 });
@@ -155,7 +155,7 @@ final class HostProbes {
             .setHello(AgentHello.newBuilder().setAgent(agent).setIncarnation(1))
             .build());
     try {
-      answer.get(TIMEOUT_S, TimeUnit.SECONDS);
+      response.get(TIMEOUT_S, TimeUnit.SECONDS);
       messages.onCompleted();
     } catch (ExecutionException e) {
       if (!(e.getCause() instanceof StatusRuntimeException status)) {

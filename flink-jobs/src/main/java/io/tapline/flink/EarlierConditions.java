@@ -26,10 +26,10 @@ final class EarlierConditions {
 
   /** Returns the condition as a tree. REQUIRES: it has a value. */
   static ConditionTree tree(FieldCondition condition) {
-    boolean equality =
+    boolean isEquality =
         condition.getOperator() == FieldCondition.Operator.EQUAL
             || condition.getOperator() == FieldCondition.Operator.NOT_EQUAL;
-    if (!equality) {
+    if (!isEquality) {
       Comparison.Builder comparison =
           Comparison.newBuilder()
               .addLeft(Term.newBuilder().setField(Field.newBuilder().setName(condition.getField())))

@@ -71,9 +71,9 @@ class QueryJobTest {
     assertEqualsPlain(plan, workload);
     assertAccounting(plan, workload);
 
-    Map<String, String> before = everything();
+    Map<String, String> previousKeys = everything();
     jobs.await(jobs.submit(plan, JobOptions.defaults().withParallelism(1).withRestartAttempts(0)));
-    assertThat(everything()).isEqualTo(before);
+    assertThat(everything()).isEqualTo(previousKeys);
   }
 
   @Test

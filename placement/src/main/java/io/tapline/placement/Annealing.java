@@ -58,9 +58,9 @@ final class Annealing {
       }
       double newCost = cost(changedDraft);
       if (newCost <= cost || random.nextDouble() < Math.exp((cost - newCost) / temperature)) {
-        Draft before = draft;
+        Draft previousDraft = draft;
         draft = changedDraft;
-        changedDraft = before;
+        changedDraft = previousDraft;
         cost = newCost;
         remember(draft, cost);
       }
@@ -194,11 +194,11 @@ final class Annealing {
       case 0 -> stopMonitor(draft, any(draft.monitors.count));
       case 1 -> stopAggregator(draft, any(draft.aggregators.count));
       default -> {
-        boolean several = draft.processors.count > 1;
-        if (several) {
+        boolean hasSeveral = draft.processors.count > 1;
+        if (hasSeveral) {
           draft.stopProcessor(any(draft.processors.count));
         }
-        yield several;
+        yield hasSeveral;
       }
     };
   }

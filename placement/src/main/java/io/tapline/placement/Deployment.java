@@ -83,9 +83,9 @@ public final class Deployment {
     }
     Reshaping reshaping = new Reshaping(this);
     int[] monitors = reshaping.assign(new Problem(topology, flows, sizes));
-    Map<String, Part> after = new HashMap<>(queries);
-    after.put(query, new Part(flows, monitors));
-    return reshaping.change(after, closedHosts, 0);
+    Map<String, Part> newParts = new HashMap<>(queries);
+    newParts.put(query, new Part(flows, monitors));
+    return reshaping.change(newParts, closedHosts, 0);
   }
 
   /** Ends a query and stops processes that are no longer needed. */
@@ -98,10 +98,10 @@ public final class Deployment {
     for (int flow = 0; flow < part.flows().size(); flow++) {
       reshaping.drop(part.monitorOfFlow()[flow], part.flows().rateBps(flow));
     }
-    Map<String, Part> after = new HashMap<>(queries);
-    after.remove(query);
-    reshaping.stopIdle(after);
-    return reshaping.change(after, closedHosts, 0);
+    Map<String, Part> newParts = new HashMap<>(queries);
+    newParts.remove(query);
+    reshaping.stopIdle(newParts);
+    return reshaping.change(newParts, closedHosts, 0);
   }
 
   /**
@@ -116,7 +116,7 @@ public final class Deployment {
     Reshaping reshaping = new Reshaping(new Deployment(topology, sizes, queries, closed, running));
     reshaping.moveEngines(host);
     Set<Integer> gone = reshaping.monitorsOn(host);
-    Map<String, Part> after = new HashMap<>(queries);
+    Map<String, Part> newParts = new HashMap<>(queries);
     long moved = 0;
     for (Map.Entry<String, Part> entry : queries.entrySet()) {
       Part part = entry.getValue();
@@ -132,11 +132,11 @@ public final class Deployment {
           monitorOfFlow[affected[i]] = monitors[i];
         }
         moved += affected.length;
-        after.put(entry.getKey(), new Part(part.flows(), monitorOfFlow));
+        newParts.put(entry.getKey(), new Part(part.flows(), monitorOfFlow));
       }
     }
-    reshaping.stopIdle(after);
-    return reshaping.change(after, closed, moved);
+    reshaping.stopIdle(newParts);
+    return reshaping.change(newParts, closed, moved);
   }
 
   /** Makes a closed host available again. Nothing moves. */

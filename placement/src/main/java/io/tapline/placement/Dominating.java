@@ -141,9 +141,9 @@ final class Dominating implements Strategy {
       boolean isMatched = false;
       int since = 0;
       for (int start = 0; start < MAX_STARTS && since < STARTS; start++) {
-        Cost before = bestCost;
+        Cost previousCost = bestCost;
         isMatched |= annealOnce(maxProcesses, start, random);
-        since = bestCost.equals(before) ? since + 1 : 0;
+        since = bestCost.equals(previousCost) ? since + 1 : 0;
       }
       return isMatched;
     }

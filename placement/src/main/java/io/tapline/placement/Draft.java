@@ -177,18 +177,18 @@ final class Draft {
   }
 
   private void changeInput(int monitor, long rate) {
-    long before = extracted(monitor);
+    long previousExtracted = extracted(monitor);
     monitors.input[monitor] += rate;
-    aggregators.input[aggregatorOfMonitor[monitor]] += extracted(monitor) - before;
+    aggregators.input[aggregatorOfMonitor[monitor]] += extracted(monitor) - previousExtracted;
   }
 
   private boolean relocate(Pool pool, int process, int host, Resources need) {
-    int before = pool.host[process];
-    use.give(before, need);
+    int previousHost = pool.host[process];
+    use.give(previousHost, need);
     boolean fits = use.fits(host, need);
-    pool.host[process] = fits ? host : before;
+    pool.host[process] = fits ? host : previousHost;
     use.take(pool.host[process], need);
-    return fits && host != before;
+    return fits && host != previousHost;
   }
 
   /** Moves a monitor within its rack. */

@@ -122,14 +122,14 @@ public final class Exact {
    */
   private void addAggregators() {
     for (int g = 0; g < hosts; g++) {
-      BoolVar before = null;
+      BoolVar previousVariable = null;
       for (int i = 0; i < Math.min(room(g, problem.sizes().aggregator()), maxAggregators()); i++) {
         BoolVar used = model.newBoolVar("aggregator" + g + "." + i);
         processes.add(used);
-        if (before != null) {
-          model.addImplication(used, before);
+        if (previousVariable != null) {
+          model.addImplication(used, previousVariable);
         }
-        before = used;
+        previousVariable = used;
         slots.add(new Slot(g, used, LinearExpr.newBuilder()));
       }
     }

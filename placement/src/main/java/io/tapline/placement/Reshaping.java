@@ -20,11 +20,11 @@ final class Reshaping {
   private final HostUse use;
   private final List<List<Integer>> monitorsOfEdge = new ArrayList<>();
 
-  Reshaping(Deployment before) {
-    this.before = before;
-    this.topology = before.topology;
-    this.sizes = before.sizes;
-    this.running = new Running(before.running);
+  Reshaping(Deployment previousDeployment) {
+    this.before = previousDeployment;
+    this.topology = previousDeployment.topology;
+    this.sizes = previousDeployment.sizes;
+    this.running = new Running(previousDeployment.running);
     this.use = new HostUse(topology);
     for (int edge = 0; edge < topology.edgeCount(); edge++) {
       monitorsOfEdge.add(new ArrayList<>());
@@ -32,10 +32,10 @@ final class Reshaping {
     running.monitors.values().forEach(m -> use.take(m.host(), sizes.monitor()));
     running.aggregators.values().forEach(a -> use.take(a.host(), sizes.aggregator()));
     running.processors.values().forEach(p -> use.take(p.host(), sizes.processor()));
-    before.closedHosts.forEach(use::close);
+    previousDeployment.closedHosts.forEach(use::close);
     running.monitors.forEach(
         (number, monitor) -> {
-          if (!before.closedHosts.contains(monitor.host())) {
+          if (!previousDeployment.closedHosts.contains(monitor.host())) {
             monitorsOfEdge.get(topology.edgeOf(monitor.host())).add(number);
           }
         });
@@ -65,10 +65,10 @@ final class Reshaping {
         Running.Monitor monitor = running.monitors.get(number);
         Running.Aggregator aggregator = running.aggregators.get(monitor.aggregator());
         int weight = topology.weight(monitor.host(), aggregator.host());
-        boolean room =
+        boolean hasRoom =
             monitor.inputBps() + rate <= sizes.monitorBps()
                 && aggregator.inputBps() + more(monitor, rate) <= sizes.aggregatorBps();
-        if (room && weight < bestWeight) {
+        if (hasRoom && weight < bestWeight) {
           best = number;
           bestWeight = weight;
         }
@@ -106,13 +106,13 @@ final class Reshaping {
     int edge = topology.edgeOf(host);
     for (Map.Entry<Integer, Running.Aggregator> entry : running.aggregators.entrySet()) {
       Running.Aggregator aggregator = entry.getValue();
-      long after = aggregator.inputBps() + bps;
-      boolean room =
-          after <= sizes.aggregatorBps() / 2
-              || bps > sizes.aggregatorBps() / 2 && after <= sizes.aggregatorBps();
+      long laterInputBps = aggregator.inputBps() + bps;
+      boolean hasRoom =
+          laterInputBps <= sizes.aggregatorBps() / 2
+              || bps > sizes.aggregatorBps() / 2 && laterInputBps <= sizes.aggregatorBps();
       boolean isNear = shareGroup(edge, topology.edgeOf(aggregator.host()));
       int weight =
-          room && isNear && !before.closedHosts.contains(aggregator.host())
+          hasRoom && isNear && !before.closedHosts.contains(aggregator.host())
               ? topology.weight(host, aggregator.host())
               : bestWeight;
       if (weight < bestWeight) {
@@ -199,12 +199,13 @@ final class Reshaping {
     int bestWeight = Integer.MAX_VALUE;
     for (Map.Entry<Integer, Layout.Process> entry : running.processors.entrySet()) {
       Layout.Process process = entry.getValue();
-      boolean room =
+      boolean hasRoom =
           process.inputBps() < sizes.processorBps() && !before.closedHosts.contains(process.host());
-      if (room && readers.containsKey(entry.getKey())) {
+      if (hasRoom && readers.containsKey(entry.getKey())) {
         return entry.getKey();
       }
-      boolean isNear = room && shareGroup(topology.edgeOf(host), topology.edgeOf(process.host()));
+      boolean isNear =
+          hasRoom && shareGroup(topology.edgeOf(host), topology.edgeOf(process.host()));
       int weight = isNear ? topology.weight(host, process.host()) : bestWeight;
       if (weight < bestWeight) {
         best = entry.getKey();
@@ -309,10 +310,10 @@ final class Reshaping {
       rewired +=
           oldMonitor != null && oldMonitor.aggregator() != entry.getValue().aggregator() ? 1 : 0;
     }
-    Deployment after =
+    Deployment newDeployment =
         new Deployment(topology, sizes, Map.copyOf(queries), Set.copyOf(closed), running);
     return new Deployment.Change(
-        after, running.processes() - kept, was.processes() - kept, movedFlows, rewired);
+        newDeployment, running.processes() - kept, was.processes() - kept, movedFlows, rewired);
   }
 
   private static int common(Map<Integer, ?> a, Map<Integer, ?> b) {

@@ -232,8 +232,8 @@ final class ThriftyMonitors implements MonitorPlacer {
     private int roomElsewhere(int monitor, int flow, boolean[] gone) {
       for (int edge : new int[] {problem.fromEdge(flow), problem.toEdge(flow)}) {
         for (int candidate : monitorsOfEdge.get(edge)) {
-          boolean room = input[candidate] + rate(flow) <= problem.sizes().monitorBps();
-          if (candidate != monitor && !gone[candidate] && room) {
+          boolean hasRoom = input[candidate] + rate(flow) <= problem.sizes().monitorBps();
+          if (candidate != monitor && !gone[candidate] && hasRoom) {
             return candidate;
           }
         }

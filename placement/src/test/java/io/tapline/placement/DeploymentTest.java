@@ -83,16 +83,19 @@ class DeploymentTest {
         Deployment.empty(topology, Sizes.PAPER)
             .add("q1", Problems.flows(topology, 3000, 1e7, random))
             .after();
-    Layout before = deployment.layout();
-    int host = before.monitors().get(0).host();
+    Layout previousLayout = deployment.layout();
+    int host = previousLayout.monitors().get(0).host();
     long there = 0;
-    for (int flow = 0; flow < before.monitorOfFlow().length; flow++) {
-      there += before.monitors().get(before.monitorOfFlow()[flow]).host() == host ? 1 : 0;
+    for (int flow = 0; flow < previousLayout.monitorOfFlow().length; flow++) {
+      there +=
+          previousLayout.monitors().get(previousLayout.monitorOfFlow()[flow]).host() == host
+              ? 1
+              : 0;
     }
     Deployment.Change change = deployment.close(host);
     assertRight(change.after());
     assertThat(change.movedFlows()).isEqualTo(there);
-    int processesOn = (int) all(before).stream().filter(p -> p.host() == host).count();
+    int processesOn = (int) all(previousLayout).stream().filter(p -> p.host() == host).count();
     assertThat(change.stopped()).isEqualTo(processesOn);
     assertThat(change.started()).isLessThanOrEqualTo(processesOn + 1);
   }

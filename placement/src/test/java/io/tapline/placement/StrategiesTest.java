@@ -144,13 +144,13 @@ class StrategiesTest {
     Problem problem = new Problem(topology, flows, Sizes.PAPER);
     ParetoFront front = ParetoFront.of(problem, Cost.Objective.WITH_PROCESSORS, new Random(3));
     assertThat(front.points()).hasSizeGreaterThan(10);
-    long before = Long.MAX_VALUE;
+    long previousValue = Long.MAX_VALUE;
     for (ParetoFront.Point point : front.points()) {
       Layout layout = front.layout(point);
       assertThat(Layouts.violations(problem, layout)).isEmpty();
       assertThat(layout.processes()).isEqualTo(point.processes());
-      assertThat(point.weighted(Cost.Objective.WITH_PROCESSORS)).isLessThan(before);
-      before = point.weighted(Cost.Objective.WITH_PROCESSORS);
+      assertThat(point.weighted(Cost.Objective.WITH_PROCESSORS)).isLessThan(previousValue);
+      previousValue = point.weighted(Cost.Objective.WITH_PROCESSORS);
     }
     int few = front.cheapest(1e12).processes();
     assertThat(few).isLessThan(front.cheapest(1e3).processes());

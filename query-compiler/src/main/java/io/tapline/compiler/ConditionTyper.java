@@ -156,8 +156,8 @@ final class ConditionTyper {
 
   private List<Node> simple(Field left, Order order, Term right) {
     FieldInfo field = info(left);
-    boolean equality = order == Order.EQUAL || order == Order.NOT_EQUAL;
-    if (!equality && !field.type().isNumeric()) {
+    boolean isEquality = order == Order.EQUAL || order == Order.NOT_EQUAL;
+    if (!isEquality && !field.type().isNumeric()) {
       hasNoOrder(field, left);
       return List.of();
     }
@@ -173,7 +173,7 @@ final class ConditionTyper {
     List<Literal> literals = values.of(literal(right), field);
     if (literals.isEmpty()) {
       return List.of();
-    } else if (!equality) {
+    } else if (!isEquality) {
       Comparison.Builder bound =
           Comparison.newBuilder()
               .addLeft(Term.newBuilder().setField(named(field)))
@@ -195,21 +195,21 @@ final class ConditionTyper {
    */
   private Optional<FieldInfo> field(Term term, FieldInfo opposite) {
     String name = term.getField().getName();
-    boolean word = term.hasField() && !term.getField().hasElement();
+    boolean isWord = term.hasField() && !term.getField().hasElement();
     if (opposite.type() == Type.ADDRESS) {
       return Optional.of(name)
-          .filter(written -> word && !term.getNegative() && inventory.find(written).isEmpty())
+          .filter(written -> isWord && !term.getNegative() && inventory.find(written).isEmpty())
           .flatMap(text -> Catalogue.field(parser, text))
           .filter(info -> info.type() == Type.ADDRESS);
     }
     return Optional.of(name)
-        .filter(number -> word && opposite.type().isNumeric())
+        .filter(number -> isWord && opposite.type().isNumeric())
         .flatMap(text -> Catalogue.field(parser, text))
         .filter(info -> info.type().isNumeric());
   }
 
-  private static Term term(Field field, boolean negative) {
-    return Term.newBuilder().setField(field).setNegative(negative).build();
+  private static Term term(Field field, boolean isNegative) {
+    return Term.newBuilder().setField(field).setNegative(isNegative).build();
   }
 
   /** Returns a term that is not a field as a value, with its sign. */

@@ -242,11 +242,11 @@ public final class Explain {
     }
   }
 
-  private void branch(Processor processor, boolean last) {
-    out.append(last ? "└─ " : "├─ ").append(processor.getName()).append('\n');
+  private void branch(Processor processor, boolean isLast) {
+    out.append(isLast ? "└─ " : "├─ ").append(processor.getName()).append('\n');
     List<String> steps = steps(processor);
     for (int i = 0; i < steps.size(); i++) {
-      out.append(last ? "   " : "│  ").append(i == steps.size() - 1 ? "└─ " : "├─ ");
+      out.append(isLast ? "   " : "│  ").append(i == steps.size() - 1 ? "└─ " : "├─ ");
       out.append(steps.get(i)).append('\n');
     }
   }

@@ -122,11 +122,11 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
   }
 
   private boolean isKnown(Ast.Word word) {
-    boolean known = !having(parsers, word).isEmpty();
-    if (!known) {
+    boolean isKnown = !having(parsers, word).isEmpty();
+    if (!isKnown) {
       unknown(word);
     }
-    return known;
+    return isKnown;
   }
 
   private static Optional<Join> join(ParserInfo joinedInfo, List<Ast.Word> foreign) {

@@ -92,12 +92,12 @@ public final class Formatter {
     List<String> items = items(kind);
     int lineBegin = out.lastIndexOf("\n") + 1;
     int length = kind.keyword.length() + 2 + String.join(", ", items).length();
-    boolean pair =
+    boolean isPair =
         previous == ClauseKind.FROM && kind == ClauseKind.TO
             || previous == ClauseKind.TO && kind == ClauseKind.AT
             || previous == ClauseKind.LIMIT && kind == ClauseKind.SAMPLE;
     boolean oneLine = out.indexOf("\n" + INDENT, Math.max(0, lineBegin - 1)) < 0;
-    if (pair && comments.isEmpty() && oneLine && out.length() - lineBegin + length <= WIDTH) {
+    if (isPair && comments.isEmpty() && oneLine && out.length() - lineBegin + length <= WIDTH) {
       out.append(' ').append(kind.keyword).append(' ').append(String.join(", ", items));
     } else {
       startLine();

@@ -161,11 +161,11 @@ final class InventoryReader {
         name.matches(NAME),
         where,
         "is not a valid name: use letters, digits, '.', '_' and single '-'");
-    boolean address =
+    boolean isAddress =
         IpPrefix.parse(name).isPresent() || MatchReader.FOUR_NUMBERS.matcher(name).matches();
-    require(!address, where, "is an address, not a name");
-    String before = spellings.putIfAbsent(Names.normal(name), name);
-    require(before == null, where, "is the same name as " + before);
+    require(!isAddress, where, "is an address, not a name");
+    String previousText = spellings.putIfAbsent(Names.normal(name), name);
+    require(previousText == null, where, "is the same name as " + previousText);
   }
 
   private List<IpPrefix> prefixes(JsonNode node, String where, boolean group) {
@@ -215,9 +215,12 @@ final class InventoryReader {
   }
 
   private static IpPrefix withLength(IpPrefix address, String digits, String text, String where) {
-    boolean number = digits.matches("[0-9]{1,3}") && Integer.parseInt(digits) <= address.longest();
+    boolean isNumber =
+        digits.matches("[0-9]{1,3}") && Integer.parseInt(digits) <= address.longest();
     require(
-        number, where, "'%s' has no prefix length from 0 to %d".formatted(text, address.longest()));
+        isNumber,
+        where,
+        "'%s' has no prefix length from 0 to %d".formatted(text, address.longest()));
     IpPrefix prefix = address.shortened(Integer.parseInt(digits));
     boolean exact = prefix.addressText().equals(address.addressText());
     require(exact, where, "'%s' has bits beyond its length; write %s".formatted(text, prefix));

@@ -203,9 +203,9 @@ final class MatchReader {
       return range(word, text.substring(0, dash), text.substring(dash + 1));
     }
     if (!isPort(text)) {
-      boolean number = text.matches("-?[0-9]+");
+      boolean isNumber = text.matches("-?[0-9]+");
       String message = "%s is not a port".formatted(Names.quoted(text));
-      QueryError.Code code = number ? QueryError.Code.RANGE : QueryError.Code.TYPE;
+      QueryError.Code code = isNumber ? QueryError.Code.RANGE : QueryError.Code.TYPE;
       errors.add(
           word.span(),
           code,
@@ -222,10 +222,10 @@ final class MatchReader {
   }
 
   private Ports range(Ast.Word word, String first, String last) {
-    boolean right = isPort(first) && isPort(last);
-    if (!right || Integer.parseInt(first) > Integer.parseInt(last)) {
+    boolean isRight = isPort(first) && isPort(last);
+    if (!isRight || Integer.parseInt(first) > Integer.parseInt(last)) {
       String message = "%s is not a range of ports".formatted(Names.quoted(word.text()));
-      String suggestion = right ? last + "-" + first : "";
+      String suggestion = isRight ? last + "-" + first : "";
       String expected = "two ports from 1 to 65535, the smaller first";
       errors.add(word.span(), QueryError.Code.RANGE, message, expected, suggestion);
       return Ports.ANY;
@@ -247,11 +247,11 @@ final class MatchReader {
     Ast.Word word = address.endpoint();
     Optional<IpPrefix> ip = IpPrefix.parse(word.text());
     if (ip.isEmpty()) {
-      boolean ipv6 = address.kind() == Ast.EndpointKind.IPV6;
+      boolean isIpV6 = address.kind() == Ast.EndpointKind.IPV6;
       String message =
-          "%s is not an %s address".formatted(Names.quoted(word.text()), ipv6 ? "IPv6" : "IPv4");
+          "%s is not an %s address".formatted(Names.quoted(word.text()), isIpV6 ? "IPv6" : "IPv4");
       String expected =
-          ipv6
+          isIpV6
               ? "for example 2001:db8::1, with a port [2001:db8::1]:80"
               : "four numbers from 0 to 255";
       errors.place(word.span(), QueryError.Code.TYPE, message, expected, "");

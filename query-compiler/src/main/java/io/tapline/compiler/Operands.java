@@ -105,18 +105,19 @@ record Operands(Fields fields) {
    *
    * @param additive whether sums of it are meaningful
    */
-  record Taken(String name, Value value, boolean additive) {
-    static Taken of(FieldInfo field, MergeableAggregate aggregate) {
+  record ResolvedValue(String name, Value value, boolean additive) {
+    static ResolvedValue of(FieldInfo field, MergeableAggregate aggregate) {
       Value value = Values.of(field);
       String unit = aggregate.needsWindow() ? field.unit() : aggregate.unit(field.unit());
-      return new Taken(field.name(), value.toBuilder().setUnit(unit).build(), field.additive());
+      return new ResolvedValue(
+          field.name(), value.toBuilder().setUnit(unit).build(), field.additive());
     }
   }
 
   /** Returns a number, or, for a field that is true or false, the count or share of tuples. */
-  Optional<Taken> taken(ParserInfo parser, Ast.Word word, MergeableAggregate aggregate) {
+  Optional<ResolvedValue> taken(ParserInfo parser, Ast.Word word, MergeableAggregate aggregate) {
     if (!Countable.has(parser, word)) {
-      return fields.numeric(parser, word).map(field -> Taken.of(field, aggregate));
+      return fields.numeric(parser, word).map(field -> ResolvedValue.of(field, aggregate));
     }
     if (!aggregate.takesFlags()) {
       String message =
@@ -126,11 +127,11 @@ record Operands(Fields fields) {
     }
     String unit = aggregate.name().equals("avg") ? "" : "count";
     Value value = Values.of(Countable.condition(parser, word), Names.normal(word.text()), unit);
-    return Optional.of(new Taken(word.text(), value, true));
+    return Optional.of(new ResolvedValue(word.text(), value, true));
   }
 
   /** Returns the field of by=, else the parser's value field. */
-  Optional<Taken> value(
+  Optional<ResolvedValue> value(
       ParserInfo parser, Arguments arguments, MergeableAggregate aggregate, String asking) {
     if (arguments.has("by")) {
       return taken(parser, arguments.word("by").orElseThrow(), aggregate);
@@ -141,6 +142,6 @@ record Operands(Fields fields) {
       errors()
           .conflict(arguments.span(asking), message, "by= one of " + Fields.numericNames(parser));
     }
-    return field.map(one -> Taken.of(one, aggregate));
+    return field.map(one -> ResolvedValue.of(one, aggregate));
   }
 }

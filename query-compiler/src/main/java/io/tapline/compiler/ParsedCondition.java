@@ -72,8 +72,8 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
       i++;
     }
     int end = tokens.get(i).end();
-    boolean word = tokens.get(i).kind() == Kind.WORD;
-    for (i++; word && tokens.get(i).at() == end && isOfWord(tokens.get(i)); i++) {
+    boolean isWord = tokens.get(i).kind() == Kind.WORD;
+    for (i++; isWord && tokens.get(i).at() == end && isOfWord(tokens.get(i)); i++) {
       end = tokens.get(i).end();
     }
     return span(condition, position, end);
@@ -86,11 +86,11 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
   /** Returns the position of a range of bytes. */
   private static Span span(Ast.Condition condition, int position, int end) {
     byte[] text = condition.text().getBytes(StandardCharsets.UTF_8);
-    String before = new String(text, 0, position, StandardCharsets.UTF_8);
+    String previousText = new String(text, 0, position, StandardCharsets.UTF_8);
     String part =
         new String(text, position, Math.max(position, end) - position, StandardCharsets.UTF_8);
-    int line = (int) before.chars().filter(c -> c == '\n').count();
-    String sameLine = before.substring(before.lastIndexOf('\n') + 1);
+    int line = (int) previousText.chars().filter(c -> c == '\n').count();
+    String sameLine = previousText.substring(previousText.lastIndexOf('\n') + 1);
     int column = sameLine.codePointCount(0, sameLine.length());
     return new Span(
         condition.begin().line() + line,

@@ -398,7 +398,7 @@ final class ProcessorCompiler {
             .orElse(parsers.get(0)));
   }
 
-  private void warnOfSum(Operands.Taken field, MergeableAggregate aggregate) {
+  private void warnOfSum(Operands.ResolvedValue field, MergeableAggregate aggregate) {
     if (aggregate.name().equals("sum") && !field.additive()) {
       errors.warning(
           "a sum of %s means little; did you mean group-avg, group-max or group-min?"

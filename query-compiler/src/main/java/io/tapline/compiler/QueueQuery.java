@@ -91,8 +91,8 @@ final class QueueQuery {
   private void checkFlowUnits(Match writtenMatch, List<ParserArgument> arguments) {
     for (ParserArgument argument : arguments) {
       boolean destination = argument.getValue().equals("destination");
-      boolean pair = argument.getValue().equals("pair") && hasPorts(writtenMatch);
-      if (argument.getName().equals("flow") && (destination || pair)) {
+      boolean isPair = argument.getValue().equals("pair") && hasPorts(writtenMatch);
+      if (argument.getName().equals("flow") && (destination || isPair)) {
         String message =
             "%s(flow=%s) adds up all %s, and FROM and TO choose among them"
                 .formatted(

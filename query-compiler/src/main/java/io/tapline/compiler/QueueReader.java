@@ -97,14 +97,14 @@ final class QueueReader {
   private boolean isName(Ast.Word word, String role) {
     String text = word.text();
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
-    boolean right =
+    boolean isRight =
         bytes > 0 && bytes <= LONGEST_NAME && !text.contains(":") && !text.contains("=");
-    if (!right) {
+    if (!isRight) {
       String message = "%s is not a valid name of a %s".formatted(Names.quoted(text), role);
       errors.range(
           word.span(), message, "1 to %d bytes, without ':' and '='".formatted(LONGEST_NAME));
     }
-    return right;
+    return isRight;
   }
 
   private void requireTaps(Ast.Queue writtenQueue, Queue queue) {

@@ -28,8 +28,8 @@ public final class TriggerCompiler {
   private static final Span ANYWHERE = new Span(1, 1, 1);
 
   /** A trigger that is right in all queries that can have triggers on packets. */
-  private static final Written EXAMPLE =
-      new Written("count > 0", List.of(), "", 1_000_000_000, "warning");
+  private static final TriggerText EXAMPLE =
+      new TriggerText("count > 0", List.of(), "", 1_000_000_000, "warning");
 
   private final String clauses;
   private final Catalogue catalogue;
@@ -43,7 +43,7 @@ public final class TriggerCompiler {
   /** The one parser of the query, which counts packets; null without {@link #context}. */
   private final ParserInfo parser;
 
-  private final Map<Written, Optional<PacketTrigger>> wide = new ConcurrentHashMap<>();
+  private final Map<TriggerText, Optional<PacketTrigger>> wide = new ConcurrentHashMap<>();
 
   /**
    * The arguments of a trigger as they are written.
@@ -53,9 +53,9 @@ public final class TriggerCompiler {
    * @param only condition on packets; blank for none
    * @param everyNs length of the windows
    */
-  public record Written(
+  public record TriggerText(
       String when, List<String> group, String only, long everyNs, String severity) {
-    public Written {
+    public TriggerText {
       group = List.copyOf(group);
     }
 
@@ -74,8 +74,8 @@ public final class TriggerCompiler {
       return "(trigger: %s)".formatted(String.join(", ", arguments));
     }
 
-    private Written withoutOnly() {
-      return new Written(when, group, "", everyNs, severity);
+    private TriggerText withoutOnly() {
+      return new TriggerText(when, group, "", everyNs, severity);
     }
 
     /** Returns what the grammar reads from {@link #text}. REQUIRES: {@link #isPlain}. */
@@ -131,8 +131,8 @@ public final class TriggerCompiler {
    * @param errors errors of the wrong trigger; empty if all are right, or if the stream job would
    *     test it
    */
-  public record Compiled(List<PacketTrigger> triggers, List<QueryError> errors) {
-    public Compiled {
+  public record CompiledTriggers(List<PacketTrigger> triggers, List<QueryError> errors) {
+    public CompiledTriggers {
       triggers = List.copyOf(triggers);
       errors = List.copyOf(errors);
     }
@@ -160,7 +160,7 @@ public final class TriggerCompiler {
   }
 
   /** Compiles triggers on all cores. */
-  public Compiled compile(List<Written> triggers) {
+  public CompiledTriggers compile(List<TriggerText> triggers) {
     List<Optional<PacketTrigger>> alone = triggers.parallelStream().map(this::alone).toList();
     List<PacketTrigger> compiled = new ArrayList<>();
     for (int i = 0; i < triggers.size(); i++) {
@@ -171,19 +171,19 @@ public final class TriggerCompiler {
       CompileResult whole = query(triggers.get(i));
       Optional<Plan> plan = whole.plan().filter(found -> found.getTriggersCount() == 1);
       if (plan.isEmpty()) {
-        return new Compiled(compiled, whole.errors());
+        return new CompiledTriggers(compiled, whole.errors());
       }
       compiled.add(plan.get().getTriggers(0));
     }
-    return new Compiled(compiled, List.of());
+    return new CompiledTriggers(compiled, List.of());
   }
 
-  private CompileResult query(Written trigger) {
+  private CompileResult query(TriggerText trigger) {
     return Compiler.compile(clauses + PROCESS + trigger.text(), catalogue, inventory, options);
   }
 
   /** Returns the trigger; empty if only the whole query shows whether it is right. */
-  Optional<PacketTrigger> alone(Written trigger) {
+  Optional<PacketTrigger> alone(TriggerText trigger) {
     if (context.isEmpty() || !trigger.isPlain()) {
       return Optional.empty();
     }
@@ -193,7 +193,7 @@ public final class TriggerCompiler {
   }
 
   /** Returns a trigger without {@code only=}, which many have in common; empty if it is wrong. */
-  private Optional<PacketTrigger> wide(Written trigger) {
+  private Optional<PacketTrigger> wide(TriggerText trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
     // Compiled outside the map, since two threads that compile it get the same result.
     if (known == null) {
@@ -203,7 +203,7 @@ public final class TriggerCompiler {
     return known;
   }
 
-  private Optional<PacketTrigger> compiled(Written trigger) {
+  private Optional<PacketTrigger> compiled(TriggerText trigger) {
     Errors errors = errors();
     PacketTriggers packets = packets();
     return new ProcessorCompiler(List.of(parser), catalogue, ownInventory, options, packets, errors)
@@ -218,7 +218,7 @@ public final class TriggerCompiler {
     Errors errors = errors();
     Fields fields = new Fields(List.of(parser), catalogue, errors);
     return new OnlyReader(fields, ownInventory, errors)
-        .read(Optional.of(Written.quoted(only)), parser)
+        .read(Optional.of(TriggerText.quoted(only)), parser)
         .filter(tree -> !errors.any())
         .flatMap(tree -> packets().narrowed(trigger, tree));
   }

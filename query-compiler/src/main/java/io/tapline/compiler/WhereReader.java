@@ -139,10 +139,10 @@ final class WhereReader {
       boolean isRange = node.getMembership().getRangesList().stream().anyMatch(Range::hasHigh);
       return isRange ? Stream.of(node.getMembership().getField()) : Stream.empty();
     }
-    boolean equality =
+    boolean isEquality =
         node.getComparison().getOrder() == Order.EQUAL
             || node.getComparison().getOrder() == Order.NOT_EQUAL;
-    return equality ? Stream.empty() : ParsedCondition.required(node);
+    return isEquality ? Stream.empty() : ParsedCondition.required(node);
   }
 
   /**

@@ -121,15 +121,15 @@ class FormatterTest {
     QueryGenerator generator = new QueryGenerator(seed);
     for (int i = 0; i < 100; i++) {
       String text = generator.query();
-      CompileResult before = Fixtures.compile(text);
-      assertThat(before.errors()).as(text).isEmpty();
+      CompileResult previousResult = Fixtures.compile(text);
+      assertThat(previousResult.errors()).as(text).isEmpty();
       String formatted = format(text);
 
-      CompileResult after = Fixtures.compile(formatted);
-      assertThat(after.plan()).as(text).isEqualTo(before.plan());
-      assertThat(after.notes()).as(text).isEqualTo(before.notes());
+      CompileResult laterResult = Fixtures.compile(formatted);
+      assertThat(laterResult.plan()).as(text).isEqualTo(previousResult.plan());
+      assertThat(laterResult.notes()).as(text).isEqualTo(previousResult.notes());
       assertThat(format(formatted)).as(text).isEqualTo(formatted);
-      assertThat(before.plan().orElseThrow().getText()).isEqualTo(formatted);
+      assertThat(previousResult.plan().orElseThrow().getText()).isEqualTo(formatted);
     }
   }
 }

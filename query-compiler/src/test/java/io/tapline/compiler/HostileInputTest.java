@@ -86,7 +86,7 @@ class HostileInputTest {
     int plans = 0;
     for (int i = 0; i < 1000; i++) {
       String text = mutate(generator.query(), random);
-      plans += checkAnswer(text) ? 1 : 0;
+      plans += checkResponse(text) ? 1 : 0;
     }
     // Ensures that the mutations produce both plans and errors.
     assertThat(plans).isBetween(20, 900);
@@ -108,7 +108,7 @@ class HostileInputTest {
   }
 
   /** Returns true if the text compiled. */
-  private static boolean checkAnswer(String text) {
+  private static boolean checkResponse(String text) {
     CompileResult result = Fixtures.compile(text);
     long lines = text.chars().filter(c -> c == '\n').count() + 1;
     for (QueryError error : result.errors()) {
@@ -159,7 +159,7 @@ class HostileInputTest {
   @ParameterizedTest
   @MethodSource("bombs")
   void bombsGiveErrors(String text) {
-    assertThat(checkAnswer(text)).isFalse();
+    assertThat(checkResponse(text)).isFalse();
   }
 
   @Test

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Tests the packets that FROM and TO select. */
 class MatchTest {
   /** One address of a query; its text and its meaning are derived from it independently. */
-  private record Written(String text, List<byte[]> addresses, int length, int port) {
+  private record WrittenAddress(String text, List<byte[]> addresses, int length, int port) {
     boolean holds(byte[] address, int itsPort) {
       boolean inside = addresses.isEmpty();
       for (byte[] one : addresses) {
@@ -57,8 +57,8 @@ class MatchTest {
   }
 
   private static int selectedOf100(Random random) throws UnknownHostException {
-    List<Written> sources = side(random);
-    List<Written> destinations = side(random);
+    List<WrittenAddress> sources = side(random);
+    List<WrittenAddress> destinations = side(random);
     if (sources.isEmpty() && destinations.isEmpty()) {
       destinations = List.of(written(random));
     }
@@ -80,7 +80,7 @@ class MatchTest {
     return selected;
   }
 
-  private static boolean holds(List<Written> side, byte[] ip, int port) {
+  private static boolean holds(List<WrittenAddress> side, byte[] ip, int port) {
     return side.isEmpty() || side.stream().anyMatch(address -> address.holds(ip, port));
   }
 
@@ -108,35 +108,38 @@ class MatchTest {
             .equals(new BigInteger(1, ip).shiftRight(host));
   }
 
-  private static String text(String keyword, List<Written> side) {
+  private static String text(String keyword, List<WrittenAddress> side) {
     return side.isEmpty()
         ? ""
-        : side.stream().map(Written::text).collect(Collectors.joining(", ", keyword + " ", " "));
+        : side.stream()
+            .map(WrittenAddress::text)
+            .collect(Collectors.joining(", ", keyword + " ", " "));
   }
 
-  private static List<Written> side(Random random) throws UnknownHostException {
-    List<Written> side = new ArrayList<>();
+  private static List<WrittenAddress> side(Random random) throws UnknownHostException {
+    List<WrittenAddress> side = new ArrayList<>();
     for (int i = random.nextInt(4); i > 0; i--) {
       side.add(written(random));
     }
     return side;
   }
 
-  private static Written written(Random random) throws UnknownHostException {
+  private static WrittenAddress written(Random random) throws UnknownHostException {
     int port = random.nextInt(2) * port(random);
     String portText = port == 0 ? (random.nextBoolean() ? "" : ":*") : ":" + port;
     byte[] ip = ip(random);
     String ipText = InetAddress.getByAddress(ip).getHostAddress();
-    boolean ipv6 = ip.length == 16;
+    boolean isIpV6 = ip.length == 16;
     int length = random.nextInt(ip.length * 8 + 1);
     return switch (random.nextInt(5)) {
-      case 0 -> new Written("*" + portText, List.of(), 0, port);
+      case 0 -> new WrittenAddress("*" + portText, List.of(), 0, port);
       case 1 ->
-          new Written(
+          new WrittenAddress(
               "h2" + portText, List.of(bytes("10.0.2.10"), bytes("2001:db8::2")), 128, port);
       case 2 ->
-          new Written((ipv6 ? "[" + ipText + "]" : ipText) + portText, List.of(ip), 128, port);
-      default -> new Written(ipText + "/" + length + portText, List.of(ip), length, port);
+          new WrittenAddress(
+              (isIpV6 ? "[" + ipText + "]" : ipText) + portText, List.of(ip), 128, port);
+      default -> new WrittenAddress(ipText + "/" + length + portText, List.of(ip), length, port);
     };
   }
 

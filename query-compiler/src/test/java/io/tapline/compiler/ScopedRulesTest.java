@@ -113,7 +113,7 @@ class ScopedRulesTest {
     for (int i = 0; i < queries.size(); i++) {
       // Tests each query alone, and together with others whose rules are interleaved.
       List<Query> someQueries = new ArrayList<>(List.of(queries.get(i)));
-      for (int more = random.nextInt(3); more > 0; more--) {
+      for (int remaining = random.nextInt(3); remaining > 0; remaining--) {
         someQueries.add(queries.get(random.nextInt(queries.size())));
       }
       List<Query> different = someQueries.stream().distinct().toList();

@@ -2,8 +2,8 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.compiler.TriggerCompiler.Compiled;
-import io.tapline.compiler.TriggerCompiler.Written;
+import io.tapline.compiler.TriggerCompiler.CompiledTriggers;
+import io.tapline.compiler.TriggerCompiler.TriggerText;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.access.Scope;
 import io.tapline.schema.proto.PacketTrigger;
@@ -94,12 +94,12 @@ class TriggerCompilerTest {
     return list.get(random.nextInt(bound));
   }
 
-  private static Written random(Random random) {
+  private static TriggerText random(Random random) {
     List<String> group = new ArrayList<>();
     for (int i = random.nextInt(3); i > 0; i--) {
       group.add(any(random, GROUPS));
     }
-    return new Written(
+    return new TriggerText(
         any(random, WHEN),
         group,
         any(random, ONLY),
@@ -107,7 +107,7 @@ class TriggerCompilerTest {
         any(random, SEVERITIES.subList(0, random.nextInt(20) == 0 ? 4 : 3)));
   }
 
-  private static CompileResult whole(Written trigger, Inventory inventory) {
+  private static CompileResult whole(TriggerText trigger, Inventory inventory) {
     String text = CLAUSES + " PROCESS " + trigger.text();
     return Compiler.compile(text, Fixtures.CATALOGUE, inventory, Fixtures.OPTIONS);
   }
@@ -128,7 +128,7 @@ class TriggerCompilerTest {
     Random random = new Random(1);
     int right = 0;
     for (int i = 0; i < TRIGGERS; i++) {
-      Written trigger = random(random);
+      TriggerText trigger = random(random);
       CompileResult whole = whole(trigger, inventory);
       Optional<PacketTrigger> expected =
           whole
@@ -144,7 +144,7 @@ class TriggerCompilerTest {
             .as("only unusual characters need the grammar")
             .containsPattern("[\"\\\\\r\n\ud800-\udfff]");
       }
-      Compiled compiled = compiler.compile(List.of(trigger));
+      CompiledTriggers compiled = compiler.compile(List.of(trigger));
       assertThat(compiled.triggers()).as(trigger.text()).isEqualTo(expected.stream().toList());
       assertThat(compiled.errors()).as(trigger.text()).isEqualTo(whole.errors());
     }
@@ -168,11 +168,11 @@ class TriggerCompilerTest {
     Random random = new Random(2);
     TriggerCompiler compiler = compiler(Fixtures.INVENTORY);
     for (int round = 0; round < 20; round++) {
-      List<Written> triggers = new ArrayList<>();
+      List<TriggerText> triggers = new ArrayList<>();
       List<PacketTrigger> expected = new ArrayList<>();
       boolean wrong = false;
       for (int i = 0; i < 20; i++) {
-        Written trigger = random(random);
+        TriggerText trigger = random(random);
         triggers.add(trigger);
         Optional<Plan> plan = whole(trigger, Fixtures.INVENTORY).plan();
         wrong |= plan.isEmpty();
@@ -180,7 +180,7 @@ class TriggerCompilerTest {
           expected.add(plan.orElseThrow().getTriggers(0));
         }
       }
-      Compiled compiled = compiler.compile(triggers);
+      CompiledTriggers compiled = compiler.compile(triggers);
       assertThat(compiled.triggers()).isEqualTo(expected);
       assertThat(compiled.errors())
           .isEqualTo(
@@ -201,8 +201,8 @@ class TriggerCompilerTest {
   void clausesWithoutTriggersOnPacketsHaveTheirErrors(String clauses) {
     TriggerCompiler compiler =
         new TriggerCompiler(clauses, Fixtures.CATALOGUE, Fixtures.INVENTORY, Fixtures.OPTIONS);
-    Written trigger = new Written("count > 5", List.of(), "", 1_000_000_000, "info");
-    Compiled compiled = compiler.compile(List.of(trigger));
+    TriggerText trigger = new TriggerText("count > 5", List.of(), "", 1_000_000_000, "info");
+    CompiledTriggers compiled = compiler.compile(List.of(trigger));
     assertThat(compiled.triggers()).isEmpty();
     assertThat(compiled.errors())
         .isEqualTo(Fixtures.compile(clauses + " PROCESS " + trigger.text()).errors());
@@ -210,8 +210,8 @@ class TriggerCompilerTest {
 
   @Test
   void aLongTriggerIsRefusedAsAWhole() {
-    Written trigger =
-        new Written("count > " + "1".repeat(70_000), List.of(), "", 1_000_000_000, "info");
+    TriggerText trigger =
+        new TriggerText("count > " + "1".repeat(70_000), List.of(), "", 1_000_000_000, "info");
     assertThat(compiler(Fixtures.INVENTORY).compile(List.of(trigger)).errors())
         .isEqualTo(whole(trigger, Fixtures.INVENTORY).errors());
   }
@@ -225,14 +225,14 @@ class TriggerCompilerTest {
     TriggerCompiler compiler =
         new TriggerCompiler(clauses, Fixtures.CATALOGUE, Fixtures.INVENTORY, options);
     for (String only : List.of("dst_ip == h1", "dst_ip == 10.0.2.8", "dst_port == 80")) {
-      Written trigger = new Written("count > 5", List.of(), only, 1_000_000_000, "info");
+      TriggerText trigger = new TriggerText("count > 5", List.of(), only, 1_000_000_000, "info");
       CompileResult whole =
           Compiler.compile(
               clauses + " PROCESS " + trigger.text(),
               Fixtures.CATALOGUE,
               Fixtures.INVENTORY,
               options);
-      Compiled compiled = compiler.compile(List.of(trigger));
+      CompiledTriggers compiled = compiler.compile(List.of(trigger));
       assertThat(compiled.errors()).as(only).isEqualTo(whole.errors());
       assertThat(compiled.triggers())
           .as(only)

@@ -56,9 +56,9 @@ class TriggerCostTest {
   @Test
   void groupsThatLeaveTheCacheCostMore() {
     Traffic few = new Traffic(10e6, 7_700);
-    Traffic many = new Traffic(10e6, 77_000);
+    Traffic heavyTraffic = new Traffic(10e6, 77_000);
     // 64 ns for nine packets of ten, and 69,300 more groups in 10 ms.
-    assertThat(busy(many, trigger(10, "src_ip")) - busy(few, trigger(10, "src_ip")))
+    assertThat(busy(heavyTraffic, trigger(10, "src_ip")) - busy(few, trigger(10, "src_ip")))
         .isCloseTo(0.576 + 0.3465, within(EXACT));
   }
 

@@ -271,7 +271,7 @@ public final class TupleColumns {
   }
 
   private static void checkDictionary(Column column) throws BatchReaderException {
-    boolean address = column.getType() == Column.Type.ADDRESS;
+    boolean isAddress = column.getType() == Column.Type.ADDRESS;
     int start = 0;
     for (int i = 0; i < column.getDictionaryEndCount(); i++) {
       int end = column.getDictionaryEnd(i);
@@ -281,7 +281,7 @@ public final class TupleColumns {
       }
       // Rows without a value are written as entries without bytes.
       boolean isEmpty = length == 0 && !column.getPresent().isEmpty();
-      if (address && length != 4 && length != 16 && !isEmpty) {
+      if (isAddress && length != 4 && length != 16 && !isEmpty) {
         throw malformed(
             "column " + column.getName() + " contains an address of " + length + " bytes");
       }

@@ -118,8 +118,8 @@ final class Hashes implements Accumulator<Hashes> {
         estimate, 0, false, estimate / (1 + error(false)), estimate / (1 - error(true)));
   }
 
-  private static double error(boolean upper) {
-    return HllSketch.getRelErr(upper, true, LOG_REGISTERS, DEVIATIONS);
+  private static double error(boolean isUpper) {
+    return HllSketch.getRelErr(isUpper, true, LOG_REGISTERS, DEVIATIONS);
   }
 
   @Override

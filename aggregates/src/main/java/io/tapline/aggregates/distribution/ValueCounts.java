@@ -164,11 +164,11 @@ final class ValueCounts {
   void write(DataOutput out) throws IOException {
     Wire.writeUnsigned(out, shift);
     Wire.writeUnsigned(out, size);
-    long before = 0;
+    long previousCount = 0;
     for (int i = 0; i < size; i++) {
-      Wire.writeSigned(out, cells[i] - before);
+      Wire.writeSigned(out, cells[i] - previousCount);
       Wire.writeUnsigned(out, counts[i]);
-      before = cells[i];
+      previousCount = cells[i];
     }
   }
 
@@ -177,10 +177,10 @@ final class ValueCounts {
     int size = (int) Wire.readUnsigned(in);
     long[] cells = new long[size];
     long[] counts = new long[size];
-    long before = 0;
+    long previousCount = 0;
     for (int i = 0; i < size; i++) {
-      before += Wire.readSigned(in);
-      cells[i] = before;
+      previousCount += Wire.readSigned(in);
+      cells[i] = previousCount;
       counts[i] = Wire.readUnsigned(in);
     }
     return new ValueCounts(cells, counts, size, shift);

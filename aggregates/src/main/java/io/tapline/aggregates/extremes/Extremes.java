@@ -33,9 +33,9 @@ public final class Extremes extends Accumulators {
 
   @Override
   public void growTo(int capacity) {
-    int before = min.length;
+    int previousLength = min.length;
     min = Arrays.copyOf(min, capacity);
-    Arrays.fill(min, before, capacity, Long.MAX_VALUE);
+    Arrays.fill(min, previousLength, capacity, Long.MAX_VALUE);
   }
 
   @Override

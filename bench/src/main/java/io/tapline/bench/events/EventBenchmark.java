@@ -114,11 +114,11 @@ public final class EventBenchmark implements AutoCloseable {
             .header("Content-Type", "text/plain")
             .POST(HttpRequest.BodyPublishers.ofString(text))
             .build();
-    HttpResponse<String> answer = http.send(request, HttpResponse.BodyHandlers.ofString());
-    if (answer.statusCode() / 100 != 2) {
-      throw new IOException("the server refused the query: " + answer.body());
+    HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
+    if (response.statusCode() / 100 != 2) {
+      throw new IOException("the server refused the query: " + response.body());
     }
-    return answer.body();
+    return response.body();
   }
 
   private JsonNode state() throws IOException, InterruptedException {
@@ -152,14 +152,14 @@ public final class EventBenchmark implements AutoCloseable {
   private void settle(long sent, long receivedBefore, long missingBefore, long unseenBefore)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SETTLE_SECONDS);
-    for (long before = -1; System.nanoTime() < end; Thread.sleep(500)) {
+    for (long previousNumber = -1; System.nanoTime() < end; Thread.sleep(500)) {
       long received = client.received();
       long known =
           received - receivedBefore + client.missing() - missingBefore + unseen() - unseenBefore;
-      if (received == before && known >= sent) {
+      if (received == previousNumber && known >= sent) {
         return;
       }
-      before = received;
+      previousNumber = received;
     }
   }
 

@@ -164,8 +164,8 @@ public final class TokenText {
     return text.substring(0, begin) + replacement + text.substring(end);
   }
 
-  private static String inserted(String text, int position, String more) {
-    return text.substring(0, position) + more + text.substring(position);
+  private static String inserted(String text, int position, String furtherText) {
+    return text.substring(0, position) + furtherText + text.substring(position);
   }
 
   private int begin(Node node) {

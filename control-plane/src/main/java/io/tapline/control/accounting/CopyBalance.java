@@ -139,12 +139,13 @@ final class CopyBalance {
       }
       return;
     }
-    Map<String, FlowCount> before = new HashMap<>(flows);
+    Map<String, FlowCount> previousCounts = new HashMap<>(flows);
     flows.clear();
     for (MirrorCount mirrorCount : now) {
-      flows.put(mirrorCount.flow(), counted(mirrorCount, before.remove(mirrorCount.flow())));
+      flows.put(
+          mirrorCount.flow(), counted(mirrorCount, previousCounts.remove(mirrorCount.flow())));
     }
-    before.values().forEach(removed -> copiedByRemoved += removed.copied());
+    previousCounts.values().forEach(removed -> copiedByRemoved += removed.copied());
     long copied = copiedByRemoved + flows.values().stream().mapToLong(FlowCount::copied).sum();
     long sinceNs = now.stream().mapToLong(MirrorCount::readNs).min().orElseThrow();
     long atNs = now.stream().mapToLong(MirrorCount::readNs).max().orElseThrow();
@@ -160,10 +161,10 @@ final class CopyBalance {
     }
   }
 
-  private FlowCount counted(MirrorCount now, FlowCount before) {
-    FlowCount flow = before;
-    if (before == null || now.packets() < before.last) {
-      copiedByRemoved += before == null ? 0 : before.copied();
+  private FlowCount counted(MirrorCount now, FlowCount previousCount) {
+    FlowCount flow = previousCount;
+    if (previousCount == null || now.packets() < previousCount.last) {
+      copiedByRemoved += previousCount == null ? 0 : previousCount.copied();
       flow = new FlowCount(now);
     }
     flow.last = now.packets();

@@ -36,11 +36,12 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(MirrorAccounting::daemon);
   private final Map<String, CopyBalance> balances = new HashMap<>();
   private final Map<String, Long> reportedLosses = new HashMap<>();
-  private final List<Waiting> waiting = new ArrayList<>();
+  private final List<WaitingReport> waiting = new ArrayList<>();
   private NetworkAdapter network;
   private AgentRegistry agents;
 
-  private record Waiting(Map<String, Long> lost, long requestedNs, CompletableFuture<Void> done) {}
+  private record WaitingReport(
+      Map<String, Long> lost, long requestedNs, CompletableFuture<Void> done) {}
 
   /**
    * The counts of one host since its first flows settled, when counting began.
@@ -83,7 +84,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
             done.complete(null);
             return;
           }
-          waiting.add(new Waiting(lost, System.nanoTime(), done));
+          waiting.add(new WaitingReport(lost, System.nanoTime(), done));
           network.recount();
           if (waiting.size() == 1) {
             schedule(TICK_WAITED_FOR_MS);
@@ -187,19 +188,19 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
 
   private void report(String host) {
     CopyBalance balance = balances.get(host);
-    long before = reportedLosses.getOrDefault(host, 0L);
-    if (agents != null && balance.lost() != before) {
+    long previousLosses = reportedLosses.getOrDefault(host, 0L);
+    if (agents != null && balance.lost() != previousLosses) {
       reportedLosses.put(host, balance.lost());
       agents.lose(host, balance.incarnation(), balance.lost());
-      if (balance.lost() > before) {
-        LOG.warn("{} copies to {} were lost in transit", balance.lost() - before, host);
+      if (balance.lost() > previousLosses) {
+        LOG.warn("{} copies to {} were lost in transit", balance.lost() - previousLosses, host);
       }
     }
   }
 
   private void release() {
     long nowNs = System.nanoTime();
-    for (Waiting waiter : List.copyOf(waiting)) {
+    for (WaitingReport waiter : List.copyOf(waiting)) {
       boolean hasSettled =
           waiter.lost().entrySet().stream()
               .allMatch(

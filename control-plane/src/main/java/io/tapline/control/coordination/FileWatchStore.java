@@ -123,9 +123,9 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
 
   @Override
   public synchronized void putAll(List<WatchRecord> changed) throws IOException {
-    Map<String, WatchRecord> before = new LinkedHashMap<>(watches);
+    Map<String, WatchRecord> previousWatches = new LinkedHashMap<>(watches);
     changed.forEach(watch -> watches.put(watch.id(), watch));
-    saveOr(before);
+    saveOr(previousWatches);
   }
 
   @Override
@@ -135,18 +135,18 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
 
   @Override
   public synchronized void removeAll(Collection<String> ids) throws IOException {
-    Map<String, WatchRecord> before = new LinkedHashMap<>(watches);
+    Map<String, WatchRecord> previousWatches = new LinkedHashMap<>(watches);
     if (watches.keySet().removeAll(ids)) {
-      saveOr(before);
+      saveOr(previousWatches);
     }
   }
 
-  private void saveOr(Map<String, WatchRecord> before) throws IOException {
+  private void saveOr(Map<String, WatchRecord> previousWatches) throws IOException {
     try {
       save();
     } catch (IOException e) {
       watches.clear();
-      watches.putAll(before);
+      watches.putAll(previousWatches);
       throw e;
     }
   }

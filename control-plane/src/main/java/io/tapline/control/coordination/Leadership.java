@@ -186,18 +186,18 @@ public final class Leadership implements AutoCloseable {
       ensure(ZooKeeperStateStore.WATCHES);
       while (true) {
         Stat stat = new Stat();
-        byte[] before = read(stat);
-        long last = Long.parseLong(new String(before, StandardCharsets.US_ASCII));
+        byte[] previousData = read(stat);
+        long last = Long.parseLong(new String(previousData, StandardCharsets.US_ASCII));
         // Control planes without ZooKeeper use the clock as their term, and agents may have seen
         // such a term.
         long term = Math.max(System.currentTimeMillis(), last + 1);
         try {
-          Stat after =
+          Stat newStat =
               client
                   .setData()
                   .withVersion(stat.getVersion())
                   .forPath(TERM, Long.toString(term).getBytes(StandardCharsets.US_ASCII));
-          return new ZooKeeperStateStore(client, term, after.getVersion());
+          return new ZooKeeperStateStore(client, term, newStat.getVersion());
         } catch (KeeperException.BadVersionException another) {
           LOG.info("another control plane began a term at the same time");
         }

@@ -69,13 +69,13 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
   }
 
   private static LossEvent of(Segment lostSegment, TreeMap<Long, Segment> first, long packetNs) {
-    Map.Entry<Long, Segment> before = first.lowerEntry(lostSegment.seq());
-    Map.Entry<Long, Segment> after = first.higherEntry(lostSegment.seq());
-    if (before == null && after == null) {
+    Map.Entry<Long, Segment> previousEntry = first.lowerEntry(lostSegment.seq());
+    Map.Entry<Long, Segment> laterEntry = first.higherEntry(lostSegment.seq());
+    if (previousEntry == null && laterEntry == null) {
       return null;
     }
-    Segment witness = before == null ? after.getValue() : before.getValue();
-    Segment otherSegment = after == null ? witness : after.getValue();
+    Segment witness = previousEntry == null ? laterEntry.getValue() : previousEntry.getValue();
+    Segment otherSegment = laterEntry == null ? witness : laterEntry.getValue();
     int worst = 0;
     long longest = -1;
     for (int hop = 0; hop < witness.path().size(); hop++) {

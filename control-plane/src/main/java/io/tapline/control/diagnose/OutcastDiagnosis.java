@@ -60,17 +60,17 @@ final class OutcastDiagnosis {
       steps.add(step(end, segments, hops));
     }
     List<Flow> flows = flows(segments, hops);
-    boolean outcast = isOutcast(segments, hops);
+    boolean isOutcast = isOutcast(segments, hops);
     return new OutcastReport(
         all.view().nodes(),
         all.view().missing(),
         fromNs,
         toNs,
-        outcast,
+        isOutcast,
         steps,
         flows,
         hops.isEmpty() ? List.of() : links(hops.values().stream().max(Integer::compare).get()),
-        List.of(verdict(outcast, segments, hops)));
+        List.of(verdict(isOutcast, segments, hops)));
   }
 
   /** Returns the mean number of segments per flow, by the number of switches on the path. */
@@ -132,14 +132,14 @@ final class OutcastDiagnosis {
   private List<Link> links(int longest) throws DrillException {
     Map<List<Integer>, Long> counts = new TreeMap<>(Comparator.comparing(List::toString));
     for (int i = 0; i < Math.min(longest, MAX_HOPS); i++) {
-      boolean last = i + 1 == Math.min(longest, MAX_HOPS);
+      boolean isLast = i + 1 == Math.min(longest, MAX_HOPS);
       List<String> pair =
-          last ? List.of("path[" + i + "]") : List.of("path[" + i + "]", "path[" + (i + 1) + "]");
+          isLast ? List.of("path[" + i + "]") : List.of("path[" + i + "]", "path[" + (i + 1) + "]");
       String passed = filter + " && hops > " + i;
       for (Map.Entry<List<String>, Double> group : all.numbers(passed, "COUNT", pair).entrySet()) {
         List<String> switches = group.getKey();
         if (!switches.isEmpty()) {
-          int neighbour = last ? 0 : Integer.parseInt(switches.get(1));
+          int neighbour = isLast ? 0 : Integer.parseInt(switches.get(1));
           counts.merge(
               List.of(Integer.parseInt(switches.get(0)), neighbour),
               group.getValue().longValue(),
@@ -153,7 +153,7 @@ final class OutcastDiagnosis {
   }
 
   private static String verdict(
-      boolean outcast, Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
+      boolean isOutcast, Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
     if (hops.isEmpty()) {
       return "no result: the host received no segment with telemetry";
     }
@@ -162,7 +162,7 @@ final class OutcastDiagnosis {
         means.entrySet().stream()
             .map(entry -> "%,.0f over %d".formatted(entry.getValue(), entry.getKey()))
             .collect(Collectors.joining(", "));
-    return outcast
+    return isOutcast
         ? "TCP outcast: flows over the fewest switches get the fewest segments (per flow: "
             + shares
             + " switches)"

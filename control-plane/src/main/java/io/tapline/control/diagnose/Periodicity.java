@@ -25,14 +25,14 @@ public record Periodicity(int episodes, double meanNs, double deviationNs) {
     }
     double sum = 0;
     double squares = 0;
-    Long before = null;
+    Long previousNs = null;
     for (long start : starts) {
-      if (before != null) {
-        double gap = start - before;
+      if (previousNs != null) {
+        double gap = start - previousNs;
         sum += gap;
         squares += gap * gap;
       }
-      before = start;
+      previousNs = start;
     }
     int gaps = Math.max(1, starts.size() - 1);
     double mean = sum / gaps;

@@ -69,14 +69,14 @@ final class QueueCause {
    */
   static String victims(QueueReport.Burst burst) {
     QueueReport.Victim first = burst.victimFlows().get(0);
-    int more = burst.victimFlows().size() - 1;
+    int furtherVictims = burst.victimFlows().size() - 1;
     return "because of this, flows waited that had less than %s of the queue each: %s waited longest (%s, up to %s)%s"
         .formatted(
             percent(QueueEvents.CULPRIT_SHARE),
             first.flow(),
             count(first.packets(), "packet"),
             ms(first.delayNs()),
-            more == 0 ? "" : ", and at least " + count(more, "other"));
+            furtherVictims == 0 ? "" : ", and at least " + count(furtherVictims, "other"));
   }
 
   static String count(long number, String noun) {

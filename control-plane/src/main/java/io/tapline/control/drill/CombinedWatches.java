@@ -83,18 +83,18 @@ final class CombinedWatches {
             List.copyOf(report.getGroupList()),
             report.getWindowBeginNs(),
             report.getWindowEndNs());
-    boolean first;
+    boolean isFirst;
     synchronized (this) {
       Set<Window> ofWatch = looking.computeIfAbsent(window.watch(), name -> new HashSet<>());
-      first = !ofWatch.contains(window);
-      if (first && ofWatch.size() == MAX_WINDOWS) {
+      isFirst = !ofWatch.contains(window);
+      if (isFirst && ofWatch.size() == MAX_WINDOWS) {
         leftOut.merge(window.watch(), 1L, Long::sum);
         return;
       }
       ofWatch.add(window);
     }
     query(spec, window, found, nodes);
-    if (first) {
+    if (isFirst) {
       Executor later =
           CompletableFuture.delayedExecutor(spec.windowNs() + SETTLE_NS, TimeUnit.NANOSECONDS);
       later.execute(() -> queryFinal(spec, window, found, nodes));
@@ -139,8 +139,8 @@ final class CombinedWatches {
     ListenableFuture<List<AggregateReply>> all = Futures.successfulAsList(replies);
     return Futures.transform(
         all,
-        answers -> {
-          judge(spec, window, found, names, answers);
+        responses -> {
+          judge(spec, window, found, names, responses);
           return null;
         },
         MoreExecutors.directExecutor());
@@ -151,14 +151,14 @@ final class CombinedWatches {
       Window window,
       WatchService.Finding found,
       List<String> names,
-      List<AggregateReply> answers) {
+      List<AggregateReply> responses) {
     Map<String, Long> parts = new TreeMap<>();
     List<String> missing = new ArrayList<>();
     for (int i = 0; i < names.size(); i++) {
-      if (answers.get(i) == null) {
+      if (responses.get(i) == null) {
         missing.add(names.get(i));
       } else {
-        parts.put(names.get(i), value(answers.get(i), window.group()));
+        parts.put(names.get(i), value(responses.get(i), window.group()));
       }
     }
     long sum = parts.values().stream().mapToLong(part -> part).sum();

@@ -149,16 +149,16 @@ public record DrillAggregate(String function, String field, double quantile, Lis
       }
       Double[] numbers =
           byGroup.computeIfAbsent(group, key -> new Double[aggregate.parts().size()]);
-      Double before = numbers[part];
-      if (before == null) {
+      Double previousNumbers = numbers[part];
+      if (previousNumbers == null) {
         numbers[part] = number;
         return;
       }
       numbers[part] =
           switch (aggregate.function) {
-            case "MIN" -> Math.min(before, number);
-            case "MAX" -> Math.max(before, number);
-            default -> before + number;
+            case "MIN" -> Math.min(previousNumbers, number);
+            case "MAX" -> Math.max(previousNumbers, number);
+            default -> previousNumbers + number;
           };
     }
 

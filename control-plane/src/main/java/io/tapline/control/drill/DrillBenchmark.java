@@ -95,9 +95,9 @@ public final class DrillBenchmark implements AutoCloseable {
 
   /** Returns the CPU time of all nodes in a second without requests. */
   private double idleSeconds() throws IOException, InterruptedException {
-    double before = nodes.cpuSeconds();
+    double previousCpuSeconds = nodes.cpuSeconds();
     Thread.sleep(IDLE_SECONDS * 1000L);
-    return (nodes.cpuSeconds() - before) / IDLE_SECONDS;
+    return (nodes.cpuSeconds() - previousCpuSeconds) / IDLE_SECONDS;
   }
 
   private Latencies measure(String label, int times, double idleSeconds, Step step)
@@ -106,7 +106,7 @@ public final class DrillBenchmark implements AutoCloseable {
       step.run();
     }
     double nodesBefore = nodes.cpuSeconds();
-    Freezes before = freezes();
+    Freezes previousFreezes = freezes();
     long began = System.nanoTime();
     double ownBefore = NodeProcesses.cpuSeconds(Path.of("/proc/self"));
     double[] micros = new double[times];
@@ -118,7 +118,7 @@ public final class DrillBenchmark implements AutoCloseable {
     double idle = idleSeconds * (System.nanoTime() - began) / 1e9;
     double nodeMicros = (nodes.cpuSeconds() - nodesBefore - idle) * 1e6 / times / nodes.size();
     double ownMicros = (NodeProcesses.cpuSeconds(Path.of("/proc/self")) - ownBefore) * 1e6 / times;
-    Freezes after = freezes();
+    Freezes laterFreezes = freezes();
     Arrays.sort(micros);
     return new Latencies(
         label,
@@ -129,7 +129,9 @@ public final class DrillBenchmark implements AutoCloseable {
         micros[times - 1],
         nodeMicros,
         ownMicros,
-        (after.nanos - before.nanos) / 1e3 / (after.count - before.count));
+        (laterFreezes.nanos - previousFreezes.nanos)
+            / 1e3
+            / (laterFreezes.count - previousFreezes.count));
   }
 
   /** Number and total duration of all nodes' freezes since they started. */

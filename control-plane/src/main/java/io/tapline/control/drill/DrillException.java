@@ -83,7 +83,7 @@ public final class DrillException extends Exception {
   }
 
   /** Returns a node's error message about a query; null if the query is not at fault. */
-  static DrillException ofQuestion(String node, Status status) {
+  static DrillException ofRequest(String node, Status status) {
     return switch (status.getCode()) {
       case INVALID_ARGUMENT -> new DrillException(Kind.INVALID, status.getDescription());
       case NOT_FOUND ->

@@ -396,7 +396,7 @@ public final class DrillService implements AutoCloseable {
 
   private static void failed(NodeClient node, StatusRuntimeException e, Map<String, String> missing)
       throws DrillException {
-    DrillException wrongException = DrillException.ofQuestion(node.name(), e.getStatus());
+    DrillException wrongException = DrillException.ofRequest(node.name(), e.getStatus());
     if (wrongException != null) {
       throw wrongException;
     }

@@ -53,11 +53,11 @@ public final class IngestBenchmark implements AutoCloseable {
   /** Of the writer's process, only the threads that ingest packets stay on the writer's core. */
   private void pinTheRest() throws IOException, InterruptedException {
     Path threads = Path.of("/proc", Long.toString(writer.pid()), "task");
-    Map<String, Double> before = cpuOfThreads(threads);
+    Map<String, Double> previousCpuOfThreads = cpuOfThreads(threads);
     Thread.sleep(ROUND.toMillis());
-    Map<String, Double> after = cpuOfThreads(threads);
-    for (Map.Entry<String, Double> thread : after.entrySet()) {
-      double used = thread.getValue() - before.getOrDefault(thread.getKey(), 0.0);
+    Map<String, Double> laterCpuOfThreads = cpuOfThreads(threads);
+    for (Map.Entry<String, Double> thread : laterCpuOfThreads.entrySet()) {
+      double used = thread.getValue() - previousCpuOfThreads.getOrDefault(thread.getKey(), 0.0);
       if (used < MAX_IDLE * ROUND.toMillis() / 1e3) {
         new ProcessBuilder("taskset", "-cp", "1", thread.getKey()).start().waitFor();
       }
@@ -122,9 +122,11 @@ public final class IngestBenchmark implements AutoCloseable {
       Thread.sleep(Math.max(0, (next + every.toNanos() - System.nanoTime()) / 1_000_000));
     }
     double seconds = (System.nanoTime() - begin) / 1e9;
-    long more = NodeProcesses.rows(first.states().get(0)) - rows;
+    long furtherRows = NodeProcesses.rows(first.states().get(0)) - rows;
     return new Rate(
-        more / seconds, more / (NodeProcesses.cpuSeconds(Path.of("/proc", pid)) - cpu), taken);
+        furtherRows / seconds,
+        furtherRows / (NodeProcesses.cpuSeconds(Path.of("/proc", pid)) - cpu),
+        taken);
   }
 
   /** Returns a capture of TCP segments of many flows. */

@@ -143,7 +143,7 @@ final class NodeSelection {
         }
         return reply;
       } catch (StatusRuntimeException e) {
-        if (DrillException.ofQuestion(node.name(), e.getStatus()) != null) {
+        if (DrillException.ofRequest(node.name(), e.getStatus()) != null) {
           return null;
         }
       }

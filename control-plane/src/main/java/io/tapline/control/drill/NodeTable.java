@@ -55,9 +55,9 @@ final class NodeTable implements AutoCloseable {
     if (knownClient != null) {
       knownClient.close();
     }
-    Map<String, NodeClient> more = new LinkedHashMap<>(nodes);
-    more.put(address.name(), node);
-    nodes = Collections.unmodifiableMap(more);
+    Map<String, NodeClient> updatedNodes = new LinkedHashMap<>(nodes);
+    updatedNodes.put(address.name(), node);
+    nodes = Collections.unmodifiableMap(updatedNodes);
     return node;
   }
 

@@ -64,37 +64,39 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
   /**
    * Returns the coverage of a watch that the node has from now on.
    *
-   * @param before coverage so far; null if the node has never evaluated it
+   * @param previousCoverage coverage so far; null if the node has never evaluated it
    * @param description the node now
-   * @param present true if the node had the watch when its stream began
+   * @param isPresent true if the node had the watch when its stream began
    * @param heardNs time of the node's last contact before; 0 if never
    */
   static Coverage coverage(
       WatchRecord watch,
-      Coverage before,
+      Coverage previousCoverage,
       NodeDescription description,
-      boolean present,
+      boolean isPresent,
       long heardNs,
       long nowNs) {
     long incarnation = description.getIncarnation();
-    if (before == null && present && incarnation < watch.addedNs()) {
+    if (previousCoverage == null && isPresent && incarnation < watch.addedNs()) {
       // The server crashed after the node had accepted the watch.
       return Coverage.since(incarnation, watch.addedNs());
-    } else if (before == null) {
+    } else if (previousCoverage == null) {
       return Coverage.since(incarnation, nowNs)
           .resumed(incarnation, watch.addedNs(), nowNs, "the node could not be reached");
     }
-    long beginNs = Math.max(heardNs, before.sinceNs());
-    boolean isSame = before.incarnation() == 0 || before.incarnation() == incarnation;
+    long beginNs = Math.max(heardNs, previousCoverage.sinceNs());
+    boolean isSame =
+        previousCoverage.incarnation() == 0 || previousCoverage.incarnation() == incarnation;
     if (!isSame) {
-      return before.resumed(incarnation, beginNs, nowNs, "the node was restarted");
+      return previousCoverage.resumed(incarnation, beginNs, nowNs, "the node was restarted");
     }
-    if (!present) {
-      return before.resumed(incarnation, beginNs, nowNs, "the node no longer had the watch");
+    if (!isPresent) {
+      return previousCoverage.resumed(
+          incarnation, beginNs, nowNs, "the node no longer had the watch");
     }
     // A node of an earlier version drops alerts that nothing receives.
-    return description.hasLastAlert() || before.incarnation() == 0
-        ? before.of(incarnation)
-        : before.resumed(incarnation, beginNs, nowNs, "the node kept no alerts");
+    return description.hasLastAlert() || previousCoverage.incarnation() == 0
+        ? previousCoverage.of(incarnation)
+        : previousCoverage.resumed(incarnation, beginNs, nowNs, "the node kept no alerts");
   }
 }

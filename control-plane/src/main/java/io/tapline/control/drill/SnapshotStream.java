@@ -21,7 +21,7 @@ import java.util.Queue;
  */
 final class SnapshotStream implements AutoCloseable {
   private final MultiLogNodeGrpc.MultiLogNodeStub stub;
-  private Open open;
+  private OpenStream open;
 
   SnapshotStream(Channel channel) {
     stub = MultiLogNodeGrpc.newStub(channel).withExecutor(MoreExecutors.directExecutor());
@@ -29,9 +29,9 @@ final class SnapshotStream implements AutoCloseable {
 
   /** Returns the response, or a {@code StatusRuntimeException} as the reason why there is none. */
   synchronized ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
-    Open stream = open;
+    OpenStream stream = open;
     if (stream == null) {
-      stream = new Open();
+      stream = new OpenStream();
       open = stream;
       // May end at once, on this thread.
       stream.commands = stub.snapshots(stream);
@@ -48,32 +48,32 @@ final class SnapshotStream implements AutoCloseable {
     }
   }
 
-  private synchronized void ended(Open which) {
+  private synchronized void ended(OpenStream which) {
     if (open == which) {
       open = null;
     }
   }
 
-  private final class Open implements StreamObserver<SnapshotAnswer> {
+  private final class OpenStream implements StreamObserver<SnapshotAnswer> {
     private final Queue<SettableFuture<SnapshotAnswer>> waiting = new ArrayDeque<>();
     private StreamObserver<SnapshotCommand> commands;
     private Throwable end;
 
     ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
-      SettableFuture<SnapshotAnswer> answer = SettableFuture.create();
+      SettableFuture<SnapshotAnswer> response = SettableFuture.create();
       synchronized (this) {
         if (end != null) {
-          answer.setException(end);
-          return answer;
+          response.setException(end);
+          return response;
         }
-        waiting.add(answer);
+        waiting.add(response);
       }
       commands.onNext(command);
-      return answer;
+      return response;
     }
 
     @Override
-    public void onNext(SnapshotAnswer answer) {
+    public void onNext(SnapshotAnswer response) {
       SettableFuture<SnapshotAnswer> next;
       synchronized (this) {
         next = waiting.poll();
@@ -83,7 +83,7 @@ final class SnapshotStream implements AutoCloseable {
             Status.INTERNAL.withDescription("an answer without a request").asRuntimeException());
         return;
       }
-      next.set(answer);
+      next.set(response);
     }
 
     @Override
@@ -95,7 +95,7 @@ final class SnapshotStream implements AutoCloseable {
         left = new ArrayDeque<>(waiting);
         waiting.clear();
       }
-      left.forEach(answer -> answer.setException(error));
+      left.forEach(response -> response.setException(error));
     }
 
     @Override

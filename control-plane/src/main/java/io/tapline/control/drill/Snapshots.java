@@ -116,9 +116,9 @@ final class Snapshots {
   /** Waits until the deadline. */
   private static SnapshotAnswer answer(
       NodeClient node, ListenableFuture<SnapshotAnswer> future, long end) {
-    SnapshotAnswer answer;
+    SnapshotAnswer response;
     try {
-      answer = future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+      response = future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       node.abandonSnapshot();
       throw Status.DEADLINE_EXCEEDED.asRuntimeException();
@@ -129,13 +129,13 @@ final class Snapshots {
       Thread.currentThread().interrupt();
       throw Status.CANCELLED.withDescription("interrupted").asRuntimeException();
     }
-    if (answer.hasRefused()) {
-      SnapshotAnswer.Refusal refusal = answer.getRefused();
+    if (response.hasRefused()) {
+      SnapshotAnswer.Refusal refusal = response.getRefused();
       throw Status.fromCodeValue(refusal.getCode())
           .withDescription(refusal.getMessage())
           .asRuntimeException();
     }
-    return answer;
+    return response;
   }
 
   /** Waits; the call's deadline bounds the wait. */

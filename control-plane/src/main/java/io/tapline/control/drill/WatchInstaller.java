@@ -17,7 +17,7 @@ final class WatchInstaller {
   private static final Logger LOG = LoggerFactory.getLogger(WatchInstaller.class);
 
   /** The result of installing a watch on a node. */
-  enum Installed {
+  enum InstallResult {
     /** The node can't be reached, and receives it when it reconnects. */
     LATER,
     /** The node already had the complete watch. */
@@ -69,13 +69,13 @@ final class WatchInstaller {
    *
    * @throws DrillException if the node rejects it
    */
-  Installed install(NodeClient node, String name, WatchSpec spec) throws DrillException {
-    Installed installed = Installed.BEFORE;
+  InstallResult install(NodeClient node, String name, WatchSpec spec) throws DrillException {
+    InstallResult installed = InstallResult.BEFORE;
     for (Definition definition : spec.definitions(name, nodesOf(spec).size())) {
       try {
         ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.TIMEOUT);
         Snapshots.result(reply);
-        installed = Installed.NOW;
+        installed = InstallResult.NOW;
       } catch (StatusRuntimeException e) {
         Code code = e.getStatus().getCode();
         if (code == Code.INVALID_ARGUMENT || code == Code.RESOURCE_EXHAUSTED) {
@@ -83,7 +83,7 @@ final class WatchInstaller {
               Kind.INVALID, "node " + node.name() + ": " + e.getStatus().getDescription());
         }
         if (code != Code.ALREADY_EXISTS) {
-          return Installed.LATER;
+          return InstallResult.LATER;
         }
       }
     }
@@ -91,12 +91,12 @@ final class WatchInstaller {
   }
 
   /** Installs a watch that other nodes have accepted; a node of another version may reject it. */
-  Installed reinstall(NodeClient node, String name, WatchSpec spec) {
+  InstallResult reinstall(NodeClient node, String name, WatchSpec spec) {
     try {
       return install(node, name, spec);
     } catch (DrillException e) {
       LOG.warn("watch {} is not installed: {}", name, e.getMessage());
-      return Installed.LATER;
+      return InstallResult.LATER;
     }
   }
 

@@ -2,7 +2,7 @@ package io.tapline.control.drill;
 
 import io.tapline.control.access.TokenChecks;
 import io.tapline.control.access.TokenFile;
-import io.tapline.control.drill.WatchInstaller.Installed;
+import io.tapline.control.drill.WatchInstaller.InstallResult;
 import io.tapline.schema.rpc.NodeAlert;
 import io.tapline.schema.rpc.NodeDescription;
 import java.io.IOException;
@@ -248,7 +248,7 @@ public final class WatchService implements AutoCloseable {
     List<NodeClient> defined = new ArrayList<>();
     for (NodeClient node : installer.nodesOf(spec)) {
       try {
-        if (installer.install(node, name, spec) != Installed.LATER) {
+        if (installer.install(node, name, spec) != InstallResult.LATER) {
           defined.add(node);
         }
       } catch (DrillException e) {
@@ -286,8 +286,9 @@ public final class WatchService implements AutoCloseable {
   }
 
   private void removeAll(List<String> names) throws DrillException {
-    Map<String, WatchRecord> before = table.all();
-    List<WatchRecord> removed = names.stream().map(before::get).filter(Objects::nonNull).toList();
+    Map<String, WatchRecord> previousWatches = table.all();
+    List<WatchRecord> removed =
+        names.stream().map(previousWatches::get).filter(Objects::nonNull).toList();
     table.removeAll(names);
     monitors.stop(removed);
     removed.stream().filter(watch -> !isInMonitor(watch)).forEach(watch -> clear(watch.id()));
@@ -447,23 +448,24 @@ public final class WatchService implements AutoCloseable {
             cover(node, name, description, true, heardNs);
             return;
           }
-          Installed installed = installer.reinstall(node, name, spec);
-          if (installed != Installed.LATER) {
+          InstallResult installed = installer.reinstall(node, name, spec);
+          if (installed != InstallResult.LATER) {
             // The description may be older than a watch that was added meanwhile.
-            cover(node, name, description, installed == Installed.BEFORE, heardNs);
+            cover(node, name, description, installed == InstallResult.BEFORE, heardNs);
           }
         });
   }
 
   /** Records whether the node has evaluated a watch since its last contact. */
   private void cover(
-      NodeClient node, String name, NodeDescription now, boolean present, long heardNs) {
+      NodeClient node, String name, NodeDescription now, boolean isPresent, long heardNs) {
     table.update(
         name,
         watch -> {
-          Coverage before = watch.coverage().get(node.name());
+          Coverage previousCoverage = watch.coverage().get(node.name());
           return watch.with(
-              node.name(), NodeWatches.coverage(watch, before, now, present, heardNs, nowNs()));
+              node.name(),
+              NodeWatches.coverage(watch, previousCoverage, now, isPresent, heardNs, nowNs()));
         });
   }
 

@@ -100,12 +100,12 @@ final class WatchTable {
 
   private void requireRoom(List<WatchSpec> added, boolean inMonitors, int max)
       throws DrillException {
-    long more = added.stream().filter(spec -> spec.run().inMonitor() == inMonitors).count();
+    long addedCount = added.stream().filter(spec -> spec.run().inMonitor() == inMonitors).count();
     long active =
         records.values().stream()
             .filter(watch -> watch.isActive() && watch.spec().run().inMonitor() == inMonitors)
             .count();
-    if (more > 0 && active + more > max) {
+    if (addedCount > 0 && active + addedCount > max) {
       throw new DrillException(
           Kind.BUSY,
           "%d watches %s are the maximum, and there are %d: remove some"

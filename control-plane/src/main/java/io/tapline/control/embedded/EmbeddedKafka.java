@@ -56,9 +56,9 @@ public final class EmbeddedKafka implements AutoCloseable {
    * The proxy between the broker and clients on other hosts.
    *
    * @param port advertised port; 0 for the broker's port
-   * @param answerBytes bytes per fetch response; 0 for Kafka's default
+   * @param responseBytes bytes per fetch response; 0 for Kafka's default
    */
-  record ProxyOptions(int port, int answerBytes) {
+  record ProxyOptions(int port, int responseBytes) {
     static final ProxyOptions NOTHING = new ProxyOptions(0, 0);
 
     private void addTo(Map<String, String> settings, String address, int own) {
@@ -67,8 +67,8 @@ public final class EmbeddedKafka implements AutoCloseable {
         settings.put(
             "advertised.listeners", advertised.replace(address + ":" + own, address + ":" + port));
       }
-      if (answerBytes > 0) {
-        settings.put("fetch.max.bytes", Integer.toString(answerBytes));
+      if (responseBytes > 0) {
+        settings.put("fetch.max.bytes", Integer.toString(responseBytes));
       }
     }
   }

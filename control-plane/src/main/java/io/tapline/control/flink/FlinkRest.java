@@ -140,8 +140,8 @@ final class FlinkRest {
       request.header("Content-Type", type);
     }
     try {
-      HttpResponse<String> answer = http.send(request.build(), BodyHandlers.ofString());
-      return new Answer(answer.statusCode(), json(answer.body()));
+      HttpResponse<String> response = http.send(request.build(), BodyHandlers.ofString());
+      return new Answer(response.statusCode(), json(response.body()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while asking " + base, e);

@@ -114,7 +114,7 @@ public final class FlinkSession implements JobCluster {
             submit(id.toHexString(), arguments);
             return true;
           });
-    } catch (Refused e) {
+    } catch (DefiniteRefusal e) {
       throw e;
     } catch (IOException e) {
       throw new IOException(
@@ -125,12 +125,12 @@ public final class FlinkSession implements JobCluster {
 
   @Override
   public boolean resume(JobID id) throws IOException {
-    boolean known =
+    boolean isKnown =
         retried(RESUME_TIMEOUT, () -> rest.get("/jobs/" + id.toHexString()).decided().ok());
-    if (known) {
+    if (isKnown) {
       jobs.put(id.toHexString(), new CompletableFuture<>());
     }
-    return known;
+    return isKnown;
   }
 
   private interface Attempt<T> {
@@ -143,7 +143,7 @@ public final class FlinkSession implements JobCluster {
     while (true) {
       try {
         return request.get();
-      } catch (Refused e) {
+      } catch (DefiniteRefusal e) {
         throw e;
       } catch (IOException e) {
         if (System.nanoTime() > deadline) {
@@ -156,10 +156,10 @@ public final class FlinkSession implements JobCluster {
   }
 
   /** A definite answer that a retry would not change. */
-  private static final class Refused extends IOException {
+  private static final class DefiniteRefusal extends IOException {
     private static final long serialVersionUID = 1L;
 
-    Refused(String message) {
+    DefiniteRefusal(String message) {
       super(message);
     }
   }
@@ -174,7 +174,7 @@ public final class FlinkSession implements JobCluster {
     }
     // If an earlier attempt succeeded, this one is refused.
     if (!answer.ok() && !rest.get("/jobs/" + id).decided().ok()) {
-      throw new Refused("Flink at " + address + " rejected the job: " + answer.fault());
+      throw new DefiniteRefusal("Flink at " + address + " rejected the job: " + answer.fault());
     }
   }
 

@@ -24,9 +24,9 @@ public record Address(String host, int port) {
     int colon = text.lastIndexOf(':');
     String host = text.substring(0, Math.max(0, colon)).replaceFirst("^\\[(.*)]$", "$1");
     String port = text.substring(colon + 1);
-    boolean right = port.matches("[0-9]{1,5}") && between(Integer.parseInt(port));
+    boolean isRight = port.matches("[0-9]{1,5}") && between(Integer.parseInt(port));
     boolean bare = host.contains(":") && !text.startsWith("[");
-    if (host.isEmpty() || bare || !right) {
+    if (host.isEmpty() || bare || !isRight) {
       throw new IllegalArgumentException("'" + text + "' is not HOST:PORT");
     }
     return new Address(host, Integer.parseInt(port));

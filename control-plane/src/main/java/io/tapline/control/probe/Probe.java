@@ -13,7 +13,7 @@ import javax.net.ssl.SSLException;
  * @param tls none for a connection without TLS
  * @param service name of the service in {@code --tls}
  */
-record Probe(Address address, TlsFiles tls, String service, Question question) {
+record Probe(Address address, TlsFiles tls, String service, ProtocolCheck question) {
   /** Time after which a TLS handshake is tried, since a server that waits for one sends nothing. */
   private static final Duration BEFORE_TLS = Duration.ofMillis(1_200);
 

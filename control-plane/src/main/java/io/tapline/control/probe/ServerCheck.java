@@ -78,7 +78,7 @@ public final class ServerCheck {
             "Kafka broker",
             brokers.stream().map(Address::toString).toList(),
             brokers.stream()
-                .map(broker -> new Probe(broker, kafka.tls(), "kafka", new KafkaQuestion()))
+                .map(broker -> new Probe(broker, kafka.tls(), "kafka", new KafkaProtocolCheck()))
                 .map(probe -> checked(() -> probe.run(deadline)))
                 .toList()));
   }
@@ -91,7 +91,7 @@ public final class ServerCheck {
                         new Address(tcp.getHostString(), tcp.getPort()),
                         redis.tls(),
                         "redis",
-                        new RedisQuestion(redis.login()))
+                        new RedisProtocolCheck(redis.login()))
                     .run(deadline)
             : () -> requireListener((UnixDomainSocketAddress) redis.at());
     servers.add(new Server("Redis", List.of(redis.address()), List.of(checked(ask))));
@@ -110,22 +110,22 @@ public final class ServerCheck {
 
   /** Returns a future that completes with the fault; with an empty string if there is none. */
   private static CompletableFuture<String> checked(Ask ask) {
-    CompletableFuture<String> answer = new CompletableFuture<>();
+    CompletableFuture<String> response = new CompletableFuture<>();
     Thread thread =
         new Thread(
             () -> {
               try {
                 ask.run();
-                answer.complete("");
+                response.complete("");
               } catch (Fault e) {
-                answer.complete(e.getMessage());
+                response.complete(e.getMessage());
               } catch (RuntimeException e) {
-                answer.complete("the check failed: " + e);
+                response.complete("the check failed: " + e);
               }
             },
             "server-check");
     thread.setDaemon(true);
     thread.start();
-    return answer;
+    return response;
   }
 }

@@ -60,7 +60,7 @@ public final class LinkEvents {
    * @param toNs packet time of the latest one; 0 for no end
    * @param limit maximum number of events, the latest ones
    */
-  public record Wanted(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}
+  public record EventSelection(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}
 
   /**
    * The caller's rights. A caller sees all events of the queries it owns. Of other queries, it sees
@@ -76,8 +76,8 @@ public final class LinkEvents {
    *
    * @param completeSinceNs earlier events may be missing; 0 if none is
    */
-  public record Found(List<LinkEvent> events, long completeSinceNs) {
-    public Found {
+  public record FoundEvents(List<LinkEvent> events, long completeSinceNs) {
+    public FoundEvents {
       events = List.copyOf(events);
     }
   }
@@ -106,15 +106,15 @@ public final class LinkEvents {
       completeSinceNs = Math.max(completeSinceNs, timeNs);
     }
 
-    Found found() {
-      return new Found(
+    FoundEvents found() {
+      return new FoundEvents(
           events.stream().sorted(Comparator.comparingLong(LinkEvent::timeNs).reversed()).toList(),
           completeSinceNs);
     }
   }
 
   /** Returns the latest events that the viewer may see. */
-  public Found read(Wanted wanted, Viewer viewer) {
+  public FoundEvents read(EventSelection wanted, Viewer viewer) {
     List<String> all = queries.list().stream().map(QueryInfo::id).toList();
     logs.keySet().retainAll(all);
     Latest latest = new Latest(wanted.limit());
@@ -153,12 +153,12 @@ public final class LinkEvents {
   private void read(
       String query,
       Set<Integer> triggers,
-      Wanted wanted,
+      EventSelection wanted,
       Optional<Viewer> restricted,
       Latest latest) {
     PortNames ports = queries.planner().ports();
     long toNs = wanted.toNs() == 0 ? Long.MAX_VALUE : wanted.toNs();
-    long before = latest.added;
+    long previousAdded = latest.added;
     long sinceNs =
         logs.computeIfAbsent(query, id -> new EventIndex(id, queries.events().store(), TRIGGERS))
             .read(
@@ -175,7 +175,7 @@ public final class LinkEvents {
                   }
                 });
     // A gap in a log of which the viewer sees nothing would reveal the query.
-    if (restricted.isEmpty() || latest.added > before) {
+    if (restricted.isEmpty() || latest.added > previousAdded) {
       latest.completeSince(sinceNs);
     }
   }

@@ -274,20 +274,20 @@ final class Query {
   }
 
   private QueryState runToEnd() throws PipelineException {
-    boolean live = start.source().live();
+    boolean isLive = start.source().live();
     try {
       if (start.resumed()) {
         components.resume();
       } else {
         components.create();
         // The topic keeps a whole capture, so the job may start later.
-        if (!live && !startMonitors()) {
+        if (!isLive && !startMonitors()) {
           return QueryState.STOPPED;
         }
         components.submitJob();
       }
       advance(QueryState.PLACED);
-      if ((live || start.resumed()) && !startMonitors()) {
+      if ((isLive || start.resumed()) && !startMonitors()) {
         return QueryState.STOPPED;
       }
       awaitEnd();
@@ -383,8 +383,8 @@ final class Query {
   }
 
   /** See {@code QueryMonitor.triggers}. */
-  void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {
-    monitors.triggers(set, answers);
+  void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
+    monitors.triggers(set, responses);
   }
 
   /**

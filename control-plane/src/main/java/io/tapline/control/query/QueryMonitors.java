@@ -120,8 +120,8 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /** See {@link QueryMonitor#triggers}; also for monitors that have not started. */
-  synchronized void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {
-    triggers = started -> started.triggers(set, answers);
+  synchronized void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
+    triggers = started -> started.triggers(set, responses);
     if (monitor != null) {
       triggers.accept(monitor);
     }

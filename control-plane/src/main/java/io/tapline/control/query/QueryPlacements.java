@@ -78,9 +78,9 @@ final class QueryPlacements {
    * any are given.
    */
   synchronized Outcome preview(String query, Match match, Optional<Set<String>> hosts) {
-    NetworkState before = state;
+    NetworkState previousState = state;
     Outcome outcome = reserve(query, match, hosts);
-    state = before;
+    state = previousState;
     return outcome;
   }
 
@@ -113,9 +113,9 @@ final class QueryPlacements {
 
   /** Places queues as {@link #reserveCopies} would, without reserving anything. */
   synchronized Copies previewCopies(String query, List<Queue> queues, Set<String> hosts) {
-    NetworkState before = state;
+    NetworkState previousState = state;
     Copies copies = reserveCopies(query, queues, hosts);
-    state = before;
+    state = previousState;
     return copies;
   }
 
@@ -190,26 +190,26 @@ final class QueryPlacements {
    * @param rules the rules for the copies
    * @param refusal reason why the copies can't be reserved; empty otherwise
    */
-  record Collected(List<Rule> rules, String refusal) {}
+  record CollectorRules(List<Rule> rules, String refusal) {}
 
   /** Checks whether {@link #reserveTraffic} would succeed, without reserving anything. */
-  synchronized Collected previewTraffic(String query, Traffic traffic) {
-    NetworkState before = state;
-    Collected collected = reserveTraffic(query, traffic);
-    state = before;
+  synchronized CollectorRules previewTraffic(String query, Traffic traffic) {
+    NetworkState previousState = state;
+    CollectorRules collected = reserveTraffic(query, traffic);
+    state = previousState;
     return collected;
   }
 
   /** Makes switches copy all their traffic to collectors until the query is released. */
-  synchronized Collected reserveTraffic(String query, Traffic traffic) {
+  synchronized CollectorRules reserveTraffic(String query, Traffic traffic) {
     if (state == null) {
-      return new Collected(List.of(), "the inventory has no network");
+      return new CollectorRules(List.of(), "the inventory has no network");
     }
     try {
       state = state.copy(query, traffic).after();
-      return new Collected(state.rules(query), "");
+      return new CollectorRules(state.rules(query), "");
     } catch (PlacementException | TooManyRules e) {
-      return new Collected(List.of(), e.getMessage());
+      return new CollectorRules(List.of(), e.getMessage());
     }
   }
 
@@ -241,18 +241,18 @@ final class QueryPlacements {
     Set<String> others = new TreeSet<>(up);
     others.remove(host);
     try {
-      NetworkState after = state.using(others).close(host).after();
-      if (state.queries().stream().allMatch(query -> isOneToOne(query, host, after))) {
-        state = after;
+      NetworkState newState = state.using(others).close(host).after();
+      if (state.queries().stream().allMatch(query -> isOneToOne(query, host, newState))) {
+        state = newState;
       }
     } catch (PlacementException | TooManyRules e) {
       LOG.warn("no host can take over from {}: {}", host, e.getMessage());
     }
   }
 
-  private boolean isOneToOne(String query, String host, NetworkState after) {
+  private boolean isOneToOne(String query, String host, NetworkState newState) {
     Set<String> were = new TreeSet<>(state.plan(query).parts().keySet());
-    Set<String> are = new TreeSet<>(after.plan(query).parts().keySet());
+    Set<String> are = new TreeSet<>(newState.plan(query).parts().keySet());
     return were.size() == are.size() && !are.contains(host);
   }
 

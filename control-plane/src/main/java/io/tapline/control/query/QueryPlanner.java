@@ -98,11 +98,11 @@ public final class QueryPlanner {
     }
     Plan plan = local.plan().get();
     if (plan.getQueuesCount() > 0) {
-      Optional<Copied> queues =
+      Optional<CopyPlan> queues =
           source.flatMap(inputs -> queues(plan, inputs, placements::previewCopies));
-      return previewCopied(local, source, queues.orElse(new Copied(plan, "", false)));
+      return previewCopied(local, source, queues.orElse(new CopyPlan(plan, "", false)));
     }
-    Optional<Copied> traffic =
+    Optional<CopyPlan> traffic =
         source.flatMap(inputs -> traffic(plan, inputs, placements::previewTraffic));
     if (traffic.isPresent()) {
       return previewCopied(local, source, traffic.get());
@@ -138,7 +138,7 @@ public final class QueryPlanner {
     return notes;
   }
 
-  private Preview previewCopied(CompileResult local, Optional<Source> source, Copied copied) {
+  private Preview previewCopied(CompileResult local, Optional<Source> source, CopyPlan copied) {
     Plan placedPlan = withMonitors(copied.plan(), source, Optional.empty());
     Plan complete = source.isPresent() ? withStream(placedPlan) : placedPlan;
     QueryPlacements.Outcome outcome =
@@ -157,14 +157,14 @@ public final class QueryPlanner {
    * @param refusal reason why they can't copy; empty if they can
    * @param copied true if they copy anything
    */
-  private record Copied(Plan plan, String refusal, boolean copied) {}
+  private record CopyPlan(Plan plan, String refusal, boolean copied) {}
 
-  private interface Collecting {
-    QueryPlacements.Collected place(String query, Traffic traffic);
+  private interface CollectorReservation {
+    QueryPlacements.CollectorRules place(String query, Traffic traffic);
   }
 
   /** Returns the query with its collectors; empty if no collector receives its packets. */
-  private Optional<Copied> traffic(Plan plan, Source source, Collecting collecting) {
+  private Optional<CopyPlan> traffic(Plan plan, Source source, CollectorReservation collecting) {
     Traffic traffic =
         source
             .networkHosts()
@@ -174,17 +174,17 @@ public final class QueryPlanner {
     if (traffic.collectors().isEmpty()) {
       return Optional.empty();
     }
-    QueryPlacements.Collected collected = collecting.place(plan.getQuery(), traffic);
+    QueryPlacements.CollectorRules collected = collecting.place(plan.getQuery(), traffic);
     Plan placedPlan = TrafficCollectors.placed(plan, traffic, collected.rules());
-    return Optional.of(new Copied(placedPlan, collected.refusal(), true));
+    return Optional.of(new CopyPlan(placedPlan, collected.refusal(), true));
   }
 
-  private interface Copying {
+  private interface CopyReservation {
     QueryPlacements.Copies place(String query, List<Queue> queues, Set<String> hosts);
   }
 
   /** Returns the query with the queues placed that no tap shows; empty if switches copy none. */
-  private Optional<Copied> queues(Plan plan, Source source, Copying copying) {
+  private Optional<CopyPlan> queues(Plan plan, Source source, CopyReservation copying) {
     Optional<AgentRegistry> hosts = source.networkHosts().filter(ignored -> placements.mirrors());
     List<Queue> untapped =
         hosts.map(host -> PartPlans.untapped(plan, host, ports)).orElse(List.of());
@@ -194,7 +194,7 @@ public final class QueryPlanner {
     Set<String> up = PartPlans.up(hosts.orElseThrow());
     QueryPlacements.Copies copies = copying.place(plan.getQuery(), untapped, up);
     if (!copies.refusal().isEmpty()) {
-      return Optional.of(new Copied(plan, copies.refusal(), true));
+      return Optional.of(new CopyPlan(plan, copies.refusal(), true));
     }
     List<Queue> all = new ArrayList<>(plan.getQueuesList());
     all.removeAll(untapped);
@@ -206,7 +206,7 @@ public final class QueryPlanner {
             .clearRules()
             .addAllRules(copies.rules())
             .build();
-    return Optional.of(new Copied(placedPlan, "", true));
+    return Optional.of(new CopyPlan(placedPlan, "", true));
   }
 
   /**
@@ -237,10 +237,10 @@ public final class QueryPlanner {
     Plan local = compiled.plan().get();
     try {
       if (local.getQueuesCount() > 0) {
-        Optional<Copied> queues = queues(local, source, placements::reserveCopies);
-        return copyReservation(compiled, source, queues.orElse(new Copied(local, "", false)));
+        Optional<CopyPlan> queues = queues(local, source, placements::reserveCopies);
+        return copyReservation(compiled, source, queues.orElse(new CopyPlan(local, "", false)));
       }
-      Optional<Copied> traffic = traffic(local, source, placements::reserveTraffic);
+      Optional<CopyPlan> traffic = traffic(local, source, placements::reserveTraffic);
       if (traffic.isPresent()) {
         return copyReservation(compiled, source, traffic.get());
       }
@@ -257,7 +257,7 @@ public final class QueryPlanner {
     }
   }
 
-  private Reservation copyReservation(CompileResult compiled, Source source, Copied copied) {
+  private Reservation copyReservation(CompileResult compiled, Source source, CopyPlan copied) {
     CompileResult placedResult =
         new CompileResult(Optional.of(copied.plan()), compiled.notes(), compiled.errors());
     Reservation madeReservation =

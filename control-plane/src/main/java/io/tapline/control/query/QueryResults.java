@@ -37,8 +37,8 @@ public final class QueryResults {
    * Returns the windows written after an entry of the query's stream ({@code ""}: from the
    * beginning), at most a page of them.
    */
-  public List<WindowResult> windowsAfter(String id, String after) {
-    StreamEntryID start = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
+  public List<WindowResult> windowsAfter(String id, String cursor) {
+    StreamEntryID start = cursor.isEmpty() ? new StreamEntryID() : new StreamEntryID(cursor);
     try (Jedis redis = pool.getResource()) {
       // The range start is exclusive: paging neither repeats nor misses an entry.
       List<StreamEntry> entries = redis.xrange(windows(id), "(" + start, "+", PAGE);

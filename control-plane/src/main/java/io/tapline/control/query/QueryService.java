@@ -418,8 +418,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /** Sets the triggers of a running query: {@code QueryMonitor.triggers}. */
-  public void triggers(String id, TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {
-    Optional.ofNullable(running.get(id)).ifPresent(query -> query.triggers(set, answers));
+  public void triggers(String id, TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
+    Optional.ofNullable(running.get(id)).ifPresent(query -> query.triggers(set, responses));
   }
 
   /** Asks a query to end with the results so far; does nothing if it has ended or never existed. */

@@ -157,12 +157,12 @@ public final class QueryStore implements AutoCloseable {
 
   /** Requests everything but the plan, which is longer than the rest together. */
   private static Supplier<Optional<QueryInfo>> fromPipeline(String id, Pipeline pipeline) {
-    Response<List<String>> answer = pipeline.hmget(key(id), FIELDS);
+    Response<List<String>> response = pipeline.hmget(key(id), FIELDS);
     return () -> {
       Map<String, String> fields = new HashMap<>();
       for (int i = 0; i < FIELDS.length; i++) {
-        if (answer.get().get(i) != null) {
-          fields.put(FIELDS[i], answer.get().get(i));
+        if (response.get().get(i) != null) {
+          fields.put(FIELDS[i], response.get().get(i));
         }
       }
       return read(id, fields);

@@ -223,13 +223,13 @@ final class RunComponents {
   }
 
   private JobOptions options() {
-    boolean live = start.source().live();
+    boolean isLive = start.source().live();
     // A job that ends with this process and reads a topic that keeps everything needs no
     // checkpoints: it starts over.
-    boolean checkpointed = live || !cluster.endsWithProcess();
+    boolean checkpointed = isLive || !cluster.endsWithProcess();
     return JobOptions.defaults()
         .withCheckpoints(checkpointed ? checkpointInterval : Duration.ZERO, checkpoints())
-        .withSilentAfter(live ? SILENCE : Duration.ZERO);
+        .withSilentAfter(isLive ? SILENCE : Duration.ZERO);
   }
 
   private String checkpoints() {
@@ -237,8 +237,8 @@ final class RunComponents {
     return all.isEmpty() ? "" : all.replaceFirst("/*$", "/") + job.toHexString();
   }
 
-  private Topics.Wanted topic() {
-    return new Topics.Wanted(
+  private Topics.WantedTopic topic() {
+    return new Topics.WantedTopic(
         plan.getTopic(), partitions(), start.source().live(), leaders(), users);
   }
 

@@ -386,15 +386,17 @@ final class Agent {
   }
 
   private void onTriggers(MonitorStatus status) {
-    MonitorStatus.Triggers answer = status.getTriggers();
-    assigned(answer.getQuery(), status)
+    MonitorStatus.Triggers response = status.getTriggers();
+    assigned(response.getQuery(), status)
         .ifPresent(
             assignment -> {
               List<TriggersCommand> again =
-                  answer.hasSinceNs() ? List.of() : triggers.refused(assignment.epoch(), answer);
+                  response.hasSinceNs()
+                      ? List.of()
+                      : triggers.refused(assignment.epoch(), response);
               sendTriggers(again);
               if (again.isEmpty()) {
-                assignment.events().triggers(answer);
+                assignment.events().triggers(response);
               }
             });
   }

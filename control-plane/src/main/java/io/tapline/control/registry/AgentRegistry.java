@@ -159,9 +159,9 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
       String oldHost, String newHost, String query, int epoch, Plan plan, AssignmentEvents events) {
     run(
         () -> {
-          Agent before = agents.get(oldHost);
-          if (before != null && !oldHost.equals(newHost)) {
-            before.forget(query);
+          Agent previousAgent = agents.get(oldHost);
+          if (previousAgent != null && !oldHost.equals(newHost)) {
+            previousAgent.forget(query);
           }
           if (!assignNow(newHost, query, epoch, plan, events, false)) {
             events.failed("internal", newHost + " already has a part of " + query);
@@ -301,14 +301,14 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
   private final class Leases extends RegistryGrpc.RegistryImplBase {
     @Override
     public StreamObserver<AgentMessage> lease(StreamObserver<AgentCommand> out) {
-      return new Incoming(
+      return new IncomingStream(
           new LeaseStream((ServerCallStreamObserver<AgentCommand>) out),
           AgentAccess.CERTIFICATE.get());
     }
   }
 
   /** The receiving side of one stream: forwards everything to the registry's thread, in order. */
-  private final class Incoming implements StreamObserver<AgentMessage> {
+  private final class IncomingStream implements StreamObserver<AgentMessage> {
     private final LeaseStream stream;
 
     /** Null if none is required. */
@@ -317,7 +317,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     /** Null before the agent's hello, and after a refusal. */
     private Agent agent;
 
-    Incoming(LeaseStream stream, AgentCertificate certificate) {
+    IncomingStream(LeaseStream stream, AgentCertificate certificate) {
       this.stream = stream;
       this.certificate = certificate;
     }

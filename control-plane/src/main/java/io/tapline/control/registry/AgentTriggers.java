@@ -20,14 +20,14 @@ final class AgentTriggers {
    * @param has triggers that the host has once it has executed all commands; null if unknown @param
    *     repeated true if the complete version was sent because the host refused the changes
    */
-  private record Wanted(TriggerSet set, TriggerSet has, boolean repeated) {}
+  private record WantedTriggers(TriggerSet set, TriggerSet has, boolean repeated) {}
 
-  private final Map<String, Wanted> wanted = new HashMap<>();
+  private final Map<String, WantedTriggers> wanted = new HashMap<>();
 
   /** Sets the triggers of a query, and returns the commands for a host with a lease. */
   List<TriggersCommand> set(String query, int epoch, TriggerSet set) {
-    Wanted before = wanted.get(query);
-    wanted.put(query, new Wanted(set, set, false));
+    WantedTriggers before = wanted.get(query);
+    wanted.put(query, new WantedTriggers(set, set, false));
     return before == null || before.has() == null
         ? set.all(query, epoch)
         : set.since(before.has(), query, epoch);
@@ -35,7 +35,7 @@ final class AgentTriggers {
 
   /** The host has no lease, so messages may not reach it. */
   void disconnected() {
-    wanted.replaceAll((query, each) -> new Wanted(each.set(), null, false));
+    wanted.replaceAll((query, each) -> new WantedTriggers(each.set(), null, false));
   }
 
   /** Records the versions that a host has when it takes a lease. */
@@ -46,14 +46,14 @@ final class AgentTriggers {
           assignment.getQuery(),
           (query, each) ->
               each.set().version() == assignment.getTriggersVersion()
-                  ? new Wanted(each.set(), each.set(), false)
+                  ? new WantedTriggers(each.set(), each.set(), false)
                   : each);
     }
   }
 
   /** Returns the commands for a host that was assigned the query, or may lack its triggers. */
   List<TriggersCommand> missing(String query, int epoch) {
-    Wanted known = wanted.get(query);
+    WantedTriggers known = wanted.get(query);
     return known == null || known.has() != null ? List.of() : set(query, epoch, known.set());
   }
 
@@ -62,12 +62,13 @@ final class AgentTriggers {
    * the owner of the query has to decide.
    */
   List<TriggersCommand> refused(int epoch, MonitorStatus.Triggers answer) {
-    Wanted known = wanted.get(answer.getQuery());
+    WantedTriggers known = wanted.get(answer.getQuery());
     if (known == null || known.set().version() != answer.getVersion()) {
       return List.of();
     }
     boolean repeat = !answer.getKind().equals("user") && !known.repeated();
-    wanted.put(answer.getQuery(), new Wanted(known.set(), repeat ? known.set() : null, true));
+    wanted.put(
+        answer.getQuery(), new WantedTriggers(known.set(), repeat ? known.set() : null, true));
     return repeat ? known.set().all(answer.getQuery(), epoch) : List.of();
   }
 

@@ -27,7 +27,7 @@ public interface AssignmentEvents {
    * The monitor uses a version of the query's triggers from now on, or refuses it
    * (schema/monitor.proto).
    */
-  void triggers(MonitorStatus.Triggers answer);
+  void triggers(MonitorStatus.Triggers response);
 
   /** The monitor keeps no more than this share of the flows within 1.5 s. */
   void limited(double rate);

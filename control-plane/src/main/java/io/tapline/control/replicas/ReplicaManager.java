@@ -2,7 +2,7 @@ package io.tapline.control.replicas;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.query.WindowResult;
-import io.tapline.control.replicas.Updater.Wanted;
+import io.tapline.control.replicas.Updater.WantedState;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -108,8 +108,8 @@ public final class ReplicaManager implements AutoCloseable {
 
   private void look(long windowEndNs, Map<String, Double> perSecond) {
     lastWindowEndNs = Math.max(lastWindowEndNs, windowEndNs);
-    Wanted now = new Wanted(servers, copies.keySet());
-    Wanted wanted = updater.next(windowEndNs, perSecond, now);
+    WantedState now = new WantedState(servers, copies.keySet());
+    WantedState wanted = updater.next(windowEndNs, perSecond, now);
     try {
       if (wanted.servers() > servers) {
         commands.start(pool.servers().get(servers));
@@ -134,9 +134,9 @@ public final class ReplicaManager implements AutoCloseable {
   /**
    * Copies missing pages, updates Redis, and only then removes copies that are no longer needed.
    */
-  private boolean become(Wanted wanted) throws IOException {
-    Map<String, Set<Integer>> before = new HashMap<>();
-    copies.forEach((url, on) -> before.put(url, new TreeSet<>(on)));
+  private boolean become(WantedState wanted) throws IOException {
+    Map<String, Set<Integer>> previousReplicas = new HashMap<>();
+    copies.forEach((url, on) -> previousReplicas.put(url, new TreeSet<>(on)));
     copies.keySet().retainAll(wanted.hot());
     copies.values().forEach(on -> on.removeIf(server -> server >= servers));
     for (String url : wanted.hot()) {
@@ -152,7 +152,7 @@ public final class ReplicaManager implements AutoCloseable {
     }
     store.write(places);
     written = places;
-    removeCopies(before);
+    removeCopies(previousReplicas);
     return true;
   }
 
@@ -182,13 +182,13 @@ public final class ReplicaManager implements AutoCloseable {
     return places;
   }
 
-  private void removeCopies(Map<String, Set<Integer>> before) throws IOException {
-    before.forEach((url, on) -> on.removeAll(copies.getOrDefault(url, Set.of())));
-    before.values().removeIf(Set::isEmpty);
-    for (int i = 0; i < DRAIN_PAUSES && !before.isEmpty(); i++) {
+  private void removeCopies(Map<String, Set<Integer>> previousReplicas) throws IOException {
+    previousReplicas.forEach((url, on) -> on.removeAll(copies.getOrDefault(url, Set.of())));
+    previousReplicas.values().removeIf(Set::isEmpty);
+    for (int i = 0; i < DRAIN_PAUSES && !previousReplicas.isEmpty(); i++) {
       ServerCommands.pause();
     }
-    for (Map.Entry<String, Set<Integer>> entry : before.entrySet()) {
+    for (Map.Entry<String, Set<Integer>> entry : previousReplicas.entrySet()) {
       for (int server : entry.getValue()) {
         try {
           replicator.remove(entry.getKey(), pool.servers().get(server));
@@ -199,13 +199,13 @@ public final class ReplicaManager implements AutoCloseable {
     }
   }
 
-  private void tell(long timeNs, int before, Map<String, Double> perSecond) {
+  private void tell(long timeNs, int previousCount, Map<String, Double> perSecond) {
     String peak =
         perSecond.entrySet().stream()
             .max(Map.Entry.comparingByValue())
             .map(busiest -> format("%s at %.1f/s", busiest.getKey(), busiest.getValue()))
             .orElse("no requests");
-    String previousServers = before == 1 ? "1 server" : before + " servers";
+    String previousServers = previousCount == 1 ? "1 server" : previousCount + " servers";
     Change change = new Change(timeNs, servers, copies.size(), peak + " on " + previousServers);
     store.note(change);
     done.accept(change);
@@ -221,7 +221,7 @@ public final class ReplicaManager implements AutoCloseable {
     try {
       int running = servers;
       servers = 1;
-      become(Wanted.SINGLE);
+      become(WantedState.SINGLE);
       while (running > 1) {
         commands.stop(pool.servers().get(--running));
       }

@@ -61,16 +61,17 @@ final class Replicator {
   }
 
   private void fetch(String url, WebServer source, Path file) throws IOException {
-    HttpResponse<Path> answer =
+    HttpResponse<Path> response =
         exchange(
             request(url, source, HttpRequest.newBuilder().GET()),
             info ->
                 info.statusCode() == OK && length(info) <= MAX_BYTES
                     ? BodySubscribers.ofFile(file)
                     : BodySubscribers.replacing(null));
-    if (answer.statusCode() != OK) {
-      throw new IOException(source.name() + " answered " + answer.statusCode() + " to GET " + url);
-    } else if (answer.body() == null) {
+    if (response.statusCode() != OK) {
+      throw new IOException(
+          source.name() + " answered " + response.statusCode() + " to GET " + url);
+    } else if (response.body() == null) {
       throw new IOException(url + " on " + source.name() + " is too long, or of unknown length");
     }
   }

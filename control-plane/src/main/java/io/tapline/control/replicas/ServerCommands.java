@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 /** Starts and stops web servers by the commands in the pool's file. */
 final class ServerCommands {
   private static final int COMMAND_SECONDS = 60;
-  private static final int ANSWER_ATTEMPTS = 150;
+  private static final int RESPONSE_ATTEMPTS = 150;
   private static final int PAUSE_MS = 100;
   private static final int CONNECT_MS = 1000;
 
@@ -21,7 +21,7 @@ final class ServerCommands {
         socket.connect(new InetSocketAddress(server.host(), server.port()), CONNECT_MS);
         return;
       } catch (IOException notYet) {
-        if (attempt == ANSWER_ATTEMPTS) {
+        if (attempt == RESPONSE_ATTEMPTS) {
           throw new IOException(server.name() + " does not listen on " + server.address(), notYet);
         }
       }

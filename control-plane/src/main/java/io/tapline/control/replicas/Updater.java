@@ -19,8 +19,8 @@ final class Updater {
    * @param servers at least 1
    * @param hot pages that all servers have; none if there is only one server
    */
-  record Wanted(int servers, Set<String> hot) {
-    static final Wanted SINGLE = new Wanted(1, Set.of());
+  record WantedState(int servers, Set<String> hot) {
+    static final WantedState SINGLE = new WantedState(1, Set.of());
   }
 
   /**
@@ -34,7 +34,7 @@ final class Updater {
   }
 
   /** Returns the wanted state after a window, given the present one. */
-  Wanted next(long windowEndNs, Map<String, Double> perSecond, Wanted now) {
+  WantedState next(long windowEndNs, Map<String, Double> perSecond, WantedState now) {
     if (windowEndNs < restUntilNs) {
       return now;
     }
@@ -50,18 +50,18 @@ final class Updater {
     if (servers != now.servers()) {
       restUntilNs = windowEndNs + thresholds.backOffNs();
     }
-    return servers == 1 ? Wanted.SINGLE : new Wanted(servers, hot(perSecond, now.hot()));
+    return servers == 1 ? WantedState.SINGLE : new WantedState(servers, hot(perSecond, now.hot()));
   }
 
   /**
    * Returns the hot pages: a page becomes hot above the upper threshold and stays hot down to the
    * lower one.
    */
-  private Set<String> hot(Map<String, Double> perSecond, Set<String> before) {
+  private Set<String> hot(Map<String, Double> perSecond, Set<String> previousPages) {
     Set<String> hot = new TreeSet<>();
     perSecond.forEach(
         (url, rate) -> {
-          boolean stays = before.contains(url) && rate >= thresholds.lowerPerSecond();
+          boolean stays = previousPages.contains(url) && rate >= thresholds.lowerPerSecond();
           if (stays || rate > thresholds.upperPerSecond()) {
             hot.add(url);
           }

@@ -69,11 +69,11 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
     }
     String[] entries = String.join(",", forwarded).split(",", -1);
     for (int i = entries.length - 1; i >= 0 && trusts(client); i--) {
-      Optional<IpPrefix> before = address(entries[i].strip());
-      if (before.isEmpty()) {
+      Optional<IpPrefix> previousAddress = address(entries[i].strip());
+      if (previousAddress.isEmpty()) {
         return client;
       }
-      client = text(before.get());
+      client = text(previousAddress.get());
     }
     return client;
   }

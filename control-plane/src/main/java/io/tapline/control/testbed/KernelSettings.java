@@ -49,8 +49,8 @@ final class KernelSettings {
   }
 
   /** Raises the values that are smaller. */
-  static void raise(Map<String, String> before) {
-    before.forEach(
+  static void raise(Map<String, String> previousSettings) {
+    previousSettings.forEach(
         (file, value) -> {
           if (Long.parseLong(value) < Long.parseLong(BYTES)) {
             write(file, BYTES);
@@ -59,9 +59,9 @@ final class KernelSettings {
   }
 
   /** Restores the values that have not been changed since. */
-  static void restore(Map<String, String> before) {
+  static void restore(Map<String, String> previousSettings) {
     Map<String, String> now = now();
-    before.forEach(
+    previousSettings.forEach(
         (file, value) -> {
           if (BYTES.equals(now.get(file))) {
             write(file, value);

@@ -240,8 +240,8 @@ public final class Testbed {
     requireSwitches(plan);
   }
 
-  private static List<String> words(List<String> first, List<String> more) {
-    return Stream.concat(first.stream(), more.stream()).toList();
+  private static List<String> words(List<String> first, List<String> furtherArguments) {
+    return Stream.concat(first.stream(), furtherArguments.stream()).toList();
   }
 
   /** Verifies the switches, since ovs-vsctl does not reliably report failures to create them. */

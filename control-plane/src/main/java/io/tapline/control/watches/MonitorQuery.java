@@ -1,6 +1,6 @@
 package io.tapline.control.watches;
 
-import io.tapline.compiler.TriggerCompiler.Written;
+import io.tapline.compiler.TriggerCompiler.TriggerText;
 import io.tapline.control.drill.WatchSpec;
 
 /** The text of the query that runs a watch in a monitor. */
@@ -25,8 +25,8 @@ final class MonitorQuery {
   }
 
   /** Returns the trigger in PROCESS. */
-  static Written trigger(WatchSpec watch) {
-    return new Written(
+  static TriggerText trigger(WatchSpec watch) {
+    return new TriggerText(
         watch.when(),
         watch.aggregate().groupBy(),
         watch.filter().text(),

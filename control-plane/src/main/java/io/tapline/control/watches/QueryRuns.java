@@ -45,7 +45,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRuns.class);
 
   /** Time in which a monitor that counts usually prepares triggers and replaces them. */
-  private static final long ANSWER_MS = 1_000;
+  private static final long RESPONSE_MS = 1_000;
 
   private final QueryService queries;
   private final Source source;
@@ -76,7 +76,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   public List<PacketTrigger> compile(
       List<WatchSpec> watches, Rights rights, IntFunction<String> places) throws DrillException {
     requireSource();
-    TriggerCompiler.Compiled compiled =
+    TriggerCompiler.CompiledTriggers compiled =
         queries
             .planner()
             .triggerCompiler(MonitorQuery.clauses(watches.get(0)), source, rights)
@@ -219,9 +219,9 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   /** Waits for a monitor that counts already; it may take the time of a window. */
   private static void requireAccepted(WatchGroup group) throws DrillException {
     try {
-      MonitorStatus.Triggers answer = group.answer().get(ANSWER_MS, TimeUnit.MILLISECONDS);
-      if (!answer.hasSinceNs()) {
-        throw DrillException.invalid("the monitor refuses the watches: " + answer.getMessage());
+      MonitorStatus.Triggers response = group.answer().get(RESPONSE_MS, TimeUnit.MILLISECONDS);
+      if (!response.hasSinceNs()) {
+        throw DrillException.invalid("the monitor refuses the watches: " + response.getMessage());
       }
     } catch (TimeoutException e) {
       LOG.debug("watches begin to count later");

@@ -1,6 +1,6 @@
 package io.tapline.control.watches;
 
-import io.tapline.compiler.TriggerCompiler.Written;
+import io.tapline.compiler.TriggerCompiler.TriggerText;
 import io.tapline.compiler.access.Rights;
 import io.tapline.control.query.QueryPlanner;
 import io.tapline.control.query.monitors.Source;
@@ -27,10 +27,12 @@ final class WatchWarmup {
   }
 
   private static void run(QueryPlanner planner, Source source) {
-    List<Written> watches =
+    List<TriggerText> watches =
         IntStream.rangeClosed(1, WATCHES)
             .mapToObj(port -> "dst_port == %d".formatted(port))
-            .map(only -> new Written("sum(bytes) > 0", List.of("src_ip"), only, EVERY_NS, "info"))
+            .map(
+                only ->
+                    new TriggerText("sum(bytes) > 0", List.of("src_ip"), only, EVERY_NS, "info"))
             .toList();
     planner.triggerCompiler(MonitorQuery.clauses("*"), source, Rights.ALL).compile(watches);
   }

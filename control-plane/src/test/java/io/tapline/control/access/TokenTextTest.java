@@ -45,10 +45,10 @@ class TokenTextTest {
 
   @Test
   void newEntriesAreAppendedBeforeTrailingComments() {
-    String after = TokenText.add(FILE, entry("c"));
-    assertThat(hashes(after)).containsExactly(Token.hash("a"), Token.hash("b"), Token.hash("c"));
+    String newText = TokenText.add(FILE, entry("c"));
+    assertThat(hashes(newText)).containsExactly(Token.hash("a"), Token.hash("b"), Token.hash("c"));
     String added = "  - tenant: db\n    role: admin\n    sha256: \"" + Token.hash("c") + "\"\n";
-    assertThat(after).isEqualTo(FILE.replace("  # no more", added + "  # no more"));
+    assertThat(newText).isEqualTo(FILE.replace("  # no more", added + "  # no more"));
   }
 
   @ParameterizedTest
@@ -65,11 +65,11 @@ class TokenTextTest {
         "---\ntokens: [\n]\n",
       })
   void theFirstTokenIsAddedToo(String text) {
-    String after = TokenText.add(text, entry("c"));
-    assertThat(hashes(after)).containsExactly(Token.hash("c"));
+    String newText = TokenText.add(text, entry("c"));
+    assertThat(hashes(newText)).containsExactly(Token.hash("c"));
     text.lines()
         .filter(line -> line.contains("# ") || line.contains("queries"))
-        .forEach(line -> assertThat(after).contains(line.replaceFirst("tokens: *(\\[])?", "")));
+        .forEach(line -> assertThat(newText).contains(line.replaceFirst("tokens: *(\\[])?", "")));
   }
 
   @ParameterizedTest

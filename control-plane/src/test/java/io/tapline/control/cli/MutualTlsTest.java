@@ -84,9 +84,9 @@ class MutualTlsTest {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MS);
       socket.getOutputStream().write(said);
-      byte[] answer = socket.getInputStream().readNBytes(64);
-      boolean alert = answer.length == 7 && answer[0] == 0x15;
-      return alert ? 0 : answer.length;
+      byte[] response = socket.getInputStream().readNBytes(64);
+      boolean alert = response.length == 7 && response[0] == 0x15;
+      return alert ? 0 : response.length;
     } catch (IOException e) {
       return 0;
     }

@@ -230,8 +230,8 @@ class RefusalsTest {
   }
 
   private static void check(String list) throws IOException {
-    String before = Files.readString(PAGE);
-    String intro = before.substring(0, before.indexOf(BEGIN) + BEGIN.length());
+    String previousText = Files.readString(PAGE);
+    String intro = previousText.substring(0, previousText.indexOf(BEGIN) + BEGIN.length());
     String page = intro + "\n" + list.stripTrailing() + "\n";
     if (Boolean.getBoolean("golden.update")) {
       Files.writeString(PAGE, page);

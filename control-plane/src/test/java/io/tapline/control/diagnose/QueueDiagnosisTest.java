@@ -130,9 +130,9 @@ class QueueDiagnosisTest {
 
   @Test
   void theFilterSelectsThePacketsOfCulpritsAndVictims() {
-    ObjectNode answer = waited("2001:db8::1", 0.9, 20, 150);
-    answer.put("dst_ip", "2001:db8::9").withObject("/fields").put("from_client", false);
-    diagnosis.add("q1", answer);
+    ObjectNode response = waited("2001:db8::1", 0.9, 20, 150);
+    response.put("dst_ip", "2001:db8::9").withObject("/fields").put("from_client", false);
+    diagnosis.add("q1", response);
     diagnosis.add("q1", waited("10.0.0.3", 0.01, 1, 7));
     diagnosis.add("q1", waited("10.0.0.5", 0.01, 0, 1));
     assertThat(diagnosis.report().bursts().get(0).filter())
@@ -166,9 +166,9 @@ class QueueDiagnosisTest {
   @Test
   void aBurstMeasuredTwiceIsReportedOnce() {
     diagnosis.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 1));
-    ObjectNode more = event(BEGIN, "10.0.0.2", "10.0.0.9", 1);
-    more.withObject("/fields").put("victims", 30);
-    diagnosis.add("q2", more);
+    ObjectNode furtherNode = event(BEGIN, "10.0.0.2", "10.0.0.9", 1);
+    furtherNode.withObject("/fields").put("victims", 30);
+    diagnosis.add("q2", furtherNode);
     assertThat(diagnosis.report().bursts()).hasSize(1);
     assertThat(diagnosis.report().bursts().get(0).victims()).isEqualTo(30);
   }

@@ -330,9 +330,9 @@ class DrillServiceTest {
       } finally {
         coordinator.destroyForcibly().waitFor();
       }
-      long before = System.nanoTime();
+      long previousNanoTime = System.nanoTime();
       assertThat(eventually(() -> count(both, "", "h2"))).isPositive();
-      assertThat(Duration.ofNanos(System.nanoTime() - before))
+      assertThat(Duration.ofNanos(System.nanoTime() - previousNanoTime))
           .as("long before a freeze of 60 s would expire")
           .isLessThan(Duration.ofSeconds(30));
     }

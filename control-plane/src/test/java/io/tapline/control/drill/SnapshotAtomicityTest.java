@@ -179,8 +179,8 @@ class SnapshotAtomicityTest {
         hasty,
         command -> {
           if (command.hasFreeze()) {
-            boolean first = freezes.incrementAndGet() == 1;
-            return first ? withExpiry(command, Duration.ofMillis(1)) : command;
+            boolean isFirst = freezes.incrementAndGet() == 1;
+            return isFirst ? withExpiry(command, Duration.ofMillis(1)) : command;
           }
           if (freezes.get() == 1) {
             awaitThawed(hasty);
@@ -202,10 +202,10 @@ class SnapshotAtomicityTest {
 
   /** Waits until another coordinator may freeze the node. */
   private static void awaitThawed(FedNode node) {
-    SnapshotAnswer answer;
+    SnapshotAnswer response;
     do {
-      answer = Snapshots.result(node.client().freeze(Snapshots.EXPIRY));
-    } while (answer.hasRefused());
-    Snapshots.result(node.client().unfreeze(answer.getFrozen().getId()));
+      response = Snapshots.result(node.client().freeze(Snapshots.EXPIRY));
+    } while (response.hasRefused());
+    Snapshots.result(node.client().unfreeze(response.getFrozen().getId()));
   }
 }

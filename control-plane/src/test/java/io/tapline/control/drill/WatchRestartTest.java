@@ -97,11 +97,11 @@ class WatchRestartTest {
   /** Waits until no further alert has arrived for a second. */
   private List<Alert> settled() throws Exception {
     Await.until("an alert", TIMEOUT, () -> !alerts().isEmpty());
-    int before;
+    int previousCount;
     do {
-      before = alerts().size();
+      previousCount = alerts().size();
       Thread.sleep(1_000);
-    } while (alerts().size() != before);
+    } while (alerts().size() != previousCount);
     return alerts();
   }
 

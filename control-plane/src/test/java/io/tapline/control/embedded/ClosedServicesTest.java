@@ -32,11 +32,11 @@ class ClosedServicesTest {
 
   @Test
   void listenersOfTheBrokerRequireAPassword() throws Exception {
-    Set<Integer> before = listening();
+    Set<Integer> previousListening = listening();
     EmbeddedKafka kafka = EmbeddedKafka.start(folder, "127.0.0.2", reason -> {});
     try {
       Set<Integer> ports = listening();
-      ports.removeAll(before);
+      ports.removeAll(previousListening);
       assertThat(ports).as("clients, controller, hosts").hasSize(3);
       String user = kafka.endpoint().login().user();
       for (int port : ports) {
@@ -142,11 +142,11 @@ class ClosedServicesTest {
 
   @Test
   void flinkHasNoOpenPort() throws Exception {
-    Set<Integer> before = listening();
+    Set<Integer> previousListening = listening();
     EmbeddedFlink flink = EmbeddedFlink.start(folder, 2);
     try {
       assertThat(flink.isRunning()).isTrue();
-      assertThat(listening()).isSubsetOf(before);
+      assertThat(listening()).isSubsetOf(previousListening);
     } finally {
       flink.close();
     }

@@ -26,16 +26,16 @@ class EmbeddedPipelineTest {
 
   @Test
   void startsAndLeavesNothingBehind() throws Exception {
-    List<Path> before = folders();
+    List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
       assertThat(pipeline.queries().list()).isEmpty();
       // The pipeline's folder, and that of Kafka's metadata in memory.
-      assertThat(folders()).hasSize(before.size() + 2);
+      assertThat(folders()).hasSize(previousFolders.size() + 2);
       assertThat(children()).hasSize(childrenBefore.size() + 1);
     }
-    assertThat(folders()).isEqualTo(before);
+    assertThat(folders()).isEqualTo(previousFolders);
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
@@ -52,11 +52,11 @@ class EmbeddedPipelineTest {
   @Test
   void listensOnLoopbackOnly() throws Exception {
     // A broker that another test abandoned still listens.
-    List<String> before = listening();
+    List<String> previousListening = listening();
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
       // The broker's listeners for clients and controllers; Redis and Flink have no port.
-      assertThat(listening()).hasSize(before.size() + 2).containsOnly("127.0.0.1");
+      assertThat(listening()).hasSize(previousListening.size() + 2).containsOnly("127.0.0.1");
     }
   }
 
@@ -70,59 +70,59 @@ class EmbeddedPipelineTest {
 
   @Test
   void queriesAreAcceptedWhileFlinkStarts() throws Exception {
-    List<Path> before = folders();
+    List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline =
         EmbeddedPipeline.begin(OPTIONS, ProgressListener.SILENT, close -> {})) {
       assertThat(pipeline.queries().list()).isEmpty();
     }
-    assertThat(folders()).isEqualTo(before);
+    assertThat(folders()).isEqualTo(previousFolders);
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
   @Test
   void leavesNoFilesOrProcessesAfterExit() throws Exception {
-    List<Path> before = folders();
+    List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
     EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT);
     pipeline.abandon();
-    assertThat(folders()).isEqualTo(before);
+    assertThat(folders()).isEqualTo(previousFolders);
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
   @Test
   void aFailedBrokerIsNamedAndTheOthersAreStopped() throws Exception {
-    List<Path> before = folders();
+    List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
     // No host has this address (RFC 5737): the broker can't listen there.
     EmbeddedOptions unreachable = at("192.0.2.1");
     assertThatThrownBy(() -> EmbeddedPipeline.start(unreachable, ProgressListener.SILENT))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("can't start the embedded Kafka broker");
-    assertThat(folders()).isEqualTo(before);
+    assertThat(folders()).isEqualTo(previousFolders);
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
   @Test
   void aFailedFlinkIsNamedAndTheOthersAreStopped() throws Exception {
-    List<Path> before = folders();
+    List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
     assertThatThrownBy(() -> EmbeddedPipeline.start(noFlink(), ProgressListener.SILENT))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("can't start the embedded Flink cluster");
-    assertThat(folders()).isEqualTo(before);
+    assertThat(folders()).isEqualTo(previousFolders);
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
   @Test
   void canBeClosedAfterFlinkFailedToStart() throws Exception {
-    List<Path> before = folders();
+    List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline =
         EmbeddedPipeline.begin(noFlink(), ProgressListener.SILENT, close -> {})) {
       assertThat(pipeline.queries().list()).isEmpty();
     }
-    assertThat(folders()).isEqualTo(before);
+    assertThat(folders()).isEqualTo(previousFolders);
     assertThat(children()).isEqualTo(childrenBefore);
   }
 

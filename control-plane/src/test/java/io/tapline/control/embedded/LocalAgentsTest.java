@@ -82,15 +82,15 @@ class LocalAgentsTest {
   void aKilledAgentIsRestarted() throws Exception {
     try (LocalAgents agents = start(PROGRAMS.resolve("tapline-agent"), "local-0")) {
       for (int i = 0; i < 2; i++) {
-        List<ProcessHandle> before = agents();
+        List<ProcessHandle> previousAgents = agents();
         long sinceNs = registry.states().get(0).sinceNs();
-        assertThat(before).hasSize(1);
-        before.get(0).destroyForcibly();
+        assertThat(previousAgents).hasSize(1);
+        previousAgents.get(0).destroyForcibly();
         Await.until(
             "another agent has the lease",
             TIMEOUT,
             () -> registry.states().get(0).sinceNs() != sinceNs && !up().isEmpty());
-        assertThat(agents()).hasSize(1).isNotEqualTo(before);
+        assertThat(agents()).hasSize(1).isNotEqualTo(previousAgents);
       }
     }
   }

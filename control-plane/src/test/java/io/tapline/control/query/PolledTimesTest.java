@@ -16,9 +16,9 @@ class PolledTimesTest {
           host("h2", true, false),
           host("h4", false, true));
 
-  private static AgentState host(String name, boolean up, boolean polled) {
+  private static AgentState host(String name, boolean isUp, boolean polled) {
     return new AgentState(
-        name, up, 1, "", "", List.of(), polled, true, 0, List.of(), "", 0, 1, 1, null, List.of());
+        name, isUp, 1, "", "", List.of(), polled, true, 0, List.of(), "", 0, 1, 1, null, List.of());
   }
 
   private static Plan plan(String monitors) {

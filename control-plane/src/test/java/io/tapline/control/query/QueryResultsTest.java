@@ -35,11 +35,11 @@ class QueryResultsTest {
         Jedis job = redis.client();
         JedisPool pool = pool(redis, 1)) {
       QueryResults results = new QueryResults(pool);
-      Object before = results.progress("q-1");
-      assertThat(results.progress("q-1")).isEqualTo(before);
+      Object previousProgress = results.progress("q-1");
+      assertThat(results.progress("q-1")).isEqualTo(previousProgress);
       job.xadd(WINDOWS, StreamEntryID.NEW_ENTRY, Map.of("processor", "0"));
       Object written = results.progress("q-1");
-      assertThat(written).isNotEqualTo(before).isEqualTo(results.progress("q-1"));
+      assertThat(written).isNotEqualTo(previousProgress).isEqualTo(results.progress("q-1"));
       job.hset(QueryStore.key("q-1") + ":totals", "packets_in", "7");
       assertThat(results.progress("q-1")).isNotEqualTo(written);
     }

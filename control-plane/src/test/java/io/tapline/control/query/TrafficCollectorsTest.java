@@ -35,14 +35,14 @@ class TrafficCollectorsTest {
   }
 
   /** Returns an agent with these taps, as SWITCH or SWITCH:PORT. */
-  private static AgentState agent(String name, boolean up, String... taps) {
+  private static AgentState agent(String name, boolean isUp, String... taps) {
     List<AgentTap> all =
         Stream.of(taps)
             .map(tap -> (tap + ":").split(":", -1))
             .map(split -> new AgentTap(split[0], split[1], "", "mon0"))
             .toList();
     return new AgentState(
-        name, up, 0, "1", "", all, false, true, 1, List.of(), "", 0, 1, 0, null, List.of());
+        name, isUp, 0, "1", "", all, false, true, 1, List.of(), "", 0, 1, 0, null, List.of());
   }
 
   private static Map<String, String> find(AgentState... agents) {
@@ -112,7 +112,7 @@ class TrafficCollectorsTest {
     QueryPlacements placements =
         new QueryPlacements(NetworkSection.fromYaml(yaml, inventory), inventory.ports());
     Traffic traffic = new Traffic(Traffic.Vantage.ALL, Map.of("leaf1", "c1"));
-    QueryPlacements.Collected preview = placements.previewTraffic("q", traffic);
+    QueryPlacements.CollectorRules preview = placements.previewTraffic("q", traffic);
     assertThat(preview.refusal()).isEmpty();
     assertThat(preview.rules()).hasSize(2);
     assertThat(placements.copiesFor("q")).isFalse();
@@ -126,6 +126,6 @@ class TrafficCollectorsTest {
     assertThat(placements.copiesFor("q")).isFalse();
     assertThat(placements.monitorsAt("leaf1")).isEmpty();
     assertThat(new QueryPlacements(Optional.empty()).reserveTraffic("q", traffic))
-        .isEqualTo(new QueryPlacements.Collected(List.of(), "the inventory has no network"));
+        .isEqualTo(new QueryPlacements.CollectorRules(List.of(), "the inventory has no network"));
   }
 }

@@ -108,7 +108,7 @@ class AgentAccessTest {
     }
     ManagedChannel channel =
         Grpc.newChannelBuilder("127.0.0.1:" + registry.port(), credentials.build()).build();
-    CompletableFuture<Status> answer = new CompletableFuture<>();
+    CompletableFuture<Status> response = new CompletableFuture<>();
     Metadata headers = new Metadata();
     headers.put(AUTHORIZATION, "Bearer " + token);
     try {
@@ -118,12 +118,12 @@ class AgentAccessTest {
               new StreamObserver<>() {
                 @Override
                 public void onNext(AgentCommand command) {
-                  answer.complete(Status.OK);
+                  response.complete(Status.OK);
                 }
 
                 @Override
                 public void onError(Throwable error) {
-                  answer.complete(Status.fromThrowable(error));
+                  response.complete(Status.fromThrowable(error));
                 }
 
                 @Override
@@ -133,7 +133,7 @@ class AgentAccessTest {
               AgentMessage.newBuilder()
                   .setHello(AgentHello.newBuilder().setAgent(agent).setIncarnation(1))
                   .build());
-      return answer.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+      return response.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     } finally {
       channel.shutdownNow();
     }

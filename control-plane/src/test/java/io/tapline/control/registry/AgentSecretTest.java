@@ -28,19 +28,19 @@ class AgentSecretTest {
 
   @TempDir private Path folder;
 
-  private record Seen(String commandLine, String keys) {}
+  private record ObservedAgent(String commandLine, String keys) {}
 
   /** Returns the agent's child, once it is the monitor. */
-  private static Optional<Seen> monitor(Process agent) {
+  private static Optional<ObservedAgent> monitor(Process agent) {
     return agent.children().flatMap(child -> seen(child.pid()).stream()).findFirst();
   }
 
-  private static Optional<Seen> seen(long process) {
+  private static Optional<ObservedAgent> seen(long process) {
     Path about = Path.of("/proc/" + process);
     try {
       String line = Files.readString(about.resolve("cmdline")).replace('\0', ' ');
       return line.contains("tapline-monitor --control")
-          ? Optional.of(new Seen(line, Files.readString(about.resolve("fd/3"))))
+          ? Optional.of(new ObservedAgent(line, Files.readString(about.resolve("fd/3"))))
           : Optional.empty();
     } catch (IOException e) {
       return Optional.empty();
@@ -75,7 +75,7 @@ class AgentSecretTest {
       try {
         registry.assign("h1", "q", 1, Plan.getDefaultInstance(), new IgnoredEvents());
         Await.until("a monitor", Duration.ofSeconds(60), () -> monitor(agent).isPresent());
-        Seen monitor = monitor(agent).orElseThrow();
+        ObservedAgent monitor = monitor(agent).orElseThrow();
         assertThat(monitor.commandLine()).doesNotContain(FLOWS, TEXTS);
         assertThat(monitor.keys()).isEqualTo(FLOWS + "\n" + TEXTS + "\n");
       } finally {
@@ -101,7 +101,7 @@ class AgentSecretTest {
     public void credits(MonitorStatus.Credits usage) {}
 
     @Override
-    public void triggers(MonitorStatus.Triggers answer) {}
+    public void triggers(MonitorStatus.Triggers response) {}
 
     @Override
     public void limited(double rate) {}

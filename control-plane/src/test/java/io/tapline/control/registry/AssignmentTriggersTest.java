@@ -125,8 +125,8 @@ class AssignmentTriggersTest extends LiveRegistry {
 
   @Test
   void manyTriggersAreSentInParts() {
-    TriggerSet many = set(1, IntStream.range(0, 16_384).toArray());
-    List<TriggersCommand> parts = new ArrayList<>(many.all("q", 3));
+    TriggerSet largeSet = set(1, IntStream.range(0, 16_384).toArray());
+    List<TriggersCommand> parts = new ArrayList<>(largeSet.all("q", 3));
     assertThat(parts).hasSizeGreaterThan(1);
     Set<Integer> sent = new HashSet<>();
     for (int i = 0; i < parts.size(); i++) {

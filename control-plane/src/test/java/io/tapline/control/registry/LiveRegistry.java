@@ -87,17 +87,17 @@ abstract class LiveRegistry {
     registry.close();
   }
 
-  AgentState awaitUp(String name, boolean up) throws InterruptedException {
+  AgentState awaitUp(String name, boolean isUp) throws InterruptedException {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     while (System.nanoTime() < end) {
       for (AgentState state : registry.states()) {
-        if (state.name().equals(name) && state.up() == up) {
+        if (state.name().equals(name) && state.up() == isUp) {
           return state;
         }
       }
       Thread.sleep(10);
     }
-    throw new AssertionError(name + " does not become " + (up ? "up" : "down"));
+    throw new AssertionError(name + " does not become " + (isUp ? "up" : "down"));
   }
 
   Peer peer(String name, long incarnation, Assignment... running) throws Exception {

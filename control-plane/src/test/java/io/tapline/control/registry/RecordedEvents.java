@@ -23,8 +23,8 @@ final class RecordedEvents implements AssignmentEvents {
   }
 
   @Override
-  public void triggers(MonitorStatus.Triggers answer) {
-    words.add("triggers %d %s".formatted(answer.getVersion(), answer.getMessage()).strip());
+  public void triggers(MonitorStatus.Triggers response) {
+    words.add("triggers %d %s".formatted(response.getVersion(), response.getMessage()).strip());
   }
 
   @Override

@@ -3,7 +3,7 @@ package io.tapline.control.replicas;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.tapline.control.replicas.Updater.Wanted;
+import io.tapline.control.replicas.Updater.WantedState;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -17,7 +17,7 @@ class UpdaterTest {
   private static final Thresholds THRESHOLDS = new Thresholds(10, 4, 3 * SECOND_NS);
 
   private final Updater updater = new Updater(THRESHOLDS, 3);
-  private Wanted now = Wanted.SINGLE;
+  private WantedState now = WantedState.SINGLE;
 
   private int after(long seconds, Map<String, Double> perSecond) {
     now = updater.next(seconds * SECOND_NS, perSecond, now);
@@ -75,14 +75,14 @@ class UpdaterTest {
       double upper = 2 * lower * (1 + (random.nextBoolean() ? 0 : random.nextDouble()));
       int maxServers = 2 + random.nextInt(9);
       Updater updater = new Updater(new Thresholds(upper, lower, 0), maxServers);
-      Wanted state = new Wanted(1 + random.nextInt(maxServers), Set.of());
+      WantedState state = new WantedState(1 + random.nextInt(maxServers), Set.of());
       Map<String, Double> load = new HashMap<>();
       for (int page = 0; page < 3; page++) {
         load.put("/" + page, 3 * upper * maxServers * random.nextDouble() * random.nextDouble());
       }
       List<Integer> moves = new ArrayList<>();
       for (int window = 0; window < 2 * maxServers + 2; window++) {
-        Wanted next = updater.next(window, load, state);
+        WantedState next = updater.next(window, load, state);
         if (next.servers() != state.servers()) {
           moves.add(Integer.signum(next.servers() - state.servers()));
         }

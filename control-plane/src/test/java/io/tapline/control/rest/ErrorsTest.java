@@ -215,10 +215,11 @@ class ErrorsTest {
     "127.0.0.1, 200"
   })
   void onlyLoopbackHosts(String host, int status) throws Exception {
-    String answer = raw("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
-    assertThat(answer).startsWith("HTTP/1.1 " + status + " ");
+    String response =
+        raw("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+    assertThat(response).startsWith("HTTP/1.1 " + status + " ");
     if (status != 200) {
-      assertThat(answer).contains("application/problem+json").contains("\"status\":" + status);
+      assertThat(response).contains("application/problem+json").contains("\"status\":" + status);
     }
   }
 
@@ -247,19 +248,19 @@ class ErrorsTest {
         "GET /../../etc HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
       })
   void brokenRequests(String request) throws Exception {
-    String answer = raw(request);
-    assertThat(answer)
+    String response = raw(request);
+    assertThat(response)
         .startsWith("HTTP/1.1 400 ")
         .contains("application/problem+json")
         .contains("\"status\":400");
-    assertThat(answer).doesNotContain("<html").doesNotContain("Exception");
+    assertThat(response).doesNotContain("<html").doesNotContain("Exception");
   }
 
   @Test
   void endlessHeaders() throws Exception {
-    String answer =
+    String response =
         raw("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(9000) + "\r\n\r\n");
-    assertThat(answer)
+    assertThat(response)
         .startsWith("HTTP/1.1 431 ")
         .contains("application/problem+json", "no-store", "default-src 'none'");
   }

@@ -152,9 +152,9 @@ class LinkEventsTest {
   }
 
   private static JsonNode get(String token, String parameters) throws Exception {
-    HttpResponse<String> answer = send(token, parameters);
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return Rest.json(answer);
+    HttpResponse<String> response = send(token, parameters);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Rest.json(response);
   }
 
   private static List<String> events(String token, String parameters) throws Exception {
@@ -221,11 +221,11 @@ class LinkEventsTest {
 
   @Test
   void aLimitLeavesOutTheEarliest() throws Exception {
-    JsonNode answer = get(ADMIN, "?limit=2");
-    assertThat(answer.path("events").findValuesAsText("time_ns"))
+    JsonNode response = get(ADMIN, "?limit=2");
+    assertThat(response.path("events").findValuesAsText("time_ns"))
         .containsExactly("30000000000", "20000000000");
-    assertThat(answer.path("incomplete").asBoolean()).isTrue();
-    assertThat(answer.path("complete_since_ns").asLong()).isEqualTo(15 * SECOND + 1);
+    assertThat(response.path("incomplete").asBoolean()).isTrue();
+    assertThat(response.path("complete_since_ns").asLong()).isEqualTo(15 * SECOND + 1);
   }
 
   @Test

@@ -120,9 +120,9 @@ class LinksTest {
   }
 
   private static List<String> links(String token, String path) throws Exception {
-    HttpResponse<String> answer = send(token, path);
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return StreamSupport.stream(Rest.json(answer).path("links").spliterator(), false)
+    HttpResponse<String> response = send(token, path);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return StreamSupport.stream(Rest.json(response).path("links").spliterator(), false)
         .map(LinksTest::text)
         .toList();
   }

@@ -88,26 +88,26 @@ class LongQueueLogTest {
   @Test
   void aRequestReadsAPartOfTheLog() throws Exception {
     JsonNode all = queue("");
-    long before = calls();
+    long previousCalls = calls();
     assertThat(queue("")).isEqualTo(all);
-    assertThat(calls() - before).as("whole log").isBetween(1L, MAX_CALLS);
+    assertThat(calls() - previousCalls).as("whole log").isBetween(1L, MAX_CALLS);
     assertThat(all.path("bursts").asLong()).isEqualTo(1000);
     assertThat(all.path("incomplete").asBoolean()).isTrue();
     assertThat(all.path("complete_since_ns").asLong())
         .as("after the end of the burst before the earliest reported one")
         .isEqualTo(1000 * (ENTRIES - 1000) + 501);
 
-    before = calls();
+    previousCalls = calls();
     JsonNode early = queue("?from_ns=200000&to_ns=299999");
-    assertThat(calls() - before).as("an early part").isBetween(1L, 4L);
+    assertThat(calls() - previousCalls).as("an early part").isBetween(1L, 4L);
     assertThat(early.path("bursts").asLong()).isEqualTo(100);
     assertThat(early.path("incomplete").asBoolean()).isFalse();
     assertThat(early.has("complete_since_ns")).isFalse();
 
     append(ENTRIES + 1, ENTRIES + 3);
-    before = calls();
+    previousCalls = calls();
     assertThat(queue("?from_ns=" + 1000 * (ENTRIES + 1)).path("bursts").asLong()).isEqualTo(3);
-    assertThat(calls() - before).as("what was added").isBetween(1L, 4L);
+    assertThat(calls() - previousCalls).as("what was added").isBetween(1L, 4L);
 
     try (Jedis client = stored.redis.client()) {
       client.xtrim(LOG, ENTRIES - 500, false);

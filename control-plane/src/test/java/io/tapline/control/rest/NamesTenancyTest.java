@@ -120,10 +120,10 @@ class NamesTenancyTest {
 
   @Test
   void addressesOutsideTheTenantsScopeAreNamed() throws Exception {
-    HttpResponse<String> answer = send(WEB, "/api/v1/explain", query("FROM * TO 10.0.3.7:80"));
-    assertThat(Rest.problem(answer, 400, "query-rejected").path("detail").asText())
+    HttpResponse<String> response = send(WEB, "/api/v1/explain", query("FROM * TO 10.0.3.7:80"));
+    assertThat(Rest.problem(response, 400, "query-rejected").path("detail").asText())
         .isEqualTo("10.0.3.7:80 is outside your subnets");
-    assertThat(answer.body()).contains("10.0.2.0/24").doesNotContain("client-1");
+    assertThat(response.body()).contains("10.0.2.0/24").doesNotContain("client-1");
   }
 
   /** The locations of monitors and switches are only for the network's operators. */

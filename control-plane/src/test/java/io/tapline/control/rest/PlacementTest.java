@@ -37,25 +37,25 @@ class PlacementTest {
 
   @Test
   void explainShowsSwitchesRulesAndProcesses() throws Exception {
-    JsonNode answer = explained(WEB);
-    JsonNode placement = answer.path("placement");
+    JsonNode response = explained(WEB);
+    JsonNode placement = response.path("placement");
     assertThat(placement.path("rules").path("leaf1").asInt()).isEqualTo(4);
     assertThat(placement.path("rules").has("leaf2")).isFalse();
     assertThat(placement.path("monitors").size()).isEqualTo(1);
     assertThat(placement.path("monitors").get(0).path("host").asText()).startsWith("web");
     assertThat(placement.path("monitors").get(0).path("input_bps").asLong()).isEqualTo(250_000_000);
-    assertThat(answer.path("plan").path("rules").size()).isEqualTo(4);
-    assertThat(answer.path("plan").path("monitors").get(0).path("host").asText())
+    assertThat(response.path("plan").path("rules").size()).isEqualTo(4);
+    assertThat(response.path("plan").path("monitors").get(0).path("host").asText())
         .isEqualTo(placement.path("monitors").get(0).path("host").asText());
-    assertThat(answer.path("text").asText())
+    assertThat(response.path("text").asText())
         .contains("4 rules in 1 switches", "monitor-", "last traffic counters, of 1 of 1 hosts");
   }
 
   @Test
   void addressesOutsideOfTheNetworkCauseANote() throws Exception {
-    JsonNode answer = explained(WEB.replace("web1", "192.0.2.1"));
-    assertThat(answer.has("placement")).isFalse();
-    assertThat(answer.path("notes").toString())
+    JsonNode response = explained(WEB.replace("web1", "192.0.2.1"));
+    assertThat(response.has("placement")).isFalse();
+    assertThat(response.path("notes").toString())
         .contains("not placed in the inventory's network: no host of the inventory");
   }
 }

@@ -67,9 +67,9 @@ class QuotaTest {
   void tooManyRequestsAreRejectedWithARetryTime() throws Exception {
     List<HttpResponse<String>> refused = new ArrayList<>();
     for (int i = 0; i < 200 && refused.isEmpty(); i++) {
-      HttpResponse<String> answer = list(i % 2 == 0 ? WEB : WEB_TOO);
-      if (answer.statusCode() != 200) {
-        refused.add(answer);
+      HttpResponse<String> response = list(i % 2 == 0 ? WEB : WEB_TOO);
+      if (response.statusCode() != 200) {
+        refused.add(response);
       }
       assertThat(list(DATABASE).statusCode()).as("another tenant").isEqualTo(200);
     }

@@ -29,8 +29,9 @@ class ShutdownTest {
         Await.until("no server listens", Duration.ofSeconds(5), () -> !listening(port));
         assertThat(closed).isNotDone();
         send(socket, query.substring(10));
-        String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(answer).startsWith("HTTP/1.1 200 ").contains("\"plan\"");
+        String response =
+            new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(response).startsWith("HTTP/1.1 200 ").contains("\"plan\"");
         closed.get(5, TimeUnit.SECONDS);
       }
       RestServer.start(storedQueries.queries(), null, RestOptions.loopback(port)).close();

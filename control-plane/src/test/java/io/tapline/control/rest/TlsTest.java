@@ -73,9 +73,9 @@ class TlsTest {
 
   @Test
   void clientsThatTrustTheAuthorityAreAnswered() throws Exception {
-    HttpResponse<String> answer = get(authority, "localhost");
-    assertThat(answer.statusCode()).isEqualTo(200);
-    assertThat(answer.headers().firstValue("Strict-Transport-Security")).isPresent();
+    HttpResponse<String> response = get(authority, "localhost");
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("Strict-Transport-Security")).isPresent();
   }
 
   @Test
@@ -120,7 +120,7 @@ class TlsTest {
   }
 
   @Test
-  void aPlainTextConnectionGetsNoAnswer() throws Exception {
+  void aPlainTextConnectionGetsNoResponse() throws Exception {
     try (Socket socket = new Socket("127.0.0.1", stored.server.port())) {
       socket.setSoTimeout(TIMEOUT_MS);
       socket

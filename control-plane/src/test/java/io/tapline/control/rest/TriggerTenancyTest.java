@@ -90,9 +90,9 @@ class TriggerTenancyTest {
     String watch =
         "{\"filter\": \"%s\", \"group_by\": [\"%s\"], \"when\": \"COUNT > %d\"}"
             .formatted(filter, group, threshold);
-    HttpResponse<String> answer = call(token, "POST", "/api/v1/watches", watch);
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
-    return Rest.json(answer).path("id").asText();
+    HttpResponse<String> response = call(token, "POST", "/api/v1/watches", watch);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(201);
+    return Rest.json(response).path("id").asText();
   }
 
   private List<JsonNode> alerts(String token) throws Exception {

@@ -84,9 +84,9 @@ class WatchTenancyTest {
     node.kill();
   }
 
-  private static String entry(String tenant, String role, String more, String secret) {
+  private static String entry(String tenant, String role, String furtherText, String secret) {
     return "  - {tenant: %s, role: %s, %ssha256: %s}\n"
-        .formatted(tenant, role, more, Token.hash(secret));
+        .formatted(tenant, role, furtherText, Token.hash(secret));
   }
 
   private HttpResponse<String> send(String token, String method, String path, String body)
@@ -105,9 +105,9 @@ class WatchTenancyTest {
   }
 
   private String added(String token, String watch) throws Exception {
-    HttpResponse<String> answer = add(token, watch);
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
-    return Rest.json(answer).path("id").asText();
+    HttpResponse<String> response = add(token, watch);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(201);
+    return Rest.json(response).path("id").asText();
   }
 
   private JsonNode listed(String token) throws Exception {
@@ -136,7 +136,7 @@ class WatchTenancyTest {
 
   @Test
   void addsAllWatchesOfAListOrNone() throws Exception {
-    List<String> before = listed(OPS).path("watches").findValuesAsText("id");
+    List<String> previousIds = listed(OPS).path("watches").findValuesAsText("id");
     for (String wrong :
         List.of(
             "{\"filter\": \"dst_port == \"}",
@@ -145,15 +145,15 @@ class WatchTenancyTest {
             "7",
             "{\"aggregate\": \"SUM(dst_prt)\"}",
             "{\"nodes\": [\"h9\"]}")) {
-      HttpResponse<String> answer = add(OPS, "{\"watches\": [%s, %s]}".formatted(QUIET, wrong));
-      assertThat(answer.statusCode()).as(wrong).isBetween(400, 404);
-      assertThat(Rest.json(answer).path("detail").asText()).startsWith("watches[1]: ");
+      HttpResponse<String> response = add(OPS, "{\"watches\": [%s, %s]}".formatted(QUIET, wrong));
+      assertThat(response.statusCode()).as(wrong).isBetween(400, 404);
+      assertThat(Rest.json(response).path("detail").asText()).startsWith("watches[1]: ");
     }
     Rest.problem(add(OPS, "{\"watches\": [], \"filter\": \"\"}"), 400, "bad-request");
     Rest.problem(add(OPS, "{\"watches\": []}"), 400, "bad-request");
     String beyondQuota = "{\"watches\": [%s, %s]}".formatted(QUIET, QUIET);
     assertThat(add(DB, beyondQuota).statusCode()).isEqualTo(429);
-    assertThat(listed(OPS).path("watches").findValuesAsText("id")).isEqualTo(before);
+    assertThat(listed(OPS).path("watches").findValuesAsText("id")).isEqualTo(previousIds);
     JsonNode addedNode =
         Rest.json(
             add(OPS, "{\"watches\": [%s, %s]}".formatted(QUIET, ALERTING.formatted(1 << 30))));
@@ -216,14 +216,17 @@ class WatchTenancyTest {
   }
 
   private String drillRefused(String filter) throws Exception {
-    for (String more : List.of("", ", \"aggregate\": \"COUNT\", \"group_by\": [\"src_ip\"]")) {
-      Rest.problem(drill(DB, filter, more), 400, "drill-rejected");
+    for (String furtherText :
+        List.of("", ", \"aggregate\": \"COUNT\", \"group_by\": [\"src_ip\"]")) {
+      Rest.problem(drill(DB, filter, furtherText), 400, "drill-rejected");
     }
     return drill(DB, filter, "").body();
   }
 
-  private HttpResponse<String> drill(String token, String filter, String more) throws Exception {
-    return send(token, "POST", "/api/v1/drilldown", "{\"filter\": \"" + filter + "\"" + more + "}");
+  private HttpResponse<String> drill(String token, String filter, String furtherText)
+      throws Exception {
+    return send(
+        token, "POST", "/api/v1/drilldown", "{\"filter\": \"" + filter + "\"" + furtherText + "}");
   }
 
   @Test
@@ -287,14 +290,16 @@ class WatchTenancyTest {
         .contains("the nodes have no headers of alert " + id + "1, whose window is 1970-01-01");
   }
 
-  private HttpResponse<String> drillAlert(String token, String id, String more) throws Exception {
-    return send(token, "POST", "/api/v1/drilldown", "{\"alert\": \"%s\"%s}".formatted(id, more));
+  private HttpResponse<String> drillAlert(String token, String id, String furtherText)
+      throws Exception {
+    return send(
+        token, "POST", "/api/v1/drilldown", "{\"alert\": \"%s\"%s}".formatted(id, furtherText));
   }
 
   private int rows(String token, String filter) throws Exception {
-    HttpResponse<String> answer = drill(token, filter, ", \"limit\": 100000");
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return Rest.json(answer).path("rows").size();
+    HttpResponse<String> response = drill(token, filter, ", \"limit\": 100000");
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Rest.json(response).path("rows").size();
   }
 
   @Test
@@ -307,8 +312,8 @@ class WatchTenancyTest {
         .isEqualTo(send(DB, "DELETE", path + never, "").body());
     Rest.problem(send(WEB_VIEWER, "DELETE", path + webs, ""), 403, "forbidden");
     assertThat(listed(WEB).toString()).contains(webs);
-    String more = added(WEB, QUIET);
-    assertThat(send(OPS, "DELETE", path + more, "").statusCode()).isEqualTo(204);
+    String addedId = added(WEB, QUIET);
+    assertThat(send(OPS, "DELETE", path + addedId, "").statusCode()).isEqualTo(204);
   }
 
   /** The node may raise more alerts, about late windows, while this test reads them. */
@@ -343,7 +348,7 @@ class WatchTenancyTest {
   void aTenantHasAMaximumOfWatches() throws Exception {
     JsonNode problem = Rest.problem(add(DB, QUIET), 429, "too-many-watches");
     assertThat(problem.path("detail").asText()).contains("db has 1 watches");
-    String more = added(WEB, QUIET);
-    assertThat(send(WEB, "DELETE", "/api/v1/watches/" + more, "").statusCode()).isEqualTo(204);
+    String addedId = added(WEB, QUIET);
+    assertThat(send(WEB, "DELETE", "/api/v1/watches/" + addedId, "").statusCode()).isEqualTo(204);
   }
 }

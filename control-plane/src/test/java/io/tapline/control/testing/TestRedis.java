@@ -31,9 +31,9 @@ public final class TestRedis implements AutoCloseable {
   private final List<String> more;
   private Process process;
 
-  private TestRedis(int port, List<String> more) {
+  private TestRedis(int port, List<String> furtherArguments) {
     this.port = port;
-    this.more = more;
+    this.more = furtherArguments;
   }
 
   public static TestRedis start() throws Exception {
@@ -63,8 +63,8 @@ public final class TestRedis implements AutoCloseable {
     return start(List.of("--aclfile", users.toString()));
   }
 
-  private static TestRedis start(List<String> more) throws Exception {
-    TestRedis redis = new TestRedis(freePort(), more);
+  private static TestRedis start(List<String> furtherArguments) throws Exception {
+    TestRedis redis = new TestRedis(freePort(), furtherArguments);
     redis.launch();
     return redis;
   }

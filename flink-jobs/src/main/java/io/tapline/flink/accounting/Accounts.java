@@ -32,11 +32,11 @@ public final class Accounts {
     /**
      * Counts a tuple that lacks its request or response.
      *
-     * @param answer one of {@link Answers}
+     * @param response one of {@link Answers}
      */
-    public void addAnswer(byte answer) {
-      unanswered += answer == Answers.UNANSWERED ? 1 : 0;
-      halfSeen += answer == Answers.HALF_SEEN ? 1 : 0;
+    public void addAnswer(byte response) {
+      unanswered += response == Answers.UNANSWERED ? 1 : 0;
+      halfSeen += response == Answers.HALF_SEEN ? 1 : 0;
     }
 
     public void drop(String reason, long count) {

@@ -18,8 +18,8 @@ public final class Counters {
 
   public void add(String reason, long count) {
     if (count != 0) {
-      boolean room = counts.size() < MAX_REASONS || counts.containsKey(reason);
-      counts.merge(room ? reason : OTHER, count, Long::sum);
+      boolean hasRoom = counts.size() < MAX_REASONS || counts.containsKey(reason);
+      counts.merge(hasRoom ? reason : OTHER, count, Long::sum);
     }
   }
 

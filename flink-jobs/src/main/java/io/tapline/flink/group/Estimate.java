@@ -64,10 +64,10 @@ public final class Estimate implements Group {
   /**
    * Returns the scaled number of the group's tuples with this response.
    *
-   * @param answer one of {@link Answers}
+   * @param response one of {@link Answers}
    */
-  public Value answered(int group, byte answer) {
-    return table.tally(group, answer);
+  public Value answered(int group, byte response) {
+    return table.tally(group, response);
   }
 
   @Override

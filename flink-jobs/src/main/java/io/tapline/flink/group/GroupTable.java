@@ -178,10 +178,10 @@ public final class GroupTable {
   /**
    * Counts the response of a tuple that was added.
    *
-   * @param answer one of {@link Answers}, except {@link Answers#WHOLE}
+   * @param response one of {@link Answers}, except {@link Answers#WHOLE}
    */
-  public void addAnswer(int entry, byte answer, double rate) {
-    tallies().add(entry, answer, rate);
+  public void addAnswer(int entry, byte response, double rate) {
+    tallies().add(entry, response, rate);
   }
 
   private Tallies tallies() {
@@ -204,12 +204,12 @@ public final class GroupTable {
     if (corrections == null) {
       corrections = new double[counts.length * corrected];
     }
-    double more = 1 / rate - 1;
+    double furtherWeight = 1 / rate - 1;
     double deviation = Math.sqrt(1 - rate) / rate;
     int offset = entry * corrected;
     int group = offset + FIRST_REPLICATE + (int) (flow * 0xd6e8feb86659fd93L >>> 60);
-    corrections[offset] += more;
-    corrections[offset + 1] += more * value;
+    corrections[offset] += furtherWeight;
+    corrections[offset + 1] += furtherWeight * value;
     corrections[group] += deviation;
     if (aggregate.estimatesTotals()) {
       corrections[group + REPLICATES] += deviation * value;
@@ -438,15 +438,15 @@ public final class GroupTable {
   /**
    * Adds an entry that {@link #writeEntry} of a table of the same aggregate wrote.
    *
-   * @param room whether a new key may be added
+   * @param hasRoom whether a new key may be added
    * @return the entry, or, if there was no room for it, -1 minus the number of its tuples,
    *     including those without a value
    */
-  public long readEntry(DataInput in, boolean room) throws IOException {
+  public long readEntry(DataInput in, boolean hasRoom) throws IOException {
     byte[] key = Wire.readBytes(in);
     long hash = in.readLong();
     int known = find(key, hash);
-    GroupTable target = known < 0 && !room ? new GroupTable(aggregate) : this;
+    GroupTable target = known < 0 && !hasRoom ? new GroupTable(aggregate) : this;
     if (real()) {
       target.holdReals();
     }

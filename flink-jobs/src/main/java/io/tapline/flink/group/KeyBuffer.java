@@ -41,9 +41,9 @@ public final class KeyBuffer {
     length += field.length;
   }
 
-  private void reserve(int more) {
-    if (length + more > bytes.length) {
-      bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, length + more));
+  private void reserve(int furtherCount) {
+    if (length + furtherCount > bytes.length) {
+      bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, length + furtherCount));
     }
   }
 

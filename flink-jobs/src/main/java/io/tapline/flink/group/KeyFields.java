@@ -107,8 +107,8 @@ public final class KeyFields {
         text.append("::");
         i += length - 1;
       } else {
-        boolean first = text.isEmpty() || text.charAt(text.length() - 1) == ':';
-        text.append(first ? "" : ":").append(Integer.toHexString(groups[i]));
+        boolean isFirst = text.isEmpty() || text.charAt(text.length() - 1) == ':';
+        text.append(isFirst ? "" : ":").append(Integer.toHexString(groups[i]));
       }
     }
     return text.toString();

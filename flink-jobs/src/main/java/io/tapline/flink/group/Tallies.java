@@ -104,9 +104,9 @@ final class Tallies {
     for (int kind = 0; kind < KINDS; kind++) {
       if ((some & 1 << kind) != 0) {
         read.counts[kind] = Wire.readUnsigned(in);
-        double more = in.readDouble();
-        if (more != 0) {
-          read.addMore(kind, more);
+        double furtherCount = in.readDouble();
+        if (furtherCount != 0) {
+          read.addMore(kind, furtherCount);
         }
       }
     }

@@ -40,14 +40,14 @@ final class AnswerColumns {
     int[] halves = columns.entryOfRows(partial);
     long[] silent = columns.longs(unanswered);
     boolean[] unknown = columns.absent(unanswered);
-    byte[] answers = new byte[halves.length];
-    for (int row = 0; row < answers.length; row++) {
+    byte[] responses = new byte[halves.length];
+    for (int row = 0; row < responses.length; row++) {
       boolean isWhole =
           halves[row] == columns.entries(partial)
               || columns.entryStart(partial, halves[row]) == columns.entryEnd(partial, halves[row]);
       boolean silentRow = silent[row] != 0 && (unknown == null || !unknown[row]);
-      answers[row] = isWhole ? Answers.WHOLE : silentRow ? Answers.UNANSWERED : Answers.HALF_SEEN;
+      responses[row] = isWhole ? Answers.WHOLE : silentRow ? Answers.UNANSWERED : Answers.HALF_SEEN;
     }
-    return answers;
+    return responses;
   }
 }

@@ -60,9 +60,9 @@ public final class Combiner {
       long pane = spec.window().paneOf(rows.timeNs(row));
       int end = endOfPane(rows, row, pane);
       GroupTable table = table(pane, isReal);
-      int before = table.size();
+      int previousSize = table.size();
       grouped.addTo(table, row, end);
-      groups += table.size() - before;
+      groups += table.size() - previousSize;
       row = end;
     }
   }
@@ -128,9 +128,9 @@ public final class Combiner {
   }
 
   private int entry(GroupTable table, KeyBuffer wanted) {
-    int before = table.size();
+    int previousSize = table.size();
     int entry = table.findOrAdd(wanted);
-    groups += table.size() - before;
+    groups += table.size() - previousSize;
     return entry;
   }
 

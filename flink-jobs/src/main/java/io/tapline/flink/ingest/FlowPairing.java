@@ -56,13 +56,13 @@ final class FlowPairing {
   void require(Rows rows, String parser) throws BatchReaderException {
     rows.requireNumber("flow_hash");
     rows.requireNumber("flow_incarnation");
-    boolean own = parser.equals(spec.parser());
+    boolean isOwn = parser.equals(spec.parser());
     for (int i = 0; i < joined.length; i++) {
-      if (own != joined[i]) {
+      if (isOwn != joined[i]) {
         rows.require(spec.key().fields().get(i));
       }
     }
-    if (own) {
+    if (isOwn) {
       requireValue(rows);
     }
   }
@@ -156,7 +156,7 @@ final class FlowPairing {
 
   private void addValues(Rows rows, Accounts.OfProcessor accounts) {
     TupleValues values = TupleValues.of(spec, rows);
-    byte[] answers = rows.answers();
+    byte[] responses = rows.answers();
     Ids ids = new Ids(rows);
     for (int row = 0; row < rows.count(); row++) {
       if (waiting.size() >= maxFlows) {
@@ -171,7 +171,7 @@ final class FlowPairing {
               new PairedValue(
                   values.at(row),
                   values.isPresent(row),
-                  answers == null ? Answers.WHOLE : answers[row]),
+                  responses == null ? Answers.WHOLE : responses[row]),
               rows.samplingRate(),
               rows.exemplar(row)));
     }

@@ -182,9 +182,9 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private void addAnswers(ProcessorSpec spec, Rows rows) {
     for (int row = 0; row < rows.count(); row++) {
-      byte answer = rows.answers()[row];
-      if (answer != Answers.WHOLE) {
-        ledger.at(rows.timeNs(row)).processor(spec.index()).addAnswer(answer);
+      byte response = rows.answers()[row];
+      if (response != Answers.WHOLE) {
+        ledger.at(rows.timeNs(row)).processor(spec.index()).addAnswer(response);
       }
     }
   }

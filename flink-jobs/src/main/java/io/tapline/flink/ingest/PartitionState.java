@@ -59,13 +59,13 @@ public final class PartitionState {
    * @return whether the set of silent monitors has changed
    */
   boolean endRound(boolean wasAnswered) {
-    int before = silentMonitors();
+    int previousSilentMonitors = silentMonitors();
     if (wasAnswered) {
       silence.drained();
     } else {
       silence.unanswered();
     }
-    return silentMonitors() != before;
+    return silentMonitors() != previousSilentMonitors;
   }
 
   private int silentMonitors() {

@@ -23,7 +23,7 @@ import org.apache.kafka.common.TopicPartition;
  * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
  */
 class TopicEnds implements AutoCloseable {
-  private static final int ANSWER_MS = 5_000;
+  private static final int RESPONSE_MS = 5_000;
 
   private final Endpoints endpoints;
   private final String topic;
@@ -70,8 +70,8 @@ class TopicEnds implements AutoCloseable {
   private void pollForever(Collection<Integer> partitions) throws InterruptedException {
     Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
     settings.put("client.id", "tapline-ends-" + topic);
-    settings.put("request.timeout.ms", ANSWER_MS);
-    settings.put("default.api.timeout.ms", ANSWER_MS);
+    settings.put("request.timeout.ms", RESPONSE_MS);
+    settings.put("default.api.timeout.ms", RESPONSE_MS);
     try (Admin admin = Admin.create(settings)) {
       while (true) {
         wanted.acquire();

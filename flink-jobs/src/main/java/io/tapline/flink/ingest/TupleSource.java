@@ -41,9 +41,9 @@ public final class TupleSource
    * the new leader, only when a request times out. Longer than the nine seconds after which brokers
    * consider another dead.
    */
-  private static final String BROKER_ANSWERS_MS = "12000";
+  private static final String BROKER_RESPONSE_MS = "12000";
 
-  private static final String LAST_ANSWER_MS = "20";
+  private static final String LAST_RESPONSE_MS = "20";
 
   private final QuerySpec query;
   private final Endpoints endpoints;
@@ -73,12 +73,12 @@ public final class TupleSource
 
   private static Properties properties(Endpoints endpoints, JobOptions options) {
     Properties properties = KafkaClients.properties(endpoints.kafka());
-    properties.setProperty("request.timeout.ms", BROKER_ANSWERS_MS);
+    properties.setProperty("request.timeout.ms", BROKER_RESPONSE_MS);
     if (options.silentAfter().isZero()) {
       // A capture's tuples arrive without pauses, and a reader that has all of them can't close
       // before the broker has answered that there are no more, which takes half a second by
       // default.
-      properties.setProperty("fetch.max.wait.ms", LAST_ANSWER_MS);
+      properties.setProperty("fetch.max.wait.ms", LAST_RESPONSE_MS);
     }
     return properties;
   }

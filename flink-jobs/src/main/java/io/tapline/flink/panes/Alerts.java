@@ -35,7 +35,7 @@ import java.util.Set;
  * Only groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
  */
 final class Alerts {
-  private static final class Watched {
+  private static final class WatchedGroup {
     private int inARow;
     private boolean onAlert;
     private long sinceNs = Long.MIN_VALUE;
@@ -43,7 +43,7 @@ final class Alerts {
 
   private final ProcessorSpec spec;
   private final int max;
-  private final Map<ByteBuffer, Watched> groups = new HashMap<>();
+  private final Map<ByteBuffer, WatchedGroup> groups = new HashMap<>();
 
   /**
    * @param max maximum number of watched groups; no alert begins for others
@@ -71,7 +71,7 @@ final class Alerts {
       boolean partial) {
     boolean mayBegin = !partial || !spec.condition().wantsAll();
     List<ResultRow> changes = new ArrayList<>();
-    Set<Watched> seen = new HashSet<>();
+    Set<WatchedGroup> seen = new HashSet<>();
     Estimate estimate = spec.estimate(window, Student.quantile(1), endNs - startNs);
     for (int entry = 0; entry < window.size(); entry++) {
       if (!window.isEmpty(entry)) {
@@ -90,13 +90,13 @@ final class Alerts {
       NavigableMap<Long, GroupTable> panes,
       long endNs,
       boolean mayBegin,
-      Set<Watched> seen,
+      Set<WatchedGroup> seen,
       List<ResultRow> changes) {
     boolean holds = mayBegin && spec.condition().holds(value.number());
     if (!holds && groups.isEmpty()) {
       return;
     }
-    Watched group = groups.get(ByteBuffer.wrap(key));
+    WatchedGroup group = groups.get(ByteBuffer.wrap(key));
     if (group != null && group.onAlert) {
       if (spec.condition().holds(value.number(), spec.trigger().clear())) {
         seen.add(group);
@@ -112,7 +112,7 @@ final class Alerts {
       if (groups.size() >= max) {
         return;
       }
-      group = new Watched();
+      group = new WatchedGroup();
       groups.put(ByteBuffer.wrap(key), group);
     }
     seen.add(group);
@@ -125,22 +125,22 @@ final class Alerts {
     }
   }
 
-  private boolean cooling(Watched group, long endNs) {
+  private boolean cooling(WatchedGroup group, long endNs) {
     return group.sinceNs != Long.MIN_VALUE && endNs - group.sinceNs < spec.trigger().cooldownNs();
   }
 
-  private ResultRow end(byte[] key, Watched group, Value value, Exemplars flows) {
+  private ResultRow end(byte[] key, WatchedGroup group, Value value, Exemplars flows) {
     group.onAlert = false;
     group.inARow = 0;
     return ResultRow.alert(key, value, flows, new Change(false, group.sinceNs));
   }
 
-  private void endUnseen(Set<Watched> seen, long endNs, List<ResultRow> changes) {
+  private void endUnseen(Set<WatchedGroup> seen, long endNs, List<ResultRow> changes) {
     groups
         .entrySet()
         .removeIf(
             entry -> {
-              Watched group = entry.getValue();
+              WatchedGroup group = entry.getValue();
               if (seen.contains(group)) {
                 return false;
               }
@@ -165,7 +165,7 @@ final class Alerts {
   void read(DataInput in) throws IOException {
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       byte[] key = Wire.readBytes(in);
-      Watched group = new Watched();
+      WatchedGroup group = new WatchedGroup();
       group.inARow = (int) Wire.readUnsigned(in);
       group.onAlert = in.readBoolean();
       group.sinceNs = in.readLong();

@@ -99,14 +99,14 @@ final class ProcessorPanes {
   /** Merges groups into a pane; returns the number of tuples in groups that did not fit. */
   private long merge(DataInput in, long pane, boolean isReal, long count) throws IOException {
     GroupTable table = panes.computeIfAbsent(pane, index -> table(isReal));
-    int before = table.size();
+    int previousSize = table.size();
     long overflow = 0;
     for (long i = 0; i < count; i++) {
-      boolean room = groups + table.size() - before < maxGroups;
-      long entry = table.readEntry(in, room);
+      boolean hasRoom = groups + table.size() - previousSize < maxGroups;
+      long entry = table.readEntry(in, hasRoom);
       overflow += entry < 0 ? -1 - entry : 0;
     }
-    groups += table.size() - before;
+    groups += table.size() - previousSize;
     changed.add(pane);
     return overflow;
   }
@@ -282,10 +282,10 @@ final class ProcessorPanes {
   private void addFirstPaneToTotal() {
     var first = panes.pollFirstEntry();
     firstPane = Math.min(firstPane, first.getKey());
-    int before = window.size();
+    int previousSize = window.size();
     window.add(first.getValue());
     window.addExemplars(first.getValue());
-    groups += window.size() - before - first.getValue().size();
+    groups += window.size() - previousSize - first.getValue().size();
     removed.add(first.getKey());
     changed.add(WHOLE);
   }

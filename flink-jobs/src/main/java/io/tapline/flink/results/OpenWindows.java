@@ -24,7 +24,7 @@ final class OpenWindows {
   }
 
   /** A complete window, with the rows of each bucket that had any. */
-  record Closed(int processor, Map<Integer, WindowRows> byBucket) {}
+  record ClosedWindow(int processor, Map<Integer, WindowRows> byBucket) {}
 
   private final long[] marksNs;
   private final TreeMap<Id, Map<Integer, WindowRows>> open = new TreeMap<>();
@@ -48,12 +48,12 @@ final class OpenWindows {
   }
 
   /** Removes the windows that every bucket has passed, earliest first. */
-  List<Closed> close() {
-    List<Closed> closed = new ArrayList<>();
+  List<ClosedWindow> close() {
+    List<ClosedWindow> closed = new ArrayList<>();
     long watermark = watermarkNs();
     while (!open.isEmpty() && open.firstKey().endNs() <= watermark) {
       var first = open.pollFirstEntry();
-      closed.add(new Closed(first.getKey().processor(), first.getValue()));
+      closed.add(new ClosedWindow(first.getKey().processor(), first.getValue()));
     }
     return closed;
   }

@@ -24,7 +24,7 @@ final class ProcessorMerge {
     this.max = spec.rows(maxRows);
   }
 
-  WindowRows merge(OpenWindows.Closed window) {
+  WindowRows merge(OpenWindows.ClosedWindow window) {
     Map<Integer, WindowRows> parts = window.byBucket();
     long end = parts.values().iterator().next().endNs();
     boolean partial = parts.values().stream().anyMatch(WindowRows::partial);

@@ -27,10 +27,10 @@ import java.util.stream.Collectors;
  */
 record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver) {
   /** Thrown if a receiver must not be contacted, even on a retry. */
-  static final class Refused extends IOException {
+  static final class RefusedReceiver extends IOException {
     private static final long serialVersionUID = 1L;
 
-    Refused(String message) {
+    RefusedReceiver(String message) {
       super(message);
     }
   }
@@ -62,7 +62,7 @@ record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver
     for (InetAddress address : addresses) {
       String fault = fault(address, HttpPost.port(uri), literal, privateUrls.contains(url));
       if (!fault.isEmpty()) {
-        throw new Refused(
+        throw new RefusedReceiver(
             "%s has the address %s, %s".formatted(host, address.getHostAddress(), fault));
       }
     }

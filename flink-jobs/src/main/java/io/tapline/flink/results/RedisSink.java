@@ -36,18 +36,18 @@ public final class RedisSink implements Sink<Update> {
 
   @Override
   public SinkWriter<Update> createWriter(WriterInitContext context) throws IOException {
-    boolean first =
+    boolean isFirst =
         context.getRestoredCheckpointId().isEmpty()
             && context.getTaskInfo().getAttemptNumber() == 0;
     RedisFunctions redis = new RedisFunctions(endpoints.redis());
     try {
-      redis.connect(first ? START_TIMEOUT : TIMEOUT);
+      redis.connect(isFirst ? START_TIMEOUT : TIMEOUT);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("stopped while waiting for Redis", e);
     } catch (IOException e) {
       redis.close();
-      if (first) {
+      if (isFirst) {
         throw new SuppressRestartsException(e);
       }
       throw e;

@@ -70,10 +70,10 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
   public void processElement(StreamRecord<byte[]> element) throws Exception {
     BucketReport report = BucketReport.read(element.getValue(), query.processors().size(), slotNs);
     report.accounts().forEach(this::take);
-    long before = windows.watermarkNs();
+    long previousWatermarkNs = windows.watermarkNs();
     windows.add(report);
     Repeats repeats = new Repeats(query, report.observedNs());
-    for (OpenWindows.Closed window : windows.close()) {
+    for (OpenWindows.ClosedWindow window : windows.close()) {
       WindowRows merged = merges.get(window.processor()).merge(window);
       reportUnseen(merged.endNs() - 1);
       if (repeats.take(merged)) {
@@ -83,10 +83,10 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
         write(merged);
       }
     }
-    if (windows.watermarkNs() != before) {
+    if (windows.watermarkNs() != previousWatermarkNs) {
       reportUnseen(windows.watermarkNs());
     }
-    if (windows.watermarkNs() != before || report.watermarkNs() == Long.MAX_VALUE) {
+    if (windows.watermarkNs() != previousWatermarkNs || report.watermarkNs() == Long.MAX_VALUE) {
       output.collect(new StreamRecord<>(new Update.Totals(copy(total))));
     }
   }

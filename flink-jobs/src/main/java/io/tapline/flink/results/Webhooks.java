@@ -135,7 +135,7 @@ final class Webhooks implements AutoCloseable {
         if (status / 100 != 5 && status != 408 && status != 429) {
           return fault;
         }
-      } catch (Receivers.Refused e) {
+      } catch (Receivers.RefusedReceiver e) {
         return delivery.url() + ": " + e.getMessage();
       } catch (IOException | IllegalArgumentException e) {
         fault = delivery.url() + ": " + e;

@@ -180,12 +180,12 @@ public final class Pipeline implements AutoCloseable {
     for (var entry : partitions.entrySet()) {
       entry.setValue(copy(entry.getKey(), entry.getValue()));
     }
-    int before = panes.size();
+    int previousSize = panes.size();
     close();
     OperatorSubtaskState paneState =
         AbstractStreamOperatorTestHarness.repackageState(
             states.toArray(OperatorSubtaskState[]::new));
-    start(parallelism, paneState, resultState, before);
+    start(parallelism, paneState, resultState, previousSize);
   }
 
   private PartitionState copy(int partition, PartitionState state) throws Exception {

@@ -30,11 +30,11 @@ class WaitingValuesTest {
     assertThat(restored.size()).isZero();
   }
 
-  private static List<Long> taken(WaitingValues values, long before) {
+  private static List<Long> taken(WaitingValues values, long previousValue) {
     List<Long> taken = new ArrayList<>();
-    for (Waiting value = values.pollBefore(before);
+    for (Waiting value = values.pollBefore(previousValue);
         value != null;
-        value = values.pollBefore(before)) {
+        value = values.pollBefore(previousValue)) {
       taken.add(value.timeNs());
     }
     return taken;

@@ -83,19 +83,19 @@ class ReceiversTest {
   }
 
   /** Returns a resolver that gives these results in turn, then repeats the last one. */
-  private static Resolver answers(AtomicInteger asked, String... answers) {
+  private static Resolver answers(AtomicInteger asked, String... responses) {
     return host -> {
-      String answer = answers[Math.min(asked.getAndIncrement(), answers.length - 1)];
+      String response = responses[Math.min(asked.getAndIncrement(), responses.length - 1)];
       List<InetAddress> addresses = new ArrayList<>();
-      for (String address : answer.split(" ")) {
+      for (String address : response.split(" ")) {
         addresses.add(InetAddress.getByAddress(host, InetAddress.getByName(address).getAddress()));
       }
       return addresses;
     };
   }
 
-  private static Resolver answers(String... answers) {
-    return answers(new AtomicInteger(), answers);
+  private static Resolver answers(String... responses) {
+    return answers(new AtomicInteger(), responses);
   }
 
   private static void deliver(Receivers receivers, SSLSocketFactory tls, String url)
@@ -140,13 +140,15 @@ class ReceiversTest {
     "224.0.0.1, 224.0.0.1, true, false",
   })
   void addressesAreThoseThatTheInventoryAllows(
-      String host, String answer, boolean isPrivate, boolean allowed) throws Exception {
+      String host, String response, boolean isPrivate, boolean allowed) throws Exception {
     String url = "http://" + host + ":8080/";
-    Receivers receivers = new Receivers(isPrivate ? Set.of(url) : Set.of(), NONE, answers(answer));
+    Receivers receivers =
+        new Receivers(isPrivate ? Set.of(url) : Set.of(), NONE, answers(response));
     if (allowed) {
-      assertThat(receivers.addresses(url)).hasSize(answer.split(" ").length);
+      assertThat(receivers.addresses(url)).hasSize(response.split(" ").length);
     } else {
-      assertThatThrownBy(() -> receivers.addresses(url)).isInstanceOf(Receivers.Refused.class);
+      assertThatThrownBy(() -> receivers.addresses(url))
+          .isInstanceOf(Receivers.RefusedReceiver.class);
     }
   }
 
@@ -157,7 +159,8 @@ class ReceiversTest {
     "10.0.0.9, 10.0.0.9, true",
     "receiver.test, 127.0.0.2, true",
   })
-  void namesDoNotLeadToTheBackplane(String host, String answer, boolean allowed) throws Exception {
+  void namesDoNotLeadToTheBackplane(String host, String response, boolean allowed)
+      throws Exception {
     String url = "http://" + host + ":8080/";
     Backplane backplane =
         new Backplane(List.of("unknown.test:9092", "redis.test:6379", "127.0.0.2:6379"));
@@ -168,14 +171,14 @@ class ReceiversTest {
           }
           return List.of(
               InetAddress.getByName(
-                  name.equals("redis.test") ? "10.0.0.9" : name.equals(host) ? answer : name));
+                  name.equals("redis.test") ? "10.0.0.9" : name.equals(host) ? response : name));
         };
     Receivers receivers = new Receivers(Set.of(url), backplane, resolver);
     if (allowed) {
       assertThat(receivers.addresses(url)).isNotEmpty();
     } else {
       assertThatThrownBy(() -> receivers.addresses(url))
-          .isInstanceOf(Receivers.Refused.class)
+          .isInstanceOf(Receivers.RefusedReceiver.class)
           .hasMessageContaining("server that Tapline uses");
     }
   }
@@ -185,7 +188,8 @@ class ReceiversTest {
     String url = "http://receiver.test:6379/";
     Receivers receivers =
         new Receivers(Set.of(url), new Backplane(List.of("127.0.0.1:6379")), answers("127.0.0.1"));
-    assertThatThrownBy(() -> receivers.addresses(url)).isInstanceOf(Receivers.Refused.class);
+    assertThatThrownBy(() -> receivers.addresses(url))
+        .isInstanceOf(Receivers.RefusedReceiver.class);
   }
 
   @Test
@@ -288,7 +292,7 @@ class ReceiversTest {
   }
 
   /** Posts to a receiver that responds with these bytes, repeatedly if it is slow. */
-  private static int posted(String answer, boolean slow) throws Exception {
+  private static int posted(String response, boolean slow) throws Exception {
     try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       Thread receiver =
           new Thread(
@@ -297,7 +301,7 @@ class ReceiversTest {
                     OutputStream out = socket.getOutputStream()) {
                   socket.getInputStream().read();
                   do {
-                    out.write(answer.getBytes(StandardCharsets.US_ASCII));
+                    out.write(response.getBytes(StandardCharsets.US_ASCII));
                     out.flush();
                     Thread.sleep(slow ? 50 : 0);
                   } while (slow);
@@ -328,7 +332,7 @@ class ReceiversTest {
 
   @ParameterizedTest
   @CsvSource({"SSH-2.0-x, not HTTP", "'', the connection ended", "HTTP/1.1 200, ended"})
-  void invalidAnswersAreErrors(String answer, String reason) {
+  void invalidResponsesAreErrors(String answer, String reason) {
     assertThatThrownBy(
             () ->
                 posted(

@@ -76,9 +76,9 @@ public final class Deployment implements AutoCloseable {
     arguments.addAll(
         List.of("--checkpoint-dir", directory.resolve("checkpoints").toUri().toString()));
     arguments.addAll(List.of(more));
-    String answer = cluster.rest().run(jar, id, arguments).toString();
-    if (!answer.contains(id)) {
-      throw new IllegalArgumentException(answer);
+    String response = cluster.rest().run(jar, id, arguments).toString();
+    if (!response.contains(id)) {
+      throw new IllegalArgumentException(response);
     }
     return id;
   }

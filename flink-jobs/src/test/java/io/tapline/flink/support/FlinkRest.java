@@ -38,12 +38,12 @@ public final class FlinkRest {
             .getBytes(StandardCharsets.UTF_8));
     body.writeBytes(Files.readAllBytes(jar));
     body.writeBytes(("\r\n--" + boundary + "--\r\n").getBytes(StandardCharsets.UTF_8));
-    JsonNode answer =
+    JsonNode response =
         send(
             request("/jars/upload")
                 .header("Content-Type", "multipart/form-data; boundary=" + boundary)
                 .POST(HttpRequest.BodyPublishers.ofByteArray(body.toByteArray())));
-    return Path.of(answer.get("filename").asText()).getFileName().toString();
+    return Path.of(response.get("filename").asText()).getFileName().toString();
   }
 
   /** Runs the uploaded jar with the given job ID; returns the response. */

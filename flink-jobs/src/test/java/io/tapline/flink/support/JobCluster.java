@@ -111,8 +111,9 @@ public final class JobCluster implements AutoCloseable {
    * Waits for a checkpoint that began after this call and so contains everything read before it.
    */
   public void awaitCheckpoint(JobID id) throws Exception {
-    long before = completedCheckpoints(id);
-    Deadline.await("a checkpoint", () -> completedCheckpoints(id) >= before + 2);
+    long previousCompletedCheckpoints = completedCheckpoints(id);
+    Deadline.await(
+        "a checkpoint", () -> completedCheckpoints(id) >= previousCompletedCheckpoints + 2);
   }
 
   private long completedCheckpoints(JobID id) throws Exception {

@@ -131,8 +131,8 @@ public final class Oracle {
     for (long end : ends(slide, size)) {
       String window = window(end - size, end, end - size, isPartial(end - size, end));
       String rows = window.lines().skip(1).collect(Collectors.joining());
-      boolean both = lastEnd == end - slide && lastEnd > lastEndNs;
-      if (!both || !rows.equals(lastRows)) {
+      boolean hasBoth = lastEnd == end - slide && lastEnd > lastEndNs;
+      if (!hasBoth || !rows.equals(lastRows)) {
         windows.add(window);
       }
       lastEnd = end;

@@ -52,8 +52,8 @@ public final class Plans {
   }
 
   /** Returns a processor with additional members such as {@code ,"share":0.9}. */
-  public static String with(String processor, String more) {
-    return processor.substring(0, processor.lastIndexOf('}')) + more + "}";
+  public static String with(String processor, String furtherText) {
+    return processor.substring(0, processor.lastIndexOf('}')) + furtherText + "}";
   }
 
   /** Counts the distinct values of a field, grouped by other fields. */

@@ -101,10 +101,10 @@ public final class ProcessKiller {
   private void kill(int number, int of, String process, Kill kill) throws Exception {
     send(live, arriving, 1.0 * number / (of + 1), (number + 1.0) / (of + 1));
     for (String job : jobs) {
-      int before = deployment.cluster.rest().checkpoints(job, "completed");
+      int previousCheckpoints = deployment.cluster.rest().checkpoints(job, "completed");
       Deadline.await(
           "a checkpoint before the " + process + " is killed",
-          () -> deployment.cluster.rest().checkpoints(job, "completed") > before);
+          () -> deployment.cluster.rest().checkpoints(job, "completed") > previousCheckpoints);
     }
     Thread.sleep(random.nextLong(LONGEST_PAUSE_MS));
     for (String job : jobs) {

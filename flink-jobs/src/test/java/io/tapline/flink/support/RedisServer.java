@@ -101,10 +101,10 @@ public final class RedisServer implements AutoCloseable {
       words.add("1");
     }
     if (subcommands.isEmpty()) {
-      Object answer =
+      Object response =
           SafeEncoder.encodeObject(
               jedis.sendCommand(Protocol.Command.ACL, words.toArray(String[]::new)));
-      if (!answer.toString().contains("no permissions to run")) {
+      if (!response.toString().contains("no permissions to run")) {
         allowed.add(name);
       }
     }

@@ -170,9 +170,9 @@ public final class MirrorPlanner {
             a.prefix().family() == 0
                 || b.prefix().family() == 0
                 || a.prefix().family() == b.prefix().family();
-        boolean ports = a.port().mask() != 0 || b.port().mask() != 0;
+        boolean hasPorts = a.port().mask() != 0 || b.port().mask() != 0;
         for (int protocol :
-            families && ports ? PORT_PROTOCOLS : families ? Set.of(0) : Set.<Integer>of()) {
+            families && hasPorts ? PORT_PROTOCOLS : families ? Set.of(0) : Set.<Integer>of()) {
           pairs.add(new RuleMatch(a.prefix(), b.prefix(), protocol, a.port(), b.port(), 0, 0));
         }
       }

@@ -184,11 +184,11 @@ public record RuleMatch(
         || family() != otherMatch.family()) {
       return null;
     }
-    boolean ports = fromPort.equals(otherMatch.fromPort) && toPort.equals(otherMatch.toPort);
-    if (ports && from.equals(otherMatch.from)) {
+    boolean hasPorts = fromPort.equals(otherMatch.fromPort) && toPort.equals(otherMatch.toPort);
+    if (hasPorts && from.equals(otherMatch.from)) {
       IpPrefix wholePrefix = to.joined(otherMatch.to);
       return wholePrefix == null ? null : with(from, wholePrefix, fromPort, toPort);
-    } else if (ports && to.equals(otherMatch.to)) {
+    } else if (hasPorts && to.equals(otherMatch.to)) {
       IpPrefix wholePrefix = from.joined(otherMatch.from);
       return wholePrefix == null ? null : with(wholePrefix, to, fromPort, toPort);
     } else if (!from.equals(otherMatch.from) || !to.equals(otherMatch.to)) {
@@ -227,10 +227,10 @@ public record RuleMatch(
   /** Returns the match as ovs-ofctl writes it, with names of ports. */
   @Override
   public String toString() {
-    boolean v6 = family() == 6;
-    StringBuilder text = new StringBuilder(kind(v6));
-    append(text, v6 ? "ipv6_src" : "nw_src", from.length() == 0 ? "" : from.toString());
-    append(text, v6 ? "ipv6_dst" : "nw_dst", to.length() == 0 ? "" : to.toString());
+    boolean isV6 = family() == 6;
+    StringBuilder text = new StringBuilder(kind(isV6));
+    append(text, isV6 ? "ipv6_src" : "nw_src", from.length() == 0 ? "" : from.toString());
+    append(text, isV6 ? "ipv6_dst" : "nw_dst", to.length() == 0 ? "" : to.toString());
     append(text, "tp_src", fromPort.mask() == 0 ? "" : fromPort.toString());
     append(text, "tp_dst", toPort.mask() == 0 ? "" : toPort.toString());
     append(text, "dl_vlan", vlan == 0 ? "" : String.valueOf(vlan));
@@ -240,12 +240,12 @@ public record RuleMatch(
     return text.toString();
   }
 
-  private String kind(boolean v6) {
+  private String kind(boolean isV6) {
     return switch (protocol) {
-      case 6 -> v6 ? "tcp6" : "tcp";
-      case 17 -> v6 ? "udp6" : "udp";
-      case 0 -> v6 ? "ipv6" : "ip";
-      default -> (v6 ? "ipv6" : "ip") + ",nw_proto=" + protocol;
+      case 6 -> isV6 ? "tcp6" : "tcp";
+      case 17 -> isV6 ? "udp6" : "udp";
+      case 0 -> isV6 ? "ipv6" : "ip";
+      default -> (isV6 ? "ipv6" : "ip") + ",nw_proto=" + protocol;
     };
   }
 

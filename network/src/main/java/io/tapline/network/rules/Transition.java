@@ -32,12 +32,12 @@ public final class Transition {
    * @param capacity maximum number of rules of the switch
    * @throws TooManyRules if there is no room for old and new rules together
    */
-  public static List<Step> steps(RuleTable before, RuleTable after, int capacity) {
+  public static List<Step> steps(RuleTable previousTable, RuleTable newTable, int capacity) {
     Map<RuleMatch, MirrorRule> old = new HashMap<>();
-    before.rules().forEach(rule -> old.put(rule.match(), rule));
+    previousTable.rules().forEach(rule -> old.put(rule.match(), rule));
     List<Step> steps = new ArrayList<>();
     int max = old.size();
-    for (MirrorRule rule : after.rules()) {
+    for (MirrorRule rule : newTable.rules()) {
       MirrorRule was = old.remove(rule.match());
       if (was == null) {
         steps.add(new Step(Kind.ADD, rule));

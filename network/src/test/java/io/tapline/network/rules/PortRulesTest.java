@@ -73,24 +73,24 @@ class PortRulesTest {
     for (int seed = 100 * part; seed < 100 * part + 100; seed++) {
       Random random = new Random(seed);
       List<Wanted> all = new ArrayList<>();
-      RuleTable before = RuleTable.empty();
+      RuleTable previousTable = RuleTable.empty();
       for (int i = 0; i < 5; i++) {
         List<Wanted> was = List.copyOf(all);
         all.add(wanted(random, i));
-        RuleTable after = RuleTable.of(all, CAPACITY);
+        RuleTable newTable = RuleTable.of(all, CAPACITY);
         List<Header> headers = new ArrayList<>();
         for (int h = 0; h < 20; h++) {
           headers.add(header(random));
         }
-        for (Transition.Step step : Transition.steps(before, after, CAPACITY)) {
-          before = Transition.apply(before, step);
+        for (Transition.Step step : Transition.steps(previousTable, newTable, CAPACITY)) {
+          previousTable = Transition.apply(previousTable, step);
           for (Header h : headers) {
-            assertThat(before.monitors(h)).isIn(expected(was, h), expected(all, h));
+            assertThat(previousTable.monitors(h)).isIn(expected(was, h), expected(all, h));
           }
         }
         for (Header h : headers) {
-          assertThat(after.monitors(h)).as("%s in %s", h, all).isEqualTo(expected(all, h));
-          copies += after.monitors(h).size();
+          assertThat(newTable.monitors(h)).as("%s in %s", h, all).isEqualTo(expected(all, h));
+          copies += newTable.monitors(h).size();
         }
       }
     }

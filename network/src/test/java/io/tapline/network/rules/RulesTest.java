@@ -97,10 +97,10 @@ class RulesTest {
     }
 
     Header header() {
-      boolean v6 = random.nextInt(8) == 0;
+      boolean isV6 = random.nextInt(8) == 0;
       return new Header(
-          address(v6),
-          address(v6),
+          address(isV6),
+          address(isV6),
           random.nextInt(8) == 0 ? 1 : random.nextBoolean() ? 6 : 17,
           random.nextInt(12),
           random.nextInt(12),
@@ -109,8 +109,8 @@ class RulesTest {
     }
 
     /** Returns an address of some switch's host, or of none. */
-    private IpPrefix address(boolean v6) {
-      return v6
+    private IpPrefix address(boolean isV6) {
+      return isV6
           ? IpPrefix.of("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
           : IpPrefix.of("10.0.%d.%d".formatted(random.nextInt(5), random.nextInt(18)));
     }
@@ -157,14 +157,14 @@ class RulesTest {
     return (bit < 64 ? address.high() : address.low()) >> 63 - bit % 64 & 1;
   }
 
-  private static boolean fits(Match match, Header h, boolean forward) {
-    boolean ports = h.protocol() == 6 || h.protocol() == 17;
-    IpPrefix client = forward ? h.from() : h.to();
-    IpPrefix server = forward ? h.to() : h.from();
-    int clientPort = forward ? h.fromPort() : h.toPort();
-    int serverPort = forward ? h.toPort() : h.fromPort();
-    return covers(match.getFromList(), client, clientPort, ports)
-        && covers(match.getToList(), server, serverPort, ports)
+  private static boolean fits(Match match, Header h, boolean isForward) {
+    boolean hasPorts = h.protocol() == 6 || h.protocol() == 17;
+    IpPrefix client = isForward ? h.from() : h.to();
+    IpPrefix server = isForward ? h.to() : h.from();
+    int clientPort = isForward ? h.fromPort() : h.toPort();
+    int serverPort = isForward ? h.toPort() : h.fromPort();
+    return covers(match.getFromList(), client, clientPort, hasPorts)
+        && covers(match.getToList(), server, serverPort, hasPorts)
         && (match.getVlansCount() == 0 || match.getVlansList().contains(h.vlan()))
         && (match.getTenantsCount() == 0 || match.getTenantsList().contains(h.tenant()));
   }
@@ -232,13 +232,13 @@ class RulesTest {
     boolean toSide = query.side() == MirrorPlanner.Side.TO;
     int sourceSwitch = world.switchOf(h.from());
     int destinationSwitch = world.switchOf(h.to());
-    boolean forward =
+    boolean isForward =
         fits(query.match(), h, true) && (toSide ? destinationSwitch : sourceSwitch) == owner;
-    boolean backward =
+    boolean isBackward =
         fits(query.match(), h, false) && (toSide ? sourceSwitch : destinationSwitch) == owner;
-    return forward && backward
+    return isForward && isBackward
         ? Math.max(h.fromPort(), h.toPort())
-        : forward ? h.fromPort() : h.toPort();
+        : isForward ? h.fromPort() : h.toPort();
   }
 
   @Test
@@ -314,12 +314,12 @@ class RulesTest {
         } else {
           next.add(world.query("q" + change));
         }
-        RuleTable after = table(world, next, 0);
+        RuleTable newTable = table(world, next, 0);
         List<Header> headers = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
           headers.add(world.header());
         }
-        for (Transition.Step step : Transition.steps(table, after, 2 * CAPACITY)) {
+        for (Transition.Step step : Transition.steps(table, newTable, 2 * CAPACITY)) {
           table = Transition.apply(table, step);
           steps++;
           for (Header h : headers) {
@@ -330,7 +330,7 @@ class RulesTest {
             }
           }
         }
-        assertThat(table.rules()).isEqualTo(after.rules());
+        assertThat(table.rules()).isEqualTo(newTable.rules());
         queries = next;
       }
       for (Transition.Step step : Transition.steps(table, RuleTable.empty(), 2 * CAPACITY)) {

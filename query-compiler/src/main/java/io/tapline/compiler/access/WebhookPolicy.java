@@ -74,8 +74,8 @@ public record WebhookPolicy(List<Entry> entries) {
     }
     try {
       List<WebhookUrl> origins = origins(url.asText());
-      boolean address = origins.get(0).isAddress();
-      return new Entry(url.asText(), origins, address || isPrivate.asBoolean());
+      boolean isAddress = origins.get(0).isAddress();
+      return new Entry(url.asText(), origins, isAddress || isPrivate.asBoolean());
     } catch (IllegalArgumentException e) {
       throw wrong("'%s' is not a receiver: %s".formatted(url.asText(), e.getMessage()));
     }

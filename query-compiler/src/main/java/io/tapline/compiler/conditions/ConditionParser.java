@@ -259,17 +259,17 @@ public final class ConditionParser {
 
   private List<Term> sum() throws ConditionSyntaxException {
     List<Term> terms = new ArrayList<>();
-    boolean negative = accept("-");
+    boolean isNegative = accept("-");
     while (true) {
-      terms.add(term().setNegative(negative).build());
+      terms.add(term().setNegative(isNegative).build());
       if (terms.size() > MAX_TERMS) {
         throw new ConditionSyntaxException(
             peek().at(), "more than " + MAX_TERMS + " terms", "fewer");
       }
       if (accept("+")) {
-        negative = false;
+        isNegative = false;
       } else if (accept("-")) {
-        negative = true;
+        isNegative = true;
       } else {
         return terms;
       }
@@ -422,14 +422,14 @@ public final class ConditionParser {
   }
 
   private Literal.Builder value() throws ConditionSyntaxException {
-    boolean negative = accept("-");
+    boolean isNegative = accept("-");
     Token token = joined(take());
     if (token.kind() == Kind.END
         || token.kind() == Kind.SYMBOL
-        || negative && token.kind() == Kind.TEXT) {
+        || isNegative && token.kind() == Kind.TEXT) {
       throw unexpected(token, "a value");
     }
     Literal.Builder literal = literal(token);
-    return negative ? literal.setWord("-" + token.text()) : literal;
+    return isNegative ? literal.setWord("-" + token.text()) : literal;
   }
 }

@@ -91,8 +91,8 @@ public final class ConditionPrinter {
         membership.getRangesList().stream()
             .map(ConditionPrinter::range)
             .collect(Collectors.joining(", "));
-    boolean single = membership.getRangesCount() == 1 && !membership.getRanges(0).hasHigh();
-    String set = single ? values : "(" + values + ")";
+    boolean isSingle = membership.getRangesCount() == 1 && !membership.getRanges(0).hasHigh();
+    String set = isSingle ? values : "(" + values + ")";
     return membership.getAnyElement()
         ? new Part(field + " CONTAINS " + set, Binding.LEAF, field + " NOT CONTAINS " + set)
         : new Part(field + " = " + set, Binding.LEAF, field + " != " + set);
@@ -118,8 +118,8 @@ public final class ConditionPrinter {
     for (Term term : terms) {
       String value = term(term, left);
       boolean signedWord = term.getLiteral().getWord().startsWith("-");
-      boolean negative = term.getNegative() != signedWord;
-      text.append(text.isEmpty() ? negative ? "-" : "" : negative ? " - " : " + ");
+      boolean isNegative = term.getNegative() != signedWord;
+      text.append(text.isEmpty() ? isNegative ? "-" : "" : isNegative ? " - " : " + ");
       text.append(signedWord ? value.substring(1) : value);
     }
     return text.toString();

@@ -47,15 +47,15 @@ public final class ConditionTokens {
     for (int begin = 0; begin < text.length(); ) {
       int end = end(text, begin, position);
       String token = text.substring(begin, end);
-      int after = position + token.getBytes(StandardCharsets.UTF_8).length;
+      int startPosition = position + token.getBytes(StandardCharsets.UTF_8).length;
       char first = token.charAt(0);
       if (first == '"') {
-        tokens.add(new Token(Kind.TEXT, unquoted(token), position, after));
+        tokens.add(new Token(Kind.TEXT, unquoted(token), position, startPosition));
       } else if (SPACES.indexOf(first) < 0) {
-        boolean word = isOfWord(token.codePointAt(0)) && !token.equals("..");
-        tokens.add(new Token(word ? Kind.WORD : Kind.SYMBOL, token, position, after));
+        boolean isWord = isOfWord(token.codePointAt(0)) && !token.equals("..");
+        tokens.add(new Token(isWord ? Kind.WORD : Kind.SYMBOL, token, position, startPosition));
       }
-      position = after;
+      position = startPosition;
       begin = end;
     }
     tokens.add(new Token(Kind.END, "", position, position));

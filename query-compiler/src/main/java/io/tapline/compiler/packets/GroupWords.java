@@ -64,10 +64,10 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
     }
     List<Integer> lengths = Stream.of(parts).skip(1).map(GroupWords::length).toList();
     int first = lengths.get(0);
-    boolean both = lengths.size() == 2;
-    boolean isIpv4 = both || first <= IPV4_BITS;
+    boolean hasBoth = lengths.size() == 2;
+    boolean isIpv4 = hasBoth || first <= IPV4_BITS;
     int ipv4 = isIpv4 ? first : IPV4_BITS;
-    int ipv6 = both ? lengths.get(1) : isIpv4 ? IPV6_BITS : first;
+    int ipv6 = hasBoth ? lengths.get(1) : isIpv4 ? IPV6_BITS : first;
     if (lengths.size() > 2 || !isWithin(ipv4, IPV4_BITS) || !isWithin(ipv6, IPV6_BITS)) {
       String message = "%s has no valid network length".formatted(Names.quoted(word.text()));
       errors.range(word.span(), message, LENGTHS);

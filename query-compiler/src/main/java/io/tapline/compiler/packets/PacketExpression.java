@@ -176,11 +176,11 @@ final class PacketExpression {
 
   private Part combined(int level, Operator operator, String token, Part left, Part right)
       throws Fault {
-    boolean logic = level < COMPARISONS;
-    if (left.isTruth() != logic || right.isTruth() != logic) {
+    boolean isLogical = level < COMPARISONS;
+    if (left.isTruth() != isLogical || right.isTruth() != isLogical) {
       throw new Fault(
-          "%s joins %s".formatted(token, logic ? "comparisons" : "values"),
-          logic ? "a comparison on both sides" : "a value on both sides");
+          "%s joins %s".formatted(token, isLogical ? "comparisons" : "values"),
+          isLogical ? "a comparison on both sides" : "a value on both sides");
     }
     List<PacketStep> joinedSteps = new ArrayList<>(left.steps());
     joinedSteps.addAll(right.steps());

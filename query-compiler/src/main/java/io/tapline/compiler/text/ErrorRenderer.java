@@ -52,11 +52,11 @@ public final class ErrorRenderer {
     if (begin == end) {
       return;
     }
-    String before = begin > 0 ? "…" : "";
-    out.append("  ").append(before);
+    String previousText = begin > 0 ? "…" : "";
+    out.append("  ").append(previousText);
     out.append(readable(line, begin, end)).append(end < line.length ? "…\n" : "\n");
     int underlined = Math.max(1, width(line, column, Math.min(column + error.length(), end)));
-    out.append(" ".repeat(2 + before.length() + width(line, begin, column))).append('^');
+    out.append(" ".repeat(2 + previousText.length() + width(line, begin, column))).append('^');
     out.append("~".repeat(underlined - 1)).append('\n');
   }
 

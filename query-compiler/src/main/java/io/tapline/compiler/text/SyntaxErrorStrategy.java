@@ -121,9 +121,9 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   }
 
   private static String suggestion(Parser parser, Token token) {
-    boolean word = token.getType() == TaplineQueryParser.WORD;
+    boolean isWord = token.getType() == TaplineQueryParser.WORD;
     boolean isOutside = parser.getContext().getRuleIndex() == TaplineQueryParser.RULE_query;
-    return word && isOutside ? Names.nearest(token.getText(), ClauseKind.KEYWORDS) : "";
+    return isWord && isOutside ? Names.nearest(token.getText(), ClauseKind.KEYWORDS) : "";
   }
 
   private String expected(Parser parser) {
@@ -201,7 +201,7 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
 
   private static String display(int type) {
     String literal = TaplineQueryParser.VOCABULARY.getLiteralName(type);
-    boolean ipv6 = type == TaplineQueryParser.IPV6;
-    return literal != null ? literal : ipv6 ? "an IPv6 address" : "a word";
+    boolean isIpV6 = type == TaplineQueryParser.IPV6;
+    return literal != null ? literal : isIpV6 ? "an IPv6 address" : "a word";
   }
 }

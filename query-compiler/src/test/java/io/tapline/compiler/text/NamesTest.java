@@ -36,8 +36,8 @@ class NamesTest {
 
   @Test
   void longListsAreCutShort() {
-    List<String> many = IntStream.range(0, 20).mapToObj(i -> "n" + i).toList();
-    assertThat(Names.list(many))
+    List<String> manyNames = IntStream.range(0, 20).mapToObj(i -> "n" + i).toList();
+    assertThat(Names.list(manyNames))
         .isEqualTo("n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11 and 8 more");
     assertThat(Names.either(List.of("a", "b", "c"))).isEqualTo("a, b or c");
   }

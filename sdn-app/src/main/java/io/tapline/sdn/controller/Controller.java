@@ -352,8 +352,8 @@ public final class Controller implements NetworkAdapter {
       }
       discover();
       for (SwitchState sw : view.switches.values()) {
-        boolean due = sw.isConnected() && view.nowNs >= sw.nextReadNs;
-        if (due || countReads.isDue(sw, view.nowNs)) {
+        boolean isDue = sw.isConnected() && view.nowNs >= sw.nextReadNs;
+        if (isDue || countReads.isDue(sw, view.nowNs)) {
           read(sw);
         }
       }
@@ -366,10 +366,10 @@ public final class Controller implements NetworkAdapter {
         recoverHosts();
       }
       if (view.isSettled() && recovered) {
-        Trees before = forwarder.trees();
+        Trees previousTrees = forwarder.trees();
         forwarder.advance(view.nowNs);
         // Rules that name ports follow the trees.
-        mirrorStale |= forwarder.trees() != before;
+        mirrorStale |= forwarder.trees() != previousTrees;
       }
     }
   }

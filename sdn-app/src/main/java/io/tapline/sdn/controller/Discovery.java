@@ -138,10 +138,10 @@ public final class Discovery {
     }
     boolean hasChanged = false;
     if (arp.senderIp() != 0) {
-      HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), port, nowNs);
-      switch (answer.verdict()) {
+      HostTable.Answer response = hosts.claim(arp.senderMac(), arp.senderIp(), port, nowNs);
+      switch (response.verdict()) {
         case PROBE -> {
-          return new Result(answer.questions().stream().map(Discovery::probe).toList(), false);
+          return new Result(response.questions().stream().map(Discovery::probe).toList(), false);
         }
         case WAIT -> {
           return Result.NOTHING;
@@ -189,11 +189,11 @@ public final class Discovery {
 
   private List<Order> flooded(SwitchPort switchPort, Arp arp, long nowNs) {
     Long lastNs = askedNs.get(arp.targetIp());
-    boolean room = lastNs == null || nowNs - lastNs > REPEAT_REQUEST_NS;
-    for (int i = 0; room && i < ports.switches(); i++) {
-      room = floods.take(nowNs);
+    boolean hasRoom = lastNs == null || nowNs - lastNs > REPEAT_REQUEST_NS;
+    for (int i = 0; hasRoom && i < ports.switches(); i++) {
+      hasRoom = floods.take(nowNs);
     }
-    if (!room) {
+    if (!hasRoom) {
       counters.add(Counter.ARP_FLOODS_DROPPED);
       return List.of();
     }

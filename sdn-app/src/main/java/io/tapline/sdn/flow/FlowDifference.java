@@ -51,20 +51,20 @@ public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
 
   private static List<SwitchMessage> withBarriers(List<FlowMod> mods) {
     List<SwitchMessage> messages = new ArrayList<>();
-    FlowMod before = null;
+    FlowMod previousFlow = null;
     for (FlowMod mod : mods) {
-      if (before != null && ordered(before, mod)) {
+      if (previousFlow != null && ordered(previousFlow, mod)) {
         messages.add(new SwitchMessage.Barrier());
       }
       messages.add(mod);
-      before = mod;
+      previousFlow = mod;
     }
     return messages;
   }
 
-  private static boolean ordered(FlowMod before, FlowMod mod) {
-    boolean ends = (before.kind() == Kind.DELETE) != (mod.kind() == Kind.DELETE);
-    return ends || before.flow().priority() != mod.flow().priority();
+  private static boolean ordered(FlowMod previousFlow, FlowMod mod) {
+    boolean ends = (previousFlow.kind() == Kind.DELETE) != (mod.kind() == Kind.DELETE);
+    return ends || previousFlow.flow().priority() != mod.flow().priority();
   }
 
   /** Applies a change to the flows of a switch. */

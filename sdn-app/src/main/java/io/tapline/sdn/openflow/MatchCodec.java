@@ -60,8 +60,8 @@ final class MatchCodec {
     if (ip.protocol() != 0) {
       built.setExact(MatchField.IP_PROTO, IpProtocol.of((short) ip.protocol()));
     }
-    boolean v6 = Math.max(ip.from().family(), ip.to().family()) == 6;
-    if (v6) {
+    boolean isV6 = Math.max(ip.from().family(), ip.to().family()) == 6;
+    if (isV6) {
       ipv6(built, MatchField.IPV6_SRC, ip.from());
       ipv6(built, MatchField.IPV6_DST, ip.to());
     } else {
@@ -118,7 +118,7 @@ final class MatchCodec {
    * Decodes a match that a switch reports; fields that Tapline's flows do not use become the rest.
    */
   static FlowMatch decode(Match match) {
-    Decoded decoded = new Decoded();
+    DecodedFields decoded = new DecodedFields();
     TreeSet<String> rest = new TreeSet<>();
     for (MatchField<?> field : match.getMatchFields()) {
       if (!decoded.take(match, field)) {
@@ -135,7 +135,7 @@ final class MatchCodec {
   }
 
   /** The fields decoded so far. */
-  private static final class Decoded {
+  private static final class DecodedFields {
     private int inPort = FlowMatch.ANY_PORT;
     private int ethType;
     private long ethDst = FlowMatch.ANY_MAC;
@@ -222,8 +222,9 @@ final class MatchCodec {
     FlowMatch match(String rest) {
       boolean ip = ethType == FlowMatch.IPV4 || ethType == FlowMatch.IPV6;
       if (!ip) {
-        String more = vlan == 0 && tenant == 0 ? rest : rest + ",vlan=" + vlan + ",tun=" + tenant;
-        return new FlowMatch(inPort, ethType, ethDst, null, tcpFlags, more);
+        String furtherText =
+            vlan == 0 && tenant == 0 ? rest : rest + ",vlan=" + vlan + ",tun=" + tenant;
+        return new FlowMatch(inPort, ethType, ethDst, null, tcpFlags, furtherText);
       }
       int family = ethType == FlowMatch.IPV6 ? 6 : 4;
       RuleMatch rule =

@@ -31,12 +31,12 @@ final class PortMessages {
   }
 
   static PortState state(OFPortDesc port, boolean isGone) {
-    boolean up =
+    boolean isUp =
         !isGone
             && isWire(port.getPortNo().getPortNumber())
             && !port.getState().contains(OFPortState.LINK_DOWN)
             && !port.getConfig().contains(OFPortConfig.PORT_DOWN);
-    return new PortState(port.getPortNo().getPortNumber(), port.getName(), up);
+    return new PortState(port.getPortNo().getPortNumber(), port.getName(), isUp);
   }
 
   static List<PortCounters> counters(OFPortStatsReply reply) {

@@ -155,9 +155,9 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   private OFMessage read(ByteBuf bytes) throws OFParseError {
     int version = bytes.getUnsignedByte(bytes.readerIndex());
-    boolean hello = phase == Phase.HELLO;
-    boolean right = hello || version == connection.factory().getVersion().getWireVersion();
-    OFMessage message = right ? OFFactories.getGenericReader().readFrom(bytes) : null;
+    boolean isHello = phase == Phase.HELLO;
+    boolean isRight = isHello || version == connection.factory().getVersion().getWireVersion();
+    OFMessage message = isRight ? OFFactories.getGenericReader().readFrom(bytes) : null;
     if (message == null || bytes.isReadable()) {
       throw new OFParseError("wrong version, or trailing bytes");
     }
@@ -189,8 +189,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     } else if (phase == Phase.READY) {
       return ready(message);
     }
-    boolean early = message instanceof OFErrorMsg || message instanceof OFPortStatus;
-    return early ? () -> {} : unexpected();
+    boolean isEarly = message instanceof OFErrorMsg || message instanceof OFPortStatus;
+    return isEarly ? () -> {} : unexpected();
   }
 
   private Runnable unexpected() {

@@ -30,9 +30,9 @@ final class MessageBuffer {
     }
   }
 
-  private ByteBuffer grown(int more) {
-    if (kept.remaining() < more) {
-      kept = ByteBuffer.allocate(2 * (kept.position() + more)).put(kept.flip());
+  private ByteBuffer grown(int furtherCount) {
+    if (kept.remaining() < furtherCount) {
+      kept = ByteBuffer.allocate(2 * (kept.position() + furtherCount)).put(kept.flip());
     }
     return kept;
   }

@@ -29,7 +29,7 @@ public final class SimulatedSwitches implements AutoCloseable {
   private static final int MAX_FRAMES = 10_000;
 
   /** A frame that left a port without a link. */
-  public record Sent(int member, int port, byte[] frame) {}
+  public record SentFrame(int member, int port, byte[] frame) {}
 
   private record Place(int member, int port) {}
 
@@ -59,7 +59,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         members.get(peer.member()).send(SimulatedSwitch.packetIn(peer.port(), frame));
         awake.add(members.get(peer.member()));
       } else if (sent.size() < MAX_FRAMES) {
-        sent.add(new Sent(number, port, frame));
+        sent.add(new SentFrame(number, port, frame));
       }
     }
   }
@@ -67,7 +67,7 @@ public final class SimulatedSwitches implements AutoCloseable {
   private final InetSocketAddress controller;
   private final List<Member> members = new ArrayList<>();
   private final Map<Place, Place> links = new HashMap<>();
-  private final Queue<Sent> sent = new ConcurrentLinkedQueue<>();
+  private final Queue<SentFrame> sent = new ConcurrentLinkedQueue<>();
   private final Queue<FutureTask<?>> tasks = new ConcurrentLinkedQueue<>();
   private final Queue<Member> awake = new ArrayDeque<>();
   private final ByteBuffer buffer = ByteBuffer.allocate(READ_BYTES);
@@ -171,9 +171,9 @@ public final class SimulatedSwitches implements AutoCloseable {
   }
 
   /** Returns the frames that left ports without links since the last call. */
-  public List<Sent> takeSent() {
-    List<Sent> taken = new ArrayList<>();
-    for (Sent sentMessage = sent.poll(); sentMessage != null; sentMessage = sent.poll()) {
+  public List<SentFrame> takeSent() {
+    List<SentFrame> taken = new ArrayList<>();
+    for (SentFrame sentMessage = sent.poll(); sentMessage != null; sentMessage = sent.poll()) {
       taken.add(sentMessage);
     }
     return taken;

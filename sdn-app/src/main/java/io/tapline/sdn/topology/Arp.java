@@ -30,10 +30,10 @@ public record Arp(
       return Optional.empty();
     }
     ByteBuffer frame = ByteBuffer.wrap(bytes);
-    boolean right =
+    boolean isRight =
         (frame.getShort(12) & 0xffff) == FlowMatch.ARP && mac(frame, HEADER_BYTES) == FIXED;
     int operation = frame.getShort(20);
-    if (!right || operation != REQUEST && operation != REPLY) {
+    if (!isRight || operation != REQUEST && operation != REPLY) {
       return Optional.empty();
     }
     return Optional.of(

@@ -28,10 +28,10 @@ public final class HostTable {
   private static final int MAX_PROBED_ADDRESSES = 16;
 
   /** Time for the previous owner of an address to answer. */
-  public static final long ANSWER_NS = 1_000_000_000L;
+  public static final long RESPONSE_NS = 1_000_000_000L;
 
   /** A doubt that is not repeated within this time starts over. */
-  private static final long MAX_VERIFICATION_NS = 10 * ANSWER_NS;
+  private static final long MAX_VERIFICATION_NS = 10 * RESPONSE_NS;
 
   /** Verdict on a host's claim to an address. */
   public enum Verdict {
@@ -64,7 +64,7 @@ public final class HostTable {
   private final Map<Long, Host> hosts = new HashMap<>();
   private final Map<Integer, Long> macOfIp = new HashMap<>();
   private final Places places = new Places(MAX_PER_PORT, MAX_PER_SWITCH);
-  private final Claims claims = new Claims(10 * ANSWER_NS);
+  private final Claims claims = new Claims(10 * RESPONSE_NS);
 
   /** Time at which the hosts of each port were first probed because of a doubt. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
@@ -122,7 +122,7 @@ public final class HostTable {
           ? new Answer(Verdict.PROBE, questions(otherHosts, claim.ip()))
           : Answer.of(Verdict.TOO_MANY);
     }
-    if (nowNs - sinceNs.getAsLong() < ANSWER_NS) {
+    if (nowNs - sinceNs.getAsLong() < RESPONSE_NS) {
       return Answer.of(Verdict.WAIT);
     }
     claims.remove(claim);
@@ -170,12 +170,12 @@ public final class HostTable {
   }
 
   private void put(long mac, int ip, SwitchPort port, long nowNs) {
-    Host before = hosts.get(mac);
-    Set<Integer> ips = new HashSet<>(before == null ? Set.of() : before.ips());
+    Host previousHost = hosts.get(mac);
+    Set<Integer> ips = new HashSet<>(previousHost == null ? Set.of() : previousHost.ips());
     ips.add(ip);
     hosts.put(mac, new Host(mac, port, ips, nowNs));
     macOfIp.put(ip, mac);
-    if (before == null) {
+    if (previousHost == null) {
       places.add(port);
     }
   }
@@ -208,14 +208,14 @@ public final class HostTable {
 
   /**
    * Handles a sign of a switch behind a port at which hosts were learned. The hosts must be probed:
-   * one that has not sent within {@link #ANSWER_NS} is forgotten at the next sign.
+   * one that has not sent within {@link #RESPONSE_NS} is forgotten at the next sign.
    *
    * @return the probes to send now; empty while the hosts have time to answer, and for a host
    *     without a known address
    */
   public List<Question> doubt(SwitchPort port, long nowNs) {
     Long sinceNs = doubts.get(port);
-    if (sinceNs != null && nowNs - sinceNs <= ANSWER_NS) {
+    if (sinceNs != null && nowNs - sinceNs <= RESPONSE_NS) {
       return List.of();
     }
     List<Host> attached = hosts.values().stream().filter(host -> host.at().equals(port)).toList();

@@ -39,8 +39,8 @@ public final class LinkTable {
     if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || source.equals(target)) {
       return Outcome.STALE;
     }
-    End before = observed.get(target);
-    if (before != null && before.from().equals(source)) {
+    End previousEnd = observed.get(target);
+    if (previousEnd != null && previousEnd.from().equals(source)) {
       observed.put(target, new End(source, nowNs));
       return Outcome.KNOWN;
     }

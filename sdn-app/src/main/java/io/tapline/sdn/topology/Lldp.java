@@ -142,11 +142,11 @@ public final class Lldp {
   }
 
   private Announcement check(String chassis, String port, ByteBuffer value) {
-    boolean right =
+    boolean isRight =
         value.remaining() == Long.BYTES + PROOF_BYTES
             && chassis.matches("[0-9a-f]{16}")
             && port.matches("[0-9]{1,9}");
-    if (!right) {
+    if (!isRight) {
       return Announcement.FORGED;
     }
     SwitchPort source = new SwitchPort(Long.parseUnsignedLong(chassis, 16), Integer.parseInt(port));

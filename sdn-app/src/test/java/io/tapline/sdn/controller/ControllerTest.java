@@ -144,7 +144,7 @@ class ControllerTest {
     controller.mirror(mirrored("s2"));
     Await.until(() -> switches.flows() == 16 && controller.status().settled());
     controller.close();
-    long before = switches.flowMods();
+    long previousFlowMods = switches.flowMods();
 
     controller = Controller.start(options(controller.port()));
     controller.mirror(mirrored("s2"));
@@ -154,7 +154,7 @@ class ControllerTest {
           return controller.status().switches().size() == 3;
         });
     Await.until(() -> controller.status().settled() && controller.status().hosts().size() == 2);
-    assertThat(switches.flowMods()).isEqualTo(before);
+    assertThat(switches.flowMods()).isEqualTo(previousFlowMods);
     assertThat(controller.route(101, 0x02_0000_0000L + 0x0a000003)).hasSize(3);
 
     controller.mirror(MirrorState.NOTHING);

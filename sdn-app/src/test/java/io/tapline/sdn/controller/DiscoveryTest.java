@@ -250,11 +250,11 @@ class DiscoveryTest {
     long pinnedToOtherPort = counters.get(Counter.ARP_SPOOFED);
     assertThat(pinnedToOtherPort).isEqualTo(1);
     assertThat(counters.get(Counter.HOSTS_REFUSED)).isEqualTo(100_000 - 64 - pinnedToOtherPort);
-    long many = 0x02_00ff_0000L;
+    long firstAddress = 0x02_00ff_0000L;
     for (int i = 0; i < 1000; i++) {
-      says(A2, many, IP + 200_000 + i);
+      says(A2, firstAddress, IP + 200_000 + i);
     }
-    assertThat(hosts.byMac(many).orElseThrow().ips()).hasSize(16);
-    assertThat(says(B1, many + 1, IP + 300_000).changed()).isTrue();
+    assertThat(hosts.byMac(firstAddress).orElseThrow().ips()).hasSize(16);
+    assertThat(says(B1, firstAddress + 1, IP + 300_000).changed()).isTrue();
   }
 }

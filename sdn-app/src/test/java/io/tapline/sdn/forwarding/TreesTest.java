@@ -66,22 +66,23 @@ class TreesTest {
 
   @Test
   void aFailedLinkOnlyMovesRoutesThatUsedIt() {
-    Trees before = Trees.of(tree.links, tree.hosts);
+    Trees previousTrees = Trees.of(tree.links, tree.hosts);
     Link failed = tree.links.get(4);
     List<Link> left = new ArrayList<>(tree.links);
     left.removeAll(List.of(failed, failed.reversed()));
-    Trees after = Trees.of(left, tree.hosts);
+    Trees newTrees = Trees.of(left, tree.hosts);
     int moved = 0;
     for (Host host : tree.hosts) {
       boolean used =
           tree.switches.stream()
-              .flatMap(source -> before.route(source, host.mac()).stream())
+              .flatMap(source -> previousTrees.route(source, host.mac()).stream())
               .anyMatch(port -> port.equals(failed.from()) || port.equals(failed.to()));
       for (long source : tree.switches) {
-        boolean isSame = before.route(source, host.mac()).equals(after.route(source, host.mac()));
+        boolean isSame =
+            previousTrees.route(source, host.mac()).equals(newTrees.route(source, host.mac()));
         moved += isSame ? 0 : 1;
         assertThat(isSame || used).isTrue();
-        assertThat(after.route(source, host.mac())).isNotEmpty();
+        assertThat(newTrees.route(source, host.mac())).isNotEmpty();
       }
     }
     assertThat(moved).isPositive();

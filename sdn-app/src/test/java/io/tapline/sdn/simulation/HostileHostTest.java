@@ -78,7 +78,7 @@ class HostileHostTest extends GoodSwitchTestCase {
   }
 
   private void hostAnswersAndLldpIsCarried() throws IOException {
-    for (SimulatedSwitches.Sent sent : good.takeSent()) {
+    for (SimulatedSwitches.SentFrame sent : good.takeSent()) {
       Arp arp = Arp.read(sent.frame()).orElse(null);
       if (sent.port() == 1 && arp == null) {
         says(1, sent.frame());

@@ -58,12 +58,12 @@ class HostileTest extends GoodSwitchTestCase {
 
   /** The simulated switch behaves normally; its responses are well-formed or slightly garbled. */
   @Test
-  void slightlyWrongAnswersAreNotAttributedToOtherServers() throws IOException {
+  void slightlyWrongResponsesAreNotAttributedToOtherServers() throws IOException {
     SimulatedSwitch state = new SimulatedSwitch(2, 4);
     try (RawSwitch raw = new RawSwitch(controller.port())) {
       raw.send(state.hello());
       for (int i = 0; i < 10_000 && state.flowCount() == 0; i++) {
-        raw.answer(state, 1, answer -> answer);
+        raw.answer(state, 1, response -> response);
       }
     }
     assertThat(state.flowCount()).isPositive();
@@ -73,16 +73,16 @@ class HostileTest extends GoodSwitchTestCase {
       try (RawSwitch raw = new RawSwitch(controller.port())) {
         raw.socket.setSoTimeout(500);
         raw.send(state.hello());
-        raw.answer(state, 16, answer -> garbled(answer, random));
+        raw.answer(state, 16, response -> garbled(response, random));
       } catch (IOException | UncheckedIOException e) {
         // The controller closed the connection or stopped asking.
       }
     }
   }
 
-  private static ByteBuffer garbled(ByteBuffer answer, Random random) {
-    byte[] bytes = new byte[answer.remaining()];
-    answer.duplicate().get(bytes);
+  private static ByteBuffer garbled(ByteBuffer response, Random random) {
+    byte[] bytes = new byte[response.remaining()];
+    response.duplicate().get(bytes);
     for (int i = random.nextInt(4); i > 0 && bytes.length > 8; i--) {
       bytes[8 + random.nextInt(bytes.length - 8)] = (byte) random.nextInt();
     }

@@ -36,9 +36,9 @@ final class RawSwitch implements AutoCloseable {
       raw.answer(
           state,
           1,
-          answer -> {
-            ready[0] |= answer.get(1) == 19;
-            return answer;
+          response -> {
+            ready[0] |= response.get(1) == 19;
+            return response;
           });
     }
     return raw;
@@ -53,7 +53,7 @@ final class RawSwitch implements AutoCloseable {
         new Thread(
             () -> {
               try {
-                raw.answer(state, Integer.MAX_VALUE, answer -> answer);
+                raw.answer(state, Integer.MAX_VALUE, response -> response);
               } catch (IOException | UncheckedIOException e) {
                 // The connection is closed.
               }
@@ -72,8 +72,8 @@ final class RawSwitch implements AutoCloseable {
     SimulatedSwitch.Output output =
         new SimulatedSwitch.Output() {
           @Override
-          public void send(ByteBuffer answer) {
-            sendUnchecked(changedOperator.apply(answer));
+          public void send(ByteBuffer response) {
+            sendUnchecked(changedOperator.apply(response));
           }
 
           @Override

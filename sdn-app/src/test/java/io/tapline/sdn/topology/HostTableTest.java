@@ -37,8 +37,8 @@ class HostTableTest {
    */
   private Verdict says(long mac, int ip, SwitchPort port) {
     nowNs += SECOND / 100;
-    Answer answer = hosts.claim(mac, ip, port, nowNs);
-    for (HostTable.Question question : answer.questions()) {
+    Answer response = hosts.claim(mac, ip, port, nowNs);
+    for (HostTable.Question question : response.questions()) {
       Host owner = honest.get(question.host().mac());
       if (owner != null
           && owner.at().equals(question.host().at())
@@ -47,7 +47,7 @@ class HostTableTest {
         hosts.claim(owner.mac(), question.ip(), owner.at(), nowNs);
       }
     }
-    return answer.verdict();
+    return response.verdict();
   }
 
   private void learned(long mac, int ip, SwitchPort port) {
@@ -132,13 +132,13 @@ class HostTableTest {
     expectHost(BOB, IP + 1, B1);
     assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.PROBE);
     assertThat(says(MALLORY, IP + 1, A2)).as("its port is full").isEqualTo(Verdict.TOO_MANY);
-    nowNs += HostTable.ANSWER_NS;
+    nowNs += HostTable.RESPONSE_NS;
     assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.LEARNED);
     assertThat(place(BOB)).isEqualTo(B1);
     nowNs += 20 * SECOND;
     expectHost(BOB, IP + 1, A2);
     assertThat(says(BOB, IP + 1, A2)).as("false claims are forgotten").isEqualTo(Verdict.PROBE);
-    nowNs += HostTable.ANSWER_NS;
+    nowNs += HostTable.RESPONSE_NS;
     assertThat(says(BOB, IP + 1, A2)).isEqualTo(Verdict.LEARNED);
   }
 
@@ -149,7 +149,7 @@ class HostTableTest {
     assertThat(says(MALLORY, IP, A2)).isEqualTo(Verdict.PROBE);
     expectHost(ALICE, IP, B1);
     assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.PROBE);
-    nowNs += HostTable.ANSWER_NS;
+    nowNs += HostTable.RESPONSE_NS;
     assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.LEARNED);
     insists(MALLORY, IP, A2);
     assertThat(hosts.byIp(IP).orElseThrow().at()).isEqualTo(B1);

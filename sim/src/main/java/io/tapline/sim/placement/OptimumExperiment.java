@@ -39,7 +39,7 @@ public final class OptimumExperiment {
    *
    * @param weighted bits per second times weights
    */
-  public record Placed(int processes, long weighted) {}
+  public record PlacedLayout(int processes, long weighted) {}
 
   /**
    * One instance.
@@ -57,7 +57,7 @@ public final class OptimumExperiment {
       long bound,
       boolean proven,
       boolean fewerPossible,
-      Map<String, Placed> placements) {
+      Map<String, PlacedLayout> placements) {
 
     /**
      * Returns the traffic beyond the optimum (or the bound), in percent of it; infinite if the
@@ -119,13 +119,13 @@ public final class OptimumExperiment {
   }
 
   private static Instance instance(int number, Problem problem, long seed, double seconds) {
-    Map<String, Placed> placements = new LinkedHashMap<>();
+    Map<String, PlacedLayout> placements = new LinkedHashMap<>();
     for (Map.Entry<String, Strategy> entry : PlacementExperiment.STRATEGIES.entrySet()) {
       Cost cost = Cost.of(problem, entry.getValue().place(problem, new SplittableRandom(seed)));
-      placements.put(entry.getKey(), new Placed(cost.processes(), cost.processorWeighted()));
+      placements.put(entry.getKey(), new PlacedLayout(cost.processes(), cost.processorWeighted()));
     }
-    Placed network = placements.get(NETWORK);
-    Placed ownPlaced = placements.get(OURS);
+    PlacedLayout network = placements.get(NETWORK);
+    PlacedLayout ownPlaced = placements.get(OURS);
     int fewer = network.processes() - 1;
     long known = ownPlaced.processes() <= fewer ? ownPlaced.weighted() : network.weighted();
     Optional<Exact.Optimum> optimum = solve(problem, fewer, known, seconds);

@@ -132,11 +132,17 @@ public final class Plot {
   }
 
   private static void segment(
-      StringBuilder svg, double x1, double y1, double x2, double y2, String colour, String more) {
+      StringBuilder svg,
+      double x1,
+      double y1,
+      double x2,
+      double y2,
+      String colour,
+      String furtherText) {
     svg.append(
         format(
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"%s/>%n",
-            x1, y1, x2, y2, colour, more));
+            x1, y1, x2, y2, colour, furtherText));
   }
 
   private static void text(StringBuilder svg, double x, double y, String anchor, String text) {

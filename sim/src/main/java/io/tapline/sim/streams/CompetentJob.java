@@ -124,7 +124,7 @@ final class CompetentJob {
   }
 
   /** The start of a flow, and the URL of its request. */
-  public static final class Open {
+  public static final class OpenFlow {
     public long startNs;
     public String url;
   }
@@ -132,7 +132,7 @@ final class CompetentJob {
   /** Pairs events as the textbook job does, but with a single state per flow. */
   private static final class Pair extends KeyedProcessFunction<String, Event, Pane> {
     private final boolean join;
-    private transient ValueState<Open> open;
+    private transient ValueState<OpenFlow> open;
     private transient Pane pane;
 
     private Pair(boolean join) {
@@ -141,7 +141,7 @@ final class CompetentJob {
 
     @Override
     public void open(OpenContext context) {
-      open = getRuntimeContext().getState(new ValueStateDescriptor<>("open", Open.class));
+      open = getRuntimeContext().getState(new ValueStateDescriptor<>("open", OpenFlow.class));
       pane = new Pane();
     }
 
@@ -149,12 +149,12 @@ final class CompetentJob {
     public void processElement(Event event, Context context, Collector<Pane> out)
         throws IOException {
       if (event.event.equals("syn")) {
-        Open began = new Open();
+        OpenFlow began = new OpenFlow();
         began.startNs = event.timeNs;
         open.update(began);
         return;
       }
-      Open window = open.value();
+      OpenFlow window = open.value();
       if (window == null) {
         return;
       }

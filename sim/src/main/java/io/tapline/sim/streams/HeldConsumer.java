@@ -207,17 +207,17 @@ public final class HeldConsumer {
 
   private Outcome outcome(Jedis redis) throws IOException {
     int[] counts = new int[4];
-    boolean first = true;
+    boolean isFirst = true;
     for (StreamEntry entry : redis.xrange("tapline:query:" + QUERY + ":windows", "-", "+")) {
       long window = Long.parseLong(entry.getFields().get("window_start_ns")) / WINDOW_NS;
       JsonNode rows = new ObjectMapper().readTree(entry.getFields().get("rows"));
       // Skips the first window, which is cut off at its start, and windows without drops, which are
       // exact.
       boolean exact = rows.isEmpty() || rows.get(0).get("low").equals(rows.get(0).get("high"));
-      if (!first && !exact) {
+      if (!isFirst && !exact) {
         compare(rows, sent.get(window), counts);
       }
-      first = false;
+      isFirst = false;
     }
     return new Outcome(course, counts[0], counts[1], counts[2], counts[3]);
   }

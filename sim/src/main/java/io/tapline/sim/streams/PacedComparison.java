@@ -144,9 +144,9 @@ public final class PacedComparison {
       throws Exception {
     cluster.submitJob(graph).get();
     feed.send(rate, WARM_UP_SECONDS);
-    Cost before = now(feed);
+    Cost previousCost = now(feed);
     feed.send(rate, seconds);
-    Cost cost = now(feed).minus(before);
+    Cost cost = now(feed).minus(previousCost);
     long behindMs = feed.timeMs() - newest.endMs();
     cluster.cancelJob(graph.getJobID()).get();
     while (!cluster.getJobStatus(graph.getJobID()).get().isGloballyTerminalState()) {

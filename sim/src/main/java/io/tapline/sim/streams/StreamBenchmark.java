@@ -173,7 +173,7 @@ public final class StreamBenchmark implements AutoCloseable {
 
   /** Measures a job's memory after it has read a dozen seconds of packet time. */
   private KeyCost hold(Input input, Sizes sizes, Cost cost, JobOptions options) throws Exception {
-    long before = usedBytes();
+    long previousUsedBytes = usedBytes();
     Plan plan = plan(input, "bench-" + runs++);
     topics.create(plan.getTopic(), input.partitions, Map.of());
     long written = write(input, plan, Math.max(12L * sizes.tuplesPerSecond, sizes.keys), false);
@@ -182,7 +182,7 @@ public final class StreamBenchmark implements AutoCloseable {
     cluster.submitJob(QueryJob.graph(plan, endpoints, own, id)).get();
     await(() -> counted(plan) == written);
     Thread.sleep(3 * options.checkpointInterval().toMillis());
-    long retainedBytes = usedBytes() - before;
+    long retainedBytes = usedBytes() - previousUsedBytes;
     long checkpoint = size(folder.resolve("checkpoints").resolve(id.toHexString()));
     cluster.cancelJob(id).get();
     cluster.requestJobResult(id).get(60, TimeUnit.SECONDS);
@@ -232,7 +232,7 @@ public final class StreamBenchmark implements AutoCloseable {
     cluster
         .submitJob(QueryJob.graph(plan, endpoints, options(1).withParallelism(parallelism), id))
         .get();
-    List<Cost> periods = new Ahead(input, plan).run(seconds);
+    List<Cost> periods = new AheadProducer(input, plan).run(seconds);
     cluster
         .requestJobResult(id)
         .get(LONGEST_RUN_SECONDS, TimeUnit.SECONDS)
@@ -242,14 +242,14 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /** A producer that waits for its consumer. */
-  private final class Ahead {
+  private final class AheadProducer {
     private final Plan plan;
     private final List<Batches> streams = new ArrayList<>();
     private final List<Cost> periods = new ArrayList<>();
     private long records;
     private long tuples;
 
-    Ahead(Input input, Plan plan) {
+    AheadProducer(Input input, Plan plan) {
       this.plan = plan;
       for (int i = 0; i < input.partitions; i++) {
         streams.add(new Batches(input.of(i), plan.getQuery(), "m" + i));

@@ -57,7 +57,7 @@ public final class Traffic {
   private final int[] key;
   private final long otherFlows;
 
-  private Traffic(long spanNs, Sorted tuples, long[] flowHash, int[] key, long otherFlows) {
+  private Traffic(long spanNs, SortedTuples tuples, long[] flowHash, int[] key, long otherFlows) {
     this.spanNs = spanNs;
     this.count = tuples.offsetNs.length;
     this.offsetNs = tuples.offsetNs;
@@ -69,7 +69,7 @@ public final class Traffic {
   }
 
   /** Tuples in order of time. */
-  private record Sorted(long[] offsetNs, byte[] type, int[] flow) {}
+  private record SortedTuples(long[] offsetNs, byte[] type, int[] flow) {}
 
   /**
    * @param tuples tuples of one repetition
@@ -94,7 +94,7 @@ public final class Traffic {
   static Traffic ofRequests(long spanNs, int[] keys) {
     Random random = new Random(keys.length);
     long[] hash = random.longs(keys.length).toArray();
-    Sorted events = events(Kind.TOP_K, spanNs, keys.length, random);
+    SortedTuples events = events(Kind.TOP_K, spanNs, keys.length, random);
     return new Traffic(spanNs, events, hash, keys, random.nextLong());
   }
 
@@ -107,7 +107,7 @@ public final class Traffic {
     }
   }
 
-  private static Sorted events(Kind kind, long spanNs, int flows, Random random) {
+  private static SortedTuples events(Kind kind, long spanNs, int flows, Random random) {
     int per = kind.tuplesPerFlow;
     long[] order = new long[flows * per];
     long[] time = new long[flows * per];
@@ -125,8 +125,8 @@ public final class Traffic {
       order[i] = time[i] / unitNs << 32 | i;
     }
     Arrays.parallelSort(order);
-    Sorted sorted =
-        new Sorted(new long[order.length], new byte[order.length], new int[order.length]);
+    SortedTuples sorted =
+        new SortedTuples(new long[order.length], new byte[order.length], new int[order.length]);
     long last = 0;
     for (int i = 0; i < order.length; i++) {
       int tuple = (int) order[i];

@@ -103,12 +103,12 @@ public final class ApiClient {
   /**
    * Opens a stream of server-sent events.
    *
-   * @param after ID of the last event received; empty for none
+   * @param cursor ID of the last event received; empty for none
    */
-  InputStream events(String path, String after) {
+  InputStream events(String path, String cursor) {
     HttpRequest.Builder request = request(path).header("Accept", "text/event-stream").GET();
-    if (!after.isEmpty()) {
-      request.header("Last-Event-ID", after);
+    if (!cursor.isEmpty()) {
+      request.header("Last-Event-ID", cursor);
     }
     HttpResponse<InputStream> response = send(request.build(), BodyHandlers.ofInputStream());
     if (response.statusCode() != 200) {

@@ -37,7 +37,7 @@ public final class Progress implements ProgressListener {
   @Override
   public synchronized void progress(String stage, double fraction, long packets, long bytes) {
     long now = System.nanoTime();
-    boolean due = now - lastNs >= (terminal ? TERMINAL_INTERVAL_NS : LINE_INTERVAL_NS);
+    boolean isDue = now - lastNs >= (terminal ? TERMINAL_INTERVAL_NS : LINE_INTERVAL_NS);
     boolean begins = !stage.equals(lastStage);
     if (begins) {
       finishStage();
@@ -47,7 +47,7 @@ public final class Progress implements ProgressListener {
     lastStage = stage;
     double packetsPerSecond = (packets - stagePackets) / ((now - stageNs) / 1e9);
     String line = text(stage, fraction, packets, bytes, packetsPerSecond);
-    if (due || begins) {
+    if (isDue || begins) {
       lastNs = now;
       show(line);
     } else {

@@ -197,13 +197,13 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
               tenths(burst.path("peak_bytes").asLong() / 1e3),
               number(burst.path("victims").asLong()),
               number(burst.path("lost").asLong()));
-      boolean first = true;
+      boolean isFirst = true;
       for (JsonNode culprit : burst.path("culprits")) {
-        List<String> row = new ArrayList<>(first ? figures : List.of("", "", "", "", "", ""));
+        List<String> row = new ArrayList<>(isFirst ? figures : List.of("", "", "", "", "", ""));
         row.add(culprit.path("source").asText() + " > " + culprit.path("destination").asText());
         row.add(tenths(100 * culprit.path("share").asDouble()));
         table.add(row);
-        first = false;
+        isFirst = false;
       }
     }
     return table.render("");

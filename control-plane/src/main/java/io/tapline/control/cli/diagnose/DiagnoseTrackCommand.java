@@ -53,11 +53,11 @@ final class DiagnoseTrackCommand implements Callable<Integer> {
     if (reorder != null) {
       request.put("reorder_ns", Moment.duration("--reorder", reorder));
     }
-    JsonNode answer = server.client().post(DiagnoseCommand.PATH, request);
+    JsonNode response = server.client().post(DiagnoseCommand.PATH, request);
     if (json) {
-      console.json(answer);
+      console.json(response);
     } else {
-      console.line(answer.path("watch").asText());
+      console.line(response.path("watch").asText());
     }
     return 0;
   }

@@ -48,8 +48,8 @@ public final class HeaderOutput {
    */
   void print(
       ApiClient client, ObjectNode request, String member, Function<JsonNode, String> table) {
-    JsonNode answer = client.post(PATH, request);
-    JsonNode rows = answer.path(member);
+    JsonNode response = client.post(PATH, request);
+    JsonNode rows = response.path(member);
     if (json) {
       rows.forEach(row -> console.json(row));
     } else if (rows.isEmpty()) {
@@ -57,19 +57,19 @@ public final class HeaderOutput {
     } else {
       console.print(table.apply(rows));
     }
-    if (answer.path("truncated").asBoolean()) {
+    if (response.path("truncated").asBoolean()) {
       console.hint(
           "there are more rows than these "
               + rows.size()
               + " rows: raise --limit or narrow the filter");
     }
-    answer
+    response
         .path("missing")
         .properties()
         .forEach(
             node ->
                 console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
-    hintLeftOut(answer.path("left_out"));
+    hintLeftOut(response.path("left_out"));
   }
 
   private void hintLeftOut(JsonNode nodes) {

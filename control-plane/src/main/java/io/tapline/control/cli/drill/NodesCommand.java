@@ -107,16 +107,16 @@ public final class NodesCommand implements Callable<Integer> {
                 new Column("dropped", Kind.TEXT)),
             columns);
     for (JsonNode node : nodes) {
-      boolean up = node.path("state").asText().equals("up");
+      boolean isUp = node.path("state").asText().equals("up");
       table.add(
           List.of(
               node.path("node").asText(),
               node.path("address").asText(),
               node.path("state").asText(),
-              up ? number(node.path("packets").asLong()) : "",
-              up ? number(node.path("rows").asLong()) : "",
-              up ? number(node.path("memory_bytes").asLong() >> 20) : "",
-              up ? dropped(node.path("dropped")) : node.path("error").asText()));
+              isUp ? number(node.path("packets").asLong()) : "",
+              isUp ? number(node.path("rows").asLong()) : "",
+              isUp ? number(node.path("memory_bytes").asLong() >> 20) : "",
+              isUp ? dropped(node.path("dropped")) : node.path("error").asText()));
     }
     return table;
   }

@@ -84,8 +84,8 @@ final class WatchAlertsCommand implements Callable<Integer> {
     }
   }
 
-  private void print(JsonNode answer) {
-    for (JsonNode alert : answer.path("alerts")) {
+  private void print(JsonNode response) {
+    for (JsonNode alert : response.path("alerts")) {
       last = alert.path("number").asLong();
       // A restarted server receives the alerts that nodes still have again, with new numbers.
       if (!printed.add(alert.path("id").asText())) {

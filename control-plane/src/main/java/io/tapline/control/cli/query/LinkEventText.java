@@ -26,9 +26,10 @@ final class LinkEventText {
     for (int i = 0; i < Math.min(flows.size(), SHOWN_FLOWS); i++) {
       lines.add("  " + flow(flows.path(i)));
     }
-    long more = Math.max(0, flows.size() - SHOWN_FLOWS) + event.path("flows_left_out").asLong();
-    if (more > 0) {
-      lines.add("  and %,d more".formatted(more));
+    long furtherFlows =
+        Math.max(0, flows.size() - SHOWN_FLOWS) + event.path("flows_left_out").asLong();
+    if (furtherFlows > 0) {
+      lines.add("  and %,d more".formatted(furtherFlows));
     }
     return lines;
   }

@@ -58,18 +58,18 @@ final class LinkEventsCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     ApiClient client = server.client();
-    JsonNode answer = client.get(path(Instant.now()));
-    for (JsonNode event : answer.path("events")) {
+    JsonNode response = client.get(path(Instant.now()));
+    for (JsonNode event : response.path("events")) {
       if (json) {
         console.json(event);
       } else {
         LinkEventText.lines(event).forEach(console::line);
       }
     }
-    if (answer.path("events").isEmpty() && !json) {
+    if (response.path("events").isEmpty() && !json) {
       console.line("no events of links; tapline links events --help shows an example");
     }
-    if (answer.path("incomplete").asBoolean()) {
+    if (response.path("incomplete").asBoolean()) {
       console.hint("earlier events may be missing");
     }
     return 0;

@@ -60,14 +60,14 @@ final class QueryResultsCommand implements Callable<Integer> {
 
   /** Reads all rows of a processor page by page. */
   private void pages(ApiClient client, int processor, Consumer<JsonNode> consumer) {
-    String after = "";
+    String cursor = "";
     boolean hasMore = true;
     while (hasMore) {
-      String parameter = after.isEmpty() ? "" : "&after=" + after;
+      String parameter = cursor.isEmpty() ? "" : "&after=" + cursor;
       JsonNode page =
           client.get(ApiClient.query(id, "/results?processor=" + processor + parameter));
       page.path("rows").forEach(consumer);
-      after = page.path("last_entry").asText();
+      cursor = page.path("last_entry").asText();
       hasMore = page.path("more").asBoolean();
     }
   }

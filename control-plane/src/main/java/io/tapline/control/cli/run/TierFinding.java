@@ -102,31 +102,32 @@ final class TierFinding {
   private Optional<TierContrast> busiest(String slow, String fast) {
     List<TierContrast> contrasts = new ArrayList<>();
     for (Tier tier : tiers) {
-      for (Tier less : tiers) {
-        boolean sameTarget = tier.to().equals(less.to());
+      for (Tier otherTier : tiers) {
+        boolean sameTarget = tier.to().equals(otherTier.to());
         if (tier.from().equals(slow)
-            && less.from().equals(fast)
+            && otherTier.from().equals(fast)
             && sameTarget
-            && less.count() > 0) {
-          contrasts.add(new TierContrast(tier, less, (double) tier.count() / less.count()));
+            && otherTier.count() > 0) {
+          contrasts.add(
+              new TierContrast(tier, otherTier, (double) tier.count() / otherTier.count()));
         }
       }
     }
     return largest(contrasts);
   }
 
-  private static String describeBehind(TierContrast more) {
+  private static String describeBehind(TierContrast furtherContrast) {
     return String.format(
         Locale.ROOT,
         "It connects to %s %.1f times as often as %s does (%,d connections against %,d; mean %.2f ms against %.2f ms): look at how %s is configured.",
-        more.more().to(),
-        more.ratio(),
-        more.less().from(),
-        more.more().count(),
-        more.less().count(),
-        more.more().meanNs() / NS_PER_MS,
-        more.less().meanNs() / NS_PER_MS,
-        more.more().from());
+        furtherContrast.more().to(),
+        furtherContrast.ratio(),
+        furtherContrast.less().from(),
+        furtherContrast.more().count(),
+        furtherContrast.less().count(),
+        furtherContrast.more().meanNs() / NS_PER_MS,
+        furtherContrast.less().meanNs() / NS_PER_MS,
+        furtherContrast.more().from());
   }
 
   /**

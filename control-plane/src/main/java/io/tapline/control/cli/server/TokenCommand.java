@@ -147,8 +147,8 @@ public final class TokenCommand implements Callable<Integer> {
   }
 
   private void revoke(String called) throws IOException {
-    String before = text();
-    List<Token> all = tokens(before);
+    String previousText = text();
+    List<Token> all = tokens(previousText);
     List<Token> matching = all.stream().filter(token -> token.isCalled(called)).toList();
     if (matching.size() != 1) {
       throw new CommandException(
@@ -156,7 +156,7 @@ public final class TokenCommand implements Callable<Integer> {
               .formatted(file, matching.isEmpty() ? "no" : "more than one", called));
     }
     List<Token> keptTokens = all.stream().filter(token -> token != matching.get(0)).toList();
-    replace(TokenText.remove(before, all.indexOf(matching.get(0))), hashes(keptTokens));
+    replace(TokenText.remove(previousText, all.indexOf(matching.get(0))), hashes(keptTokens));
     console.line("revoked " + words(matching.get(0)));
   }
 
@@ -176,13 +176,13 @@ public final class TokenCommand implements Callable<Integer> {
    * Replaces the file after verifying, with the server's parser, that only the intended entry
    * changes.
    */
-  private void replace(String after, List<String> wanted) throws IOException {
-    List<String> read = hashes(tokens(after));
+  private void replace(String newText, List<String> wanted) throws IOException {
+    List<String> read = hashes(tokens(newText));
     if (!read.equals(wanted)) {
       throw new CommandException(
           file + " has a layout that tapline token can't change: edit its entries manually");
     }
-    ReplacedFile.write(file, after);
+    ReplacedFile.write(file, newText);
   }
 
   private String text() throws IOException {

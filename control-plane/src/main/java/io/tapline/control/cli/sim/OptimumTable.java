@@ -2,7 +2,7 @@ package io.tapline.control.cli.sim;
 
 import io.tapline.control.cli.console.TextTable;
 import io.tapline.sim.placement.OptimumExperiment.Instance;
-import io.tapline.sim.placement.OptimumExperiment.Placed;
+import io.tapline.sim.placement.OptimumExperiment.PlacedLayout;
 import io.tapline.sim.placement.PlacementExperiment;
 import java.util.Arrays;
 import java.util.List;
@@ -18,7 +18,7 @@ final class OptimumTable {
 
   /** Returns the progress line of one instance. */
   static String line(Instance instance, int count) {
-    Placed ownPlaced = instance.placements().get(OURS);
+    PlacedLayout ownPlaced = instance.placements().get(OURS);
     return "instance %d of %d: %d flows, %s %.1f with at most %d processes; %s %.1f with %d"
         .formatted(
             instance.number() + 1,
@@ -110,7 +110,7 @@ final class OptimumTable {
             "instance,flows,most_processes,bound_weighted_bps,proven,strategy,processes,weighted_bps\n");
     for (Instance instance : instances) {
       for (var placement : instance.placements().entrySet()) {
-        Placed placements = placement.getValue();
+        PlacedLayout placements = placement.getValue();
         csv.append(
             "%d,%d,%d,%d,%b,%s,%d,%d\n"
                 .formatted(

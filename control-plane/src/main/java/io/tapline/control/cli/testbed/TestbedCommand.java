@@ -177,8 +177,8 @@ public final class TestbedCommand implements Runnable {
     Testbed testbed = testbed(name);
     try {
       Optional<TestbedState> state = testbed.state();
-      boolean up = state.isPresent() && state.get().complete();
-      ObjectNode node = new ObjectMapper().createObjectNode().put("up", up);
+      boolean isUp = state.isPresent() && state.get().complete();
+      ObjectNode node = new ObjectMapper().createObjectNode().put("up", isUp);
       node.putPOJO("settings", state.orElse(null)).putPOJO("processes", testbed.processes());
       state.ifPresent(running -> node.put("control_address", running.controlAddress()));
       JsonNode controller = testbed.controllerStatus();
@@ -187,12 +187,12 @@ public final class TestbedCommand implements Runnable {
       }
       if (json) {
         console.json(node);
-      } else if (up) {
+      } else if (isUp) {
         print(state.get(), testbed, controller);
       } else {
         console.line(state.isPresent() ? "incomplete: take it down" : "no testbed");
       }
-      return up ? 0 : 1;
+      return isUp ? 0 : 1;
     } catch (TestbedException e) {
       throw failed(e);
     }

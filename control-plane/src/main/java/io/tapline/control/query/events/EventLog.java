@@ -68,7 +68,7 @@ final class EventLog {
         Long.parseLong(fields.get("next")),
         fields.get("last").equals("1"));
     numbers.restore(
-        new EventNumbers.Cut(
+        new EventNumbers.CutBatch(
             written.entry().number(),
             0,
             Long.parseLong(fields.get("received")),

@@ -37,7 +37,7 @@ final class EventNumbers {
    * @param interrupted monitor processes that ended without their last batch; the number of their
    *     lost events is unknown
    */
-  record Cut(long entry, int skip, long received, long missing, long interrupted) {}
+  record CutBatch(long entry, int skip, long received, long missing, long interrupted) {}
 
   /** Restores the state of a monitor from the last entry that an earlier control plane logged. */
   void restore(String monitor, long incarnation, long next, boolean ended) {
@@ -48,7 +48,7 @@ final class EventNumbers {
   }
 
   /** Restores the totals of the last entry. */
-  void restore(Cut last) {
+  void restore(CutBatch last) {
     entry = last.entry();
     received = last.received();
     missing = last.missing();
@@ -64,7 +64,7 @@ final class EventNumbers {
   }
 
   /** Counts a batch; returns empty if it contains nothing new. */
-  Optional<Cut> take(EventBatch batch) {
+  Optional<CutBatch> take(EventBatch batch) {
     Origin origin = origins.get(batch.getMonitor());
     boolean isKnown = origin != null && origin.incarnation == batch.getIncarnation();
     if (!isKnown) {
@@ -90,6 +90,6 @@ final class EventNumbers {
     missing += gap;
     received += batch.getCount() - skip;
     entry++;
-    return Optional.of(new Cut(entry, skip, received, missing, interrupted));
+    return Optional.of(new CutBatch(entry, skip, received, missing, interrupted));
   }
 }

@@ -40,7 +40,7 @@ public final class EventStore {
    * @param batch the batch that it was made from
    * @param oldest number of the oldest entry to keep
    */
-  record Write(EventBatch batch, EventNumbers.Cut cut, EventEntry entry, long oldest) {
+  record Write(EventBatch batch, EventNumbers.CutBatch cut, EventEntry entry, long oldest) {
     private boolean isAs(Map<String, String> written) {
       return written.get("monitor").equals(batch.getMonitor())
           && written.get("incarnation").equals(Long.toUnsignedString(batch.getIncarnation()))
@@ -85,7 +85,7 @@ public final class EventStore {
   private void append(List<Write> writes, boolean createLog) {
     try (Jedis redis = pool.getResource();
         Pipeline pipeline = redis.pipelined()) {
-      List<Response<byte[]>> answers = new ArrayList<>();
+      List<Response<byte[]>> responses = new ArrayList<>();
       for (Write write : writes) {
         XAddParams number =
             new XAddParams()
@@ -95,10 +95,10 @@ public final class EventStore {
         if (!createLog) {
           number.noMkStream();
         }
-        answers.add(pipeline.xadd(bytes(key(write.batch().getQuery())), number, write.fields()));
+        responses.add(pipeline.xadd(bytes(key(write.batch().getQuery())), number, write.fields()));
       }
       pipeline.sync();
-      answers.forEach(Response::get);
+      responses.forEach(Response::get);
     }
   }
 

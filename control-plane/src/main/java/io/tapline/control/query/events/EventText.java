@@ -74,7 +74,7 @@ final class EventText {
   }
 
   /** Returns an entry as JSON in UTF-8. */
-  static byte[] json(EventBatch batch, EventList list, EventNumbers.Cut cut) {
+  static byte[] json(EventBatch batch, EventList list, EventNumbers.CutBatch cut) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(256 + 320 * list.getEventsCount());
     try (JsonGenerator json = FACTORY.createGenerator(bytes)) {
       json.writeStartObject();

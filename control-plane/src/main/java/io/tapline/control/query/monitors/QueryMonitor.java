@@ -36,9 +36,9 @@ public interface QueryMonitor {
    * Replaces the triggers on packets of the running query. A monitor that reads files ignores the
    * call.
    *
-   * @param answers called on the registry's thread when a version takes effect or is refused
+   * @param responses called on the registry's thread when a version takes effect or is refused
    */
-  default void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> answers) {}
+  default void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {}
 
   /** Asks the monitor to flush and end; {@link #end} completes when it has. Idempotent. */
   void stop();

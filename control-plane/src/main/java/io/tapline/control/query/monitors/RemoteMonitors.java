@@ -181,12 +181,12 @@ public final class RemoteMonitors implements QueryMonitor {
     }
 
     @Override
-    public void triggers(MonitorStatus.Triggers answer) {
+    public void triggers(MonitorStatus.Triggers response) {
       Consumer<MonitorStatus.Triggers> receiver;
       synchronized (parts) {
         receiver = isPast() ? any -> {} : answers;
       }
-      receiver.accept(answer);
+      receiver.accept(response);
     }
 
     @Override

@@ -96,12 +96,12 @@ public final class RemotePart {
 
   /** Marks the part as ready; returns false if it already was. */
   boolean becomesReady() {
-    boolean before = ready;
+    boolean wasBefore = ready;
     ready = true;
     if (endsAtNs.isEmpty() && plan.getLimit().hasDuration()) {
       endsAtNs = OptionalLong.of(System.nanoTime() + totalNs(plan.getLimit()));
     }
-    return !before;
+    return !wasBefore;
   }
 
   boolean isReady() {

@@ -106,16 +106,16 @@ final class SamplingController {
    * @param taken tuples that the job read
    * @param lag tuples in the topic that the job has not read
    */
-  record Seen(double seconds, double allFlows, double taken, double lag) {}
+  record Measurement(double seconds, double allFlows, double taken, double lag) {}
 
   /** Returns the rate to apply from now on. */
-  double next(Seen seen) {
+  double next(Measurement seen) {
     double now = seen.taken() / seen.seconds();
     if (now == 0 && lately == 0) {
       return rate;
     }
-    boolean much = seen.lag() > (saturated ? targetLagSeconds / 2 : MUCH_SECONDS) * lately;
-    if (much && now > 0 && now < lately) {
+    boolean isMuch = seen.lag() > (saturated ? targetLagSeconds / 2 : MUCH_SECONDS) * lately;
+    if (isMuch && now > 0 && now < lately) {
       lately = Math.max(now, MIN_SHARE * lately);
     } else {
       lately = lately == 0 ? now : (1 - NEW_SHARE) * lately + NEW_SHARE * now;
@@ -133,7 +133,7 @@ final class SamplingController {
     return rate;
   }
 
-  private void note(Seen seen, double lagSeconds) {
+  private void note(Measurement seen, double lagSeconds) {
     if (!saturated && lagSeconds <= SATURATED * targetLagSeconds) {
       possible = Math.max(possible, lately);
       return;

@@ -110,11 +110,12 @@ public final class SamplingWatch implements AutoCloseable {
 
   private void control(State state) {
     noteAllFlows(state);
-    double before = controller.rate();
+    double previousRate = controller.rate();
     double lag = history.fullSeconds(state.read(), state.written()) * allFlows;
     long taken = state.tuples() - last.tuples();
-    double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
-    if (!hasReported || rate != before || Math.min(rate, inForce) < controller.maxRate()) {
+    double rate =
+        controller.next(new SamplingController.Measurement(sinceNews, allFlows, taken, lag));
+    if (!hasReported || rate != previousRate || Math.min(rate, inForce) < controller.maxRate()) {
       // The rate is sent repeatedly, since a monitor that has restarted does not know it, and at
       // least once, since an earlier control plane may have sent a lower one.
       hasReported = true;

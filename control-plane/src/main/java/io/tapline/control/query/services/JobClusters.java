@@ -31,7 +31,7 @@ public final class JobClusters implements AutoCloseable {
     return clusters.stream()
         .filter(cluster -> address.isEmpty() || cluster.address().equals(address))
         .findFirst()
-        .orElseGet(() -> new Unknown(address));
+        .orElseGet(() -> new UnknownCluster(address));
   }
 
   /** Returns what is wrong with the clusters; empty if nothing is. */
@@ -59,7 +59,7 @@ public final class JobClusters implements AutoCloseable {
   }
 
   /** The cluster that an earlier process's plan names and that is no longer configured. */
-  private record Unknown(String address) implements JobCluster {
+  private record UnknownCluster(String address) implements JobCluster {
     @Override
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
         throws IOException {

@@ -71,9 +71,9 @@ public final class Readiness implements AutoCloseable {
     return faults;
   }
 
-  private static String fault(CompletableFuture<String> answer, long deadline) {
+  private static String fault(CompletableFuture<String> response, long deadline) {
     try {
-      return answer.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+      return response.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       return SILENT;
     } catch (ExecutionException e) {

@@ -53,13 +53,13 @@ public final class TopicKeeper implements AutoCloseable {
   }
 
   /** Creates the topic of one of this server's queries. */
-  public void create(Topics.Wanted wanted) throws PipelineException {
+  public void create(Topics.WantedTopic wanted) throws PipelineException {
     ours.add(wanted.topic());
     topics.create(wanted, policy);
   }
 
   /** Creates the topic, or takes it over if an earlier control plane has created it. */
-  public void resume(Topics.Wanted wanted) throws PipelineException {
+  public void resume(Topics.WantedTopic wanted) throws PipelineException {
     ours.add(wanted.topic());
     if (topics.ofQueries().contains(wanted.topic())) {
       topics.rights().regrant(wanted.topic(), wanted.users());

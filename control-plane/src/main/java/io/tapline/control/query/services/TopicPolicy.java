@@ -32,7 +32,7 @@ public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphan
   }
 
   /** Kafka deletes only whole segments, so {@code liveBytes} is divided into a few. */
-  long segmentBytes(boolean live) {
-    return live ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;
+  long segmentBytes(boolean isLive) {
+    return isLive ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;
   }
 }

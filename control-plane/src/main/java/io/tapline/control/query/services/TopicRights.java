@@ -77,12 +77,12 @@ public final class TopicRights {
   }
 
   /** A request whose response is pending. */
-  interface Pending {
+  interface PendingRequest {
     void await() throws PipelineException;
   }
 
   /** Grants a new query's users their rights. The requests are sent when this returns. */
-  Pending grant(String topic, Users users) {
+  PendingRequest grant(String topic, Users users) {
     String query = Topics.queryOf(topic);
     List<AclBinding> rights = new ArrayList<>();
     users.monitors().forEach(user -> rights.add(right(topic, user, AclOperation.WRITE)));
@@ -113,18 +113,18 @@ public final class TopicRights {
 
   /** Allows exactly these monitors to write a topic. */
   void move(String topic, Set<String> monitors) throws PipelineException {
-    Set<String> before = writers.getOrDefault(topic, Set.of());
-    if (before.equals(monitors)) {
+    Set<String> previousWriters = writers.getOrDefault(topic, Set.of());
+    if (previousWriters.equals(monitors)) {
       return;
     }
     List<AclBinding> rights =
         monitors.stream()
-            .filter(user -> !before.contains(user))
+            .filter(user -> !previousWriters.contains(user))
             .map(user -> right(topic, user, AclOperation.WRITE))
             .toList();
     ifAuthorized(admin.client().createAcls(rights).all(), "grant rights on topic " + topic);
     writers.put(topic, Set.copyOf(monitors));
-    Set<String> stale = new HashSet<>(before);
+    Set<String> stale = new HashSet<>(previousWriters);
     stale.removeAll(monitors);
     revokeFrom(topic, stale);
   }
@@ -136,7 +136,7 @@ public final class TopicRights {
   }
 
   /** Removes all rights of a query's users. The requests are sent when this returns. */
-  Pending revoke(String topic) {
+  PendingRequest revoke(String topic) {
     writers.remove(topic);
     String job = KafkaAccess.jobUser(Topics.queryOf(topic));
     AclBindingFilter onTopic =

@@ -96,20 +96,20 @@ public final class Topics implements AutoCloseable {
    * @param leaders broker that leads each partition; empty if Kafka may choose
    * @param users users that may write it, and the rights of its reader
    */
-  public record Wanted(
+  public record WantedTopic(
       String topic, int partitions, boolean live, List<Integer> leaders, TopicRights.Users users) {}
 
   /** Creates a topic and grants rights on it; returns when it can be written and read. */
-  public void create(Wanted wanted, TopicPolicy policy) throws PipelineException {
+  public void create(WantedTopic wanted, TopicPolicy policy) throws PipelineException {
     String topic = wanted.topic();
-    boolean live = wanted.live();
+    boolean isLive = wanted.live();
     Map<String, String> settings = new HashMap<>();
     settings.put("max.message.bytes", MAX_MESSAGE_BYTES);
-    settings.put("segment.bytes", Long.toString(policy.segmentBytes(live)));
+    settings.put("segment.bytes", Long.toString(policy.segmentBytes(isLive)));
     settings.put("retention.ms", "-1");
-    settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
+    settings.put("retention.bytes", isLive ? Long.toString(policy.liveBytes()) : "-1");
     NewTopic madeTopic = newTopic(wanted).configs(settings);
-    TopicRights.Pending granted = rights.grant(topic, wanted.users());
+    TopicRights.PendingRequest granted = rights.grant(topic, wanted.users());
     await(admin.client().createTopics(List.of(madeTopic)).all(), "create topic " + topic);
     granted.await();
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(KafkaAdmin.TIMEOUT_SECONDS);
@@ -122,7 +122,7 @@ public final class Topics implements AutoCloseable {
   }
 
   /** Uses the brokers' default number of replicas. */
-  private NewTopic newTopic(Wanted wanted) throws PipelineException {
+  private NewTopic newTopic(WantedTopic wanted) throws PipelineException {
     List<Integer> available = wanted.leaders().isEmpty() ? List.of() : brokerIds();
     if (available.isEmpty() || !available.containsAll(wanted.leaders())) {
       return new NewTopic(wanted.topic(), Optional.of(wanted.partitions()), Optional.empty());
@@ -246,7 +246,7 @@ public final class Topics implements AutoCloseable {
 
   /** Deletes a topic and all rights on it; it need not exist. */
   void delete(String topic) throws PipelineException {
-    TopicRights.Pending revoked = rights.revoke(topic);
+    TopicRights.PendingRequest revoked = rights.revoke(topic);
     try {
       await(admin.client().deleteTopics(List.of(topic)).all(), "delete topic " + topic);
     } catch (PipelineException e) {

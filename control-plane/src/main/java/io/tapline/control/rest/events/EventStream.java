@@ -36,12 +36,12 @@ final class EventStream {
   /**
    * Creates a stream that answers a request.
    *
-   * @param after position up to which the client has received events
+   * @param startPosition position up to which the client has received events
    */
-  EventStream(QueryService queries, Context ctx, String query, StreamPosition after) {
+  EventStream(QueryService queries, Context ctx, String query, StreamPosition startPosition) {
     this.queries = queries;
     this.query = query;
-    this.at = after;
+    this.at = startPosition;
     this.token = Access.known(ctx);
     this.out = ctx.res();
     this.ctx = ctx;
@@ -91,7 +91,7 @@ final class EventStream {
     QueryFeed.Update now = feed.moment();
     long written = System.nanoTime();
     while (now.query().isPresent() && !ended) {
-      StreamPosition before = at;
+      StreamPosition previousPosition = at;
       QueryState state = now.query().get().state();
       boolean hasChanged = state != sent;
       if (hasChanged && !state.ended()) {
@@ -108,7 +108,7 @@ final class EventStream {
         write(Events.state(now.query().get(), EventStreams.END));
         return;
       }
-      if (hasChanged || !at.equals(before)) {
+      if (hasChanged || !at.equals(previousPosition)) {
         written = System.nanoTime();
       }
       long quietMs = (System.nanoTime() - written) / 1_000_000;

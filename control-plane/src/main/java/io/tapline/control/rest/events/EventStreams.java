@@ -52,7 +52,7 @@ public final class EventStreams implements AutoCloseable {
   private final Revocation revocation;
   private final StreamSlots slots;
   private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
-  private final Map<String, Followed> followed = new HashMap<>();
+  private final Map<String, FollowedFeed> followed = new HashMap<>();
   private final ScheduledExecutorService readers =
       Executors.newScheduledThreadPool(READERS, task -> thread(task, "events-reader"));
   private final ThreadPoolExecutor threads;
@@ -84,12 +84,12 @@ public final class EventStreams implements AutoCloseable {
   }
 
   /** A query's feed while at least one client follows it. */
-  private static final class Followed {
+  private static final class FollowedFeed {
     private final QueryFeed feed;
     private final ScheduledFuture<?> reading;
     private int followers;
 
-    Followed(QueryFeed feed, ScheduledFuture<?> reading) {
+    FollowedFeed(QueryFeed feed, ScheduledFuture<?> reading) {
       this.feed = feed;
       this.reading = reading;
     }
@@ -103,16 +103,16 @@ public final class EventStreams implements AutoCloseable {
   /**
    * Responds to a request with a query's events.
    *
-   * @param after position up to which the client has received events
+   * @param startPosition position up to which the client has received events
    */
-  public void follow(Context ctx, String query, StreamPosition after) {
+  public void follow(Context ctx, String query, StreamPosition startPosition) {
     String tenant = Access.rights(ctx).tenant();
     String refusal = slots.take(tenant, Access.quota(ctx).eventStreams());
     if (!refusal.isEmpty()) {
       throw Problems.tooMany("event-streams", refusal).asException();
     }
     ctx.status(200).contentType(Events.MEDIA_TYPE).header("X-Accel-Buffering", "no");
-    ctx.future(() -> started(new EventStream(queries, ctx, query, after)));
+    ctx.future(() -> started(new EventStream(queries, ctx, query, startPosition)));
   }
 
   private CompletableFuture<Void> started(EventStream stream) {
@@ -163,7 +163,7 @@ public final class EventStreams implements AutoCloseable {
   private void end(EventStream stream) {
     stream.end();
     synchronized (followed) {
-      Followed one = followed.get(stream.query());
+      FollowedFeed one = followed.get(stream.query());
       if (one != null) {
         one.feed.wake();
       }
@@ -172,7 +172,7 @@ public final class EventStreams implements AutoCloseable {
 
   private QueryFeed join(String id) {
     synchronized (followed) {
-      Followed one = followed.get(id);
+      FollowedFeed one = followed.get(id);
       if (one != null) {
         one.followers++;
         return one.feed;
@@ -182,7 +182,8 @@ public final class EventStreams implements AutoCloseable {
     // two feeds, one is dropped.
     QueryFeed feed = new QueryFeed(queries, id);
     synchronized (followed) {
-      Followed one = followed.computeIfAbsent(id, ignored -> new Followed(feed, scheduled(feed)));
+      FollowedFeed one =
+          followed.computeIfAbsent(id, ignored -> new FollowedFeed(feed, scheduled(feed)));
       one.followers++;
       if (one.feed != feed) {
         feed.close();
@@ -197,7 +198,7 @@ public final class EventStreams implements AutoCloseable {
 
   private void leave(String id) {
     synchronized (followed) {
-      Followed one = followed.get(id);
+      FollowedFeed one = followed.get(id);
       if (--one.followers == 0) {
         one.reading.cancel(false);
         one.feed.close();

@@ -123,18 +123,22 @@ final class QueryFeed implements Runnable {
   }
 
   private void read(Runnable reading) {
-    Update before = moment();
-    if (before.lost()) {
+    Update previousUpdate = moment();
+    if (previousUpdate.lost()) {
       return;
     }
     try {
       reading.run();
     } catch (JedisException e) {
       LOG.warn("ending the event stream of {}: Redis: {}", id, e.getMessage());
-      publish(new Update(before.query(), before.after(), before.windows(), true));
+      publish(
+          new Update(
+              previousUpdate.query(), previousUpdate.after(), previousUpdate.windows(), true));
     } catch (RuntimeException e) {
       LOG.error("ending the event stream of {}", id, e);
-      publish(new Update(before.query(), before.after(), before.windows(), true));
+      publish(
+          new Update(
+              previousUpdate.query(), previousUpdate.after(), previousUpdate.windows(), true));
     }
   }
 

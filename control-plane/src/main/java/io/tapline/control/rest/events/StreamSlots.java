@@ -7,7 +7,7 @@ import java.util.Map;
 final class StreamSlots {
   private final int maxStreams;
   private final Map<String, Integer> open = new HashMap<>();
-  private int all;
+  private int total;
 
   /**
    * Creates the slots of a server.
@@ -28,21 +28,21 @@ final class StreamSlots {
       return "%s has %d open event streams, its maximum: close one or try again"
           .formatted(tenant, own);
     }
-    if (all >= maxStreams) {
+    if (total >= maxStreams) {
       return maxStreams
           + " event streams are open, the maximum of this server: close one or try again";
     }
     open.put(tenant, own + 1);
-    all++;
+    total++;
     return "";
   }
 
   synchronized void free(String tenant) {
     open.computeIfPresent(tenant, (name, own) -> own == 1 ? null : own - 1);
-    all--;
+    total--;
   }
 
   synchronized int open() {
-    return all;
+    return total;
   }
 }

@@ -86,11 +86,11 @@ public final class Access {
     ConnectionMetaData connection =
         ServletContextRequest.getServletContextRequest(ctx.req()).getConnectionMetaData();
     if (connection.getAttribute(OWN_USER) == null) {
-      boolean own =
+      boolean isOwn =
           LocalPeer.isOwnUser(
               (InetSocketAddress) connection.getRemoteSocketAddress(),
               (InetSocketAddress) connection.getLocalSocketAddress());
-      connection.setAttribute(OWN_USER, own);
+      connection.setAttribute(OWN_USER, isOwn);
     }
     if (!Boolean.TRUE.equals(connection.getAttribute(OWN_USER))) {
       throw Problem.of(

@@ -29,16 +29,16 @@ record JsonFault(int line, int column, String expected, String found) {
     try {
       new Scanner(text).scan();
       return Optional.empty();
-    } catch (Unexpected e) {
+    } catch (UnexpectedToken e) {
       return Optional.of(at(text, e));
     }
   }
 
-  private static JsonFault at(String text, Unexpected e) {
-    String before = text.substring(0, e.at);
-    int lineStart = before.lastIndexOf('\n') + 1;
-    int line = 1 + (int) before.chars().filter(c -> c == '\n').count();
-    int column = 1 + before.codePointCount(lineStart, e.at);
+  private static JsonFault at(String text, UnexpectedToken e) {
+    String previousText = text.substring(0, e.at);
+    int lineStart = previousText.lastIndexOf('\n') + 1;
+    int line = 1 + (int) previousText.chars().filter(c -> c == '\n').count();
+    int column = 1 + previousText.codePointCount(lineStart, e.at);
     return new JsonFault(line, column, e.getMessage(), found(text, e.at));
   }
 
@@ -58,12 +58,12 @@ record JsonFault(int line, int column, String expected, String found) {
   }
 
   /** Signals an unexpected token. */
-  private static final class Unexpected extends Exception {
+  private static final class UnexpectedToken extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final int at;
 
-    Unexpected(int position, String expected) {
+    UnexpectedToken(int position, String expected) {
       super(expected, null, false, false);
       this.at = position;
     }
@@ -90,27 +90,27 @@ record JsonFault(int line, int column, String expected, String found) {
       this.text = text;
     }
 
-    void scan() throws Unexpected {
+    void scan() throws UnexpectedToken {
       value("a value");
       while (!open.isEmpty()) {
-        boolean array = open.peek() == ARRAY;
-        char end = array ? ']' : '}';
+        boolean isArray = open.peek() == ARRAY;
+        char end = isArray ? ']' : '}';
         if (next(end)) {
           open.pop();
         } else if (next(',')) {
-          item(array, array ? "another value" : "another name in double quotes");
+          item(isArray, isArray ? "another value" : "another name in double quotes");
         } else {
-          throw new Unexpected(at, "',' or '" + end + "'");
+          throw new UnexpectedToken(at, "',' or '" + end + "'");
         }
       }
       space();
       if (at < text.length()) {
-        throw new Unexpected(at, "nothing more");
+        throw new UnexpectedToken(at, "nothing more");
       }
     }
 
     /** Scans a value to its end; for a nonempty object or array, up to its first item. */
-    private void value(String expected) throws Unexpected {
+    private void value(String expected) throws UnexpectedToken {
       String wanted = expected;
       while (true) {
         if (next('{')) {
@@ -135,47 +135,47 @@ record JsonFault(int line, int column, String expected, String found) {
       }
     }
 
-    private void enter(Set<String> names) throws Unexpected {
+    private void enter(Set<String> names) throws UnexpectedToken {
       if (open.size() == MAX_LEVELS) {
-        throw new Unexpected(
+        throw new UnexpectedToken(
             at - 1, "at most %,d levels of objects and arrays".formatted(MAX_LEVELS));
       }
       open.push(names);
     }
 
-    private void item(boolean array, String expected) throws Unexpected {
-      if (!array) {
+    private void item(boolean isArray, String expected) throws UnexpectedToken {
+      if (!isArray) {
         name(expected);
       }
-      value(array ? expected : "a value");
+      value(isArray ? expected : "a value");
     }
 
-    private void name(String expected) throws Unexpected {
+    private void name(String expected) throws UnexpectedToken {
       space();
       int begin = at;
       if (!string()) {
-        throw new Unexpected(at, expected);
+        throw new UnexpectedToken(at, expected);
       } else if (!open.peek().add(text.substring(begin, at))) {
-        throw new Unexpected(begin, "each name once in an object");
+        throw new UnexpectedToken(begin, "each name once in an object");
       } else if (!next(':')) {
-        throw new Unexpected(at, "':'");
+        throw new UnexpectedToken(at, "':'");
       }
     }
 
-    private void scalar(String expected) throws Unexpected {
+    private void scalar(String expected) throws UnexpectedToken {
       space();
       if (string() || skip(WORD)) {
         return;
       }
-      boolean number = at < text.length() && "-0123456789".indexOf(text.charAt(at)) >= 0;
-      if (!number) {
-        throw new Unexpected(at, expected);
+      boolean isNumber = at < text.length() && "-0123456789".indexOf(text.charAt(at)) >= 0;
+      if (!isNumber) {
+        throw new UnexpectedToken(at, expected);
       } else if (!skip(NUMBER)) {
-        throw new Unexpected(at, "a number such as 12, -0.5 or 1e9");
+        throw new UnexpectedToken(at, "a number such as 12, -0.5 or 1e9");
       }
     }
 
-    private boolean string() throws Unexpected {
+    private boolean string() throws UnexpectedToken {
       if (at >= text.length() || text.charAt(at) != '"') {
         return false;
       }
@@ -183,16 +183,16 @@ record JsonFault(int line, int column, String expected, String found) {
       while (at < text.length() && text.charAt(at) != '"') {
         char c = text.charAt(at);
         if (c < ' ') {
-          throw new Unexpected(at, "'\"' at the string's end, or an escape such as \\n in it");
+          throw new UnexpectedToken(at, "'\"' at the string's end, or an escape such as \\n in it");
         } else if (c != '\\') {
           at++;
         } else if (!skip(ESCAPE)) {
-          throw new Unexpected(
+          throw new UnexpectedToken(
               at, "\\\", \\\\, \\/, \\b, \\f, \\n, \\r, \\t, or \\u and four digits");
         }
       }
       if (at == text.length()) {
-        throw new Unexpected(at, "'\"' at the string's end");
+        throw new UnexpectedToken(at, "'\"' at the string's end");
       }
       at++;
       return true;

@@ -64,7 +64,7 @@ public final class OpenApi {
       security.addObject();
     }
     ObjectNode responses = operation.putObject("responses");
-    route.answers().forEach(answer -> add(responses, answer));
+    route.answers().forEach(response -> add(responses, response));
     return operation;
   }
 
@@ -80,12 +80,12 @@ public final class OpenApi {
   }
 
   /** Adds a response; responses with the same status are merged into one with several contents. */
-  private static void add(ObjectNode responses, Answer answer) {
-    ObjectNode json = responses.withObjectProperty(Integer.toString(answer.status()));
-    String before = json.path("description").asText();
-    json.put("description", (before + " " + answer.description()).strip());
-    if (answer.content() != null) {
-      add(json.withObjectProperty("content"), answer.content());
+  private static void add(ObjectNode responses, Answer response) {
+    ObjectNode json = responses.withObjectProperty(Integer.toString(response.status()));
+    String previousText = json.path("description").asText();
+    json.put("description", (previousText + " " + response.description()).strip());
+    if (response.content() != null) {
+      add(json.withObjectProperty("content"), response.content());
     }
   }
 

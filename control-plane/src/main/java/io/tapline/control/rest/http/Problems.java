@@ -75,12 +75,12 @@ public final class Problems {
     ArrayNode errors = Json.array();
     rejected.errors().forEach(error -> errors.add(error(error)));
     String detail = rejected.errors().get(0).message();
-    int more = rejected.errors().size() - 1;
+    int furtherErrors = rejected.errors().size() - 1;
     return Problem.of(
             400,
             "query-rejected",
             "The query can't be compiled",
-            more == 0 ? detail : detail + " (and " + more + " more)")
+            furtherErrors == 0 ? detail : detail + " (and " + furtherErrors + " more)")
         .withMember("errors", errors)
         .withMember("rendered", errors.textNode(rejected.rendered()));
   }

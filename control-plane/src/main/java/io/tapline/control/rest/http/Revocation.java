@@ -78,11 +78,11 @@ public final class Revocation implements AutoCloseable {
    * @param end called repeatedly until the response is closed
    */
   public Answer watch(Token token, Runnable end) {
-    Answer answer = new Answer(token, end);
+    Answer response = new Answer(token, end);
     if (token != null) {
-      answers.add(answer);
+      answers.add(response);
     }
-    return answer;
+    return response;
   }
 
   /** Closes a request's connection, which also ends a wait for a client that does not read. */
@@ -96,14 +96,14 @@ public final class Revocation implements AutoCloseable {
 
   private void check() {
     Map<Token, Boolean> known = new HashMap<>();
-    for (Answer answer : answers) {
+    for (Answer response : answers) {
       try {
-        if (!known.computeIfAbsent(answer.token, valid::test)) {
-          LOG.info("ending an answer: token {} is no longer valid", answer.token.id());
-          answer.end.run();
+        if (!known.computeIfAbsent(response.token, valid::test)) {
+          LOG.info("ending an answer: token {} is no longer valid", response.token.id());
+          response.end.run();
         }
       } catch (RuntimeException e) {
-        LOG.error("can't end an answer to token {}", answer.token.id(), e);
+        LOG.error("can't end an answer to token {}", response.token.id(), e);
       }
     }
   }

@@ -184,7 +184,7 @@ public record Route(
     }
 
     public Route to(Handler handler) {
-      if (isApi(path) && answers.stream().noneMatch(answer -> answer.status() == 400)) {
+      if (isApi(path) && answers.stream().noneMatch(response -> response.status() == 400)) {
         problem(400, "The parameter does not exist.");
       }
       if (role.isPresent()) {

@@ -70,10 +70,10 @@ final class Alerts {
       return Optional.empty();
     }
     String query = parts.group(1);
-    String after = "";
-    for (List<WindowResult> page = queries.results().windowsAfter(query, after);
+    String cursor = "";
+    for (List<WindowResult> page = queries.results().windowsAfter(query, cursor);
         !page.isEmpty();
-        page = queries.results().windowsAfter(query, after)) {
+        page = queries.results().windowsAfter(query, cursor)) {
       for (WindowResult window : page) {
         for (JsonNode row : window.rows()) {
           if (row.path("alert").path("id").asText().equals(id)) {
@@ -81,7 +81,7 @@ final class Alerts {
           }
         }
       }
-      after = page.get(page.size() - 1).entry();
+      cursor = page.get(page.size() - 1).entry();
     }
     return Optional.empty();
   }

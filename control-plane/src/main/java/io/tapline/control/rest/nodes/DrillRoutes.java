@@ -65,7 +65,7 @@ public final class DrillRoutes {
     try {
       DrillRequest request = request(ctx, body, asFile ? 0 : USUAL_ROWS);
       if (asFile) {
-        answerFile(ctx, request);
+        responseFile(ctx, request);
       } else if (body.hasNonNull("aggregate")) {
         DrillAggregate aggregate =
             DrillAggregate.parse(Members.text(body, "aggregate"), Members.texts(body, "group_by"));
@@ -82,7 +82,7 @@ public final class DrillRoutes {
    * Answers without a content length: the body may be long, and only its end states which nodes
    * were missing.
    */
-  private void answerFile(Context ctx, DrillRequest request) throws DrillException, IOException {
+  private void responseFile(Context ctx, DrillRequest request) throws DrillException, IOException {
     ctx.contentType(PCAPNG);
     drill.pcapng(request, ctx.outputStream());
   }

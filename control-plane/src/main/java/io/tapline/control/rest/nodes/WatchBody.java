@@ -55,7 +55,7 @@ final class WatchBody {
   }
 
   /** A place of evaluation as requested, and the condition that also decides it. */
-  private record Asked(String run, String when) {}
+  private record RequestedRun(String run, String when) {}
 
   /**
    * Returns the watch of an entry of a list.
@@ -63,11 +63,11 @@ final class WatchBody {
    * @param runs the places of earlier watches, since parsing each condition again takes long
    */
   private static WatchSpec one(
-      Context ctx, JsonNode body, DrillService drill, Map<Asked, WatchRun> runs)
+      Context ctx, JsonNode body, DrillService drill, Map<RequestedRun, WatchRun> runs)
       throws DrillException {
     RequestBody.requireMembers(body, MEMBERS);
     String when = Members.text(body, "when");
-    Asked asked = new Asked(Members.text(body, "run"), when);
+    RequestedRun asked = new RequestedRun(Members.text(body, "run"), when);
     WatchRun run = runs.containsKey(asked) ? runs.get(asked) : WatchRun.choose(asked.run(), when);
     runs.put(asked, run);
     if (run.inMonitor()) {
@@ -125,7 +125,7 @@ final class WatchBody {
           .asException();
     }
     List<WatchSpec> specs = new ArrayList<>();
-    Map<Asked, WatchRun> runs = new HashMap<>();
+    Map<RequestedRun, WatchRun> runs = new HashMap<>();
     for (JsonNode member : all) {
       String place = "watches[%d]: ".formatted(specs.size());
       if (!member.isObject()) {

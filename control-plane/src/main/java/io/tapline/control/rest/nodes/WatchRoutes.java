@@ -166,13 +166,13 @@ public final class WatchRoutes {
   }
 
   private void alerts(Context ctx) {
-    String after = ctx.queryParam("after");
-    if (after != null && !after.matches("\\d{1,18}")) {
-      throw Problem.badRequest("after=" + after + " is not an alert's number").asException();
+    String cursor = ctx.queryParam("after");
+    if (cursor != null && !cursor.matches("\\d{1,18}")) {
+      throw Problem.badRequest("after=" + cursor + " is not an alert's number").asException();
     }
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("alerts");
-    long number = after == null ? 0 : Long.parseLong(after);
+    long number = cursor == null ? 0 : Long.parseLong(cursor);
     if (Alerts.seesAll(ctx)) {
       watches.alertsAfter(number).forEach(alert -> array.add(json(alert, alert.number())));
     } else {

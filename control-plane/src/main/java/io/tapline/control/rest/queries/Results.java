@@ -30,10 +30,10 @@ final class Results {
   private long omitted;
   private boolean more;
 
-  private Results(QueryService queries, QueryInfo query, String after) {
+  private Results(QueryService queries, QueryInfo query, String cursor) {
     this.queries = queries;
     this.query = query;
-    this.last = after;
+    this.last = cursor;
   }
 
   /**

@@ -20,12 +20,12 @@ final class RowCounts {
   private static final int MAX_QUERIES = 128;
 
   private final QueryService queries;
-  private final Map<String, Counted> counted =
+  private final Map<String, QueryCounts> counted =
       new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<String, Counted> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<String, QueryCounts> eldest) {
           return size() > MAX_QUERIES;
         }
       };
@@ -43,31 +43,31 @@ final class RowCounts {
   record Skip(String last, long rows) {}
 
   /** Returns the windows after an entry that precede the latest rows of these processors. */
-  Skip beforeLatest(String query, String after, Set<Integer> processors, int rows) {
-    Counted one;
+  Skip beforeLatest(String query, String cursor, Set<Integer> processors, int rows) {
+    QueryCounts one;
     synchronized (counted) {
-      one = counted.computeIfAbsent(query, ignored -> new Counted());
+      one = counted.computeIfAbsent(query, ignored -> new QueryCounts());
     }
-    return one.beforeLatest(query, after, processors, rows);
+    return one.beforeLatest(query, cursor, processors, rows);
   }
 
   private record Window(String entry, int processor, int rows) {}
 
-  private final class Counted {
+  private final class QueryCounts {
     private final Deque<Window> windows = new ArrayDeque<>();
     private String last = "";
 
-    synchronized Skip beforeLatest(String query, String after, Set<Integer> wanted, int rows) {
+    synchronized Skip beforeLatest(String query, String cursor, Set<Integer> wanted, int rows) {
       count(query);
       long seen = 0;
-      String skipped = after;
+      String skipped = cursor;
       long omitted = 0;
       for (Iterator<Window> back = windows.descendingIterator(); back.hasNext(); ) {
         Window window = back.next();
-        if (!Entry.isBefore(after, window.entry())) {
+        if (!Entry.isBefore(cursor, window.entry())) {
           break;
         }
-        if (seen >= rows && skipped.equals(after)) {
+        if (seen >= rows && skipped.equals(cursor)) {
           skipped = window.entry();
         }
         long own = wanted.contains(window.processor()) ? window.rows() : 0;

@@ -71,9 +71,9 @@ public final class LinkEventRoutes {
   private void list(Context ctx) {
     String switchName = ctx.queryParam("switch");
     String port = ctx.queryParam("port");
-    LinkEvents.Found found =
+    LinkEvents.FoundEvents found =
         events.read(
-            new LinkEvents.Wanted(
+            new LinkEvents.EventSelection(
                 Parameters.timeNs(ctx, "from_ns"),
                 Parameters.timeNs(ctx, "to_ns"),
                 Parameters.count(ctx, "limit", USUAL_EVENTS, MAX_EVENTS),

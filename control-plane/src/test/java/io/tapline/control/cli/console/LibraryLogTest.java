@@ -47,14 +47,14 @@ class LibraryLogTest {
 
   @Test
   void nothingIsLoggedByDefault() {
-    PrintStream before = System.err;
+    PrintStream previousStream = System.err;
     ByteArrayOutputStream stderr = new ByteArrayOutputStream();
     System.setErr(new PrintStream(stderr, true, StandardCharsets.UTF_8));
     try {
       Configurator.setLevel(NAME, Level.OFF);
       Logger.getLogger(NAME).warning("Stream Error");
     } finally {
-      System.setErr(before);
+      System.setErr(previousStream);
     }
     assertThat(logged).isEmpty();
     assertThat(stderr.toString(StandardCharsets.UTF_8)).isEmpty();

@@ -120,7 +120,7 @@ class TokenCommandTest {
     assertThat(Files.readString(file)).isEqualTo("tokens: what\n");
     Files.delete(file);
     added("--tenant", "web", "--role", "admin", "--name", "one");
-    String before = Files.readString(file);
+    String previousText = Files.readString(file);
     for (List<String> wrong :
         List.<List<String>>of(
             List.of("--tenant", "web", "--role", "boss"),
@@ -134,7 +134,7 @@ class TokenCommandTest {
             List.of("--json", "--revoke", "one"))) {
       Result result = run(wrong.toArray(String[]::new));
       assertThat(result.exitCode()).as("%s: %s", wrong, result.err()).isEqualTo(2);
-      assertThat(Files.readString(file)).isEqualTo(before);
+      assertThat(Files.readString(file)).isEqualTo(previousText);
     }
   }
 }

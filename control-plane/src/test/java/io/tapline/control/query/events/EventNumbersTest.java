@@ -16,14 +16,14 @@ import org.junit.jupiter.api.Test;
 
 class EventNumbersTest {
   private static EventBatch batch(
-      String monitor, long incarnation, long first, int events, boolean last) {
+      String monitor, long incarnation, long first, int events, boolean isLast) {
     return EventBatch.newBuilder()
         .setQuery("q-1")
         .setMonitor(monitor)
         .setIncarnation(incarnation)
         .setFirst(first)
         .setCount(events)
-        .setLast(last)
+        .setLast(isLast)
         .build();
   }
 
@@ -42,7 +42,7 @@ class EventNumbersTest {
       long received = 0;
       long entries = 0;
       long broken = 0;
-      EventNumbers.Cut latest = new EventNumbers.Cut(0, 0, 0, 0, 0);
+      EventNumbers.CutBatch latest = new EventNumbers.CutBatch(0, 0, 0, 0, 0);
       for (int m = 0; m < 3; m++) {
         String monitor = "m" + m;
         List<EventBatch> all = new ArrayList<>();
@@ -53,9 +53,9 @@ class EventNumbersTest {
           boolean ends = life == lives || random.nextBoolean();
           for (int b = 0; b < batches; b++) {
             int events = random.nextInt(4);
-            boolean last = ends && b == batches - 1;
-            if (last || random.nextInt(5) > 0) {
-              all.add(batch(monitor, life, next, events, last));
+            boolean isLast = ends && b == batches - 1;
+            if (isLast || random.nextInt(5) > 0) {
+              all.add(batch(monitor, life, next, events, isLast));
             }
             next += events;
           }
@@ -75,7 +75,7 @@ class EventNumbersTest {
         // After a takeover, the agent resends all unacknowledged events.
         for (int i = Math.max(0, index - random.nextInt(4)); i <= index; i++) {
           EventBatch batch = sent.get(monitor).get(i);
-          Optional<EventNumbers.Cut> cut = numbers.take(batch);
+          Optional<EventNumbers.CutBatch> cut = numbers.take(batch);
           if (cut.isEmpty()) {
             continue;
           }

@@ -244,8 +244,9 @@ class RemoteMonitorsTest {
   @Test
   void triggersFollowAPartThatMoves() throws Exception {
     start(false);
-    List<Long> answers = new ArrayList<>();
-    monitors.triggers(new TriggerSet(1, Map.of()), answer -> answers.add(answer.getVersion()));
+    List<Long> responses = new ArrayList<>();
+    monitors.triggers(
+        new TriggerSet(1, Map.of()), response -> responses.add(response.getVersion()));
     assertThat(hosts.orders).containsExactly("triggers h1 1 []", "triggers h2 1 []");
     hosts.orders.clear();
     first.events().lost("restarted");
@@ -253,7 +254,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders.poll(30, TimeUnit.SECONDS)).isEqualTo("triggers h1 2 []");
     first.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(7).build());
     repeatedCall.events().triggers(MonitorStatus.Triggers.newBuilder().setVersion(1).build());
-    assertThat(answers).as("those of the part's epoch").containsExactly(1L);
+    assertThat(responses).as("those of the part's epoch").containsExactly(1L);
   }
 
   @Test

@@ -2,7 +2,7 @@ package io.tapline.control.query.sampling;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.control.query.sampling.SamplingController.Seen;
+import io.tapline.control.query.sampling.SamplingController.Measurement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -35,7 +35,7 @@ class SamplingControllerTest {
       queue += offered - consumed;
       taken += consumed;
       inForce = controller.rate();
-      controller.next(new Seen(1, allFlows, consumed, queue));
+      controller.next(new Measurement(1, allFlows, consumed, queue));
       rates.add(controller.rate());
       lags.add(queue / capacity);
     }

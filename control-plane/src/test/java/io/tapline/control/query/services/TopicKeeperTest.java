@@ -45,8 +45,8 @@ class TopicKeeperTest {
     return new TopicKeeper(topics, new TopicPolicy(kept, 8 * MEBIBYTE, orphanAfter));
   }
 
-  private static Topics.Wanted wanted(String topic, int partitions, boolean live) {
-    return new Topics.Wanted(topic, partitions, live, List.of(), TopicRights.Users.NONE);
+  private static Topics.WantedTopic wanted(String topic, int partitions, boolean isLive) {
+    return new Topics.WantedTopic(topic, partitions, isLive, List.of(), TopicRights.Users.NONE);
   }
 
   private static void await(Callable<Boolean> condition) throws Exception {
@@ -89,10 +89,10 @@ class TopicKeeperTest {
     int broker = topics.brokers().iterator().next().id();
     try (TopicKeeper keeper = keeper(Duration.ZERO, LONG)) {
       keeper.create(
-          new Topics.Wanted(
+          new Topics.WantedTopic(
               "tapline.tuples.led", 2, true, List.of(broker, broker), TopicRights.Users.NONE));
       keeper.create(
-          new Topics.Wanted(
+          new Topics.WantedTopic(
               "tapline.tuples.gone", 1, true, List.of(broker + 7), TopicRights.Users.NONE));
       assertThat(topics.ofQueries()).contains("tapline.tuples.led", "tapline.tuples.gone");
       assertThat(topics.written("tapline.tuples.led")).isZero();

@@ -74,8 +74,8 @@ class TopicRightsTest {
     return new TopicKeeper(topics, new TopicPolicy(Duration.ZERO, 8 << 20, orphanAfter));
   }
 
-  private static Topics.Wanted wanted(String topic, Set<String> monitors, String... alerts) {
-    return new Topics.Wanted(
+  private static Topics.WantedTopic wanted(String topic, Set<String> monitors, String... alerts) {
+    return new Topics.WantedTopic(
         topic, 1, true, List.of(), new TopicRights.Users(monitors, Set.of(alerts)));
   }
 
@@ -209,14 +209,14 @@ class TopicRightsTest {
 
   @Test
   void anEndedQueryLeavesNoRights() throws Exception {
-    Set<String> before = users();
+    Set<String> previousUsers = users();
     keeper.create(wanted(A, Set.of("h1"), "alerts"));
     keeper.create(wanted(B, Set.of("h1")));
     assertThat(users()).contains("job-a", "job-b");
     keeper.retire(A);
     await(() -> users().equals(Set.of("job-b")) && rights() == 2);
     keeper.retire(B);
-    await(() -> users().equals(before) && rights() == 0);
+    await(() -> users().equals(previousUsers) && rights() == 0);
   }
 
   @Test

@@ -59,9 +59,9 @@ class AccessTest {
     }
   }
 
-  private static String entry(String tenant, String role, String more, String secret) {
+  private static String entry(String tenant, String role, String furtherText, String secret) {
     return "  - tenant: %s\n    role: %s\n%s    sha256: %s\n"
-        .formatted(tenant, role, more, Token.hash(secret));
+        .formatted(tenant, role, furtherText, Token.hash(secret));
   }
 
   @AfterAll
@@ -116,9 +116,9 @@ class AccessTest {
         continue;
       }
       for (String token : List.of("", "tapline_wrong", OLD, Token.hash(ADMIN), ADMIN + "x")) {
-        HttpResponse<String> answer = send(token, operation[0], operation[1], "{}");
-        JsonNode problem = Rest.problem(answer, 401, "no-token");
-        assertThat(answer.headers().firstValue("WWW-Authenticate")).isPresent();
+        HttpResponse<String> response = send(token, operation[0], operation[1], "{}");
+        JsonNode problem = Rest.problem(response, 401, "no-token");
+        assertThat(response.headers().firstValue("WWW-Authenticate")).isPresent();
         assertThat(problem.toString()).doesNotContain(SECRETS);
       }
     }
@@ -151,8 +151,8 @@ class AccessTest {
   void queriesOfOthersLookLikeUnknownOnes() throws Exception {
     for (String id : List.of("db-1", "webx-1", "q-1", "web", "web-", "never-1")) {
       String path = "/api/v1/queries/" + id;
-      for (String more : List.of("", "/results", "/events")) {
-        Rest.problem(get(WEB, path + more), 404, "not-found");
+      for (String furtherText : List.of("", "/results", "/events")) {
+        Rest.problem(get(WEB, path + furtherText), 404, "not-found");
       }
       Rest.problem(send(WEB, "DELETE", path, ""), 404, "not-found");
     }
@@ -167,9 +167,9 @@ class AccessTest {
         "{\"query\": \"PARSE http_get FROM * TO %s:80 LIMIT 90s SAMPLE * PROCESS (top-k)\"}";
     for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
       for (String place : List.of("10.0.3.5", "10.0.2.0/23", "*", "[::ffff:10.0.2.5]")) {
-        HttpResponse<String> answer = send(WEB, "POST", path, text.formatted(place));
-        assertThat(answer.statusCode()).as("%s %s", path, place).isIn(400, 409);
-        assertThat(answer.body()).doesNotContain("\"plan\"");
+        HttpResponse<String> response = send(WEB, "POST", path, text.formatted(place));
+        assertThat(response.statusCode()).as("%s %s", path, place).isIn(400, 409);
+        assertThat(response.body()).doesNotContain("\"plan\"");
       }
     }
     assertThat(send(WEB, "POST", "/api/v1/explain", text.formatted("10.0.2.5")).statusCode())

@@ -31,7 +31,7 @@ class RateLimitsTest {
   }
 
   @Test
-  void theAnswerNamesTheTimeToRetry() {
+  void theResponseNamesTheTimeToRetry() {
     assertThat(taken("web", 1, 0)).isEqualTo(1);
     assertThat(limits.take("web", 1, 0)).isEqualTo(1);
     assertThat(limits.take("web", 1, SECOND_NS)).isZero();

@@ -46,8 +46,9 @@ class RevocationTest {
     stored.close();
   }
 
-  private static String entry(String secret, String more) {
-    return "  - {role: admin, tenant: ops, sha256: %s%s}\n".formatted(Token.hash(secret), more);
+  private static String entry(String secret, String furtherText) {
+    return "  - {role: admin, tenant: ops, sha256: %s%s}\n"
+        .formatted(Token.hash(secret), furtherText);
   }
 
   /** Writes the token to keep, and others. */

@@ -144,10 +144,10 @@ class ResultsTest {
     List<String> rows = new ArrayList<>();
     List<Integer> sizes = new ArrayList<>();
     JsonNode page;
-    String after = "";
+    String cursor = "";
     do {
-      page = results("q-long", "?after=" + after);
-      after = page.path("last_entry").asText();
+      page = results("q-long", "?after=" + cursor);
+      cursor = page.path("last_entry").asText();
       sizes.add(page.path("rows").size());
       rows.addAll(rows(page));
     } while (page.path("more").asBoolean());

@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @param login no login if it should require none
  */
-record RedisQuestion(Login login) implements Question {
+record RedisProtocolCheck(Login login) implements ProtocolCheck {
   @Override
   public void check(Connection connection) throws IOException, Fault {
     if (!login.isNone()) {

@@ -20,7 +20,7 @@ import java.util.List;
  * every broker answers before a login: ApiVersions (version 0), and SaslHandshake (version 1),
  * which a listener without logins refuses.
  */
-final class KafkaQuestion implements Question {
+final class KafkaProtocolCheck implements ProtocolCheck {
   private static final short API_VERSIONS = 18;
   private static final short SASL_HANDSHAKE = 17;
   private static final int UNSUPPORTED_MECHANISM = 33;

@@ -3,7 +3,7 @@ package io.tapline.control.probe;
 import java.io.IOException;
 
 /** Checks over a connection that a server is of the expected kind. */
-interface Question {
+interface ProtocolCheck {
   /**
    * Checks the server at the other end of the connection.
    *
