@@ -244,10 +244,7 @@ final class Agent {
     send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
   }
 
-  /**
-   * Records that switches copy all of its packets; ignored for a different epoch from the assigned
-   * one.
-   */
+  /** Records that switches copy all of its packets; ignored if the epoch has changed. */
   void mirrored(String query, int epoch) {
     Assigned assignment = assigned.get(query);
     if (assignment != null && assignment.epoch() == epoch) {
