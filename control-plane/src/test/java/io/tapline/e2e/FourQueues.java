@@ -34,7 +34,7 @@ final class FourQueues implements AutoCloseable {
   private static final List<String> ABOVE = List.of("aggregation-0-0", "aggregation-0-1");
   private static final List<String> MONITORS = List.of("h-0-0-0", "h-0-1-0");
   private static final List<String> SENDERS = List.of("h-0-0-1", "h-0-1-1");
-  private static final int PAYLOAD = 1000;
+  private static final int PAYLOAD = 1400;
 
   /** A datagram with its UDP, IPv4 and Ethernet headers. */
   static final int WIRE = PAYLOAD + 8 + 20 + 14;
@@ -68,7 +68,7 @@ final class FourQueues implements AutoCloseable {
       def send(each, to):
           global sent
           sent += 1
-          each.sendto(sent.to_bytes(8, "big") + bytes(992), (to, 9000))
+          each.sendto(sent.to_bytes(8, "big") + bytes(1392), (to, 9000))
       while per_second:
           for each in out:
               for to in receivers:

@@ -42,7 +42,7 @@ class FourQueuesSoak {
     return switch (linkMbit) {
       case 5 -> new FourQueues.Load(linkMbit, 300, 20, 130, 700, 20);
       case 20 -> new FourQueues.Load(linkMbit, 300, 20, 400, 700, 10);
-      default -> new FourQueues.Load(linkMbit, 300, 40, 450, 500, 5);
+      default -> new FourQueues.Load(linkMbit, 300, 40, 900, 500, 5);
     };
   }
 }

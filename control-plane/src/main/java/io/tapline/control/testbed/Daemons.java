@@ -21,7 +21,8 @@ final class Daemons {
    * Priority of the switches. They share the processors with all other programs; without priority,
    * a packet waits in a switch for milliseconds while those run.
    */
-  private static final List<String> BEFORE_OTHERS = List.of("nice", "-n", "-10");
+  private static final List<String> BEFORE_OTHERS =
+      List.of("chrt", "--other", "0", "nice", "-n", "-20");
 
   /** Tapline's native programs that run in hosts. */
   static final List<String> IN_HOSTS =

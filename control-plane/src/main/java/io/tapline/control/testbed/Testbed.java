@@ -28,6 +28,7 @@ public final class Testbed {
           "ethtool",
           "sysctl",
           "setsid",
+          "chrt",
           "python3",
           "ovsdb-tool",
           "ovsdb-server",
