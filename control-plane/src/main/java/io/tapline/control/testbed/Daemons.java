@@ -19,7 +19,8 @@ final class Daemons {
 
   /**
    * Priority of the switches. They share the processors with all other programs; without priority,
-   * a packet waits in a switch for milliseconds while those run.
+   * a packet waits in a switch for milliseconds while those run. Programs that start the testbed as
+   * a batch do not make the switches one.
    */
   private static final List<String> BEFORE_OTHERS =
       List.of("chrt", "--other", "0", "nice", "-n", "-20");
