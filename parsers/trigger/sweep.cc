@@ -392,7 +392,7 @@ void Sweep::test_trigger(uint32_t bit) {
   judge(bit, counts, channel_.grouped ? EventScope::kRest : EventScope::kAll, {});
 }
 
-// False: counts with these upper bounds are no event.
+// Returns false if counts with these upper bounds can't be an event.
 bool Sweep::may_meet(uint32_t bit, const uint64_t* high) const {
   const auto& threshold = program_.compiled(bit).threshold;
   if (!threshold) return true;
