@@ -14,8 +14,8 @@ struct CopyPort {
 
 // The port as the switch marked the copy: the destination address is then 02:7a:92, 12 bits for the port of entry and
 // 12 bits for the other one (CopyMark in network/). No other header begins like a mark: a version of IP, an address
-// family or a packet type is in its first two bytes. Copies of segments that open or end connections may take a separate
-// queue: their address begins with 02:7a:93.
+// family or a packet type is in its first two bytes. Copies of segments that open or end connections may take a
+// separate queue: their address begins with 02:7a:93.
 inline CopyPort marked_port_of(const Packet& packet) {
   const uint8_t* address = packet.data;
   if (packet.captured_bytes < 6 || address[0] != 0x02 || address[1] != 0x7a || (address[2] & 0xfe) != 0x92) [[likely]]
