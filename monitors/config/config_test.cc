@@ -57,6 +57,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"metrics_key", {"\"\"", "own.key", ""}},
     {"metrics_token_file", {"\"\"", "token", ""}},
     {"headers_to", {"\"\"", "/dev/shm/tapline", ""}},
+    {"routes", {"\"\"", "leaf1.routes", ""}},
     {"supervise", {"\"auto\"", "always", "yes"}},
     {"watchdog_ms", {"500", "1000", "10"}},
     {"hugepages", {"\"auto\"", "never", "always"}},
