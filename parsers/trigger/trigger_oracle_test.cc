@@ -251,7 +251,7 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
 // Up to the bounds of sketches, their values are exact.
 TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
   size_t events = 0;
-  for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Input input = random_input(seed, {.triggers = 1 + seed % 60,
                                             .samples = DistinctSketch::kExact,
@@ -270,7 +270,7 @@ TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
 // Beyond the bounds of sketches, the value lies between the event's bounds; for distinct values in 95 of 100 cases.
 TEST(TriggerOracle, EstimatesHaveTheStatedError) {
   size_t estimates = 0, outside = 0, quantiles = 0;
-  for (uint32_t seed = 0; seed < seeds(10) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < seeds(5) && !::testing::Test::HasFailure(); ++seed) {
     std::mt19937 random(seed);
     Input input;
     const Measure measures[] = {Measure::kFlows, Measure::kDistinctSrcIps, Measure::kRttQuantile};
@@ -329,7 +329,7 @@ TEST(TriggerOracle, EstimatesHaveTheStatedError) {
 // Without memory for sketches, nothing certain is wrong, and each true event is reported with bounds.
 TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
   size_t certain = 0, bounded = 0;
-  for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Input input = random_input(seed, {.triggers = 30, .samples = 600, .panes = seed % 2 == 0, .sketches = true});
     const auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
