@@ -176,7 +176,7 @@ class TapsTest(unittest.TestCase):
             lengths.setdefault(frame[:6].hex(":"), []).append(len(frame))
         known, unknown = sorted(lengths)[0], sorted(lengths)[1:]
         self.assertTrue(unknown, "the capture has two directions")
-        routes = self.write("routes", f"# of two switches\nleaf1 {known} 7\nleaf2 {known} 8\n".encode())
+        routes = self.write("routes", f"# leaf1 and leaf2\nleaf1 {known} 7\nleaf2 {known} 8\n".encode())
         tuples, accounting = self.parse("--tap", f"leaf1={source}", "--routes", routes, parsers="link_load")
         moved, samples = {}, {}
         for row in map(json.loads, tuples):

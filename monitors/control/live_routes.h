@@ -24,8 +24,8 @@ class LiveRoutes {
   void add(const v1::RoutesCommand& command);
 
   RouteFeed* feed_;
-  uint64_t received_version_ = 0;  // of the rules whose last part has not come; 0: none
-  std::vector<RouteRule> received_;
+  uint64_t received_version_ = 0;    // the version that is being received; 0: none
+  std::vector<RouteRule> received_;  // its rules so far
 };
 
 }  // namespace tapline

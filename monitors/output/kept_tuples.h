@@ -10,7 +10,7 @@
 
 namespace tapline {
 
-// Why an event lacks the tuple that decided it.
+// The reason why an event lacks the tuple that decided it.
 enum class TupleOmission : uint8_t {
   kNone,     // it has its tuple, or no single tuple decided it
   kTooLong,  // the tuple's text is longer than KeptTuples::kMaxText

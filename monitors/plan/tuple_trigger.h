@@ -26,7 +26,7 @@ struct TupleTrigger {
   std::optional<TupleCondition> condition = {};
   // kDistinct counts the values of this field instead: an index as in `group`.
   std::optional<uint32_t> distinct_field = {};
-  double share = 0;  // of kPercentile: above 0, at most 1
+  double share = 0;  // kPercentile's share, above 0 and at most 1
   // Tuples that have a value; none: all.
   std::optional<TupleCondition> only = {};
   Aggregate aggregate = Aggregate::kCount;

@@ -151,9 +151,9 @@ DecodeOutcome Decoder::mpls() {
   return !ip_fits(position_) && looks_like_ethernet(position_) ? pseudowire() : by_ip_version();
 }
 
-// Nothing in the packet shows what a label means (RFC 4928). An Ethernet pseudowire may have a control word (RFC 4448:
-// 2 bytes of 0 and a sequence number) or none, and its destination address may begin with any bits. Takes the reading
-// whose EtherType and IP version fit, and tries the one with a control word first.
+// Decodes an Ethernet pseudowire. A packet does not show what its labels mean (RFC 4928), and a pseudowire may begin
+// with a control word (RFC 4448: 2 bytes of 0 and a sequence number) or with a destination address, which can have any
+// bits. Decodes with a control word if the EtherType and the IP version then fit, and otherwise without one.
 DecodeOutcome Decoder::pseudowire() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(2)) return missing(2);

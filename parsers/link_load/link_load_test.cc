@@ -296,8 +296,8 @@ TEST(LinkLoad, AQueryThatEndsShortensItsInterval) {
 constexpr size_t kSourcePortAt = 14 + 20;  // after the Ethernet and IPv4 headers
 constexpr size_t kTcpFlagsAt = kSourcePortAt + 13;
 
-// The copies as a switch marks them that sent the client's packets to one port and the server's to another one.
-// Those of segments that open or end connections come from a separate queue.
+// Marks copies like a switch that sends the client's packets to one port and the server's packets to another. Segments
+// that open or end connections get the mark of the separate queue.
 Frames marked(Frames frames, uint16_t client_out, uint16_t server_out) {
   for (Frame& frame : frames) {
     const bool from_client = frame.bytes[kSourcePortAt] == frames[0].bytes[kSourcePortAt] &&

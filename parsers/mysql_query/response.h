@@ -28,7 +28,7 @@ struct Response : ResponseHalf {
 // Lists of columns, and rows, end with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
-// How to read the response to a command.
+// The form of the response to a command.
 enum class ExpectedResponse : uint8_t {
   kUnknown,  // the command was not seen
   kResult,   // OK, an error, or result sets

@@ -12,7 +12,7 @@
 
 namespace tapline {
 
-// How one switch forwards packets to one destination address.
+// A switch's route to one destination address.
 struct RouteRule {
   std::string switch_name;      // as taps name the switch
   uint64_t mac = 0;             // destination Ethernet address, 48 bits

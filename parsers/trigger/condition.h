@@ -35,7 +35,7 @@ enum class Op : uint8_t {
 struct Instruction {
   Op op = Op::kConstant;
   Measure measure = Measure::kPackets;
-  double constant = 0;  // of a quantile: the share of values, above 0 and below 1
+  double constant = 0;  // a quantile's share of the values, above 0 and below 1
 };
 
 // Instructions in postfix order. These functions compose them in reading order: above(value_of(kBytes), number(1e6)).

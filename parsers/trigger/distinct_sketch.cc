@@ -9,7 +9,7 @@
 namespace tapline::trigger {
 namespace {
 
-constexpr uint8_t kRegistersSize = 7;  // of the largest hash table
+constexpr uint8_t kRegistersSize = 7;  // block size of the registers, and of the largest hash table
 static_assert(SketchMemory::bytes_of(kRegistersSize) == 2 * DistinctSketch::kExact * sizeof(uint64_t));
 static_assert(SketchMemory::bytes_of(kRegistersSize) >= DistinctSketch::kRegisters);
 

@@ -35,10 +35,10 @@ class SharedTriggers final : private EventSink {
 
   static constexpr int64_t kNoTcp = -1;
 
-  // Prepares a program, which takes milliseconds, and lets the lanes replace theirs at the next border that all windows
-  // of both programs share. Triggers with the same ID in both continue. Returns an empty string, or the reason why the
-  // program can't follow the last one. REQUIRES: replacing() is false; a trigger that has the same ID in both is the
-  // same.
+  // Prepares a program, which takes milliseconds. The lanes replace theirs at the next boundary that the windows of
+  // both programs have in common. Triggers that both programs contain continue. Returns an empty string, or the reason
+  // why the program can't follow the last one. REQUIRES: replacing() is false; an ID names the same trigger in both
+  // programs.
   std::string replace(std::shared_ptr<const Program> program);
   // Continues a replacement that waits for lanes. Call it now and then while replacing() is true.
   void continue_replacing();

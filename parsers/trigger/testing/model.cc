@@ -40,7 +40,7 @@ struct Counted {
   double sums[16] = {};
   std::optional<double> max_bytes, max_payload_bytes, max_rtt_ns, min_rtt_ns;
   std::array<std::set<ModelKey>, 5> distinct;         // flows, then values of the fields, by Measure
-  std::array<std::vector<double>, 3> values;          // of each quantile, by Measure
+  std::array<std::vector<double>, 3> values;          // for quantiles, by Measure
   std::vector<std::pair<int64_t, uint32_t>> packets;  // time, bytes
   std::vector<size_t> samples;
 };

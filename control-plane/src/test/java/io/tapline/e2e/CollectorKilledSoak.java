@@ -17,7 +17,7 @@ import org.junit.jupiter.api.TestInstance;
 /**
  * SIGKILL of the collector's monitor, of its agent and of the control plane while loads of links
  * and rates of flows are measured: results resume, the gaps are reported, and nothing is left
- * behind. Skipped, with the reason, where there can be no testbed.
+ * behind. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices

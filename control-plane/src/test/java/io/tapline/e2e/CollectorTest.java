@@ -14,7 +14,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** Loads of links from marked copies. Skipped, with the reason, where there can be no testbed. */
+/**
+ * Loads of links from marked copies. Skipped, with the reason, on hosts that can't run a testbed.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
 class CollectorTest extends CollectorTestCase {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.TestInstance;
 /**
  * Queries with AT over real switches without configured taps: the server is the controller of a
  * testbed with slow links, and switches copy both sides of the queues to an agent's monitor.
- * Skipped, with the reason, where there can be no testbed.
+ * Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices

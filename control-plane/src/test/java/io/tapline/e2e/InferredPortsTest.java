@@ -11,7 +11,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * Loads of links from copies that switches do not mark: the monitor infers their ports from the
- * routes that the controller sends. Skipped, with the reason, where there can be no testbed.
+ * routes that the controller sends. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices

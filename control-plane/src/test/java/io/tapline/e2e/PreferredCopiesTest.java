@@ -17,7 +17,7 @@ import org.junit.jupiter.api.TestInstance;
 /**
  * A saturated mirror port of Open vSwitch: copies of segments that open or end connections arrive
  * first and completely, and a flood of them does not displace the others. Skipped, with the reason,
- * where there can be no testbed.
+ * on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices

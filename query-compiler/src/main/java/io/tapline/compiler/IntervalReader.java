@@ -10,8 +10,8 @@ import io.tapline.schema.proto.Window;
 import java.util.List;
 
 /**
- * Adapts windows to parsers that emit once per interval. A shorter window would receive either all
- * of an interval's tuples or none, so its results would not match its time.
+ * Adapts windows to parsers that emit tuples once per interval. A shorter window would receive an
+ * interval's tuples either completely or not at all, whichever part of the interval it covers.
  */
 final class IntervalReader {
   private final ParserInfo parser;

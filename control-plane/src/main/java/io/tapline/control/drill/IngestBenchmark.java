@@ -50,7 +50,7 @@ public final class IngestBenchmark implements AutoCloseable {
     pinTheRest();
   }
 
-  /** Of the writer's process, only the threads that ingest packets stay on the writer's core. */
+  /** Moves all threads of the writer off its core, except those that ingest packets. */
   private void pinTheRest() throws IOException, InterruptedException {
     Path threads = Path.of("/proc", Long.toString(writer.pid()), "task");
     Map<String, Double> previousCpuOfThreads = cpuOfThreads(threads);

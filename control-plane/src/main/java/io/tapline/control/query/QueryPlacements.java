@@ -353,7 +353,7 @@ final class QueryPlacements {
     }
   }
 
-  /** Also stops waiting when the query ends. */
+  /** Polls until no switch lacks the query's rules, or the query has ended. */
   private void awaitLate(String query, Runnable onMirrored) {
     if (missing(query).isEmpty()) {
       onMirrored.run();

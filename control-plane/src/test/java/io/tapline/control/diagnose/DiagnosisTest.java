@@ -184,8 +184,8 @@ class DiagnosisTest {
   }
 
   /**
-   * At that switch, no flow is diagnosed with more losses than it had, and together they are most
-   * of the losses.
+   * Expects that, at that switch, no flow is diagnosed with more losses than it had, and that the
+   * diagnosis explains most losses.
    */
   private static void expectLosses(Finding finding, JsonNode truth) {
     Map<String, Long> linkSegments = new HashMap<>();

@@ -7,10 +7,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 
 /**
- * Acknowledgements of logged events that have not been sent to the agents yet. One acknowledgement
- * of the highest number covers all batches of one incarnation of a monitor. They are collected
- * briefly before being sent, since each one wakes four threads on its way and agents need them only
- * to free memory. Confined to one thread.
+ * Acknowledgements of logged events that have not been sent to the agents yet. The highest number
+ * acknowledges all batches of an incarnation of a monitor. Acknowledgements are collected briefly
+ * before they are sent, since each one wakes four threads and agents need them only to free memory.
+ * Confined to one thread.
  */
 final class Acknowledgements {
   private static final long DELAY_NS = TimeUnit.MILLISECONDS.toNanos(10);
