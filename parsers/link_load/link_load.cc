@@ -158,7 +158,7 @@ class LinkLoad final : public Parser {
     const Side opposite = other_side(side);
     if (followed->trackers[opposite].started()) {
       acknowledge(packet, opposite, followed, &tap.mirror);
-    } else if (!port.told_apart) {
+    } else if (!port.separates_ports) {
       // The opposite direction leaves by another port, or does not cross the switch.
       acknowledge_unseen(packet, opposite, followed);
     }

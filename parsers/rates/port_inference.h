@@ -49,12 +49,12 @@ class PortInference {
   // REQUIRES: the burst of the latest begin() lasts.
   CopyPort port_of(const Packet& packet, Emitter& out) const {
     const CopyPort marked = marked_port_of(packet);
-    if (marked.told_apart || known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) [[likely]]
+    if (marked.separates_ports || known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) [[likely]]
       return marked;
     const InferredPort port = inferred(packet);
     if (port.number == 0) [[unlikely]]
       out.lose(port.reason, 1, packet.queries);
-    return {.number = port.number, .told_apart = true};
+    return {.number = port.number, .separates_ports = true};
   }
 
  private:

@@ -8,8 +8,8 @@ namespace tapline::rates {
 
 // The port by which a packet left its switch.
 struct CopyPort {
-  uint16_t number = 0;      // 0: unknown
-  bool told_apart = false;  // false: copies of all ports are in one sum
+  uint16_t number = 0;           // 0: unknown
+  bool separates_ports = false;  // true: each port of the tap has its own load; false: they share one
 };
 
 // The port as the switch marked the copy: the destination address is then 02:7a:92, 12 bits for the port of entry and
@@ -20,7 +20,7 @@ inline CopyPort marked_port_of(const Packet& packet) {
   const uint8_t* address = packet.data;
   if (packet.captured_bytes < 6 || address[0] != 0x02 || address[1] != 0x7a || (address[2] & 0xfe) != 0x92) [[likely]]
     return {};
-  return {.number = static_cast<uint16_t>((address[4] & 0x0f) << 8 | address[5]), .told_apart = true};
+  return {.number = static_cast<uint16_t>((address[4] & 0x0f) << 8 | address[5]), .separates_ports = true};
 }
 
 }  // namespace tapline::rates

@@ -19,7 +19,7 @@ class SketchSums {
   // Merges the sketches of these kinds of one more counter. `all` are the kinds that its channel uses. Returns the
   // steps of a sweep that this takes. REQUIRES: the counter is not changed before clear().
   uint32_t add(SketchKinds kinds, SketchKinds all, const Sketch* counter);
-  // The same for packets of which any may belong to the group.
+  // Merges a counter of packets that may belong to the group or to others: they widen the bounds.
   uint32_t add_possible(SketchKinds kinds, SketchKinds all, const Sketch* counter);
 
   // Without packets, kFlows is 0 and all others are absent. `share`: of a quantile.

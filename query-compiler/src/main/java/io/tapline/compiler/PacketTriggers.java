@@ -99,7 +99,7 @@ final class PacketTriggers {
     conditions.put(processor, condition);
   }
 
-  /** Does the same for a processor on tuples. REQUIRES: it has no {@link #obstacle}. */
+  /** Adds a processor on tuples. REQUIRES: it has no {@link #obstacle}. */
   void addMeasured(int number, Processor trigger) {
     add(number, PacketCondition.of(measure(trigger).orElseThrow(), trigger));
   }

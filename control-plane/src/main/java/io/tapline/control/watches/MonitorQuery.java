@@ -19,7 +19,7 @@ final class MonitorQuery {
     return clauses(watch.filter().scope().limits().orElse("*"));
   }
 
-  /** Returns the same for an owner that sees the connections to these networks. */
+  /** Returns the clauses for an owner that may see the connections to these networks. */
   static String clauses(String limits) {
     return "PARSE packets FROM * TO %s SAMPLE *".formatted(limits);
   }

@@ -56,7 +56,7 @@ public final class CopyMark {
     return mac >>> NUMBER_BITS == PREFIX;
   }
 
-  /** Returns true if an Ethernet address marks copies with their ports, in whichever queue. */
+  /** Returns true if an Ethernet address marks copies with their ports, in either queue. */
   public static boolean isPorts(long mac) {
     return (mac & ~PREFERRED) >>> NUMBER_BITS == PORTS_PREFIX;
   }
