@@ -139,7 +139,7 @@ public final class Compiler {
     List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, inventory.texts(), errors);
     QueueQuery queues = QueueQuery.of(parsers, query, errors);
     Match selection = MatchReader.read(query, inventory, options, queues.measuresQueues(), errors);
-    queues.check(options.rights(), selection, arguments, allParsersKnown);
+    queues.check(inventory, options.rights(), selection, arguments, allParsersKnown);
     List<Queue> queueList = queues.read(inventory, options);
     Match match = queues.match(selection);
     Limit limit = LimitReader.read(query.limit(), errors);

@@ -110,6 +110,13 @@ final class MatchReader {
     return side.isEmpty() || side.stream().anyMatch(a -> a.kind() == Ast.EndpointKind.ANY);
   }
 
+  /** Returns the end of a warning about a query for all hosts; nothing for a local capture. */
+  static String mirroringEverywhere(Inventory inventory) {
+    return inventory.ports().isEmpty()
+        ? ""
+        : ", and in the inventory's network every edge switch has to mirror";
+  }
+
   private void networkWide(Ast.Query query) {
     Span span =
         query.clauses().stream()
@@ -119,8 +126,8 @@ final class MatchReader {
             .orElse(query.end());
     if (rights.networkWide() && rights.scope().isEverything()) {
       errors.warning(
-          "neither FROM nor TO names a host or network, so the query is network-wide: the monitor inspects every"
-              + " packet, and in a network every edge switch would mirror");
+          "neither FROM nor TO names a host or network, so the monitor inspects every packet"
+              + mirroringEverywhere(inventory));
     } else if (query.has(ClauseKind.FROM) || query.has(ClauseKind.TO)) {
       String expected =
           "a host or network in FROM or TO; network-wide queries need a separate right";

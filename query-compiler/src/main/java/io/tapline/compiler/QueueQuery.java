@@ -51,7 +51,11 @@ final class QueueQuery {
    * @param writtenMatch FROM and TO
    */
   void check(
-      Rights rights, Match writtenMatch, List<ParserArgument> arguments, boolean allParsersKnown) {
+      Inventory inventory,
+      Rights rights,
+      Match writtenMatch,
+      List<ParserArgument> arguments,
+      boolean allParsersKnown) {
     if (query.has(ClauseKind.AT) && allParsersKnown && !measuresQueues) {
       refuseOtherParser();
     }
@@ -65,8 +69,8 @@ final class QueueQuery {
       errors.add(place, QueryError.Code.FORBIDDEN, message, expected, "");
     } else if (measuresQueues && !query.has(ClauseKind.AT)) {
       errors.warning(
-          "%s measures all queues that have taps or that packets report (INT), so the monitor inspects every packet, and in a network every edge switch would mirror; AT names queues"
-              .formatted(parsers.get(0).name()));
+          "%s measures all queues that have taps or that packets report (INT), so the monitor inspects every packet%s; AT names queues"
+              .formatted(parsers.get(0).name(), MatchReader.mirroringEverywhere(inventory)));
     }
     if (measuresQueues && selects(writtenMatch)) {
       checkFlowUnits(writtenMatch, arguments);

@@ -291,6 +291,26 @@ class QueueQueryTest {
     assertThat(everywhere.getReported().getTo(0).getPort()).isEqualTo(80);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"queue_flows FROM * TO *", "tcp_pkt_size FROM * TO *:80"})
+  void onlyANetworkMakesAWarningMentionSwitches(String clauses) {
+    String query = "PARSE " + clauses + " LIMIT 90s SAMPLE * PROCESS (group-count: w=1s)";
+    String warning = warning(compile(query, INVENTORY, Fixtures.OPTIONS));
+    assertThat(warning)
+        .contains("every packet, and in the inventory's network every edge switch has to mirror");
+    assertThat(warning(compile(query, Inventory.empty(), Fixtures.OPTIONS)))
+        .contains("every packet")
+        .doesNotContain("switch");
+  }
+
+  private static String warning(CompileResult result) {
+    return result.notes().stream()
+        .map(Note::message)
+        .filter(message -> message.contains("inspects every packet"))
+        .findFirst()
+        .orElseThrow();
+  }
+
   @Test
   void tuplesOfWholeQueuesAreNotRestricted() {
     CompileResult result = compile("PARSE queue_flows, queue_depth TO h1 AT leaf1:3" + REST);
