@@ -96,7 +96,7 @@ demo-java:
 demo: ## Run a query over a real capture through the whole pipeline
 	@make/prepare-demo
 	@if [ $(BUILD)/java/classes.jsa -nt $(BUILD)/java/.built ]; then bin/tapline demo; else \
-	  echo "The first run also archives its classes for faster starts, so it ends some seconds after its results." >&2; \
+	  echo "The first run also archives its classes for faster starts, so it ends a few seconds after its results." >&2; \
 	  $(archive) bin/tapline demo; fi
 
 .PHONY: test
@@ -228,13 +228,13 @@ mutants: deps programs ## Apply small faults, one at a time, and print those tha
 	@bench/mutants/run $(MUTANTS)
 
 .PHONY: soak
-soak: deps build ## Run the long tests: kills of MultiLog, Flink, Kafka, Redis and of mirroring; a million snapshots, packets of a queue and packets whose ports are inferred; queries over real switches; a monitor under attack and a server under load for SOAK_SECONDS (600)
+soak: deps build ## Run the long tests: kill MultiLog, Flink, Kafka, Redis and mirroring; check a million snapshots, packets of a queue and inferred ports; run queries over real switches; attack a monitor and load a server for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@TAPLINE_QUEUE_PACKETS=1000000 TAPLINE_QUEUE_FLOOD=100000000 TAPLINE_RANDOM_QUEUES=100000 $(BUILD)/tests/queues_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
 	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak,CollectorKilledSoak' -Dsurefire.failIfNoSpecifiedTests=false
-	@chrt --batch 0 $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=FourQueuesSoak -Dsurefire.failIfNoSpecifiedTests=false # batch: nothing interrupts a switch
+	@chrt --batch 0 $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=FourQueuesSoak -Dsurefire.failIfNoSpecifiedTests=false # chrt --batch: these programs do not interrupt the switches
 	@TAPLINE_LINK_SECONDS=$(or $(SOAK_SECONDS),600) $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=CollectorTest -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_ROUTE_PACKETS=1000000 TAPLINE_ROUTE_CHANGES=100 TAPLINE_ROUTE_PACKETS_PER_SECOND=4000 TAPLINE_MONITOR=$(BUILD)/bin/tapline-monitor monitors/routes_test.py
 	@bench/soak_monitor

@@ -194,7 +194,7 @@ class TaplineServer:
         raise AssertionError(f"the server was not ready within {DEADLINE_S} s")
 
     def call(self, path, body=None, method=None):
-        """Sends a GET, a POST of a JSON body, or another method; returns the JSON answer."""
+        """Sends a GET, a POST of a JSON body, or another method; returns the JSON response."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=30, context=self.trusted) as answer:

@@ -31,7 +31,7 @@ in_namespaces() {
 # enter_folder: enters a folder in memory. Its tmpfs hides the host's /run, which also contains the host's network
 # namespace names.
 enter_folder() {
-  [ $$ = 1 ] || fail "it runs within namespaces of its own only"
+  [ $$ = 1 ] || fail "it runs only within separate namespaces"
   mount -t tmpfs tmpfs /run
   work=/run/work
   mkdir -m 755 "$work"

@@ -9,7 +9,7 @@ TOOLS = ("ip", "tc", "ethtool", "tcpdump", "unshare")
 
 
 class NetworkTest(unittest.TestCase):
-  """Is skipped, with the reason, where there are no network namespaces, or tools are missing."""
+  """Base class of tests that are skipped, with the reason, if there are no network namespaces or tools are missing."""
 
   @classmethod
   def setUpClass(cls):

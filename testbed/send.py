@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Sends flows for some seconds, as JSON on standard input describes them.
+"""Sends flows for SECONDS, as JSON on standard input describes them.
 
   send.py SOURCE TARGET SECONDS
 

@@ -143,7 +143,7 @@ def flows_plot(rows):
 def time_plot(rows):
     top = max(max(row["cycles_by_second"]) for row in rows if row) * 1.2
     seconds = range(1, max(len(row["cycles_by_second"]) for row in rows if row) + 1)
-    plot = Plot("Cost by run time", "seconds", "TSC cycles per packet, all in", list(seconds), top, log_x=False)
+    plot = Plot("Cost by run time", "seconds", "TSC cycles per packet, in total", list(seconds), top, log_x=False)
     for row in rows:
         if row:
             plot.line(list(zip(seconds, row["cycles_by_second"])), COLOURS[row["name"]], f"{row['name']}, {row['bytes']} B")

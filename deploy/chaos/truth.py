@@ -2,8 +2,7 @@
 
 The client numbers its requests, so each URL is requested once, and records when each began and ended by the clock that
 monitors also use. The verdict does not rely on Tapline: each answered request must be counted once, in a window that
-overlaps the time from its start to its end. If it is missing, the completeness of such a window must report losses. The
-same applies to a request whose answer was lost: it is counted later, as partial, when the monitor's timeout expires.
+overlaps the time from its start to its end. If it is missing, the completeness of such a window must report losses. The same applies to a request whose response was lost: it is counted later, as partial, when the monitor's timeout expires.
 """
 import collections
 import subprocess

@@ -51,7 +51,7 @@ local function servers_of(text)
   return servers
 end
 
--- Sends HGETALL in Redis's protocol (RESP 2). The answer is a list of strings, alternating URLs and servers.
+-- Sends HGETALL in Redis's protocol (RESP 2). The response is a list of strings, alternating URLs and servers.
 local function ask(socket, key)
   local _, problem = socket:send("*2\r\n$7\r\nHGETALL\r\n$" .. #key .. "\r\n" .. key .. "\r\n")
   if problem then

@@ -132,7 +132,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         return reader, writer
 
     async def head(self, request, address="127.0.0.1", tls=True):
-        """Sends a request; returns the connection's reader and the head of the answer."""
+        """Sends a request; returns the connection's reader and the head of the response."""
         reader, writer = await self.connect(address, tls)
         writer.write(request if isinstance(request, bytes) else request.encode("latin-1"))
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT_S)

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Compares icmp with tshark, message by message: types, codes, senders, and the round-trip times of echoes.  Uses the reference captures that have ICMP, except those that are malformed on purpose or within tunnels, where tshark shows several layers.
+"""Compares icmp with tshark, message by message: types, codes, senders, and the round-trip times of echoes.
+
+Uses the reference captures that have ICMP, except those that are malformed on purpose or within tunnels, where tshark
+shows several layers.
 
 usage: truth_test.py [MONITOR]
 """

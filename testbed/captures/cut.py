@@ -3,7 +3,7 @@
 captures.
 
   cut.py [FOLDER]    FOLDER contains http_zipf.pcap.zst, tcp_clean.pcap.zst, their logs, and the captures of the other protocols
-                     (default: generated/ under TAPLINE_CAPTURES, or under ../shared/traces beside the repository)
+                     (default: generated/ under TAPLINE_CAPTURES, or under ../shared/traces next to the repository)
 
 It takes whole connections, one or more of each kind. Needs tshark and zstd. README.md describes the truth files.
 """
@@ -64,7 +64,7 @@ def cut(folder, source, streams, name, scratch):
     packet = dict(zip(FIELDS, line.split("\t")))
     connections[packet["tcp.stream"]].append(packet)
   if connections.keys() != kinds.keys():
-    sys.exit(f"{source}: no connections {kinds.keys() - connections.keys()}; not the capture that the numbers are of")
+    sys.exit(f"{source}: no connections {kinds.keys() - connections.keys()}; the numbers are those of another capture")
   return [(kinds[number], connections[number]) for number in connections]
 
 

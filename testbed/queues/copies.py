@@ -22,7 +22,7 @@ from pcap_file import packets_of, write_packets  # noqa: E402
 
 MARK = bytes.fromhex("027a9100")
 ETHERNET, UDP = 14, 17
-EPISODE_NS = 300_000_000  # a condition that was false for so long begins again
+EPISODE_NS = 300_000_000  # a condition begins again after it was false for this long
 LASTING_NS = 20_000_000  # two intervals of the query: a tuple reports the packet that waited longest, not each packet
 
 Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the experiment: its evaluators with packets that the test makes, and each part for some seconds with the kernel's queue."""
+"""Tests the experiment: its evaluators with packets that the test makes, and each part for a few seconds with the kernel's queue."""
 import json
 import pathlib
 import subprocess

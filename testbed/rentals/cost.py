@@ -90,7 +90,7 @@ def main():
 
 def report(figures, folder):
   csv = ["mode,queries_per_second,ratio,least_ratio,most_ratio,database_us_per_query,cpu_ratio,counted"]
-  print(f"{'':12} {'queries/s':>9} {'ratio':>6}  {'least–most':>11} {'database µs/query':>18} {'ratio':>6} {'counted':>8}")
+  print(f"{'':12} {'queries/s':>9} {'ratio':>6}  {'min–max':>11} {'database µs/query':>18} {'ratio':>6} {'counted':>8}")
   for mode, bursts in figures.items():
     ratios = [one[0] / base[0] for one, base in zip(bursts, figures["none"])]
     cpus = [one[1] / base[1] for one, base in zip(bursts, figures["none"])]

@@ -1,5 +1,6 @@
--- A DVD rental, after the paper's: 1,000 films, 600 customers, 16,000 rentals, of which some are not back yet. Rentals have no index
--- but their number, so what looks for them reads them all: that is why pages differ.
+-- A DVD rental, modelled on the paper's: 1,000 films, 600 customers, 16,000 rentals, some of which have not been
+-- returned. Rentals have no index except their number, so a statement that searches for rentals reads all of them.
+-- Pages therefore differ in their times.
 CREATE DATABASE rentals;
 CREATE USER 'web'@'%' IDENTIFIED BY 'web';
 GRANT SELECT ON rentals.* TO 'web'@'%';

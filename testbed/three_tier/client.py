@@ -38,7 +38,7 @@ class Pages:
 
 
 async def fetch(address, port, url):
-  """Returns the status of one GET. Raises OSError if the connection fails, ValueError if the answer is truncated."""
+  """Returns the status of one GET. Raises OSError if the connection fails, ValueError if the response is truncated."""
   reader, writer = await asyncio.open_connection(address, port)
   try:
     writer.write(f"GET {url} HTTP/1.1\r\nHost: shop.example\r\nUser-Agent: shop-client\r\n"

@@ -27,7 +27,7 @@ class Comparison:
     return sorted(self.met.keys() & self.events.keys())
 
   def wrong_values(self):
-    """Windows whose value differs: if the event did not wait for the window's end, from all values since the condition held."""
+    """Windows whose event has a wrong value. An event that did not wait for the window's end may have any value since the condition became true."""
     return [key for key in self.common() if not self._has_right_value(self.met[key], self.events[key])]
 
   def _has_right_value(self, met, event):
@@ -51,7 +51,7 @@ class Comparison:
             if not overlapping or (end_ns - self.condition.every_ns, group) not in self.met]
 
   def delays_ms(self, name):
-    """From the packet that made the condition true until this time of the event: ready_ns is packet time, received_ns the client's."""
+    """Returns the delays from the packet that made the condition true to a time of the event: ready_ns (packet time) or received_ns (the client's)."""
     return [(self.events[key][name] - self.met[key].true_ns) / MS for key in self.onsets()]
 
 

@@ -1,4 +1,4 @@
-"""Tells a SYN flood of spoofed sources from a crowd of real connections (Trumpet's use case)."""
+"""Distinguishes a SYN flood of spoofed sources from a crowd of real connections (Trumpet's use case)."""
 import subprocess
 
 import comparison
