@@ -2,7 +2,7 @@
 # The part of run inside the namespaces: sets up the network, then runs experiment.py. Not for direct use.
 #
 #   source eth0 ──▶ to-source  bridge  to-target ──▶ eth0 target
-#          back  ◀──────────── answers ───────────── back
+#          back  ◀─────────── responses ──────────── back
 set -euo pipefail
 
 fail() {
