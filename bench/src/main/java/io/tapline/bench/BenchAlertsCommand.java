@@ -31,7 +31,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
   private static final int WARM_UP_SECONDS = 30;
   private static final int WARM_UP_RATE = 100_000;
 
-  /** After the warm-up, until the stream job is no longer behind. */
+  /** Time after the warm-up in which the stream job catches up. */
   private static final int CALM_SECONDS = 15;
 
   private static final int CALM_RATE = 1_000;
@@ -50,7 +50,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "100",
       description =
-          "Sending interval of the monitors (default ${DEFAULT-VALUE}, as tapline-monitor).")
+          "Sending interval of the monitors (default ${DEFAULT-VALUE}, like tapline-monitor).")
   private int flushMs;
 
   @Option(
@@ -78,7 +78,10 @@ final class BenchAlertsCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print the result as JSON, a line for each path.")
   private boolean json;
 
-  @Option(names = "--only", paramLabel = "PATH", description = "Only this path: events or flink.")
+  @Option(
+      names = "--only",
+      paramLabel = "PATH",
+      description = "Measure only this path: events or flink.")
   private Path only;
 
   /** The paths from a packet to users. */
@@ -115,7 +118,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
   private boolean events() throws Exception {
     TextTable table =
         TextTable.ofText(
-            "events/s", "sent", "arrived", "missing", "unseen", "p50 ms", "p99 ms", "most ms");
+            "events/s", "sent", "arrived", "missing", "unseen", "p50 ms", "p99 ms", "max ms");
     boolean complete = true;
     Installation installed = Installation.current();
     try (EventBenchmark benchmark =
@@ -196,7 +199,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
               .toString());
       return;
     }
-    TextTable table = TextTable.ofText("alerts", "missed", "p50 ms", "p90 ms", "p99 ms", "most ms");
+    TextTable table = TextTable.ofText("alerts", "missed", "p50 ms", "p90 ms", "p99 ms", "max ms");
     table.add(
         List.of(
             "" + outcome.latenciesMs().size(),

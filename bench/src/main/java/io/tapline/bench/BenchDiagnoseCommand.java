@@ -26,7 +26,10 @@ import picocli.CommandLine.Option;
     name = "diagnose",
     description =
         "Latency of finding the flows that compete for a link, by their number (Confluo, Figure 9b).",
-    footer = {"", "The captures: build/bin/tapline-packets competing DIR (sim/packets/README.md)."})
+    footer = {
+      "",
+      "Create the captures with build/bin/tapline-packets competing DIR (sim/packets/README.md)."
+    })
 final class BenchDiagnoseCommand implements Callable<Integer> {
   private final Console console;
 
@@ -42,7 +45,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       paramLabel = "N",
       split = ",",
       defaultValue = "1,2,4,8,16,32,64,99",
-      description = "Number of flows, each to another host (default ${DEFAULT-VALUE}).")
+      description = "Number of flows, each to a different host (default ${DEFAULT-VALUE}).")
   private List<Integer> flows;
 
   @Option(
@@ -65,7 +68,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     if (!Files.isDirectory(traces) || times < 1) {
-      throw new UsageException("give --traces a folder, and --times at least 1");
+      throw new UsageException("--traces needs a folder, and --times must be at least 1");
     }
     Path program = Installation.current().programs().resolve("tapline-multilog");
     List<Latency> rows = new ArrayList<>();
@@ -75,7 +78,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       benchmark.measure(Math.min(4, benchmark.hosts()), times);
       for (int count : flows) {
         if (count < 1 || count > benchmark.hosts()) {
-          throw new UsageException("--flows is 1 to " + benchmark.hosts() + ", not " + count);
+          throw new UsageException("--flows must be 1 to " + benchmark.hosts() + ", not " + count);
         }
         rows.add(benchmark.measure(count, times));
       }

@@ -220,7 +220,7 @@ final class BenchDrillCommand implements Callable<Integer> {
       console.line(
           String.format(
               Locale.ROOT,
-              "%d alerts, from detection to receipt: p50 %,.0f µs, p90 %,.0f µs, p99 %,.0f µs, most %,.0f µs",
+              "%d alerts, from detection to receipt: p50 %,.0f µs, p90 %,.0f µs, p99 %,.0f µs, max %,.0f µs",
               micros.length,
               micros[micros.length / 2],
               micros[micros.length * 9 / 10],

@@ -44,7 +44,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       split = ",",
       defaultValue = "textbook,paced,scaling,keys,steady",
       description =
-          "textbook: compared with a textbook job and a competent one; paced: the same at --rates; alone: the same without it; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
+          "textbook: compare with a textbook job and a competent one; paced: the same comparison at --rates; alone: only the stream job; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
   private List<String> parts;
 
   @Option(
@@ -68,7 +68,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       split = ",",
       defaultValue = "10000,100000,1000000,10000000",
       description =
-          "Numbers of keys of the part keys, each in every window (default ${DEFAULT-VALUE}).")
+          "Numbers of keys in the part keys; every window contains each of them (default ${DEFAULT-VALUE}).")
   private List<Integer> keyCounts;
 
   @Option(
@@ -98,21 +98,21 @@ final class BenchFlinkCommand implements Callable<Integer> {
       paramLabel = "N",
       split = ",",
       defaultValue = "50000,500000",
-      description = "Tuples per second of the part paced (default ${DEFAULT-VALUE}).")
+      description = "Tuples per second in the paced part (default ${DEFAULT-VALUE}).")
   private List<Integer> rates;
 
   @Option(
       names = "--paced-seconds",
       paramLabel = "N",
       defaultValue = "20",
-      description = "Length of each measurement of the part paced (default ${DEFAULT-VALUE}).")
+      description = "Length of each measurement in the paced part (default ${DEFAULT-VALUE}).")
   private int pacedSeconds;
 
   @Option(
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "300",
-      description = "Length of the part steady (default ${DEFAULT-VALUE}).")
+      description = "Length of the steady part (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(
@@ -299,7 +299,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       points.add(new Plot.Point(end, cost.tuplesPerSecond() / 1e6, 0));
     }
     show(table);
-    plot("flink-steady.svg", "top-k, each ten seconds", "seconds", points);
+    plot("flink-steady.svg", "top-k, every ten seconds", "seconds", points);
   }
 
   private void show(TextTable table) {

@@ -14,7 +14,7 @@ final class BenchMonitorCommand extends NativeCommand {
   @Option(
       names = "--part",
       paramLabel = "PART",
-      description = "Only figure5, modes, matched, flows or time.")
+      description = "Run only this part: figure5, modes, matched, flows or time.")
   private String part;
 
   @Option(names = "--quick", description = "Take fewer and shorter samples.")

@@ -34,7 +34,9 @@ final class BenchSamplingCommand implements Callable<Integer> {
   /** Seconds until the rate has settled at the consumer's capacity. */
   private static final int SETTLED = 60;
 
-  /** Rate that counts as all flows, because smaller changes are not made. */
+  /**
+   * Minimum rate that counts as keeping all flows, since smaller changes of the rate are not made.
+   */
   private static final double ALL = 0.98;
 
   private final Console console;
@@ -43,7 +45,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "180",
-      description = "Length; the quota applies after 10 (default ${DEFAULT-VALUE}).")
+      description = "Length; the quota applies after 10 seconds (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(
@@ -82,9 +84,9 @@ final class BenchSamplingCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     if (seconds <= SETTLED || quietSeconds < 0 || load < 100 || share <= 0 || share > 1) {
       throw new UsageException(
-          "--seconds is above "
+          "--seconds must be above "
               + SETTLED
-              + ", --quiet-seconds not negative, --load at least 100, --share above 0 and at most 1");
+              + ", --quiet-seconds at least 0, --load at least 100, --share above 0 and at most 1");
     }
     Outcome outcome;
     try (EmbeddedServices services = EmbeddedServices.start()) {
@@ -153,7 +155,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
     }
     TextTable table =
         TextTable.ofText(
-            "mean rate", "mean lag s", "most lag s", "before", "windows", "rows", "back after s");
+            "mean rate", "mean lag s", "max lag s", "before", "windows", "rows", "back after s");
     table.add(
         List.of(
             format("%.3f", rate),

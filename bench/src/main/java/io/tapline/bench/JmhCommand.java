@@ -37,7 +37,7 @@ abstract class JmhCommand implements Callable<Integer> {
   @Option(
       names = "--param",
       paramLabel = "NAME=VALUE[,VALUE]",
-      description = "Only these values of a benchmark's parameter.")
+      description = "Run only these values of a benchmark's parameter.")
   private List<String> parameters = List.of();
 
   @Option(

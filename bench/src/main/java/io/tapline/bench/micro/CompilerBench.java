@@ -26,8 +26,8 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Compiles a query with a variable number of addresses: {@code compile} parses, analyzes and
- * compiles, {@code format} is little more than the parser. Twice the addresses should take twice
- * the time.
+ * compiles, {@code format} measures little more than the parser. Twice the addresses should take
+ * twice the time.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)

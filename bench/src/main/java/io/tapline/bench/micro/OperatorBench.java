@@ -34,9 +34,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * Kafka: one second's pane of Zipf keys, time and bytes allocated per tuple.
  *
  * <pre>
- *   decode    the record to columns, those of the query as arrays
- *   combine   the same, and rows into the pane's table
- *   merge     the table's groups, as they are sent, into another; that one into a window and out of it
+ *   decode    decodes a record into columns, and the query's columns into arrays
+ *   combine   decodes the record, and combines its rows in the pane's table
+ *   merge     decodes the pane's groups, adds them to a window and subtracts them
  * </pre>
  */
 @State(Scope.Thread)
