@@ -330,7 +330,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     }
   });
 
-  test("a token that has expired is asked for again", async () => {
+  test("the page asks for another token after the token has expired", async () => {
     const token = tapline.replaceToken();
     const bar = page.locator(".link-bar");
     await bar.getByText("The server does not accept your token").waitFor();
@@ -338,7 +338,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     await screenshot("token");
     await bar.getByLabel("Token").fill("of-nobody");
     await bar.getByRole("button", { name: "Use token" }).click();
-    await until("it is asked for again", async () => (await bar.getByLabel("Token").inputValue()) === "");
+    await until("the page asks for a token again", async () => (await bar.getByLabel("Token").inputValue()) === "");
     await bar.getByLabel("Token").fill(token);
     await bar.getByRole("button", { name: "Use token" }).click();
     await bar.getByLabel("Token").waitFor({ state: "detached" });
@@ -478,7 +478,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     }
   });
 
-  test("none of this caused an error of the page", () => {
+  test("none of the tests caused an error of the page", () => {
     expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ test("keys show empty fields", () => {
   expect(keyText({ status: null })).toBe("-");
 });
 
-test("exact times are kept, and so are texts that look like times", () => {
+test("exact times are kept, and so are strings that look like times", () => {
   const json = '{"time_ns":1795204789803343017,"url":"\\"x_ns\\":1795204789803343017","n":5}';
   expect(JSON.parse(withTimesAsText(json))).toEqual({
     time_ns: "1795204789803343017",

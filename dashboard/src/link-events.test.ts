@@ -19,7 +19,7 @@ describe("flowsOf", () => {
     expect(lines[3]).toBe("and 10 more");
   });
 
-  it("shows nothing of events without flows", () => {
+  it("shows no lines for events without flows", () => {
     expect(flowsOf(event(undefined))).toEqual([]);
     expect(flowsOf(event([flow(1, 1)], 0))).toHaveLength(1);
   });

@@ -16,7 +16,7 @@ function link(source: string, target: string | undefined, share: number | null =
   };
 }
 
-test("switches are as far above the hosts as they are away from them", () => {
+test("a switch's row is its distance from the hosts", () => {
   const map = layout([
     link("leaf2", "h10", 0.1),
     link("leaf1", "h2", 0.95),
@@ -45,13 +45,13 @@ test("switches are as far above the hosts as they are away from them", () => {
   ]);
 });
 
-test("a ring of switches without hosts is one row, and no ends give no map", () => {
+test("a ring of switches without hosts is one row, and links without known ends give no map", () => {
   const ring = layout([link("a", "b"), link("b", "c"), link("c", "a")]);
   expect(ring.places.map(({ level }) => level)).toEqual([1, 1, 1]);
   expect(layout([link("a", undefined)]).directions).toEqual([]);
 });
 
-test("switches to which measured uplinks lead are above", () => {
+test("switches at the ends of measured uplinks are in a row above", () => {
   const map = layout([link("edge1", "agg1"), link("edge2", "agg1"), link("edge2", "agg2")]);
   expect(map.places.filter(({ level }) => level === 2).map(({ name }) => name)).toEqual(["agg1", "agg2"]);
   expect(map.places.filter(({ level }) => level === 1)).toHaveLength(2);

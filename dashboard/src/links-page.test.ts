@@ -10,7 +10,7 @@ function link(port: string, ...loads: LinkLoad[]): MeasuredLink {
   return { switch: "leaf1", port, loads };
 }
 
-test("figures of one window share a line, and sorted by share in descending order", () => {
+test("figures of one window share a line, and lines are sorted by share in descending order", () => {
   const rows = lines([
     link("1", load("share", 0.2), load("bits_per_second", 2e9), load("high_share", 0.3)),
     link("2", load("share", null)),

@@ -50,7 +50,7 @@ test("processors without details have the columns of their kind", () => {
   expect(titlesOf({ answers: true })).toEqual(["group", "count", "between", "unanswered", "half seen"]);
 });
 
-test("a count has the condition that it counts in its title and in the plan", () => {
+test("a count of tuples that meet a condition shows the condition in its title and in the plan", () => {
   const plan: PlanProcessor = { name: "top-k", key: ["url"], value: { condition_text: "status >= 500", unit: "count" }, aggregate: "SUM" };
   expect(titles(card.columnsOf(plan, []))).toContain("count status >= 500");
   expect(processorText(plan)).toContain("count of status >= 500 by url");

@@ -13,7 +13,8 @@ import type { Burst, Query, QueryBrief, QueueDiagnosis } from "./types";
 const REFRESH_MS = 2_000;
 const MAX_ROWS = 2_000;
 const MAX_BURSTS = 20;
-// The times of bursts lack the constant difference of the taps, and hosts stamp their copies themselves.
+// Margin around a burst: its times do not include the constant offset between the two taps, and
+// hosts stamp packets by their own clocks.
 const AROUND_NS = 1e6;
 
 export class QueuePage implements Page {
@@ -236,8 +237,8 @@ function culprits(burst: Burst): HTMLElement {
 
 function victims(burst: Burst): HTMLElement {
   const items = burst.victim_flows.map(({ source, destination, packets, delay_ns, waited_ns }) =>
-    h("li", {}, `${source} > ${destination}: ${number(packets)} packets, up to ${duration(delay_ns)}, ${duration(waited_ns)} in sum`),
+    h("li", {}, `${source} > ${destination}: ${number(packets)} packets, up to ${duration(delay_ns)}, ${duration(waited_ns)} in total`),
   );
-  if (items.length === 0) return h("span", {}, `${number(burst.victims)} packets, of the culprits alone`);
+  if (items.length === 0) return h("span", {}, `${number(burst.victims)} packets, all from culprits`);
   return h("ul", { class: "plain" }, ...items);
 }

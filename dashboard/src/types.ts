@@ -107,7 +107,7 @@ export interface Exemplar {
   monitor: string;
 }
 
-/** Distribution of the tuples that have a value; statistics are null if none has. */
+/** Distribution of the tuples that have a value; statistics are null if no tuple has one. */
 export interface Distribution {
   count: number;
   mean: number | null;

@@ -13,7 +13,7 @@ function window(end: number, values: Record<string, number>, more: Partial<Row> 
   };
 }
 
-test("rows are those of the latest window, lines those that lead in it", () => {
+test("rows are those of the latest window, lines those of its leading groups", () => {
   const windows = new ProcessorWindows();
   expect(windows.snapshot()).toBeNull();
   windows.add(window(1, { "/a": 5, "/b": 2 }));
