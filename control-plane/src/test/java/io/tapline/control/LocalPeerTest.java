@@ -32,7 +32,7 @@ class LocalPeerTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"127.0.0.1", "127.0.0.2", "::1"})
-  void belongsToItsUserUntilItIsClosed(String address) throws Exception {
+  void aConnectionBelongsToItsUserUntilItIsClosed(String address) throws Exception {
     try (ServerSocket server = listen(address)) {
       Socket client = new Socket(server.getInetAddress(), server.getLocalPort());
       try (Socket accepted = server.accept()) {
@@ -46,7 +46,7 @@ class LocalPeerTest {
   }
 
   @Test
-  void anotherAddressWithTheSamePorts() throws Exception {
+  void aConnectionFromAnotherAddressWithTheSamePortsIsNotFound() throws Exception {
     try (ServerSocket server = listen("127.0.0.1");
         Socket client = new Socket(server.getInetAddress(), server.getLocalPort());
         Socket accepted = server.accept()) {
@@ -59,7 +59,7 @@ class LocalPeerTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 65_534})
-  void rootAndAnotherUser(int user) throws Exception {
+  void rootIsAcceptedAndAnotherUserIsNot(int user) throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"), "SKIPPED: only root can be another user");
     try (ServerSocket server = listen("127.0.0.1")) {

@@ -115,7 +115,7 @@ class AlertTopicsTest {
   }
 
   @Test
-  void aTopicThatVanishesEndsTheQuery() throws Exception {
+  void aDeletedTopicEndsTheQuery() throws Exception {
     create("alerts.first");
     create("alerts.second");
     String first = server.submit(QUERY.formatted("alerts.first"));
@@ -132,7 +132,7 @@ class AlertTopicsTest {
   }
 
   @Test
-  void aVanishedTopicDoesNotDelayTheServer() throws Exception {
+  void aDeletedTopicDoesNotDelayTheServer() throws Exception {
     create("alerts.last");
     Instant begin;
     try (Server stopped =

@@ -106,9 +106,9 @@ class CollectorTest extends CollectorTestCase {
     uplinks.removeIf(port -> !port.matches("edge-\\d-\\d:[34]"));
     assertThat(uplinks).as("%s", loads.sent()).hasSizeBetween(2, 8);
     loads.agree("edge", uplinks);
-    // Every port of the rows is an uplink; copies of packets below one switch have none.
+    // Every port of the rows is an uplink; copies of packets between hosts of one switch name none.
     assertThat(loads.load().keySet()).allMatch(port -> port.matches("edge-\\d-\\d:[34]"));
-    // A packet that another query also selects reaches both, once each.
+    // A packet that another query also selects reaches both queries, once each.
     long crossed = receiverPackets() - crossedBefore;
     assertThat(counted[0]).as("%d packets", crossed).isBetween(0.9 * crossed, 1.0 * crossed);
     assertThat(network.fabric.switches()).isEqualTo(previousSwitches);

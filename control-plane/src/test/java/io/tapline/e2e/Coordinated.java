@@ -51,7 +51,7 @@ final class Coordinated implements AutoCloseable {
   /**
    * Starts the services with three ZooKeeper servers.
    *
-   * @param address of this host at which other hosts reach the broker
+   * @param address address of this host at which other hosts reach the broker
    */
   Coordinated(Path folder, String address, ZooKeepers three) throws Exception {
     this(folder, address, three, three.addresses(), FlinkCluster::new);

@@ -147,7 +147,7 @@ class CoordinationTest {
     Cli.Running agent = agent();
     Fabric.await("the agent is up", () -> isUp(first));
 
-    // Sent to the follower.
+    // The query is sent to the follower.
     String id =
         second.submit(
             "PARSE http_get FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"

@@ -31,8 +31,8 @@ class DiagnoseQueueTest {
   private static final int SOURCE_PORT = 14 + 20;
 
   /**
-   * Sends 40 datagrams, three of four from port 40003, in one burst into the first interface and
-   * one by one into the second. Before and after the burst, sends some datagrams that are not
+   * Sends 40 datagrams, three out of four from port 40003, in one burst into the first interface
+   * and one by one into the second. Before and after the burst, sends some datagrams that are not
    * queued.
    */
   private static final String SEND =

@@ -40,7 +40,7 @@ class DocumentedOutputTest {
   }
 
   @Test
-  void anErrorInAQuery() {
+  void anErrorInAQueryPrintsTheDocumentedOutput() {
     String shown = block(REFERENCE, "$ tapline fmt ");
     Cli.Result result = Cli.run("fmt", "PRASE http_get TO h1 PROCESS (top-k)");
     assertThat(result.exitCode()).isEqualTo(2);

@@ -40,7 +40,7 @@ final class Fabric implements AutoCloseable {
     guard = guard();
   }
 
-  /** Skips the test, with the reason, where no network of namespaces is possible. */
+  /** Skips the test, with the reason, on hosts that can't have network namespaces with links. */
   static void requireNamespaces() {
     assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: namespaces need root");
     String make =
@@ -54,7 +54,7 @@ final class Fabric implements AutoCloseable {
         run(command).exitCode() == 0, "SKIPPED: namespaces, veths or bridges are not available");
   }
 
-  /** Skips the test, with the reason, where no testbed is possible. */
+  /** Skips the test, with the reason, on hosts that can't run a testbed. */
   static void require() {
     assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: a testbed needs root");
     assumeTrue(

@@ -81,7 +81,9 @@ final class FirstWindows implements AutoCloseable {
     open.add(network);
   }
 
-  /** Skips the test where no testbed is possible; else returns once the client sends requests. */
+  /**
+   * Skips the test on hosts that can't run a testbed; else returns once the client sends requests.
+   */
   static FirstWindows up(Path folder) throws Exception {
     Certificates authority = Certificates.authority(folder, "authority");
     Path token = Files.writeString(folder.resolve("token"), "of-this-test-and-no-other\n");

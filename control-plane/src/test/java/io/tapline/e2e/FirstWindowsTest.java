@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Skipped, with the reason, if no testbed is possible. */
+/**
+ * Tests the first windows of a query over real switches. Skipped, with the reason, on hosts that
+ * can't run a testbed.
+ */
 @MakesNetworkDevices
 class FirstWindowsTest {
   @TempDir Path folder;

@@ -45,8 +45,8 @@ final class FourQueues implements AutoCloseable {
   private static final int MONITOR_PORT = 40;
 
   /**
-   * Ends the packets where they have left the queues. The rest of their way would take the
-   * processor from the switches at the queues.
+   * Drops packets once they have left the queues: forwarding them further would take the processor
+   * from the switches at the queues.
    */
   private static final String END = "table=1,priority=60000,udp,tp_dst=9000,actions=drop";
 

@@ -107,7 +107,7 @@ class FrozenNodesTest {
     await("ingest", () -> metric(node, "rows_total") == previousMetric + SOME);
   }
 
-  /** 0 before it answers. */
+  /** Returns a metric of a node; 0 before the node responds. */
   private long metric(Node node, String name) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + node.metrics() + "/metrics");
     String text;

@@ -92,8 +92,9 @@ class HttpRankingTest {
   }
 
   /**
-   * nginx's log, each row at the time of its tuple. Omits requests that nginx could not parse (it
-   * logs no URI), which are too rare for a ranking; HTTP/0.9, which has no version, counts.
+   * Returns the requests in nginx's log, each at the time of its tuple. Omits requests that nginx
+   * could not parse (it logs no URI), which are too rare for a ranking; HTTP/0.9, which has no
+   * version, counts.
    */
   private List<Request> loggedRequests() {
     Map<String, List<JsonNode>> byClient =
@@ -117,7 +118,9 @@ class HttpRankingTest {
     return row.get(address).asText() + ":" + row.get(port).asText();
   }
 
-  /** In the order in which each connection carried its requests. */
+  /**
+   * Returns the rows of nginx's log, in the order in which each connection carried its requests.
+   */
   private static List<JsonNode> log() {
     return Captures.lines(Captures.path("generated/http_zipf.nginx_access.jsonl.zst")).stream()
         .map(Cli::parse)

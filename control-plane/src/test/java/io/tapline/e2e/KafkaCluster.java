@@ -28,7 +28,7 @@ final class KafkaCluster implements AutoCloseable {
   /**
    * Starts brokers 1, 2…; the first is also the controller. Topics have two replicas.
    *
-   * @param address of this host at which other hosts reach them
+   * @param address address of this host at which other hosts reach them
    */
   KafkaCluster(Path folder, String address, List<String> hosts) throws Exception {
     this.folder = folder;

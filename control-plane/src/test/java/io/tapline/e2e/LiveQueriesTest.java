@@ -68,8 +68,8 @@ class LiveQueriesTest {
   /**
    * A running query.
    *
-   * @param before the first request of which it may have seen something
-   * @param first the first request of which it sees everything
+   * @param before number of the first request of which it may have seen something
+   * @param first number of the first request of which it sees everything
    */
   private record Watch(String id, String field, int before, int first) {}
 

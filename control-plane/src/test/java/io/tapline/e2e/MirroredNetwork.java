@@ -63,7 +63,7 @@ final class MirroredNetwork implements AutoCloseable {
     open.add(fabric);
   }
 
-  /** Skips the test where no testbed is possible; else returns when everything is up. */
+  /** Skips the test on hosts that can't run a testbed; else returns when everything is up. */
   static MirroredNetwork up() throws Exception {
     return up(WATCHERS, MirroredNetwork::startServer);
   }
@@ -149,7 +149,7 @@ final class MirroredNetwork implements AutoCloseable {
     return upWithCollector(hosts, fabric -> {}, options);
   }
 
-  /** Does the same with a changed testbed. */
+  /** Starts a network with the collector of a changed testbed, and agents in other hosts. */
   static MirroredNetwork upWithCollector(Set<String> hosts, Wiring wiring, String... options)
       throws Exception {
     Fabric fabric = Fabric.named();

@@ -52,7 +52,7 @@ class MirroringCost {
   }
 
   @Test
-  void throughputAndWorkOfSwitches() throws Exception {
+  void measuresThroughputAndWorkOfSwitches() throws Exception {
     int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "7"));
     List<Map<Load, Rate>> all = new ArrayList<>();
     try (Throughput throughput = new Throughput(network.fabric, "h-3-1-1", H1, H1_ADDRESS)) {

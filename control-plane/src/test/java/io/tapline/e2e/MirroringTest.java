@@ -22,7 +22,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * Tests queries over real switches: a server that is the controller of a testbed, agents in hosts,
- * web servers and clients. Skipped, with the reason, where no testbed is possible.
+ * web servers and clients. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices

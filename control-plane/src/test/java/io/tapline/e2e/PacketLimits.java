@@ -16,7 +16,7 @@ import java.util.TreeMap;
  * the granting control plane or a monitor is killed: never more than N packets are taken.
  */
 final class PacketLimits implements AutoCloseable {
-  /** More than are sent while there is no leader. */
+  /** N of LIMIT Np: more packets than are sent while there is no leader. */
   private static final int LIMIT = 12_000;
 
   private static final String QUERY =
@@ -31,7 +31,7 @@ final class PacketLimits implements AutoCloseable {
   /**
    * Returns once packets have been taken.
    *
-   * @param name of its requests, which other queries may also count
+   * @param name name of its requests, which other queries may also count
    */
   private PacketLimits(MirroredNetwork network, String name) throws Exception {
     this.network = network;

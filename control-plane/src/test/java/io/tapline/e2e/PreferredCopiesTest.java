@@ -27,7 +27,7 @@ class PreferredCopiesTest {
   private static final int DATA_PER_SECOND = 1750;
   private static final int CONTROL_PER_SECOND = 100;
 
-  /** Four times what the guaranteed share of the mirror port has room for. */
+  /** Four times the rate that the guaranteed share of the mirror port admits. */
   private static final int FLOOD_PER_SECOND = 4000;
 
   private static final int SECONDS = 6;
@@ -43,8 +43,8 @@ class PreferredCopiesTest {
           + "SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 
   /**
-   * Sends segments with the time in their payload, evenly spaced and never faster than asked. If
-   * asked, every second one has a VLAN tag. Prints their number.
+   * Sends segments with the time in their payload, evenly spaced and never faster than the given
+   * rate. Optionally, every second segment has a VLAN tag. Prints the number of segments.
    */
   private static final String SEND =
       """

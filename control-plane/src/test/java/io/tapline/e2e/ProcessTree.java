@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * files that they have open or mapped. Linux only; their own user, or root, may look.
  */
 final class ProcessTree {
-  /** Public files without secrets; besides these the installation. */
+  /** Public files without secrets, in addition to those of the installation. */
   private static final List<String> PUBLIC =
       List.of(
           "/usr/", "/lib", "/proc/", "/sys/", "/etc/", "/dev/null", "/dev/urandom", "/dev/pts/");

@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
  * after the other, each on a separate connection, and records the times.
  */
 final class Requests implements AutoCloseable {
-  /** More requests than the time allows. */
+  /** A number of requests that no test reaches. */
   static final int UNLIMITED = 1_000_000;
 
   private static final String PAUSE_SECONDS = "0.02";
@@ -53,8 +53,8 @@ final class Requests implements AutoCloseable {
   /**
    * A request and its response.
    *
-   * @param beganNs before its connection was opened
-   * @param endedNs after it was closed
+   * @param beganNs time before its connection was opened
+   * @param endedNs time after it was closed
    */
   record Request(String url, long beganNs, long endedNs) {}
 
@@ -118,8 +118,8 @@ final class Requests implements AutoCloseable {
   }
 
   /**
-   * Returns the longest time from one of these to the next after a kill, which may lose requests
-   * seen shortly before.
+   * Returns the longest time from one of these requests to the next after a kill, which may lose
+   * requests seen shortly before.
    */
   static long longestGapNs(List<Long> times, long killedNs) {
     return IntStream.range(1, times.size())

@@ -49,7 +49,7 @@ class SamplingOverload {
 
   private static final long WINDOW_NS = 2_000_000_000L;
 
-  /** Before the load falls. */
+  /** Length of the period before the load falls in which the lag must be low. */
   private static final long WORKED_OFF_NS = 20_000_000_000L;
 
   private static final String SENDER = "h-3-1-1";
@@ -66,7 +66,7 @@ class SamplingOverload {
   private final List<At> ages = new ArrayList<>();
   private final List<At> copied = new ArrayList<>();
 
-  /** By the windows' ends. */
+  /** Sampling rates by the ends of windows. */
   private final TreeMap<Long, Double> rates = new TreeMap<>();
 
   private long throttledNs;
@@ -247,8 +247,8 @@ class SamplingOverload {
     long settledNs = throttledNs + SETTLED_S * 1_000_000_000L;
     long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
     System.out.printf(
-        "Overload: from second %.0f to %.0f mean rate %.3f, copied %.0f of %d packets/s, latest result %.1f s old in the mean,"
-            + " %.1f at most; at most in all %.1f s; %d of %d windows within their bounds; all flows again %.1f s after the fall%n",
+        "Overload: from second %.0f to %.0f mean rate %.3f, copied %.0f of %d packets/s, latest result %.1f s old on average,"
+            + " %.1f s at most, overall at most %.1f s; %d of %d windows within their bounds; all flows again %.1f s after the fall%n",
         (settledNs - sent.beganNs()) / 1e9,
         (sent.fellNs() - sent.beganNs()) / 1e9,
         mean(rateCourse(), settledNs, sent.fellNs()),

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * NetAlytics' first use case over switches: a web shop on hosts of a testbed, one of whose
  * application servers is misconfigured, and the paper's two queries by mirrored packets. Skipped,
- * with the reason, where its servers are not installed.
+ * with the reason, on hosts where the shop's servers are not installed.
  */
 class ShopSoak {
   private static final String PROXY = "10.0.0.2";

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests a fat tree of Open vSwitch on this host. Skipped, with the reason, where none is possible.
+ * Tests a fat tree of Open vSwitch on this host. Skipped, with the reason, on hosts that can't run
+ * one.
  */
 @MakesNetworkDevices
 class TestbedTest {

@@ -49,7 +49,7 @@ class TextPolicyTest {
     }
   }
 
-  /** Counts by URL of the last window. */
+  /** Returns the counts by URL in the last window. */
   private static Map<String, Long> ranking(Server server, String query) throws Exception {
     String id = server.submit(query);
     server.awaitState(id, "finished");

@@ -61,7 +61,7 @@ class WrongInputTest {
         "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3      | query:1:    | expected",
         "PARSE http_get LIMIT 90s SAMPLE * PROCESS (top-k: k=3)                    | query:1:    | FROM"
       })
-  void aWrongQueryIsShownWithItsPlace(String query, String place, String hint) {
+  void anInvalidQueryIsShownWithThePositionOfItsError(String query, String place, String hint) {
     for (List<String> command :
         List.of(List.of("run", query, "--pcap", capture().toString()), List.of("explain", query))) {
       Cli.Result result = Cli.run(command.toArray(String[]::new));
@@ -95,7 +95,7 @@ class WrongInputTest {
   }
 
   @Test
-  void otherHostsInTheClear() {
+  void unencryptedConnectionsToOtherHosts() {
     expectError(
         Cli.run("server", "--agents", "0.0.0.0:8481", "--brokers", "127.0.0.1:1"),
         USAGE,

@@ -20,7 +20,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
   /**
    * One operation.
    *
-   * @param allowed by role
+   * @param allowed whether a role may do it, by role
    */
   record Row(String service, int port, String operation, Map<String, Boolean> allowed) {
     /** Only opens a TLS connection, which the port's other operations require. */
@@ -36,7 +36,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
   /**
    * Reads the table.
    *
-   * @throws IOException also where a line does not have one cell for each column
+   * @throws IOException also if a line does not have one cell for each column
    */
   static AccessTable read(Path file) throws IOException {
     List<String> roles = null;

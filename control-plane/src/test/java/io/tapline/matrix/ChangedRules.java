@@ -54,8 +54,8 @@ final class ChangedRules {
   /**
    * A change of one rule.
    *
-   * @param row of the table whose cells depend on it
-   * @param roles whose cells differ from the table while the rule is changed
+   * @param row row of the table whose cells depend on it
+   * @param roles roles whose cells differ from the table while the rule is changed
    */
   private record Rule(String title, Step change, Step undo, String row, Set<String> roles) {}
 

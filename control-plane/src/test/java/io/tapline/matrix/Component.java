@@ -13,8 +13,8 @@ import java.util.stream.Stream;
  * An intruder with all the secrets of a component.
  *
  * @param role its column in the table
- * @param folder with its certificate, key and tokens; the certificate may be missing
- * @param authorities of all services, since an intruder need not check them
+ * @param folder folder with its certificate, key and tokens; the certificate may be missing
+ * @param authorities authorities of all services, since an intruder need not check them
  * @param kafka its login there
  * @param redis its login there
  */

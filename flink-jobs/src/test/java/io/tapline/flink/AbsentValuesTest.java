@@ -105,15 +105,15 @@ class AbsentValuesTest {
     String processor = Plans.with(Plans.group(aggregate, "\"url\"", WINDOW), ",\"share\":0.9");
     JsonNode rows = only(processor, partlyUnanswered(0)).get("rows");
     assertThat(values(rows)).containsExactly("/slow = " + slow, "/dead = " + dead);
-    assertThat(each(rows, "unanswered")).containsExactly("10", "4");
-    assertThat(each(rows, "half_seen")).containsExactly("3", "0");
+    assertThat(column(rows, "unanswered")).containsExactly("10", "4");
+    assertThat(column(rows, "half_seen")).containsExactly("3", "0");
   }
 
   @Test
-  void tuplesAreCountedAsBefore() throws Exception {
+  void countsIncludeTuplesWithoutAValue() throws Exception {
     JsonNode rows = only(Plans.counts("COUNT", "\"url\"", WINDOW), partlyUnanswered(0)).get("rows");
     assertThat(values(rows)).containsExactly("/slow = 23", "/dead = 4");
-    assertThat(each(rows, "unanswered")).containsExactly("10", "4");
+    assertThat(column(rows, "unanswered")).containsExactly("10", "4");
   }
 
   @Test
@@ -194,7 +194,7 @@ class AbsentValuesTest {
   }
 
   @Test
-  void tuplesThatFailItsConditionHaveNoValue() throws Exception {
+  void tuplesThatFailTheProcessorsConditionHaveNoValue() throws Exception {
     Plan.Builder plan = plan(Plans.group("MAX", "\"url\"", WINDOW)).toBuilder();
     plan.getProcessorsBuilder(0).getValueBuilder().setOnly(text("url", "/a"));
     JsonNode rows =
@@ -232,14 +232,14 @@ class AbsentValuesTest {
   }
 
   @Test
-  void rowsThatWhereKeepsKeepTheirBitmap() throws Exception {
+  void rowsKeptByWhereKeepTheirBitmap() throws Exception {
     Plan plan =
         plan(Plans.group("AVG", "\"url\"", WINDOW)).toBuilder()
             .addFilters(Conditions.of(text("partial", "request"), "http_get"))
             .build();
     JsonNode rows = windows(plan, partlyUnanswered(0)).get(0).get("rows");
     assertThat(values(rows)).containsExactly("/dead = null", "/slow = null");
-    assertThat(each(rows, "unanswered")).containsExactly("4", "10");
+    assertThat(column(rows, "unanswered")).containsExactly("4", "10");
   }
 
   @Test
@@ -261,7 +261,7 @@ class AbsentValuesTest {
     assertThat(values(rows)).containsExactly("null = 2", " = 1", "- = 1");
     JsonNode numbers =
         only(Plans.counts("COUNT", "\"response_time_ns\"", WINDOW), partlyUnanswered(0));
-    assertThat(each(numbers.get("rows"), "value")).containsExactly("17", "5", "5");
+    assertThat(column(numbers.get("rows"), "value")).containsExactly("17", "5", "5");
   }
 
   @Test
@@ -296,7 +296,7 @@ class AbsentValuesTest {
       for (JsonNode window : pipeline.windows(0)) {
         assertThat(values(window.get("rows"))).containsExactly("/slow = 1.02E8", "/dead = null");
         unanswered.add(
-            String.join(" ", each(window.get("rows"), "unanswered"))
+            String.join(" ", column(window.get("rows"), "unanswered"))
                 + " of "
                 + window.at("/completeness/unanswered").asLong());
       }
@@ -436,7 +436,7 @@ class AbsentValuesTest {
     }
   }
 
-  private static List<String> each(JsonNode rows, String field) {
+  private static List<String> column(JsonNode rows, String field) {
     List<String> values = new ArrayList<>();
     rows.forEach(row -> values.add(row.get(field).asText()));
     return values;

@@ -32,10 +32,11 @@ class CompletenessTest {
       feed(pipeline, losing(monitor.batch(13 * SECOND, List.of(get(12 * SECOND, "/a"))), 7));
       feed(pipeline, monitor.end(14 * SECOND));
       // Windows end at 10, 11, 12, 13 and 14 s.
-      assertThat(each(pipeline, c -> c.get("dropped").path("queue_full").asLong()))
+      assertThat(figures(pipeline, c -> c.get("dropped").path("queue_full").asLong()))
           .containsExactly(0L, 5L, 5L, 7L, 7L);
-      assertThat(each(pipeline, c -> c.get("tuples").asLong())).containsExactly(1L, 2L, 2L, 2L, 1L);
-      assertThat(each(pipeline, c -> c.get("packets_in").asLong()).get(1)).isEqualTo(22);
+      assertThat(figures(pipeline, c -> c.get("tuples").asLong()))
+          .containsExactly(1L, 2L, 2L, 2L, 1L);
+      assertThat(figures(pipeline, c -> c.get("packets_in").asLong()).get(1)).isEqualTo(22);
     }
   }
 
@@ -48,7 +49,7 @@ class CompletenessTest {
       pipeline.restart(2);
       feed(pipeline, polled(monitor.batch(12 * SECOND, List.of(get(11 * SECOND, "/a"))), 3));
       feed(pipeline, monitor.end(13 * SECOND));
-      assertThat(each(pipeline, c -> c.path("packets_polled").asLong(-1)))
+      assertThat(figures(pipeline, c -> c.path("packets_polled").asLong(-1)))
           .as("left out if there are none")
           .containsExactly(-1L, 4L, 3L);
     }
@@ -71,7 +72,7 @@ class CompletenessTest {
         feed(pipeline, batch.toBuilder().setSamplingRate(rate).build());
       }
       feed(pipeline, monitor.end(6 * SECOND));
-      assertThat(each(pipeline, c -> Math.round(100 * c.get("sampling_rate").asDouble())))
+      assertThat(figures(pipeline, c -> Math.round(100 * c.get("sampling_rate").asDouble())))
           .containsExactly(100L, 25L, 100L, 100L);
     }
   }
@@ -93,7 +94,7 @@ class CompletenessTest {
       feed(pipeline, monitor.end(18 * SECOND));
       assertThat(pipeline.windows(0).stream().map(window -> window.get("end").asLong() / SECOND))
           .containsExactly(10L, 13L, 14L, 15L, 16L, 17L);
-      assertThat(each(pipeline, c -> c.get("dropped").path("monitor_replaced").asLong()))
+      assertThat(figures(pipeline, c -> c.get("dropped").path("monitor_replaced").asLong()))
           .containsExactly(0L, 1L, 1L, 1L, 1L, 0L);
       assertThat(pipeline.windows(0).stream().map(window -> window.get("rows").size()))
           .containsExactly(1, 0, 0, 0, 0, 1);
@@ -114,7 +115,7 @@ class CompletenessTest {
       feed(pipeline, monitor.end(18 * SECOND));
       assertThat(pipeline.windows(0).stream().map(window -> window.get("end").asLong() / SECOND))
           .containsExactly(10L, 13L, 14L, 15L, 16L, 17L);
-      assertThat(each(pipeline, c -> c.get("dropped").path("kernel_missed").asLong()))
+      assertThat(figures(pipeline, c -> c.get("dropped").path("kernel_missed").asLong()))
           .containsExactly(0L, 10L, 11L, 10L, 11L, 0L);
     }
   }
@@ -154,7 +155,7 @@ class CompletenessTest {
         .sum();
   }
 
-  private static List<Long> each(Pipeline pipeline, ToLongFunction<JsonNode> figure) {
+  private static List<Long> figures(Pipeline pipeline, ToLongFunction<JsonNode> figure) {
     return pipeline.windows(0).stream()
         .map(window -> figure.applyAsLong(window.get("completeness")))
         .toList();

@@ -120,7 +120,7 @@ class JobEndpointsTest {
 
   /** A restart would not help, so there is none, and the error names the topic. */
   @Test
-  void aTopicForAlertsThatVanishesFailsTheJobSoonAndIsNamed() throws Exception {
+  void aDeletedAlertTopicFailsTheJobQuicklyAndIsNamed() throws Exception {
     jobs.kafka.createTopic("alerts.gone", 1);
     String trigger =
         Plans.with(

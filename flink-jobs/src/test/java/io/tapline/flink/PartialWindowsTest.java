@@ -67,13 +67,14 @@ class PartialWindowsTest {
       feed(pipeline, monitor.batch(11 * SECOND, List.of(get(10))));
       feed(pipeline, monitor.batch(17 * SECOND, List.of(Tuple.http(16 * SECOND, 2, "/b", 0))));
       feed(pipeline, monitor.end(17 * SECOND + 1));
-      // 15 contains the first, 20 both; 25 and 30 repeat that; 35 contains the second alone.
+      // The window that ends at 15 s contains the first group, and the one at 20 s contains both.
+      // The windows at 25 and 30 s repeat it, and the one at 35 s contains only the second group.
       assertThat(windows(pipeline)).isEqualTo("15p 20p 35p");
     }
   }
 
   @Test
-  void theMonitorThatStartedLastDecides() throws Exception {
+  void windowsArePartialUntilTheLastMonitorWatches() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
       MonitorStream otherStream = new MonitorStream("q", "m1", 0, 1).watchedSince(12 * SECOND);
       monitor.watchedSince(10 * SECOND);
@@ -84,7 +85,7 @@ class PartialWindowsTest {
   }
 
   @Test
-  void theLaneThatStartedLastDecides() throws Exception {
+  void windowsArePartialUntilTheLastLaneWatches() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
       MonitorStream otherStream = new MonitorStream("q", "m0", 1, 1).watchedSince(12 * SECOND);
       monitor.watchedSince(10 * SECOND);

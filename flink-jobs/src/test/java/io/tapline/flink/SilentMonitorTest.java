@@ -55,7 +55,7 @@ class SilentMonitorTest {
   }
 
   @Test
-  void aFewRoundsOrASilentBrokerAreNotEnough() throws Exception {
+  void aMonitorIsNotSilentAfterAFewRoundsOrWhileTheBrokerIsSilent() throws Exception {
     for (int i = 0; i < ROUNDS; i++) {
       pipeline.listen(1, 4, true);
       pipeline.listen(1, 1, false);

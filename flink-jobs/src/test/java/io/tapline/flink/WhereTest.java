@@ -44,7 +44,7 @@ class WhereTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void tuplesAreFilteredBeforeTheBlocks(int seed) throws Exception {
+  void tuplesAreFilteredBeforeTheProcessors(int seed) throws Exception {
     Random random = new Random(seed);
     String processors =
         String.join(

@@ -67,7 +67,7 @@ class IpPrefixTest {
     "1:2:3:4:5:6:7::, 1:2:3:4:5:6:7:0/128",
     "::ffff:10.0.0.1, ::ffff:a00:1/128",
   })
-  void textIsTheShortestOfAnAddress(String text, String shortest) {
+  void formatsTheShortestTextOfAnAddress(String text, String shortest) {
     assertThat(IpPrefix.parse(text)).hasToString("Optional[" + shortest + "]");
   }
 
@@ -100,7 +100,7 @@ class IpPrefixTest {
   }
 
   @Test
-  void plansOmitAnyAddress() {
+  void anyAddressIsAnEmptyString() {
     assertThat(IpPrefix.of("")).isEqualTo(IpPrefix.ANY);
     assertThat(IpPrefix.ANY).hasToString("");
     assertThat(IpPrefix.of("10.0.0.1")).hasToString("10.0.0.1/32");

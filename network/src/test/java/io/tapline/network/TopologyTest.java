@@ -44,7 +44,7 @@ class TopologyTest {
 
   @ParameterizedTest
   @ValueSource(ints = {2, 4, 6})
-  void aFatTreeIsItsGraph(int k) {
+  void aFatTreeEqualsTheGraphOfItsSwitches(int k) {
     Topology tree = FatTree.of(k, HOSTS);
     Topology graph = asGraph(k);
     assertThat(tree.hostCount()).isEqualTo(k * k * k / 4).isEqualTo(graph.hostCount());

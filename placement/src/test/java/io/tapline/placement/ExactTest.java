@@ -56,7 +56,7 @@ class ExactTest {
    * obvious.
    */
   @Test
-  void theKnownOptimumOfASmallProblem() {
+  void findsTheKnownOptimumOfASmallProblem() {
     Topology topology = LeafSpine.of(2, 1, 2, HostMaker.uniform(24, 128));
     Flows flows =
         new Flows.Builder(2).add(0, 1, 100 * Exact.UNIT_BPS).add(2, 3, 50 * Exact.UNIT_BPS).build();

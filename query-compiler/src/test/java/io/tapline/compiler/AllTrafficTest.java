@@ -61,7 +61,7 @@ class AllTrafficTest {
   }
 
   @Test
-  void theHistoryOfLinkLoadsCompiles() {
+  void aQueryOfLinkLoadsCompiles() {
     Plan plan = plan("PARSE link_load(link=10000000000) FROM * TO * LIMIT 10s SAMPLE *");
     assertThat(plan.getSampling().getMode()).isEqualTo(Sampling.Mode.OFF);
     assertThat(plan.getArgumentsList())

@@ -21,7 +21,7 @@ class InventoryTest {
   }
 
   @Test
-  void mayBeEmpty() {
+  void anInventoryMayBeEmpty() {
     assertThat(Inventory.fromYaml("").names()).isEmpty();
     assertThat(Inventory.fromYaml("# nothing yet\n").names()).isEmpty();
     assertThat(Inventory.fromYaml("hosts:\ngroups:\n").names()).isEmpty();

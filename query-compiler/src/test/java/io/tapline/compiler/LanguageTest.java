@@ -70,7 +70,7 @@ class LanguageTest {
     "1.5S, 1, 500000000",
     "1500us, 0, 1500000"
   })
-  void limitsOfTime(String text, long seconds, int nanos) {
+  void readsLimitsOfTime(String text, long seconds, int nanos) {
     Limit limit = plan("LIMIT " + text).getLimit();
     assertThat(limit.getDuration().getSeconds()).isEqualTo(seconds);
     assertThat(limit.getDuration().getNanos()).isEqualTo(nanos);
@@ -79,7 +79,7 @@ class LanguageTest {
 
   @ParameterizedTest
   @CsvSource({"1p, 1", "5000p, 5000", "5000P, 5000", "4294967295p, 4294967295"})
-  void limitsOfPackets(String text, long packets) {
+  void readsLimitsInPackets(String text, long packets) {
     Limit limit = plan("LIMIT " + text).getLimit();
     assertThat(Integer.toUnsignedLong(limit.getPackets())).isEqualTo(packets);
     assertThat(limit.hasDuration()).isFalse();
@@ -100,7 +100,7 @@ class LanguageTest {
     "SAMPLE 0.1, FIXED, 0.1",
     "SAMPLE 0.000000001, FIXED, 0.000000001"
   })
-  void samplingIs(String clause, Sampling.Mode mode, double rate) {
+  void readsTheSamplingMode(String clause, Sampling.Mode mode, double rate) {
     assertThat(plan(clause).getSampling().getMode()).isEqualTo(mode);
     assertThat(plan(clause).getSampling().getRate()).isEqualTo(rate);
   }

@@ -52,7 +52,7 @@ class MatchTest {
     for (int i = 0; i < 10; i++) {
       selected += selectedOf100(random);
     }
-    // Ensures that both answers are tested.
+    // Ensures that both outcomes are tested.
     assertThat(selected).isBetween(50, 950);
   }
 

@@ -248,7 +248,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void onlyNarrowsATriggerOfTheMonitor() {
+  void theArgumentOnlyNarrowsATriggerOfTheMonitor() {
     String only = "only=\"src_ip in 10.1.0.0/16 && dst_port in {80, 443}\", group=src_ip/24";
     Plan plan = plan(trigger(only));
     assertThat(plan.getTriggers(0).getFilter().getNodesCount()).isEqualTo(3);
@@ -260,7 +260,7 @@ class PacketTriggersTest {
   }
 
   @Test
-  void onlyNarrowsATriggerOfTheJob() {
+  void theArgumentOnlyNarrowsATriggerOfTheJob() {
     String query =
         "PARSE tcp_pkt_size TO h1 PROCESS (trigger: when=\"%s\", only=\"dst_port = 80\")";
     Plan plan = plan(query.formatted("sum(bytes) > 3"));

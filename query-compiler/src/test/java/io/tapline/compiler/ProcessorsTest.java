@@ -94,7 +94,8 @@ class ProcessorsTest {
         "tcp_conn_time, http_get | (group-count: group=status) | status | COUNT | ",
         "tcp_pkt_size, http_get | (group-sum: group=url) | url | SUM | bytes",
       })
-  void becomes(String parsers, String processor, String key, String aggregate, String field) {
+  void processorsHaveTheExpectedKeyAggregateAndValue(
+      String parsers, String processor, String key, String aggregate, String field) {
     Processor compiled = one(parsers, processor);
     assertThat(String.join(",", compiled.getKeyList())).isEqualTo(key == null ? "" : key);
     assertThat(aggregate(compiled)).isEqualTo(aggregate);
@@ -116,7 +117,7 @@ class ProcessorsTest {
         "p99(packets) > 20 | PERCENTILE | packets | ABOVE | 20",
         "count(packets) > 20 | COUNT | packets | ABOVE | 20",
       })
-  void conditionsAre(
+  void readsConditions(
       String when,
       String aggregate,
       String field,
@@ -223,7 +224,7 @@ class ProcessorsTest {
   }
 
   @Test
-  void triggers() {
+  void readsTheArgumentsOfTriggers() {
     Processor trigger =
         one(
             "http_get",
@@ -263,7 +264,7 @@ class ProcessorsTest {
     "diff-group, 'w=1m', 60000, 6000",
     "group-sum, 'w=1h, s=1m', 3600000, 60000",
   })
-  void windowsAre(String processor, String arguments, long sizeMs, long slideMs) {
+  void readsWindowsAndTheirDefaults(String processor, String arguments, long sizeMs, long slideMs) {
     String text = arguments.isEmpty() ? processor : processor + ": " + arguments;
     Processor compiled = one("http_get", "(" + text + ")");
     assertThat(Durations.toMillis(compiled.getWindow().getSize())).isEqualTo(sizeMs);

@@ -269,7 +269,7 @@ class QueueQueryTest {
         "PARSE http_get TO h1 WHERE method = (GET, at) PROCESS (top-k)",
         "PARSE http_get TO h1 PROCESS (trigger: when=\"count() > 1\", group=url, every=1s, severity=info)",
       })
-  void otherNamesMayBeAt(String query) {
+  void theWordAtRemainsAValidName(String query) {
     assertThat(compile(query).errors()).isEmpty();
     assertThat(Formatter.format(query).errors()).isEmpty();
   }

@@ -89,7 +89,7 @@ class TriggerCompilerTest {
   private static final List<String> SEVERITIES = List.of("info", "warning", "critical", "loud");
 
   private static <T> T any(Random random, List<T> list) {
-    // The first ones are right.
+    // The first ones are valid.
     int bound = random.nextInt(4) == 0 ? list.size() : Math.min(4, list.size());
     return list.get(random.nextInt(bound));
   }
@@ -122,7 +122,7 @@ class TriggerCompilerTest {
             + "\ntraffic:\n  packets_per_second: 5000000\n  groups: 20000\n");
   }
 
-  /** Compiles triggers alone and as whole queries, and returns the number of correct ones. */
+  /** Compiles triggers alone and as whole queries, and returns the number of valid ones. */
   private static int compareAlone(Inventory inventory) {
     TriggerCompiler compiler = compiler(inventory);
     Random random = new Random(1);
@@ -164,7 +164,7 @@ class TriggerCompilerTest {
   }
 
   @Test
-  void aListIsCompiledUpToTheFirstWrongTrigger() {
+  void aListIsCompiledUpToTheFirstInvalidTrigger() {
     Random random = new Random(2);
     TriggerCompiler compiler = compiler(Fixtures.INVENTORY);
     for (int round = 0; round < 20; round++) {

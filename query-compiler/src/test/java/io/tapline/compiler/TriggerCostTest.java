@@ -34,7 +34,7 @@ class TriggerCostTest {
   @Test
   void sharesAddUp() {
     Traffic million = new Traffic(1e6, 1_000);
-    // Two or three match sets.
+    // One trigger takes two match sets, and two triggers take three.
     double one = 131e-3 + 0.35e-3 * Math.sqrt(2);
     double two = 131e-3 + 0.35e-3 * Math.sqrt(3);
     // 17 ns per packet in groups, and 1,000 groups of 50 ns in 10 ms.
@@ -78,7 +78,7 @@ class TriggerCostTest {
     assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.035, within(EXACT));
     assertThat(busy(million, flows, ports))
         .isCloseTo(busy(million, counting, counting) + 0.07, within(EXACT));
-    // Separate counters.
+    // The two triggers have separate counters.
     assertThat(busy(million, flows, counting))
         .isCloseTo(busy(million, counting, counting) + 0.057, within(EXACT));
     assertThat(new TriggerCost(List.of(flows)).explain().get(0))

@@ -58,7 +58,7 @@ class CommandLineTest {
   }
 
   @Test
-  void aMissingPool() {
+  void aMissingPoolFileIsReported() {
     Result result = run("replicate", "q-1", "--pool", folder.resolve("pool.yaml").toString());
     assertThat(result.exitCode()).isEqualTo(2);
     assertThat(result.err()).contains("pool.yaml: there is no such file");

@@ -93,13 +93,15 @@ class MutualTlsTest {
   }
 
   private static void onlyOwnAreAnswered(int port, byte[] said) throws Exception {
-    assertThat(answered(port, own, said)).as("of the authority").isPositive();
-    assertThat(answered(port, stranger, said)).as("of another").isZero();
+    assertThat(answered(port, own, said)).as("certificate of the authority").isPositive();
+    assertThat(answered(port, stranger, said)).as("certificate of another authority").isZero();
     assertThat(answered(port, TlsFiles.trusting(folder.resolve("authority.pem")), said))
         .as("without a certificate")
         .isZero();
     assertThat(answeredPlainly(port, said)).as("unencrypted").isZero();
-    assertThat(answered(port, own, said)).as("of the authority, after all others").isPositive();
+    assertThat(answered(port, own, said))
+        .as("certificate of the authority, after all others")
+        .isPositive();
   }
 
   @Test
@@ -165,8 +167,8 @@ class MutualTlsTest {
             Controller.start(options.with(Optional.of(new SwitchTls(server.context(), false))))) {
       assertThat(isTaken(controller, "two", 0xfa)).isTrue();
       assertThat(isTaken(controller, "two", -1)).as("the highest ID").isTrue();
-      assertThat(isTaken(controller, "two", 1)).as("another's").isFalse();
-      assertThat(isTaken(controller, "two", 1)).as("the same again").isFalse();
+      assertThat(isTaken(controller, "two", 1)).as("datapath of another switch").isFalse();
+      assertThat(isTaken(controller, "two", 1)).as("the same datapath again").isFalse();
       assertThat(isTaken(controller, "none", 0xfa)).isFalse();
       assertThat(isTaken(controller, "wrong", 0xfa)).isFalse();
       assertThat(controller.counters().get(Counter.FOREIGN_DATAPATHS)).isEqualTo(4);
@@ -179,9 +181,11 @@ class MutualTlsTest {
     }
     try (Controller controller =
         Controller.start(options.with(Optional.of(new SwitchTls(server.context(), true))))) {
-      assertThat(isTaken(controller, "none", 0xfa)).as("names no ID, and any is allowed").isTrue();
-      assertThat(isTaken(controller, "two", 1)).as("names others").isFalse();
-      assertThat(isTaken(controller, "wrong", 0xfa)).as("names no valid ID").isFalse();
+      assertThat(isTaken(controller, "none", 0xfa))
+          .as("certificate names no ID, and any ID is allowed")
+          .isTrue();
+      assertThat(isTaken(controller, "two", 1)).as("certificate names other IDs").isFalse();
+      assertThat(isTaken(controller, "wrong", 0xfa)).as("certificate names no valid ID").isFalse();
     }
   }
 

@@ -36,7 +36,7 @@ class DiagnosisTest {
     "many-flows, 102, 202, CONTENTION_OF_EQUALS",
     "periodic-bug, 202, 0, PERIODIC_FAULT"
   })
-  void figure2sCausesAtOneSwitch(String experiment, int switchId, int next, Cause cause)
+  void findsFigure2sCausesAtOneSwitch(String experiment, int switchId, int next, Cause cause)
       throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, experiment)) {
       LossReport report = losses(nodes);
@@ -51,7 +51,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void aFaultWithRegularIntervals() throws Exception {
+  void measuresTheIntervalsOfAPeriodicFault() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "periodic-bug")) {
       Periodicity intervals = losses(nodes).findings().get(0).intervals();
       assertThat(intervals.meanNs()).isBetween(99e6, 101e6);
@@ -61,7 +61,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void lossesAtSeveralSwitches() throws Exception {
+  void findsLossesAtSeveralSwitches() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "several-switches")) {
       List<Finding> findings = losses(nodes).findings();
       assertThat(findings.stream().map(Finding::switches))
@@ -98,7 +98,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void packetsOnAForbiddenPath() throws Exception {
+  void findsPacketsOnAForbiddenPath() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "detour")) {
       nodes.play();
       DiagnosisService diagnosis = new DiagnosisService(nodes.drill());
@@ -124,7 +124,7 @@ class DiagnosisTest {
 
   @ParameterizedTest
   @CsvSource({"outcast-small, true", "incast, false"})
-  void outcast(String experiment, boolean expected) throws Exception {
+  void detectsOutcastFlows(String experiment, boolean expected) throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, experiment)) {
       nodes.play();
       OutcastReport report =
@@ -158,7 +158,7 @@ class DiagnosisTest {
   }
 
   @Test
-  void lossesNeedTracking() throws Exception {
+  void aLossDiagnosisRequiresTracking() throws Exception {
     try (TracedNodes nodes = new TracedNodes(folder, "quiet")) {
       assertThatThrownBy(() -> new DiagnosisService(nodes.drill()).losses(0, 0))
           .isInstanceOf(DrillException.class)

@@ -100,7 +100,7 @@ class QueueDiagnosisTest {
         .contains("10.0.0.1:4000 > 10.0.1.1:80 (18 %)", "10.0.0.5:4000 > 10.0.1.5:80 (18 %)");
   }
 
-  /** An event of a flow of which packets waited. */
+  /** Returns an event of a flow whose packets waited. */
   private static ObjectNode waited(String client, double share, long packets, long waitedMs) {
     ObjectNode event = event(BEGIN, client, "10.0.0.9", share);
     event
@@ -185,7 +185,7 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void givesAReasonWithoutBursts() {
+  void explainsWhyThereAreNoBursts() {
     assertThat(diagnosis.report().verdict())
         .containsExactly("no burst at s1:2: no packet waited for the delay of the queries");
   }
@@ -203,7 +203,7 @@ class QueueDiagnosisTest {
   }
 
   @Test
-  void fieldsThatAreMissingAreZero() {
+  void missingFieldsAreZero() {
     diagnosis.add("q1", new ObjectMapper().createObjectNode());
     assertThat(diagnosis.report().bursts()).hasSize(1);
   }

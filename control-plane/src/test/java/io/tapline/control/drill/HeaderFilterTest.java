@@ -39,7 +39,7 @@ class HeaderFilterTest {
   }
 
   @Test
-  void theScopeIsASeparateTreeForOthers() throws ConditionSyntaxException {
+  void theScopeIsASeparateTreeForNodesThatTakeTrees() throws ConditionSyntaxException {
     HeaderFilter filter = parse("bytes > 1KB", SCOPE);
     assertThat(filter.condition().orElseThrow().getNodesCount()).isEqualTo(1);
     assertThat(SCOPE.ofHeaders().getNodesCount()).isEqualTo(5);
@@ -56,7 +56,7 @@ class HeaderFilterTest {
         "((bytes > 100B) && (time < 5s))",
         "src_ip = 10.0.0.0/8 AND dst_port = (80, 443)",
       })
-  void usualFiltersPass(String filter) throws ConditionSyntaxException {
+  void validFiltersAreAccepted(String filter) throws ConditionSyntaxException {
     assertThat(parse(filter, SCOPE).expression()).endsWith(" && (" + WITHIN + ")");
   }
 
@@ -79,7 +79,7 @@ class HeaderFilterTest {
         "unknown == 1",
         "has(watch_1)",
       })
-  void tricksAreRefused(String filter) {
+  void filtersThatCouldEscapeTheScopeAreRefused(String filter) {
     assertThatThrownBy(() -> parse(filter, SCOPE)).isInstanceOf(ConditionSyntaxException.class);
   }
 

@@ -179,7 +179,7 @@ class LeasedNodesTest {
 
   /** An agent's claims about itself are not trusted. */
   @Test
-  void invalidAndDisallowedAddresses() throws Exception {
+  void invalidAndDisallowedAddressesAreNotQueried() throws Exception {
     try (DrillService drill = new DrillService(List.of(first.address()))) {
       LeasedNodes leases = new LeasedNodes(drill);
       leases.up("far", "10.0.0.1:7400");

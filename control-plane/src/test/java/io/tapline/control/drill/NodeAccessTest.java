@@ -259,7 +259,7 @@ class NodeAccessTest {
   }
 
   @Test
-  void invalidFiles() throws Exception {
+  void invalidFilesAreReported() throws Exception {
     Path empty = Files.createFile(folder.resolve("empty"));
     Path present = authority.file();
     Path tokens = folder.resolve("tokens");

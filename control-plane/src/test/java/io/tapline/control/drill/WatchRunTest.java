@@ -25,7 +25,8 @@ class WatchRunTest {
         "auto | COUNT > 5 && (COUNT < 9 or (COUNT > 20)) | node",
         "node | COUNT > 5 | node",
       })
-  void theConditionDecides(String run, String when, String place) throws DrillException {
+  void theConditionDeterminesWhereAWatchRuns(String run, String when, String place)
+      throws DrillException {
     WatchRun chosenRun = WatchRun.choose(run, when);
     assertThat(chosenRun.name()).isEqualTo(place);
     assertThat(chosenRun.reason()).isNotBlank();
@@ -40,7 +41,7 @@ class WatchRunTest {
         "node | count(syn) > 5 | run=node can't evaluate 'count(syn) > 5'",
         "host | COUNT > 5 | run 'host' is not one of auto, monitor, node",
       })
-  void otherPlacesAreRefused(String run, String when, String message) {
+  void placesThatCantEvaluateTheConditionAreRefused(String run, String when, String message) {
     assertThatThrownBy(() -> WatchRun.choose(run, when))
         .isInstanceOf(DrillException.class)
         .hasMessageContaining(message);

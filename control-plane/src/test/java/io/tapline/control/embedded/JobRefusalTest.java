@@ -84,7 +84,7 @@ class JobRefusalTest {
   }
 
   @Test
-  void reportsAMissingTopicRight() throws Exception {
+  void reportsAMissingRightOnTheTopic() throws Exception {
     assertThat(failure(new Login("job-q2", "a-password")))
         .contains("does not let user job-q2 read topic " + plan.getTopic());
   }

@@ -68,7 +68,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void aRedisThatAcceptsTheLogin() {
+  void aRedisMustAcceptTheLogin() {
     assertThat(fault(redis.control())).isEmpty();
     assertThat(fault(redis.endpoint())).contains("requires a login", "--redis-password-file");
     assertThat(fault(redis.endpoint().withLogin(new Login("control", "guess"))))
@@ -77,7 +77,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void brokerWithClientLogin() {
+  void aListenerThatRequiresALoginIsRejected() {
     assertThat(fault(KafkaEndpoint.open(kafka.endpoint().brokers())))
         .contains("the listener requires a login (", "PLAIN", "without a login");
   }
@@ -105,7 +105,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void serversWithTls() throws Exception {
+  void tlsFaultsAreExplained() throws Exception {
     try (TlsPeer peer = TlsPeer.start(authority.files("server"))) {
       assertThat(fault(KafkaEndpoint.open(peer.address())))
           .contains("it uses TLS; add --tls kafka");
@@ -123,13 +123,13 @@ class ServerCheckTest {
   }
 
   @Test
-  void unreadableTlsFiles() {
+  void unreadableTlsFilesAreNamed() {
     assertThat(fault(kafka(redis.address(), TlsFiles.trusting(folder.resolve("none.pem")))))
         .contains("none.pem: can't be read");
   }
 
   @Test
-  void missingSockets() {
+  void missingSocketsAreNamed() {
     assertThat(fault(RedisEndpoint.unix(folder.resolve("none.sock"))))
         .startsWith("Redis unix:")
         .contains("there is no such socket");

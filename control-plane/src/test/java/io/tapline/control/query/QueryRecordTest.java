@@ -53,7 +53,7 @@ class QueryRecordTest {
     "RUNNING, FAILED, FAILED",
     "ENDING, RUNNING, FAILED"
   })
-  void theStateIsThatOfThePreviousVersion(String step, String state, QueryState expected)
+  void readsStatesOfThePreviousVersion(String step, String state, QueryState expected)
       throws IOException {
     QueryRecord record = read(step, state);
     assertThat(record.info())
@@ -103,7 +103,7 @@ class QueryRecordTest {
 
   @ParameterizedTest
   @EnumSource
-  void aRecordSurvives(QueryState state) throws IOException {
+  void aRecordIsReadBackUnchanged(QueryState state) throws IOException {
     assertThat(QueryRecord.of(in(state).bytes())).isEqualTo(in(state));
   }
 

@@ -197,7 +197,7 @@ class QueryServiceTest {
   }
 
   @Test
-  void stopBeforeItRuns() throws Exception {
+  void aQueryCanBeStoppedBeforeItRuns() throws Exception {
     String id = submit(slow());
     queries.stop(id);
     assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
@@ -205,7 +205,7 @@ class QueryServiceTest {
 
   /** A monitor that has just been started does not handle signals yet. */
   @Test
-  void stopWhileTheMonitorStarts() throws Exception {
+  void aQueryCanBeStoppedWhileItsMonitorStarts() throws Exception {
     for (int delayMs = 0; delayMs < 100; delayMs += 4) {
       String id = submit(slow());
       Thread.sleep(delayMs);

@@ -57,10 +57,12 @@ class TrafficCollectorsTest {
   }
 
   @Test
-  void otherTapsGetNoCopies() {
+  void tapsThatCantCollectGetNoCopies() {
     assertThat(find(agent("c1", false, "leaf1"))).as("without a lease").isEmpty();
-    assertThat(find(agent("c1", true, "leaf1:3"))).as("of a port").isEmpty();
-    assertThat(find(agent("c2", true, "spine"))).as("at no port of the inventory").isEmpty();
+    assertThat(find(agent("c1", true, "leaf1:3"))).as("tap of a port").isEmpty();
+    assertThat(find(agent("c2", true, "spine")))
+        .as("no port in the inventory leads to the agent")
+        .isEmpty();
     assertThat(find(agent("h1", true))).as("without taps").isEmpty();
   }
 

@@ -143,7 +143,7 @@ class AgentAccessTest {
   void aCertificateIsValidForTheHostsThatItNames() throws Exception {
     assertThat(lease("h1", TOKEN, "h1").isOk()).as("by its common name").isTrue();
     assertThat(lease("pair", TOKEN, "h3").isOk()).as("by a DNS name").isTrue();
-    assertThat(lease("pair", TOKEN, "h4").isOk()).as("by another").isTrue();
+    assertThat(lease("pair", TOKEN, "h4").isOk()).as("by another DNS name").isTrue();
     // The listener is notified after the agent.
     Await.until("all have a lease", TIMEOUT, () -> LEASED.size() == 3);
     assertThat(LEASED).containsExactly("h1", "h3", "h4");

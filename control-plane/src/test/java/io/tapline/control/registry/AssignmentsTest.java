@@ -79,7 +79,9 @@ class AssignmentsTest extends LiveRegistry {
     registry.limit("late", "q", 0.5);
     Peer peer = peer("late", 1);
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
-    assertThat(peer.next().getLimit().getRate()).as("sent while the agent was away").isEqualTo(0.5);
+    assertThat(peer.next().getLimit().getRate())
+        .as("sent while the agent was disconnected")
+        .isEqualTo(0.5);
     assertThat(events.words).isEmpty();
   }
 
@@ -182,7 +184,7 @@ class AssignmentsTest extends LiveRegistry {
   }
 
   @Test
-  void silenceCostsTheLeaseAndThenTheAssignments() throws Exception {
+  void aSilentAgentLosesItsLeaseAndThenItsAssignments() throws Exception {
     registry.close();
     registry = registry(Duration.ofMillis(300), Duration.ofMillis(100), Duration.ofMillis(600));
     channel.shutdownNow();

@@ -110,7 +110,7 @@ class AuditTest {
   }
 
   @Test
-  void theOutcomeIsLogged() throws Exception {
+  void theOutcomeOfARequestIsLogged() throws Exception {
     send(WEB, "POST", "/api/v1/queries", "{\"query\": \"PARSE\"}", "");
     assertThat(line(409, "POST /api/v1/queries"))
         .isEqualTo(

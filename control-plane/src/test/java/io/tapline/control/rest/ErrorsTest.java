@@ -51,7 +51,7 @@ class ErrorsTest {
         "{\"query\": \"a\", \"query\": \"b\"} | not JSON",
         "{\"query\": \"a\"} x | not JSON",
       })
-  void bodiesThatAreNotUnderstood(String body, String detail) throws Exception {
+  void invalidBodiesAreRejected(String body, String detail) throws Exception {
     for (String path : List.of(QUERIES, "/api/v1/explain")) {
       JsonNode problem =
           Rest.problem(rest.post(path, "application/json", body), 400, "bad-request");
@@ -60,7 +60,7 @@ class ErrorsTest {
   }
 
   @Test
-  void invalidUtf8() throws Exception {
+  void invalidUtf8IsRejected() throws Exception {
     HttpRequest.Builder request =
         rest.request(QUERIES)
             .header("Content-Type", "text/plain")
@@ -95,7 +95,7 @@ class ErrorsTest {
         "/api/v1/queries/q-1:totals",
         "/api/v1/queries/Q/results"
       })
-  void unknownThings(String path) throws Exception {
+  void unknownResourcesAreNotFound(String path) throws Exception {
     Rest.problem(rest.get(path), 404, "not-found");
     Rest.problem(rest.delete("/api/v1/queries/no-such"), 404, "not-found");
   }
@@ -109,7 +109,7 @@ class ErrorsTest {
     "OPTIONS, /api/v1/explain, POST",
     "BREW, /api/v1/explain, POST",
   })
-  void methodsThatAreNotPossible(String method, String path, String allow) throws Exception {
+  void unsupportedMethodsAreRejected(String method, String path, String allow) throws Exception {
     HttpResponse<String> response =
         rest.send(rest.request(path).method(method, HttpRequest.BodyPublishers.noBody()));
     Rest.problem(response, 405, "method-not-allowed");
@@ -173,7 +173,7 @@ class ErrorsTest {
         "limt=1 | unknown parameter limt: there are processor, limit, after",
         "limit=1&nothing | unknown parameter nothing",
       })
-  void parametersOutOfRange(String parameter, String detail) throws Exception {
+  void invalidParametersAreRejected(String parameter, String detail) throws Exception {
     JsonNode problem =
         Rest.problem(rest.get(QUERIES + "/q-1/results?" + parameter), 400, "bad-request");
     assertThat(problem.path("detail").asText()).contains(detail);
@@ -214,7 +214,7 @@ class ErrorsTest {
     "[::1]:8080, 200",
     "127.0.0.1, 200"
   })
-  void onlyLoopbackHosts(String host, int status) throws Exception {
+  void onlyLoopbackHostsAreAccepted(String host, int status) throws Exception {
     String response =
         raw("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
     assertThat(response).startsWith("HTTP/1.1 " + status + " ");
@@ -247,7 +247,7 @@ class ErrorsTest {
         "GET /%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         "GET /../../etc HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
       })
-  void brokenRequests(String request) throws Exception {
+  void malformedRequestsAreRejected(String request) throws Exception {
     String response = raw(request);
     assertThat(response)
         .startsWith("HTTP/1.1 400 ")
@@ -257,7 +257,7 @@ class ErrorsTest {
   }
 
   @Test
-  void endlessHeaders() throws Exception {
+  void endlessHeadersAreRejected() throws Exception {
     String response =
         raw("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(9000) + "\r\n\r\n");
     assertThat(response)

@@ -174,7 +174,7 @@ class LinkEventsTest {
   }
 
   @Test
-  void theLatestAreFirst() throws Exception {
+  void theLatestEventsComeFirst() throws Exception {
     assertThat(events(ADMIN, ""))
         .containsExactly(
             "30 leaf1:10 by ops-1, no flows",
@@ -211,7 +211,7 @@ class LinkEventsTest {
   }
 
   @Test
-  void theyAreSelectedByLinkAndTime() throws Exception {
+  void eventsAreSelectedByLinkAndTime() throws Exception {
     assertThat(events(ADMIN, "?switch=leaf2")).containsExactly("20 leaf2:1 by ops-1, 1 flows");
     assertThat(events(ADMIN, "?switch=leaf1&port=10")).hasSize(1);
     assertThat(events(ADMIN, "?switch=leaf9")).isEmpty();
@@ -220,7 +220,7 @@ class LinkEventsTest {
   }
 
   @Test
-  void aLimitLeavesOutTheEarliest() throws Exception {
+  void aLimitOmitsTheEarliestEvents() throws Exception {
     JsonNode response = get(ADMIN, "?limit=2");
     assertThat(response.path("events").findValuesAsText("time_ns"))
         .containsExactly("30000000000", "20000000000");

@@ -16,7 +16,7 @@ public final class SecureZooKeeper implements AutoCloseable {
    * Starts a server, which takes a moment to answer.
    *
    * @param own the server's certificate, OWN.pem and OWN.key in the folder
-   * @param authorities of its clients' certificates
+   * @param authorities authorities that signed its clients' certificates
    */
   public SecureZooKeeper(Path folder, String own, Path authorities) throws IOException {
     this.folder = folder;

@@ -25,7 +25,7 @@ public final class Conditions {
     return tree(Node.newBuilder().setMembership(among));
   }
 
-  /** Returns a condition that is true of these numbers, booleans or address prefixes. */
+  /** Returns a condition that is true for these numbers, booleans or address prefixes. */
   public static ConditionTree among(String field, String... words) {
     Membership.Builder among = Membership.newBuilder().setField(named(field));
     for (String word : words) {

@@ -12,8 +12,8 @@ import redis.clients.jedis.Jedis;
 
 /**
  * Kills every server in turn, with SIGKILL, while two queries run. One has all its input in Kafka
- * and reads it at a limited rate; the other's arrives meanwhile. Both must end with the results of
- * an undisturbed run.
+ * and reads it at a limited rate; the input of the other arrives meanwhile. Both must end with the
+ * results of an undisturbed run.
  */
 public final class ProcessKiller {
   private static final String PROCESSORS =

@@ -108,7 +108,7 @@ class PortRulesTest {
   }
 
   @Test
-  void marksAreOneAddressPerSide() {
+  void marksDistinguishTheSidesOfAQueue() {
     assertThat(CopyMark.arrivals(1)).isEqualTo(0x027a91000002L);
     assertThat(CopyMark.departures(1)).isEqualTo(0x027a91000003L);
     assertThat(CopyMark.departures(CopyMark.MAX_MARK)).isEqualTo(0x027a91ffffffL);

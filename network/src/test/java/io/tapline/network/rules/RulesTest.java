@@ -256,8 +256,8 @@ class RulesTest {
   }
 
   /**
-   * A monitor receives the packets that it keeps of a narrowed query, packets of which neither port
-   * has the zeros are not copied, and other queries are unaffected.
+   * A monitor receives the packets that it keeps of a narrowed query, packets without the zeros in
+   * either port are not copied, and other queries are unaffected.
    */
   @Test
   void aNarrowedQueryGetsThePacketsThatItsMonitorsKeep() {

@@ -61,7 +61,7 @@ class ScopeTest {
         "TO 2001:db8:2:1::/64",
         "TO [2001:db8:2::1]:80",
       })
-  void oneSideWithinIsEnough(String fromTo) {
+  void oneSideWithinTheScopeIsEnough(String fromTo) {
     assertThat(compile(fromTo).errors()).isEmpty();
   }
 
@@ -86,7 +86,7 @@ class ScopeTest {
         "TO 2001:db8::/32",
         "TO 2002:a00:205::/48",
       })
-  void rejectsOtherRights(String fromTo) {
+  void rejectsMatchesOutsideTheScope(String fromTo) {
     CompileResult result = compile(fromTo);
     assertThat(result.plan()).isEmpty();
     assertThat(result.errors())
@@ -163,7 +163,7 @@ class ScopeTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "10.0.2", "10.0.2.1/24", "10.0.2.0/33", "10.0.2.0/", "h1", "::/129"})
-  void invalidPrefixes(String text) {
+  void invalidPrefixesAreRejected(String text) {
     assertThat(Scope.prefix(text)).isEmpty();
   }
 }

@@ -74,7 +74,7 @@ class TrafficCopiesTest {
     assertThat(copies(state, "leaf1", up)).containsExactly("027a92002003");
     assertThat(copies(state, "spine", packet("10.0.1.2", "10.0.2.1", 80, "1", "2"))).isEmpty();
     assertThat(copies(state, "leaf2", packet("10.0.1.2", "10.0.2.1", 80, "2", "1"))).isEmpty();
-    // The port to h2 carries packets of other switches, too: this copy is not its load.
+    // The port to h2 also carries packets from other switches, so this copy does not show its load.
     RuleMatch.Header local = packet("10.0.1.1", "10.0.1.2", 80, "1", "2");
     assertThat(copies(state, "leaf1", local)).containsExactly("027a92001000");
     assertThat(state.tables()).containsOnlyKeys("leaf1", "leaf2");

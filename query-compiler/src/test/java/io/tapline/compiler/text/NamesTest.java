@@ -23,13 +23,13 @@ class NamesTest {
     "z, ''",
     "'', ''"
   })
-  void nearest(String word, String expected) {
+  void findsTheNearestName(String word, String expected) {
     assertThat(Names.nearest(word, NAMES)).isEqualTo(expected);
   }
 
   @ParameterizedTest
   @CsvSource({"ab, ab, 0", "ab, ba, 1", "abc, ca, 3", "'', abc, 3", "kitten, sitting, 3"})
-  void distance(String a, String b, int expected) {
+  void computesTheDistanceOfNames(String a, String b, int expected) {
     assertThat(Names.distance(a, b)).isEqualTo(expected);
     assertThat(Names.distance(b, a)).isEqualTo(expected);
   }

@@ -127,7 +127,7 @@ class LateSwitchTest {
   }
 
   @Test
-  void isAwaitedOnceAndThenOnlyAfterItConfirms() {
+  void aLateSwitchIsAwaitedOnceAndThenOnlyAfterItConfirms() {
     learnAtBad();
     pass(4);
     assertThat(good.installed).as("the previous round is not confirmed").isEmpty();

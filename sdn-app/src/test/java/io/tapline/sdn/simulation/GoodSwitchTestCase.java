@@ -55,7 +55,7 @@ abstract class GoodSwitchTestCase {
   @AfterEach
   void othersAreNotAffected() {
     goodHost(2, 0x0a000002);
-    assertThat(controller.status().switches()).anyMatch(each -> each.name().equals("good"));
+    assertThat(controller.status().switches()).anyMatch(status -> status.name().equals("good"));
     Await.until(() -> good.flows() >= 5);
     assertThat(controller.counters().get(Counter.INTERNAL_ERRORS)).isZero();
     good.close();

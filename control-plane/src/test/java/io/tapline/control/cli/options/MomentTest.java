@@ -22,7 +22,7 @@ class MomentTest {
     "1h, 1795302000000000000",
     "250ms, 1795305599750000000",
   })
-  void isReadAsPeopleAndProgramsWriteIt(String text, long nanoseconds) {
+  void acceptsTheFormatsOfPeopleAndPrograms(String text, long nanoseconds) {
     assertThat(Moment.nanoseconds("--from", text, NOW)).isEqualTo(nanoseconds);
   }
 

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class PacketPoolTest {
-  private static final long FIRST = 1_000; // the version in requests to parts
+  private static final long FIRST = 1_000; // the version of the first grants
 
   private static PacketPool pool(long limit, int parts) {
     return new PacketPool(limit, PacketPool.shares(limit, parts), FIRST);

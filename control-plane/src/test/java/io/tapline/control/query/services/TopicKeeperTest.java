@@ -101,7 +101,7 @@ class TopicKeeperTest {
 
   @Test
   void leftoversOfAKilledServerAreRemovedButActiveTopicsStay() throws Exception {
-    // Never closed, as if killed.
+    // This keeper is never closed, as if its process were killed.
     TopicKeeper otherKeeper = keeper(Duration.ZERO, LONG);
     otherKeeper.create(wanted("tapline.tuples.orphan", 1, true));
     otherKeeper.create(wanted("tapline.tuples.alive", 1, true));

@@ -118,7 +118,7 @@ class OpenApiTest {
     HttpResponse<String> response = call(operation, query, body);
     assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
     JsonNode answer = operation.description().path("responses").path(Integer.toString(status));
-    assertThat(answer.isMissingNode()).as("answer %d of %s is documented", status, id).isFalse();
+    assertThat(answer.isMissingNode()).as("response %d of %s is documented", status, id).isFalse();
     if (!answer.has("content")) {
       assertThat(response.body()).isEmpty();
       return;

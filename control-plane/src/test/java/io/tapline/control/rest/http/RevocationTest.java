@@ -142,7 +142,7 @@ class RevocationTest {
     }
   }
 
-  /** Tests answers whose handlers wait for the rest of the body. */
+  /** Tests responses whose handlers wait for the rest of the body. */
   @Test
   void otherActiveResponsesAreCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);

@@ -77,7 +77,7 @@ class ResultsTest {
     "1, 200, diff-group",
     "diff_group, 200, diff-group"
   })
-  void ofOneProcessor(String wanted, int rows, String name) throws Exception {
+  void returnsRowsOfOneProcessor(String wanted, int rows, String name) throws Exception {
     JsonNode results = results("q-1", "?processor=" + wanted);
     assertThat(rows(results)).hasSize(rows).allMatch(row -> row.contains("/" + name + "/"));
   }
@@ -92,7 +92,7 @@ class ResultsTest {
   }
 
   @Test
-  void theLatestWindowAfterAnEntry() throws Exception {
+  void returnsTheLatestWindowAfterAnEntry() throws Exception {
     JsonNode results = results("q-1", "?processor=1&limit=3&after=97-1");
     assertThat(rows(results))
         .containsExactly("99/diff-group/2", "100/diff-group/1", "100/diff-group/2");
