@@ -15,7 +15,10 @@ public final class Aggregates {
 
   private Aggregates() {}
 
-  /** Uses the class loader of this class, since a job's may have only the classes of the job. */
+  /**
+   * Uses the class loader of this class, since a job's class loader may have only the job's
+   * classes.
+   */
   private static Map<String, MergeableAggregate> load() {
     Map<String, MergeableAggregate> all = new LinkedHashMap<>();
     ClassLoader loader = Aggregates.class.getClassLoader();

@@ -162,7 +162,7 @@ public final class ConditionProgram {
   /**
    * Returns, for each row, true if it meets the condition.
    *
-   * @param holds returns the same for a leaf, in an array that may be changed
+   * @param holds returns, for each row, true if it meets the leaf, in an array that may be changed
    */
   public boolean[] select(int rows, Function<Leaf, boolean[]> holds) {
     return select(root, rows, holds);

@@ -173,7 +173,7 @@ public final class Trees {
     return joined.build();
   }
 
-  /** The precedence of a part of a text, from the lowest. */
+  /** The precedence of an expression's outermost operator, lowest first. */
   private enum Binding {
     OR,
     AND,

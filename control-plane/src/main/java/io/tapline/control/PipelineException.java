@@ -10,7 +10,7 @@ public final class PipelineException extends Exception {
      * The user's request can't be fulfilled: a file is not a capture, an interface does not exist.
      */
     USER,
-    /** The host lacks something: memory, disk, permission, a program, a server that answers. */
+    /** The host lacks something: memory, disk, permission, a program, a reachable server. */
     RESOURCES,
     /** A bug in Tapline. */
     INTERNAL

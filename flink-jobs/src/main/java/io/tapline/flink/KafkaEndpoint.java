@@ -8,7 +8,7 @@ import java.util.Objects;
  *
  * @param brokers bootstrap servers, {@code host:port[,host:port]}
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
- * @param login the SASL user; none if brokers know clients by their certificates
+ * @param login the SASL user; none if brokers identify clients by their certificates
  * @param mechanism mechanism of the login
  */
 public record KafkaEndpoint(String brokers, TlsFiles tls, Login login, SaslMechanism mechanism)

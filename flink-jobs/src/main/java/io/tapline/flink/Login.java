@@ -4,7 +4,7 @@ import java.io.Serializable;
 
 /** User name and password for a service. */
 public record Login(String user, String password) implements Serializable {
-  /** No user: the service requires none, or knows its clients by their certificates. */
+  /** No user: the service requires none, or identifies its clients by their certificates. */
   public static final Login NONE = new Login("", "");
 
   public boolean isNone() {

@@ -114,7 +114,7 @@ public record ProcessorSpec(
 
   /**
    * Returns the number of exemplars that a group keeps per pane; a window of several panes takes
-   * more from the next.
+   * further ones from its next panes.
    */
   private int exemplarsPerPane() {
     return (int) Math.max(1, (Exemplars.MAX_EXEMPLARS + window.panes() - 1) / window.panes());

@@ -155,7 +155,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
           CertificateFactory.getInstance("X.509")
               .generateCertificates(new ByteArrayInputStream(pem));
     } catch (GeneralSecurityException e) {
-      // Reported below.
+      // The error is reported below.
     }
     if (all.isEmpty()) {
       throw new IOException(file + ": has no certificate in PEM");

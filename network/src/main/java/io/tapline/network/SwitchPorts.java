@@ -87,7 +87,7 @@ public final class SwitchPorts {
     return of(name).stream().filter(port -> port.neighbour().equals(neighbour)).toList();
   }
 
-  /** Returns the number of links from each switch that can be reached to a switch. */
+  /** Returns the distance in links from each switch that has a path to this one, by name. */
   public Map<String, Integer> distancesTo(String name) {
     Map<String, Integer> distances = new LinkedHashMap<>(Map.of(name, 0));
     Deque<String> queue = new ArrayDeque<>(List.of(name));

@@ -11,7 +11,7 @@ import java.util.random.RandomGenerator;
  * recomputes the front. If it finds nothing better, returns the layout of Netalytics-Network.
  */
 final class Dominating implements Strategy {
-  /** Use of the slack below the bound. */
+  /** The figure to minimize within the bounds that Netalytics-Network sets. */
   enum Aim {
     FEWEST_PROCESSES,
     LEAST_TRAFFIC

@@ -147,7 +147,10 @@ final class Arguments {
     return windowNs(name, ProcessorCatalogue.SHORTEST_WINDOW_NS);
   }
 
-  /** Returns the same, but at least {@code minNs}. */
+  /**
+   * Returns a window's length or slide, which must be at least {@code minNs}; empty if missing or
+   * wrong.
+   */
   Optional<Long> windowNs(String name, long minNs) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {

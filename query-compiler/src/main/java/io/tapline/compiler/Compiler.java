@@ -325,7 +325,7 @@ public final class Compiler {
     for (Processor processor : processors) {
       if (processor.hasJoin()) {
         errors.note(
-            "%s joins %s by connection: one with several %s tuples can't be told apart and is counted as reused"
+            "%s joins %s by connection: a connection with several %s tuples is ambiguous and is counted as reused"
                 .formatted(
                     processor.getName(),
                     processor.getJoin().getParser(),

@@ -45,7 +45,7 @@ public final class Explain {
   }
 
   /**
-   * Returns the same without hosts, switches and servers, for callers that are not allowed to see
+   * Returns the text without hosts, switches and servers, for callers that are not allowed to see
    * the network.
    */
   public static String renderWithoutNetwork(Plan plan, List<Note> notes) {

@@ -25,7 +25,7 @@ final class GroupConditions {
   /** Aggregates of conditions that need no field. */
   private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct", "flows");
 
-  /** Identifies the flow of a tuple. */
+  /** The field that identifies the flow of a tuple. */
   private static final String FLOW = "flow_hash";
 
   private final Fields fields;

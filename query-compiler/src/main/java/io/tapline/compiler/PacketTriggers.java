@@ -55,7 +55,7 @@ final class PacketTriggers {
           "dst_ip", PacketStep.Measure.DISTINCT_DST_IP,
           "dst_port", PacketStep.Measure.DISTINCT_DST_PORT);
 
-  /** Every value meets it. */
+  /** A condition that every value meets. */
   private static final Condition ANY =
       Condition.newBuilder()
           .setComparison(Condition.Comparison.AT_LEAST)
@@ -72,7 +72,7 @@ final class PacketTriggers {
 
   private final Sampling sampling;
   private final List<TupleFilter> filters;
-  // By number of the processor.
+  // Conditions of triggers, by the number of the processor.
   private final Map<Integer, PacketCondition> conditions = new TreeMap<>();
 
   PacketTriggers(Sampling sampling, List<TupleFilter> filters) {
@@ -83,7 +83,7 @@ final class PacketTriggers {
   /** The triggers that the monitor tests, and the processors of the stream job. */
   record Split(List<PacketTrigger> triggers, List<Processor> processors) {}
 
-  /** Returns true if a window is longer than the time between the ends of two. */
+  /** Returns true if a window is longer than the time between the ends of successive windows. */
   static boolean overlaps(Window window) {
     return !window.getSize().equals(window.getSlide());
   }
@@ -94,7 +94,7 @@ final class PacketTriggers {
         && Durations.toNanos(processor.getWindow().getSlide()) < parser.intervalNs();
   }
 
-  /** The monitor tests a processor on packets with this condition. */
+  /** Makes the monitor test a processor on packets with this condition. */
   void add(int processor, PacketCondition condition) {
     conditions.put(processor, condition);
   }
@@ -130,7 +130,7 @@ final class PacketTriggers {
     return obstacleToCounting(trigger);
   }
 
-  /** As {@link #obstacle}, regardless of the compared value. */
+  /** Returns the {@link #obstacle}, regardless of the compared value. */
   Optional<String> obstacleToCounting(Processor trigger) {
     if (trigger.hasJoin() || !FIELDS.containsAll(trigger.getKeyList())) {
       return Optional.of("packets are grouped by addresses and ports only");
@@ -146,7 +146,7 @@ final class PacketTriggers {
     return Optional.empty();
   }
 
-  /** As {@link TupleTriggers#obstacleToShortWindows}. */
+  /** Returns {@link TupleTriggers#obstacleToShortWindows} for the query's sampling. */
   Optional<String> obstacleToShortWindows(Processor trigger) {
     return TupleTriggers.obstacleToShortWindows(trigger, sampling);
   }

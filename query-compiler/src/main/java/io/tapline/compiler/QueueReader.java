@@ -54,7 +54,7 @@ final class QueueReader {
   private List<Queue> read(List<Ast.Queue> writtenQueues) {
     if (writtenQueues.size() > MAX_QUEUES) {
       String message = "AT names more than %d queues".formatted(MAX_QUEUES);
-      String expected = "fewer queues: a monitor has at most 64 taps, two of each queue";
+      String expected = "fewer queues: a monitor has at most 64 taps, two for each queue";
       errors.add(
           writtenQueues.get(MAX_QUEUES).span(), QueryError.Code.TOO_LARGE, message, expected, "");
       return List.of();

@@ -27,7 +27,7 @@ public final class TriggerCompiler {
   private static final String PROCESS = " PROCESS ";
   private static final Span ANYWHERE = new Span(1, 1, 1);
 
-  /** A trigger that is right in all queries that can have triggers on packets. */
+  /** A trigger that is valid in all queries that can have triggers on packets. */
   private static final TriggerText EXAMPLE =
       new TriggerText("count > 0", List.of(), "", 1_000_000_000, "warning");
 
@@ -127,8 +127,8 @@ public final class TriggerCompiler {
   /**
    * The result for a list of triggers.
    *
-   * @param triggers the triggers in order, up to the first that is wrong
-   * @param errors errors of the wrong trigger; empty if all are right, or if the stream job would
+   * @param triggers the triggers in order, up to the first invalid one
+   * @param errors errors of the invalid trigger; empty if all are valid, or if the stream job would
    *     test it
    */
   public record CompiledTriggers(List<PacketTrigger> triggers, List<QueryError> errors) {
@@ -182,7 +182,7 @@ public final class TriggerCompiler {
     return Compiler.compile(clauses + PROCESS + trigger.text(), catalogue, inventory, options);
   }
 
-  /** Returns the trigger; empty if only the whole query shows whether it is right. */
+  /** Returns the trigger; empty if only the whole query shows whether it is valid. */
   Optional<PacketTrigger> alone(TriggerText trigger) {
     if (context.isEmpty() || !trigger.isPlain()) {
       return Optional.empty();
@@ -192,7 +192,7 @@ public final class TriggerCompiler {
         .filter(this::fits);
   }
 
-  /** Returns a trigger without {@code only=}, which many have in common; empty if it is wrong. */
+  /** Returns a trigger without {@code only=}, which many have in common; empty if it is invalid. */
   private Optional<PacketTrigger> wide(TriggerText trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
     // Compiled outside the map, since two threads that compile it get the same result.

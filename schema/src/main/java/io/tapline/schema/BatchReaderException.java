@@ -7,7 +7,7 @@ package io.tapline.schema;
 public final class BatchReaderException extends Exception {
   /** Kind of record, for counters. */
   public enum Reason {
-    /** The bytes are no such Protobuf message, or its columns contradict each other. */
+    /** The bytes are not a tuple batch, or its columns contradict each other. */
     MALFORMED,
     /** A layout newer or older than this reader. */
     UNKNOWN_FORMAT

@@ -45,7 +45,7 @@ public final class RedisAcl {
   /**
    * Returns lines for a server's configuration or aclfile: all users except those of jobs.
    *
-   * @param password of {@link #CONTROL}
+   * @param password password of {@link #CONTROL}
    */
   public static List<String> serverUsers(String password) {
     return users().stream()

@@ -20,12 +20,15 @@ import org.apache.datasketches.memory.Memory;
 final class Hashes implements Accumulator<Hashes> {
   static final int EXACT = 512;
 
-  /** Registers of a sketch, as a power of two: 4 KiB per group, with a standard error of 1.6 %. */
+  /**
+   * Base-2 logarithm of the number of registers of a sketch: 4 KiB per group, with a standard error
+   * of 1.6 %.
+   */
   private static final int LOG_REGISTERS = 12;
 
   private static final long NOT_ZERO = 0x9e3779b97f4a7c15L;
 
-  /** Bounds at two standard deviations: 95.4 %. */
+  /** Distance of the bounds in standard deviations, for 95.4 % confidence. */
   private static final int DEVIATIONS = 2;
 
   /** Open addressing; 0 marks an empty slot, so a hash of 0 is replaced. */

@@ -15,7 +15,7 @@ import java.util.Map;
 
 /** All statistics of each group's values. Not thread-safe. */
 abstract class Spreads extends Accumulators {
-  /** Values take about as much memory as this many counts. */
+  /** Memory of a group's values, as a multiple of a count's. */
   static final int WEIGHT = 16;
 
   static final String NAME = "distribution";

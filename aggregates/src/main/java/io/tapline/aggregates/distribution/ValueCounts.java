@@ -22,7 +22,7 @@ import java.util.Arrays;
 final class ValueCounts {
   static final int MAX_DISTINCT = 2048;
 
-  /** Counts of no values. */
+  /** The empty counts. */
   static final ValueCounts NONE = new ValueCounts(new long[0], new long[0], 0, 0);
 
   private long[] cells;
@@ -63,7 +63,7 @@ final class ValueCounts {
     return true;
   }
 
-  /** Returns the sum of both. */
+  /** Returns the counts of the values of both. */
   static ValueCounts merge(ValueCounts one, ValueCounts other) {
     int shift = Math.max(one.shift, other.shift);
     int onePlus = shift - one.shift;

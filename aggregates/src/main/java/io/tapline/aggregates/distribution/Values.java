@@ -16,7 +16,7 @@ import java.util.Arrays;
  * histogram is exact. Not thread-safe.
  */
 public final class Values implements Accumulator<Values> {
-  /** Up to this many distinct values are exact. */
+  /** Maximum number of distinct values of which all ranks are exact. */
   public static final int EXACT = ValueCounts.MAX_DISTINCT;
 
   private static final int MAX_UNSORTED = 1024;
@@ -60,8 +60,8 @@ public final class Values implements Accumulator<Values> {
   }
 
   /**
-   * Returns the values of these ranks, given as shares of all values: for each, the middle of the
-   * bounds of {@link #quantile}.
+   * Returns the values of these ranks, which are given as shares of all values. Each value is the
+   * midpoint of the bounds that {@link #quantile} returns.
    */
   public double[] quantiles(double... shares) {
     return Arrays.stream(shares).map(share -> quantile(share).number()).toArray();

@@ -185,8 +185,9 @@ final class CopyBalance {
    */
   private long arrivedBy(long timeNs) {
     long packets = 0;
-    for (Arrival each : arrivals) {
-      packets = each.untilNs() <= timeNs ? each.packets() : Math.min(packets, each.packets());
+    for (Arrival arrival : arrivals) {
+      packets =
+          arrival.untilNs() <= timeNs ? arrival.packets() : Math.min(packets, arrival.packets());
     }
     return packets;
   }

@@ -70,7 +70,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
 
   /**
    * Completes once the packets copied to these hosts until now have arrived or are accounted for,
-   * which does not take long.
+   * within seconds.
    */
   public CompletableFuture<Void> settled(Set<String> hosts) {
     CompletableFuture<Void> done = new CompletableFuture<>();
@@ -152,7 +152,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     try {
       task.run();
     } catch (RuntimeException e) {
-      LOG.error("the accounts of mirrored packets", e);
+      LOG.error("internal error in the accounting of mirrored packets", e);
     }
   }
 

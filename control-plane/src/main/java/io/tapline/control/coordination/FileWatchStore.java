@@ -28,7 +28,10 @@ import java.util.Map;
 public final class FileWatchStore implements WatchStore, AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** More alerts than a server numbers; a million restarts still fit into JSON's exact numbers. */
+  /**
+   * Size of each epoch's range of alert numbers, more than a server uses; the numbers of a million
+   * restarts still fit into JSON's exact numbers.
+   */
   private static final long ALERTS_PER_EPOCH = 1_000_000_000;
 
   private final Path file;

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A control plane's part in the election: of all candidates, one leads, until it ends or its
  * ZooKeeper session expires. A former leader never leads again, since it can't know what other
- * leaders have done since. Thread-safe.
+ * leaders have done in the meantime. Thread-safe.
  *
  * <p>Over TLS, only the subject of its certificate can access these nodes ({@link NodeRights}):
  *

@@ -85,7 +85,7 @@ final class WatchJson {
   /**
    * Parses the result of {@link #of(WatchRecord)}.
    *
-   * @throws IOException if the JSON is no such record
+   * @throws IOException if the JSON is not such a record
    */
   static WatchRecord read(JsonNode json) throws IOException {
     String id = json.path("id").asText();

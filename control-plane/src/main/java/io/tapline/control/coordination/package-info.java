@@ -1,6 +1,6 @@
 /**
  * Coordinates several control planes through ZooKeeper: elects the leader and stores the records
  * from which the next one resumes queries and watches. A single control plane keeps its watches in
- * a file. Knows nothing about the effect of a query or a watch.
+ * a file. It does not interpret queries or watches.
  */
 package io.tapline.control.coordination;

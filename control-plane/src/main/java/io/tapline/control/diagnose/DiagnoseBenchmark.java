@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 /**
  * Confluo's Figure 9(b): the time that the coordinator takes to find the flows that compete for a
- * link, by the number of flows, each to another host; hosts are processes of this machine.
+ * link, by the number of flows, each to a different host. Hosts are processes of this machine.
  */
 public final class DiagnoseBenchmark implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(120);

@@ -16,7 +16,7 @@ import java.util.Map;
  * the flows that used the same link at the time.
  */
 final class LossDiagnosis {
-  /** Only the flows with the most retransmissions are examined. */
+  /** Maximum number of flows that are examined: those with the most retransmissions. */
   private static final int MAX_VICTIMS = 64;
 
   /** Minimum share of the link's traffic at which traffic of higher priority is reported. */

@@ -24,7 +24,7 @@ public record OutcastReport(
     List<String> verdict) {
 
   /**
-   * One query.
+   * The state of the flows at the end of a window of event time.
    *
    * @param ratio mean segments per flow so far: of the flows over the fewest switches, divided by
    *     the largest mean of all groups

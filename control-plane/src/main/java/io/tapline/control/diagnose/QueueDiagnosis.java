@@ -13,8 +13,8 @@ import java.util.TreeMap;
 
 /**
  * Determines which flows filled a queue, from the events of the parser {@code queue_burst}: one
- * event for each of the flows of a burst that caused or waited most. If several queries have
- * measured a burst, the one with the most victims is reported.
+ * event for each main culprit and victim of a burst. If several queries have measured a burst, the
+ * one with the most victims is reported.
  */
 public final class QueueDiagnosis {
   /** Maximum number of bursts in a report; the earliest ones are dropped. */

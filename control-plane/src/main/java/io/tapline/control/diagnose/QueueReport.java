@@ -56,7 +56,7 @@ public record QueueReport(
    *
    * @param packets its packets that waited for the query's delay or longer
    * @param delayNs longest wait of its packets
-   * @param waitedNs waits of its packets, in sum
+   * @param waitedNs sum of the waits of its packets
    */
   public record Victim(
       String source, String destination, long packets, long delayNs, long waitedNs) {

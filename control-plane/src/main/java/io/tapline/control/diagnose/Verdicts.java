@@ -30,7 +30,7 @@ final class Verdicts {
     long victims = finding.flows().stream().filter(flow -> flow.losses() > 0).count();
     return switch (finding.cause()) {
       case CONTENTION_OF_EQUALS ->
-          "%s loses %,d segments of %s: %s of the same priority want more than the link has"
+          "%s loses %,d segments of %s: %s of the same priority need more than the link's capacity"
               .formatted(place, finding.losses(), count(victims), count(finding.flows().size()));
       case YIELDS_TO_PRIORITY ->
           "%s loses %,d segments of %s, which yields to flows of higher priority: %s"

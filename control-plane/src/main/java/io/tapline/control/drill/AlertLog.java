@@ -65,7 +65,10 @@ final class AlertLog {
         .toList();
   }
 
-  /** Returns an owner's alerts after this number of the owner's, oldest first. */
+  /**
+   * Returns an owner's alerts after this number, which counts only the owner's alerts, oldest
+   * first.
+   */
   List<Alert> after(String owner, long number) {
     Owned owned = owners.get(owner);
     return owned == null

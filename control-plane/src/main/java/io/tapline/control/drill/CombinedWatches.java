@@ -23,8 +23,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Watches whose condition applies to the sum over all nodes. A node reports a window in which it
- * exceeds its share; then all nodes are asked for theirs in that window, immediately and again
- * after its end, since others may fill it later. Thread-safe.
+ * exceeds its share. All nodes are then asked for their values in that window, immediately and
+ * again after its end, since other nodes' values may grow until then. Thread-safe.
  */
 final class CombinedWatches {
   /** Maximum number of windows that are examined at a time; more are counted and skipped. */
@@ -38,7 +38,7 @@ final class CombinedWatches {
 
   /** A window of a group. */
   private record Window(String watch, List<String> group, long beginNs, long endNs) {
-    /** Returns an ID that is the same whichever node reports the window. */
+    /** Returns an ID that does not depend on the node that reports the window. */
     String id() {
       return "%s-together-%s-%d"
           .formatted(watch, Integer.toHexString(String.join(" ", group).hashCode()), endNs);
@@ -177,8 +177,8 @@ final class CombinedWatches {
       return reply.getValuesCount() == 0 ? 0 : reply.getValues(0).getWhole();
     }
     return reply.getGroupsList().stream()
-        .filter(each -> !each.getRest() && each.getKeysList().equals(group))
-        .mapToLong(each -> each.getValues(0).getWhole())
+        .filter(part -> !part.getRest() && part.getKeysList().equals(group))
+        .mapToLong(part -> part.getValues(0).getWhole())
         .sum();
   }
 

@@ -61,7 +61,7 @@ public record DrillAggregate(String function, String field, double quantile, Lis
         return quantile;
       }
     } catch (NumberFormatException e) {
-      // Reported below.
+      // The error is reported below.
     }
     throw new DrillException(
         Kind.INVALID,

@@ -57,12 +57,12 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.INVALID, message);
   }
 
-  /** The service that has to answer is not available. */
+  /** A service that the request needs is not available. */
   public static DrillException unavailable(String message) {
     return new DrillException(Kind.UNAVAILABLE, message);
   }
 
-  /** The caller has as many queries as it may have. */
+  /** The caller has reached its maximum number of queries. */
   public static DrillException tooMany(String message) {
     return new DrillException(Kind.BUSY, message);
   }

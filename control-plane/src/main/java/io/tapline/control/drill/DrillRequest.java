@@ -28,13 +28,13 @@ public record DrillRequest(
     return filter.scope();
   }
 
-  /** A request of an unrestricted caller. */
+  /** Creates a request of an unrestricted caller. */
   public DrillRequest(
       String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
     this(HeaderFilter.ofText(filter), fromNs, toNs, limit, nodes, stored);
   }
 
-  /** A request without a stored filter. */
+  /** Creates a request without a stored filter. */
   public DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
     this(filter, fromNs, toNs, limit, nodes, "");
   }

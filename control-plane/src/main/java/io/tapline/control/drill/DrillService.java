@@ -40,7 +40,7 @@ public final class DrillService implements AutoCloseable {
   private record KnownLayout(long incarnation, RowLayout layout) {}
 
   /**
-   * A service that connects to nodes when they are first asked.
+   * Creates a service that connects to nodes when they are first queried.
    *
    * @throws IllegalArgumentException if two nodes have the same name
    */
@@ -59,7 +59,7 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * A service that can also connect to nodes of other hosts.
+   * Creates a service that can also connect to nodes of other hosts.
    *
    * @throws IllegalArgumentException also if access to a node is not allowed
    */
@@ -301,12 +301,16 @@ public final class DrillService implements AutoCloseable {
       this.snapshot = snapshot;
     }
 
-    /** Returns headers of the snapshot; the request's nodes are those of the view. */
+    /**
+     * Returns headers of the snapshot. The view's nodes are queried, regardless of the request's.
+     */
     public Headers headers(DrillRequest request) throws DrillException {
       return DrillService.this.headers(snapshot, request);
     }
 
-    /** Returns numbers of the snapshot; the request's nodes are those of the view. */
+    /**
+     * Returns numbers of the snapshot. The view's nodes are queried, regardless of the request's.
+     */
     public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
       return DrillService.this.numbers(snapshot, request, aggregate);
     }
@@ -316,7 +320,7 @@ public final class DrillService implements AutoCloseable {
       return names(snapshot);
     }
 
-    /** Returns the nodes that don't, and why. */
+    /** Returns the nodes that do not take part, and why. */
     public Map<String, String> missing() {
       return snapshot.missing();
     }

@@ -26,7 +26,7 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
   /** Selects all headers, for an unrestricted caller. */
   public static final HeaderFilter ALL = ofText("");
 
-  /** A filter that the nodes parse, of an unrestricted caller. */
+  /** Returns a filter of an unrestricted caller, which the nodes parse. */
   public static HeaderFilter ofText(String text) {
     return new HeaderFilter(text, Optional.empty(), Scope.EVERYTHING);
   }

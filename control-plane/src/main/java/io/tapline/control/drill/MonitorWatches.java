@@ -32,7 +32,7 @@ public final class MonitorWatches {
     /**
      * An alert.
      *
-     * @param id the same for the same alert, also after a restart of the server
+     * @param id the alert's ID, which a restart of the server does not change
      * @param monitor name of the monitor
      * @param replayed true if an earlier server may have reported it
      */
@@ -185,7 +185,7 @@ public final class MonitorWatches {
       // Watches may have been removed in the meantime.
       now.stop(
           placed.entrySet().stream()
-              .filter(each -> table.active(each.getKey()) == null)
+              .filter(place -> table.active(place.getKey()) == null)
               .map(Map.Entry::getValue)
               .toList());
     } finally {
@@ -208,7 +208,7 @@ public final class MonitorWatches {
     return new Rights(tenant, scope.isEverything(), scope);
   }
 
-  /** Stops watches as far as monitors run them. */
+  /** Stops those of these watches that monitors run. */
   void stop(Collection<WatchRecord> watches) {
     Runs now = runs;
     List<WatchRecord> running =
@@ -287,7 +287,10 @@ public final class MonitorWatches {
             Collectors.groupingBy(MonitorWatches::rights, LinkedHashMap::new, Collectors.toList()));
   }
 
-  /** Returns true if a watch may be started again now: the next attempt is later. */
+  /**
+   * Returns true if a watch may be started again now, and sets the earliest time of the next
+   * attempt.
+   */
   private boolean isDue(WatchRecord watch) {
     Retry retry = retries.getOrDefault(watch.id(), Retry.FIRST);
     if (isStarting(watch) || System.nanoTime() - retry.atNs() < 0) {

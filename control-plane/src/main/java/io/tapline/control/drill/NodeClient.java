@@ -130,7 +130,10 @@ final class NodeClient implements AutoCloseable {
     return later(timeout).remove(request);
   }
 
-  /** Receives the node's description, then alerts and heartbeats, until the node or this ends. */
+  /**
+   * Receives the node's description, then alerts and heartbeats, until the node or this client
+   * ends.
+   */
   void attach(AttachRequest request, StreamObserver<NodeEvent> observer) {
     MultiLogNodeGrpc.newStub(channel).attach(request, observer);
   }

@@ -43,7 +43,7 @@ final class NodeFeeds {
     /**
      * An alert.
      *
-     * @param id the same for the same alert, also if another control plane receives it
+     * @param id the alert's ID, the same for every control plane that receives it
      * @param replayed true if an earlier control plane may have received it
      */
     void alert(NodeClient node, NodeAlert alert, String id, boolean replayed);
@@ -84,7 +84,7 @@ final class NodeFeeds {
     return cursor != null && isAttached(node) ? cursor.incarnation() : 0;
   }
 
-  /** Remains attached until the connection to the node is lost. */
+  /** Attaches to a node, until the connection to it is lost. */
   void attach(NodeClient node) {
     if (node.isLost()) {
       return;

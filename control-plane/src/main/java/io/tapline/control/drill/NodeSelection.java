@@ -93,7 +93,7 @@ final class NodeSelection {
 
   private static List<String> within(Scope scope, List<String> prefixes) {
     return prefixes.stream()
-        .filter(each -> Scope.prefix(each).filter(scope::holds).isPresent())
+        .filter(text -> Scope.prefix(text).filter(scope::holds).isPresent())
         .toList();
   }
 

@@ -17,7 +17,7 @@ final class NodeTable implements AutoCloseable {
   private volatile Map<String, NodeClient> nodes = Map.of();
 
   /**
-   * A table of the permanent nodes.
+   * Creates a table of the permanent nodes.
    *
    * @throws IllegalArgumentException if two have the same name, or access to one is not allowed
    */

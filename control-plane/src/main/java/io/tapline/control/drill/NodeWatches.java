@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  * The watches that a node has when a stream begins.
  *
  * @param names names of watches of which the node has at least a part
- * @param aggregates names of those whose aggregate it has
+ * @param aggregates names of watches whose aggregate it has
  * @param conditions conditions of their triggers, by name
  */
 record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String> conditions) {
@@ -38,7 +38,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
             conditions.put(
                 definition.getTrigger().getName(), definition.getTrigger().getCondition());
         default -> {
-          // No watch has an index.
+          // Watches do not define indexes.
         }
       }
     }
@@ -65,7 +65,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
    * Returns the coverage of a watch that the node has from now on.
    *
    * @param previousCoverage coverage so far; null if the node has never evaluated it
-   * @param description the node now
+   * @param description the node's current description
    * @param isPresent true if the node had the watch when its stream began
    * @param heardNs time of the node's last contact before; 0 if never
    */

@@ -17,7 +17,8 @@ import java.util.Queue;
  * next command replaces a stream that broke or whose response timed out; when a stream ends, the
  * node unfreezes what the stream had frozen.
  *
- * <p>Any thread may send; answers arrive in the order of the commands, on the connection's thread.
+ * <p>Any thread may send; responses arrive in the order of the commands, on the connection's
+ * thread.
  */
 final class SnapshotStream implements AutoCloseable {
   private final MultiLogNodeGrpc.MultiLogNodeStub stub;
@@ -33,7 +34,7 @@ final class SnapshotStream implements AutoCloseable {
     if (stream == null) {
       stream = new OpenStream();
       open = stream;
-      // May end at once, on this thread.
+      // The stream may end immediately, on this thread.
       stream.commands = stub.snapshots(stream);
     }
     return stream.send(command);
@@ -80,7 +81,7 @@ final class SnapshotStream implements AutoCloseable {
       }
       if (next == null) {
         onError(
-            Status.INTERNAL.withDescription("an answer without a request").asRuntimeException());
+            Status.INTERNAL.withDescription("a response without a request").asRuntimeException());
         return;
       }
       next.set(response);

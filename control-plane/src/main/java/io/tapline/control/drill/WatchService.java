@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * they are added and whenever the node reconnects, and keeps the nodes' alerts. Thread-safe.
  *
  * <p>Names on the nodes are watch_N: watches that this service does not know were removed while the
- * node was away, and are removed there, too.
+ * node was disconnected, and are then removed from the node, too.
  */
 public final class WatchService implements AutoCloseable {
   /** Owner of watches that no tenant owns. */
@@ -111,7 +111,7 @@ public final class WatchService implements AutoCloseable {
     synchronized (this) {
       alerts.continueAt(store.lastAlert());
     }
-    // Done before any node has the watches.
+    // Watches that their tokens no longer permit end before any node has them.
     endRefused();
     leads = true;
     nodes.all().values().forEach(feeds::attach);
@@ -121,7 +121,7 @@ public final class WatchService implements AutoCloseable {
   /**
    * An alert of a node, or one of several nodes together.
    *
-   * @param id the same for the same alert, also after a restart of the server
+   * @param id the alert's ID, which a restart of the server does not change
    * @param replayed true if an earlier server may have reported it, or, for several nodes together,
    *     another window of the same event
    */
@@ -147,7 +147,7 @@ public final class WatchService implements AutoCloseable {
       long receivedNs,
       Map<String, Long> parts,
       List<String> missing) {
-    /** Returns an ID that is the same for the same alert, also after a restart of the server. */
+    /** Returns the alert's ID, which a restart of the server does not change. */
     public String id() {
       return finding.id();
     }
@@ -341,7 +341,10 @@ public final class WatchService implements AutoCloseable {
     return alerts.after(number);
   }
 
-  /** Returns an owner's alerts after this number of the owner's, oldest first. */
+  /**
+   * Returns an owner's alerts after this number, which counts only the owner's alerts, oldest
+   * first.
+   */
   public synchronized List<Alert> alertsAfter(String owner, long number) {
     return alerts.after(owner, number);
   }

@@ -64,7 +64,7 @@ public record WatchSpec(
   /** Number of steps in which a window slides. */
   private static final long BUCKETS = 10;
 
-  /** A cooldown that is shorter than the distance of any two windows. */
+  /** A cooldown that is shorter than the distance between any two windows. */
   private static final long EVERY_WINDOW_NS = 1;
 
   /** A year in nanoseconds. */
@@ -75,7 +75,7 @@ public record WatchSpec(
     nodes = List.copyOf(nodes);
   }
 
-  /** A watch on nodes. */
+  /** Creates a watch on nodes. */
   public WatchSpec(
       HeaderFilter filter,
       DrillAggregate aggregate,
@@ -88,7 +88,7 @@ public record WatchSpec(
     this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, WatchRun.NODES);
   }
 
-  /** A watch of an unrestricted caller. */
+  /** Creates a watch of an unrestricted caller. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,
@@ -102,7 +102,7 @@ public record WatchSpec(
         HeaderFilter.ofText(filter), aggregate, when, windowNs, everyNs, severity, nodes, together);
   }
 
-  /** A watch whose condition applies to each node. */
+  /** Creates a watch whose condition applies to each node. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,
@@ -155,13 +155,13 @@ public record WatchSpec(
               + String.join(", ", aggregate.groupBy()));
     } else if ((filter.text() + when).contains("\"")) {
       throw DrillException.invalid(
-          "a monitor compares only addresses and ports of packets, not texts: leave out quotes, or use run=node");
+          "a monitor compares only addresses and ports of packets, not strings: leave out quotes, or use run=node");
     }
   }
 
   private static void requireTime(String name, long ns) throws DrillException {
     if (ns < MIN_BUCKET_NS || ns > MAX_NS) {
-      throw new DrillException(Kind.INVALID, name + " is 1 ms to a year");
+      throw new DrillException(Kind.INVALID, name + " must be 1 ms to a year");
     }
   }
 

@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
 
-  /** The order in which components are closed: each before those that it uses. */
+  /** The order in which components are closed: a component comes before those that it uses. */
   private static final List<Class<? extends AutoCloseable>> ORDER =
       List.of(
           QueryService.class,

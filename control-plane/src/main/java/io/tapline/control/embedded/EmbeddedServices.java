@@ -17,7 +17,7 @@ public final class EmbeddedServices implements AutoCloseable {
     this.redis = redis;
   }
 
-  /** Starts both. Only the experiment's clients notice later failures. */
+  /** Starts the broker and Redis. Only the experiment's clients notice later failures. */
   public static EmbeddedServices start() throws IOException {
     return start(folder -> EmbeddedKafka.start(folder, "", reason -> {}));
   }

@@ -137,7 +137,7 @@ public final class FlinkSession implements JobCluster {
     T get() throws IOException;
   }
 
-  /** Retries until the leading job manager has accepted or refused. */
+  /** Retries until the leading job manager has accepted or rejected the job. */
   private <T> T retried(Duration timeout, Attempt<T> request) throws IOException {
     long deadline = System.nanoTime() + timeout.toNanos();
     while (true) {

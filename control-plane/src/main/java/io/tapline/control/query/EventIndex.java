@@ -83,7 +83,7 @@ final class EventIndex {
    * other events.
    *
    * @return the time from which the events are complete: those that ended earlier may be missing; 0
-   *     if none is
+   *     if none are missing
    */
   synchronized long read(long fromNs, long toNs, Consumer<JsonNode> sink) {
     extend();

@@ -74,7 +74,7 @@ public final class LinkEvents {
   /**
    * Events, the latest first.
    *
-   * @param completeSinceNs earlier events may be missing; 0 if none is
+   * @param completeSinceNs earlier events may be missing; 0 if none are missing
    */
   public record FoundEvents(List<LinkEvent> events, long completeSinceNs) {
     public FoundEvents {
@@ -216,7 +216,7 @@ public final class LinkEvents {
                 : OptionalLong.empty()));
   }
 
-  /** Returns the names of the tap: those of the tuple, or else of the group. */
+  /** Returns the names of the tap: the tuple's, or else the group's. */
   private static Map<String, String> names(JsonNode fields, JsonNode tuple) {
     Map<String, String> names = new HashMap<>();
     if (tuple.isMissingNode()) {
@@ -242,7 +242,7 @@ public final class LinkEvents {
         .toList();
   }
 
-  /** Parses a string field; a missing node if it is absent or no JSON. */
+  /** Parses a string field; a missing node if it is absent or not JSON. */
   private static JsonNode json(JsonNode text) {
     try {
       return text.isTextual() ? MAPPER.readTree(text.asText()) : MissingNode.getInstance();

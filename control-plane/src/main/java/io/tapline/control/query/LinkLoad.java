@@ -26,7 +26,7 @@ public record LinkLoad(
     OptionalDouble value,
     boolean partial) {
 
-  /** Returns true if both are the same figure, perhaps of different windows. */
+  /** Returns true if both are the same figure, possibly for different windows. */
   boolean isSameFigure(LinkLoad otherLoad) {
     return statistic.equals(otherLoad.statistic) && field.equals(otherLoad.field);
   }

@@ -27,7 +27,7 @@ public final class LinkLoads {
           "low_share",
           "high_share");
 
-  /** Aggregates whose value is a load again. The sum of several intervals' loads is not. */
+  /** Aggregates of loads that are loads themselves, unlike the sum of several intervals' loads. */
   private static final Map<String, String> STATISTICS =
       Map.of("MAX", "max", "MIN", "min", "AVG", "avg");
 

@@ -382,7 +382,7 @@ final class Query {
     }
   }
 
-  /** See {@code QueryMonitor.triggers}. */
+  /** Replaces the triggers on packets, as {@code QueryMonitor.triggers} describes. */
   void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
     monitors.triggers(set, responses);
   }

@@ -11,7 +11,7 @@ import java.util.List;
  * @param text the formatted query
  * @param submittedNs wall clock, nanoseconds since the epoch; so are the next two, 0 if not yet
  * @param error reason of its failure; empty otherwise
- * @param notes notes for its author: its cost, what it leaves out
+ * @param notes notes for its author, such as its cost and omissions
  */
 public record QueryInfo(
     String id,
@@ -45,7 +45,7 @@ public record QueryInfo(
         notes);
   }
 
-  /** Returns this as users see it. */
+  /** Returns this query as users see it. */
   QueryInfo shown() {
     QueryState seen = state.shown();
     return seen == state

@@ -114,12 +114,14 @@ final class QueryMonitors implements PartPlacement {
     return startedMonitor;
   }
 
-  /** See {@link QueryMonitor#onMirrored}. */
+  /**
+   * Returns the action of {@link QueryMonitor#onMirrored}, which does nothing without a monitor.
+   */
   synchronized Runnable onMirrored() {
     return monitor == null ? () -> {} : monitor.onMirrored();
   }
 
-  /** See {@link QueryMonitor#triggers}; also for monitors that have not started. */
+  /** Replaces the triggers as {@link QueryMonitor#triggers} does, also for a later monitor. */
   synchronized void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
     triggers = started -> started.triggers(set, responses);
     if (monitor != null) {

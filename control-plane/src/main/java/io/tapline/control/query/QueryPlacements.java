@@ -39,7 +39,7 @@ final class QueryPlacements {
 
   private static final long POLL_MS = 20;
 
-  /** Interval at which late switches are polled after that. */
+  /** Interval at which late switches are polled after {@link #TIMEOUT}. */
   private static final long LATE_POLL_MS = 1_000;
 
   private final Optional<Network> network;

@@ -309,7 +309,7 @@ public final class QueryPlanner {
   }
 
   /**
-   * Hides the reason of a refusal, which may name other tenants' hosts, where the rights require
+   * Hides the reason for a refusal, which may name other tenants' hosts, where the rights require
    * it.
    */
   private static QueryPlacements.Outcome withoutForeignNames(

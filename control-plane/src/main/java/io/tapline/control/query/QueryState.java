@@ -33,7 +33,7 @@ public enum QueryState {
     return this == FINISHED || this == STOPPED || this == FAILED;
   }
 
-  /** Returns the state that users see: they are not shown how far a start has come. */
+  /** Returns the state that users see, which does not show the progress of a start. */
   QueryState shown() {
     return this == PLACED || this == MIRRORING ? STARTING : this;
   }

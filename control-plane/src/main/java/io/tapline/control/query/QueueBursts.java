@@ -118,7 +118,7 @@ public final class QueueBursts {
    *
    * @param toNs 0 for no end
    * @return the time from which the bursts between the two times are complete: those that ended
-   *     earlier may be missing; 0 if none is
+   *     earlier may be missing; 0 if none are missing
    */
   public long read(String query, long fromNs, long toNs, BiConsumer<String, JsonNode> sink) {
     PortNames ports = ports();

@@ -18,7 +18,7 @@ import java.util.function.Function;
 
 /**
  * The collectors of a query that must see all traffic: agents with a tap for each switch that
- * copies to them. A tap names its switch alone, and the inventory names the switch's port to the
+ * copies to them. Such a tap names only its switch; the inventory names the switch's port to the
  * agent.
  */
 final class TrafficCollectors {

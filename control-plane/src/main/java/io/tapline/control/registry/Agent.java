@@ -223,7 +223,7 @@ final class Agent {
   /** Sends triggers, unless the agent is older than the command: it tests those of the plan. */
   private void sendTriggers(List<TriggersCommand> commands) {
     if (hello.getChangesTriggers()) {
-      commands.forEach(each -> send(command().setTriggers(each)));
+      commands.forEach(triggers -> send(command().setTriggers(triggers)));
     }
   }
 
@@ -308,7 +308,10 @@ final class Agent {
     }
   }
 
-  /** Returns the patience with a lost agent: longer if it has to find this control plane first. */
+  /**
+   * Returns the time to wait for a lost agent, which is longer if the agent has to find this
+   * control plane first.
+   */
   private long timeoutNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.disconnectAfter().toNanos() * (looking ? 3 : 1);

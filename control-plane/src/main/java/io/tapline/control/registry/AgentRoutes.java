@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 final class AgentRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRoutes.class);
 
-  /** Routes in a command: messages to monitors have at most 192 KiB. */
+  /** Maximum number of routes in a command, since messages to monitors have at most 192 KiB. */
   private static final int MAX_PART_ROUTES = 4096;
 
   private final String agent;
@@ -116,7 +116,7 @@ final class AgentRoutes {
     return part.build();
   }
 
-  /** Records the host's answer. A monitor that refuses a version uses no routes at all. */
+  /** Records the host's response. A monitor that refuses a version uses no routes at all. */
   void answered(MonitorStatus.Routes answer) {
     confirmed = answer.getVersion();
     if (!answer.getMessage().isEmpty()) {

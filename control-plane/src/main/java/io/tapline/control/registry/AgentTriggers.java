@@ -33,9 +33,9 @@ final class AgentTriggers {
         : set.since(before.has(), query, epoch);
   }
 
-  /** The host has no lease, so messages may not reach it. */
+  /** Handles the end of the host's lease, after which messages may not reach the host. */
   void disconnected() {
-    wanted.replaceAll((query, each) -> new WantedTriggers(each.set(), null, false));
+    wanted.replaceAll((query, known) -> new WantedTriggers(known.set(), null, false));
   }
 
   /** Records the versions that a host has when it takes a lease. */
@@ -44,10 +44,10 @@ final class AgentTriggers {
     for (Assignment assignment : hello.getAssignmentsList()) {
       wanted.computeIfPresent(
           assignment.getQuery(),
-          (query, each) ->
-              each.set().version() == assignment.getTriggersVersion()
-                  ? new WantedTriggers(each.set(), each.set(), false)
-                  : each);
+          (query, known) ->
+              known.set().version() == assignment.getTriggersVersion()
+                  ? new WantedTriggers(known.set(), known.set(), false)
+                  : known);
     }
   }
 

@@ -38,10 +38,10 @@ final class RouteRollout {
     check();
   }
 
-  /** An agent took a lease. */
+  /** Handles an agent that took a lease. */
   void joined(Agent agent) {
     TreeSet<String> all = new TreeSet<>();
-    agents.forEach(each -> all.addAll(each.routes.switches()));
+    agents.forEach(known -> all.addAll(known.routes.switches()));
     switches = all;
     if (routes != null) {
       agent.routes.set(routes);

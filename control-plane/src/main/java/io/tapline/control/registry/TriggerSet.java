@@ -16,14 +16,14 @@ import java.util.TreeMap;
  * @param triggers the triggers by number ({@code PacketTrigger.processor})
  */
 public record TriggerSet(long version, Map<Integer, PacketTrigger> triggers) {
-  /** Bytes of triggers in a command: messages to monitors have at most 192 KiB. */
+  /** Maximum bytes of triggers in a command, since messages to monitors have at most 192 KiB. */
   private static final int MAX_PART_BYTES = 128 << 10;
 
   public TriggerSet {
     triggers = new TreeMap<>(triggers);
   }
 
-  /** Returns the commands that set all triggers, whichever the host has. */
+  /** Returns the commands that set all triggers, regardless of those that the host has. */
   List<TriggersCommand> all(String query, int epoch) {
     return commands(query, epoch, OptionalLong.empty(), List.of(), triggers);
   }

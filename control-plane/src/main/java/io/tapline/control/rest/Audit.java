@@ -42,7 +42,7 @@ final class Audit implements AutoCloseable {
     this.proxies = proxies;
   }
 
-  /** Logs an answered request, with the status that the client received. */
+  /** Logs a completed request, with the status that the client received. */
   void answered(Context ctx) {
     Token token = Access.known(ctx);
     String method = ctx.req().getMethod();

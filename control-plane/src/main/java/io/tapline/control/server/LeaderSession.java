@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes over when this control plane is elected: starts a term, resumes the stored queries, and
- * only then listens for switches and agents: by then, all of their remaining state is known to be
+ * only then listens for switches and agents, when it knows which of their remaining state is
  * needed. Before that, it accepts neither.
  */
 public final class LeaderSession implements Leader, LeaseListener, AutoCloseable {

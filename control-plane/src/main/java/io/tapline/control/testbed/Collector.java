@@ -1,7 +1,7 @@
 package io.tapline.control.testbed;
 
 /**
- * A namespace that receives the copies of every switch, each at a separate interface.
+ * A namespace that receives the copies of every switch, each on a separate interface.
  *
  * @param mirrorMbit rate of the switches' ports to it; 0 for no limit
  * @param queueUs time in microseconds that the full queue of such a port delays a copy, unless 8 kB
@@ -23,7 +23,7 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Queue of a mirror port for copies of segments that open or end TCP connections. */
   static final int PREFERRED_QUEUE = 1;
 
-  /** The part of a mirror port's rate that this queue always gets, and other copies leave to it. */
+  /** The share of a mirror port's rate that is reserved for this queue. */
   private static final double PREFERRED_SHARE = 0.05;
 
   private static final long BITS_PER_MBIT = 1_000_000;

@@ -19,8 +19,8 @@ final class Daemons {
 
   /**
    * Priority of the switches. They share the processors with all other programs; without priority,
-   * a packet waits in a switch for milliseconds while those run. Programs that start the testbed as
-   * a batch do not make the switches one.
+   * a packet waits in a switch for milliseconds while those run. Switches have this priority even
+   * if the testbed is started from a batch job.
    */
   private static final List<String> BEFORE_OTHERS =
       List.of("chrt", "--other", "0", "nice", "-n", "-20");

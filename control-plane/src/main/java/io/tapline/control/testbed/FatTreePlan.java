@@ -350,7 +350,7 @@ public record FatTreePlan(
             .collect(Collectors.joining());
     String datapaths =
         switches().stream()
-            .map(each -> "      %s: 0x%x\n".formatted(each.id(), each.datapath()))
+            .map(bridge -> "      %s: 0x%x\n".formatted(bridge.id(), bridge.datapath()))
             .collect(Collectors.joining());
     return "hosts:\n%snetwork:\n  fat_tree: %d\n%s  openflow:\n    datapaths:\n%s    monitor_ports:\n%s"
         .formatted(hosts, k, collector == null ? "" : portNumbers(), datapaths, monitorPorts());

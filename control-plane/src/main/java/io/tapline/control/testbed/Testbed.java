@@ -83,7 +83,7 @@ public final class Testbed {
    * Creates the testbed. Existing parts stay; dead processes are restarted.
    *
    * @param openFlowPort port of the controller
-   * @param ownController true to run a controller; otherwise the user does
+   * @param ownController true to run a controller; otherwise the user runs one
    * @param agents the programs in hosts
    * @return true if it had to be created
    */

@@ -24,7 +24,7 @@ final class EventFollower implements AutoCloseable {
     /**
      * Takes an event of the query.
      *
-     * @param id the same for the same event, also after a restart of the server
+     * @param id the event's ID, which a restart of the server does not change
      * @param replayed true if an earlier server may have reported it
      */
     void take(JsonNode event, String id, String monitor, boolean replayed);

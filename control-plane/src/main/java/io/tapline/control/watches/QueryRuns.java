@@ -37,9 +37,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs watches as triggers of this server's queries, one for all watches of an owner, scope and
- * window. The events of their triggers are the alerts: they are delivered like all other events, so
- * each arrives once, and a server that takes over reads those that an earlier one has logged.
+ * Runs watches as triggers of this server's queries. All watches of an owner, scope and window
+ * share a query. The events of their triggers are the alerts: they are delivered like all other
+ * events, so each arrives once, and a server that takes over reads those that an earlier one has
+ * logged.
  */
 public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRuns.class);
@@ -180,7 +181,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
 
   private Optional<String> queryFor(WatchGroup.Key key, Watch watch) {
     return groups.entrySet().stream()
-        .filter(each -> each.getValue().takes(key, watch.trigger()) && end(each.getKey()).isEmpty())
+        .filter(
+            group -> group.getValue().takes(key, watch.trigger()) && end(group.getKey()).isEmpty())
         .map(Map.Entry::getKey)
         .findFirst();
   }
@@ -216,7 +218,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
-  /** Waits for a monitor that counts already; it may take the time of a window. */
+  /** Waits for a monitor that is already counting, which may take as long as a window. */
   private static void requireAccepted(WatchGroup group) throws DrillException {
     try {
       MonitorStatus.Triggers response = group.answer().get(RESPONSE_MS, TimeUnit.MILLISECONDS);
@@ -224,7 +226,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
         throw DrillException.invalid("the monitor refuses the watches: " + response.getMessage());
       }
     } catch (TimeoutException e) {
-      LOG.debug("watches begin to count later");
+      LOG.debug("the monitor has not accepted the watches yet");
     } catch (ExecutionException e) {
       throw new IllegalStateException(e);
     } catch (InterruptedException e) {

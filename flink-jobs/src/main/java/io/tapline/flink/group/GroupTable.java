@@ -327,7 +327,7 @@ public final class GroupTable {
   /**
    * Adds all of {@code addedTable} except its exemplars, which a window looks up in its panes.
    *
-   * @return the entry here of each entry there
+   * @return for each entry of {@code addedTable}, its entry in this table
    */
   public int[] add(GroupTable addedTable) {
     if (addedTable.real()) {

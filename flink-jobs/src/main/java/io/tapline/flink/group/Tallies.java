@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Counts, by entry of a table, the tuples without a value, the unanswered ones, and those of which
- * only request or response was seen. Most tables have no such tuples. Not thread-safe.
+ * Counts, by entry of a table, the tuples without a value, the unanswered ones, and those with only
+ * a request or only a response. Most tables have no such tuples. Not thread-safe.
  */
 final class Tallies {
   /** Tuples without a value; the other kinds are those of {@link Answers}. */

@@ -16,7 +16,8 @@ final class AnswerColumns {
   private AnswerColumns() {}
 
   /**
-   * Returns one of {@link Answers} by row; null if all are whole, or the parser does not record it.
+   * Returns one of {@link Answers} by row; null if all are whole, or the parser does not record the
+   * states.
    */
   static byte[] read(TupleColumns columns) throws BatchReaderException {
     int partial = columns.index(PARTIAL);

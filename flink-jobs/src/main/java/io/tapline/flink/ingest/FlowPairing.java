@@ -207,8 +207,8 @@ final class FlowPairing {
   }
 
   /**
-   * Returns the key's fields from one of the two parsers, at their positions; null for those of the
-   * other.
+   * Returns the key's fields from one of the two parsers, at their positions; null for fields of
+   * the other parser.
    */
   private byte[][] keyParts(Rows rows, int row, boolean ofJoined) {
     byte[][] parts = new byte[joined.length][];
@@ -249,7 +249,7 @@ final class FlowPairing {
   private void resolve(Waiting value, Combiner out, Accounts.OfProcessor accounts) {
     Flow flow = spec.value().isDifference() ? flows.remove(value.id()) : flows.get(value.id());
     if (flow == null && spec.value().isDifference()) {
-      return; // Counted when it was evicted.
+      return; // The flow was counted when it was evicted.
     }
     if (flow == null || flow.joined == 0) {
       accounts.drop("unjoined", 1);

@@ -35,7 +35,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private static final long MAX_GAP_SECONDS = 3_600;
 
-  /** Heartbeats come several times a second. */
+  /** A gap between batches that is much longer than the interval of heartbeats. */
   private static final long LONG_BETWEEN_BATCHES_NS = 2 * SECOND_NS;
 
   private final QuerySpec query;

@@ -61,7 +61,7 @@ public final class PartitionLanes {
     private long nextSequence;
     private long watermarkNs = Long.MIN_VALUE;
 
-    /** 0 if unknown. */
+    /** Time since which the lane watches; 0 if unknown. */
     private long watchedSinceNs;
 
     private boolean ended;
@@ -196,8 +196,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * The gap ends when the new incarnation starts to watch or, if that is not known yet, at its
-   * watermark.
+   * Returns the gap before a new incarnation; null if there is none. The gap ends when the
+   * incarnation starts to watch or, if that is not known yet, at its watermark.
    */
   private static Gap gap(MonitorIncarnations monitor, TupleBatch batch) {
     long since = batch.getWatchedSinceNs();
@@ -261,8 +261,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Notes that part of the traffic goes unseen until the monitor's newest incarnation watches in
-   * each lane.
+   * Notes that part of the traffic goes unseen until every lane of the monitor's newest incarnation
+   * watches.
    */
   private static void noteUnwatched(MonitorIncarnations monitor) {
     Life life = monitor.lives.lastEntry().getValue();
@@ -335,7 +335,10 @@ public final class PartitionLanes {
     return watermarkNs(partition, monitor -> false);
   }
 
-  /** Returns the same without the monitors that match, unless only ended ones would be left. */
+  /**
+   * Returns the lowest watermark of the monitors that do not match; of all of them if every other
+   * one has ended.
+   */
   long watermarkNs(int partition, IntPredicate without) {
     long all = Long.MAX_VALUE;
     long minMarkNs = Long.MAX_VALUE;

@@ -27,7 +27,7 @@ final class RowFilter {
     conditions = Map.copyOf(byParser);
   }
 
-  /** Returns the batch without the rows that fail; the batch itself if none does. */
+  /** Returns the batch without the rows that fail; the batch itself if none fail. */
   TupleBatch filter(TupleBatch batch) throws BatchReaderException {
     ConditionTree condition = conditions.get(batch.getParser());
     if (condition == null) {

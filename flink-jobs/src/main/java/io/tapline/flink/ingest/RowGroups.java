@@ -27,8 +27,8 @@ final class RowGroups {
   private final int[] keyOfSlot;
 
   /**
-   * For each slot: its tuples in the run, its entry in the table, and the end of the last flow
-   * worth offering.
+   * For each slot: its tuples in the run, its entry in the table, and the latest end at which a
+   * flow can still become an exemplar.
    */
   private final int[] tuples;
 
@@ -47,7 +47,7 @@ final class RowGroups {
    */
   private final int[] entries;
 
-  /** Values of the rows that have one; null if all or none have. */
+  /** Values of the rows that have one; null if all rows or no rows have one. */
   private final long[] presentBits;
 
   /**

@@ -37,7 +37,7 @@ class TopicEnds implements AutoCloseable {
    * The broker's response.
    *
    * @param ends by partition, the offset up to which everything must have been read; null if there
-   *     was no answer
+   *     was no response
    */
   record Answer(Map<Integer, Long> ends) {}
 

@@ -71,7 +71,8 @@ final class ProcessorPanes {
     boolean mixed = knownTable != null && knownTable.real() != isReal;
     if (isLate || mixed) {
       long tuples = skip(in, isReal, count);
-      // Late tuples count in the window that is open when they arrive, since theirs is written.
+      // Late tuples count in the window that is open when they arrive, since their own has already
+      // been written.
       long timeNs = isLate ? watermarkNs : pane * spec.window().paneNs();
       var own = accounts.at(timeNs).processor(spec.index());
       own.addLate(isLate ? tuples : 0);

@@ -93,12 +93,12 @@ final class Rows {
         spec.isRanking() ? 0 : omitted);
   }
 
-  /** Most groups are rejected here. Nothing is worse than NaN. */
+  /** Most groups are rejected here. NaN comes last in a ranking. */
   private boolean isWorse(double number, double worstKept) {
     return spec.isAscending() ? number > worstKept : number < worstKept;
   }
 
-  /** Rejects a value without building a row; the order of keys decides ties. */
+  /** Rejects a value without building a row; the order of keys breaks ties. */
   private boolean isWorse(Value value, Value worstKept) {
     return valueOrder.compare(value, worstKept) > 0;
   }

@@ -43,7 +43,7 @@ enum AddressKind {
   private static final Map<Block, Integer> TRANSLATED = new LinkedHashMap<>();
 
   static {
-    // Blocks within others precede them.
+    // A block that is within another precedes it.
     put(LOOPBACK, "127.0.0.0/8", "::1/128");
     put(LINK_LOCAL, "169.254.0.0/16", "fe80::/10");
     put(PRIVATE, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10");

@@ -144,7 +144,7 @@ final class HttpPost implements Closeable {
       String line = line(in, left);
       Matcher status = STATUS.matcher(line);
       if (!status.matches()) {
-        throw new IOException("the answer is not HTTP/1.1");
+        throw new IOException("the response is not HTTP/1.1");
       }
       int code = Integer.parseInt(status.group(1));
       if (code >= 200) {
@@ -160,9 +160,9 @@ final class HttpPost implements Closeable {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
       if (c < 0) {
-        throw new IOException("the connection ended before the answer");
+        throw new IOException("the connection ended before the response");
       } else if (--left[0] < 0) {
-        throw new IOException("the answer's header is too long");
+        throw new IOException("the response's header is too long");
       }
       line.append((char) c);
     }

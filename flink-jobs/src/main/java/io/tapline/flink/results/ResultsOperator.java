@@ -95,7 +95,7 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
     output.collect(new StreamRecord<>(new WindowUpdate(window, accountsOf(window))));
   }
 
-  /** Reports windows without tuples in which some may have gone unseen, earliest first. */
+  /** Reports windows without tuples in which tuples may have gone unseen, earliest first. */
   private void reportUnseen(long limitNs) {
     WindowRows next;
     do {

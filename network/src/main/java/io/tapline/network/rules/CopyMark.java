@@ -4,7 +4,7 @@ package io.tapline.network.rules;
  * The destination Ethernet addresses that mark copies. Copies of a queue's packets name the side of
  * the queue: 02:7a:91 and three bytes, which are twice the queue's number for arrivals, and one
  * more for departures. Copies of all of a switch's traffic name the packet's ports: 02:7a:92, 12
- * bits for the port of entry, and 12 bits for the port by which the packet leaves. Those that take
+ * bits for the port of entry, and 12 bits for the port by which the packet leaves. Copies that take
  * a separate queue begin with 02:7a:93 instead.
  */
 public final class CopyMark {

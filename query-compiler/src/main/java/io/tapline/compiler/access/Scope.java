@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 /**
  * The addresses that a caller may see.
  *
- * @param prefixes those addresses; empty for all
+ * @param prefixes the addresses; empty for all
  */
 public record Scope(List<IpPrefix> prefixes) {
   /** All addresses. */

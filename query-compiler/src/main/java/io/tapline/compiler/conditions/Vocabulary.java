@@ -12,7 +12,7 @@ public sealed interface Vocabulary {
   /** Returns true if dashes join words, as in {@code tcp-flags}; subtraction then needs a space. */
   boolean hasDashes();
 
-  /** Rows whose fields are known. */
+  /** The vocabulary of rows whose fields are known. */
   record Known(Set<String> fields) implements Vocabulary {
     @Override
     public boolean isField(String word) {

@@ -76,8 +76,8 @@ public final class NetworkState {
   }
 
   /**
-   * Returns the same state restricted to these hosts for new processes. Processes on other hosts
-   * stay until their queries end.
+   * Returns this state, in which new processes are restricted to these hosts. Processes on other
+   * hosts stay until their queries end.
    */
   public NetworkState using(Set<String> hosts) {
     Set<Integer> numbers = new HashSet<>();

@@ -18,7 +18,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * The queues whose both sides switches copy, of all queries; an immutable value.
+ * The queues of all queries whose arrivals and departures switches copy; an immutable value.
  *
  * <pre>
  *   switch ──queue──▶ neighbour
@@ -89,9 +89,9 @@ final class QueueCopies {
   }
 
   /**
-   * Returns the nearest host to both ends of the link whose arrivals do not wait in the queue
-   * themselves: its switch is at least as near to this end as to the other. Of several, the one
-   * that measures fewest queues.
+   * Returns the host nearest to both ends of the link, among those that copies of arrivals reach
+   * without waiting in the queue themselves: their switch is at least as near to this end as to the
+   * other. If several are equally near, returns the one that measures the fewest queues.
    */
   private String host(Queue queue, Set<String> hosts) {
     String here = queue.getSwitchName();

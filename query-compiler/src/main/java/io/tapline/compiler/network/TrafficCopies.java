@@ -22,8 +22,8 @@ import java.util.Optional;
  * </pre>
  *
  * <p>The rules of a switch never overlap, so each packet has one copy. With EDGE, copies of packets
- * between hosts of one switch have no port to leave by: those ports carry other packets, too, and
- * the copies are not their load.
+ * between hosts of one switch do not name the port by which the packet leaves: that port also
+ * carries packets that are not copied here, so the copies do not show its load.
  */
 final class TrafficCopies {
   private final SwitchPorts ports;

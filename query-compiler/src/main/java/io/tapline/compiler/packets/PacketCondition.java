@@ -38,7 +38,7 @@ public record PacketCondition(
           Measure.IN_FLIGHT_BYTES, "sum(in_flight_bytes)",
           Measure.UNACKED_BYTES, "sum(unacked_bytes)");
 
-  /** Longer than each burst. */
+  /** A length of windows that is longer than any burst. */
   private static final long ANY_WINDOW_NS = Long.MAX_VALUE;
 
   /** Returns the condition of a trigger on tuples that compares one measure with a number. */

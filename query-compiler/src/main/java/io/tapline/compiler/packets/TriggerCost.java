@@ -208,7 +208,7 @@ public final class TriggerCost {
     return Math.min(lookNs / LOOK_INTERVAL, MAX_LOOKS);
   }
 
-  /** Filters that are apart, or within each other, add at most one set each. */
+  /** Disjoint or nested filters add at most one set each. */
   private double matchSets() {
     return triggers + 1;
   }

@@ -109,9 +109,9 @@ public final class Discovery {
   }
 
   /**
-   * Handles an LLDP frame although hosts were learned at one of its ports. Either a host relayed
-   * the frame, or the host was never behind that port, which was not known to be a link then. A
-   * host that answers a probe is behind the port.
+   * Handles an LLDP frame if hosts were learned at one of its ports. Either a host relayed the
+   * frame, or the host was never behind that port, which was not known to be a link then. A host
+   * that answers a probe is behind the port.
    */
   private Result doubted(SwitchPort switchPort, SwitchPort claimed, long nowNs) {
     List<Order> probes = new ArrayList<>();

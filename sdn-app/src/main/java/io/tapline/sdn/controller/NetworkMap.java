@@ -44,7 +44,7 @@ public record NetworkMap(
 
   private static final int HOST_LENGTH = 32;
 
-  /** A network whose switches mark copies. */
+  /** Creates the map of a network whose switches mark copies. */
   public NetworkMap(
       Map<String, Long> datapaths,
       Map<String, List<Integer>> addresses,

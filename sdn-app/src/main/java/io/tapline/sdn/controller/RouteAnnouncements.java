@@ -27,7 +27,10 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Confined to the controller's thread.
  */
 final class RouteAnnouncements {
-  /** Forwarding matters more than ports: an observer that does not confirm delays it no longer. */
+  /**
+   * Maximum delay of route changes by an observer that does not confirm them, since forwarding
+   * matters more than the inference of ports.
+   */
   private static final long PATIENCE_NS = 5_000_000_000L;
 
   /** Longest time for which a copy waits in a mirror port's queue, and on its way to a monitor. */

@@ -2,7 +2,10 @@ package io.tapline.sdn.forwarding;
 
 import java.util.Set;
 
-/** Needs to know routes before switches change them. Implementations are thread-safe. */
+/**
+ * A component that needs to know routes before switches change them. Implementations are
+ * thread-safe.
+ */
 public interface RouteObserver {
   /** An observer that needs no routes. */
   RouteObserver NONE =

@@ -42,7 +42,7 @@ public final class FlowFiles implements NetworkAdapter {
   private final Map<String, Integer> changes = new TreeMap<>();
 
   /**
-   * Files in a folder, which must exist.
+   * Creates an adapter that writes to a folder, which must exist.
    *
    * @param ports by switch and host
    * @throws IOException if the folder can't be read

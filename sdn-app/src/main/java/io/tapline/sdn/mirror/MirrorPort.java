@@ -14,7 +14,7 @@ import java.util.List;
  *     their mark names ports; 0: they share the queue of all copies
  */
 public record MirrorPort(int port, long tunnel, long mark, int queue) {
-  /** A port for copies that keep their addresses. */
+  /** Creates a port for copies that keep their addresses. */
   public MirrorPort(int port, long tunnel) {
     this(port, tunnel, 0, 0);
   }

@@ -21,7 +21,7 @@ public record MirrorState(
     marks = Map.copyOf(marks);
   }
 
-  /** A state in which all copies keep their addresses. */
+  /** Creates a state in which all copies keep their addresses. */
   public MirrorState(Map<String, RuleTable> tables, Map<String, String> monitors) {
     this(tables, monitors, Map.of());
   }

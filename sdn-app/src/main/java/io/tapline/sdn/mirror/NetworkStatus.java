@@ -7,7 +7,7 @@ import java.util.Map;
  * A controller's knowledge of its network.
  *
  * @param links number of links between switches that work in both directions
- * @param cables those links
+ * @param cables the links between switches that work in both directions
  * @param settled true if the network is in the wanted state, with no change in progress
  */
 public record NetworkStatus(

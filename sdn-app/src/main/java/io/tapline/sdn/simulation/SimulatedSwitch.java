@@ -20,7 +20,7 @@ final class SimulatedSwitch {
   private static final int FLOW_MOD = 14;
   private static final int BARRIER = 20;
 
-  /** Receives answers and frames. */
+  /** Receives responses and frames. */
   interface Output {
     void send(ByteBuffer message);
 

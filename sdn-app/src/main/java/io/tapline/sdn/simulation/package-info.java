@@ -1,4 +1,4 @@
 /**
- * Simulated switches that store flows and answer but forward no packets, for benchmarks and tests.
+ * Simulated switches that store flows and respond but forward no packets, for benchmarks and tests.
  */
 package io.tapline.sdn.simulation;

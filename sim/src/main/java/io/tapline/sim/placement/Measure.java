@@ -6,7 +6,7 @@ import io.tapline.placement.Cost;
 public enum Measure {
   /** Figure 7: monitors to aggregators, times hops, over the workload's bits per second. */
   BANDWIDTH("bandwidth_percent"),
-  /** Figure 7: the same, times weights. */
+  /** Figure 7: monitors to aggregators, times weights, over the workload's bits per second. */
   WEIGHTED("weighted_percent"),
   /** Like BANDWIDTH, over the workload's bits per second times its own hops. */
   BANDWIDTH_PER_HOP("bandwidth_per_hop_percent"),

@@ -87,7 +87,7 @@ public final class HeldConsumer {
   }
 
   /**
-   * One second.
+   * The measurements of one second.
    *
    * @param load tuples per second of all flows
    */

@@ -40,7 +40,7 @@ public final class PopularityExperiment {
   private final int[] keys;
 
   /**
-   * One minute.
+   * The results of one minute.
    *
    * @param second popularity of the key that is second over all minutes; 0 if it is not in this
    *     minute's top 100

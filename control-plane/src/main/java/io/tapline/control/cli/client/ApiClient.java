@@ -54,7 +54,7 @@ public final class ApiClient {
         return server;
       }
     } catch (IllegalArgumentException e) {
-      // Reported below.
+      // The error is reported below.
     }
     throw new UsageException(
         "'" + server + "' is not a server's URL: give one like http://127.0.0.1:8480");
@@ -140,7 +140,7 @@ public final class ApiClient {
               + ": start one with tapline server, or name another with --server",
           e);
     } catch (IOException e) {
-      throw new Unreachable("no answer from the server at " + base + ": " + e, e);
+      throw new Unreachable("no response from the server at " + base + ": " + e, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new CommandException("interrupted", e);
@@ -159,7 +159,7 @@ public final class ApiClient {
       throw new CommandException(
           "the program that answers at "
               + base
-              + " is not a Tapline server: its answer is not JSON",
+              + " is not a Tapline server: its response is not JSON",
           e);
     }
   }

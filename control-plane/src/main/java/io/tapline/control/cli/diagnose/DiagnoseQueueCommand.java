@@ -42,8 +42,8 @@ import picocli.CommandLine.Parameters;
     })
 final class DiagnoseQueueCommand implements Callable<Integer> {
   /**
-   * The burst's times lack the constant difference of the taps, and a host stamps its copy of a
-   * packet itself.
+   * Margin around a burst: its times do not include the constant offset between the two taps, and
+   * hosts stamp packets by their own clocks.
    */
   private static final long AROUND_NS = 1_000_000;
 
@@ -174,7 +174,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     }
   }
 
-  /** A line for each culprit; the burst's figures are in its first one. */
+  /** Returns a line for each culprit; the burst's figures are in its first line. */
   private String table(JsonNode bursts) {
     TextTable table =
         new TextTable(
@@ -209,7 +209,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     return table.render("");
   }
 
-  /** Prints a line for each flow that was delayed by others. */
+  /** Returns a line for each flow that was delayed by others. */
   private TextTable victims(JsonNode bursts) {
     TextTable table =
         new TextTable(
@@ -218,7 +218,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
                 new Column("victim", Kind.NAME),
                 new Column("packets", Kind.NUMBER),
                 new Column("longest wait ms", Kind.NUMBER),
-                new Column("waits in sum ms", Kind.NUMBER)),
+                new Column("total wait ms", Kind.NUMBER)),
             console.columns());
     for (JsonNode burst : bursts) {
       for (JsonNode victim : burst.path("victim_flows")) {

@@ -75,7 +75,7 @@ final class OutcastDrawing {
         format(
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#999999\"/>%n",
             source[0], source[1], target[0], target[1]));
-    // Placed near the sender, where links are apart.
+    // The label is near the sender, where the links are far apart.
     svg.append(
         format(
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%,d</text>%n",

@@ -104,7 +104,7 @@ public final class ExplainCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Returns the network, unless the plan is not placed: queries of queues read taps. */
+  /** Returns the network; empty if the plan is not placed, since queries about queues read taps. */
   private static Optional<Network> placed(Optional<Network> network, Plan plan) {
     return network.filter(ignored -> plan.getQueuesCount() == 0);
   }

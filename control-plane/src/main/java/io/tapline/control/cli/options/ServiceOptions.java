@@ -234,7 +234,7 @@ public final class ServiceOptions {
           ClearOptions.Service.KAFKA,
           Loopback.hosts(address),
           "the embedded broker, for agents' monitors at " + address,
-          "--brokers of one with TLS, --tls kafka and its three files");
+          "--brokers with a broker that uses TLS, --tls kafka and its three files");
     }
     if (redisTls.isNone() && !redis.startsWith("unix:")) {
       clear.check(

@@ -34,7 +34,7 @@ import picocli.CommandLine.Parameters;
         "Adds and removes web servers with copies of popular content, by a query's ranking.",
     footer = {
       "",
-      "The query ranks URLs: PARSE http_get … PROCESS (top-k: …). nginx reads from Redis where pages are.",
+      "The query ranks URLs: PARSE http_get … PROCESS (top-k: …). nginx reads the locations of pages from Redis.",
       "Ends with the query, or cleanly on SIGTERM or Ctrl-C; only the first server then remains."
     })
 public final class ReplicateCommand implements Callable<Integer> {

@@ -20,8 +20,8 @@ final class PipelineStart {
   private PipelineStart() {}
 
   /**
-   * Starts the pipeline after compiling the queries: the user does not wait seconds for a syntax
-   * error.
+   * Starts the pipeline after compiling the queries, so that a syntax error is reported
+   * immediately.
    *
    * @param installation installation with its plug-ins
    * @param services external Kafka, Flink and Redis, if any

@@ -75,7 +75,7 @@ final class SimPopularityCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     if (minutes < 1 || requests < 100 || keys < 100) {
-      throw new UsageException("--minutes is at least 1, --requests and --keys at least 100");
+      throw new UsageException("--minutes must be at least 1, --requests and --keys at least 100");
     }
     PopularityExperiment experiment = new PopularityExperiment(minutes, requests, keys, seed);
     Popularity popularity;

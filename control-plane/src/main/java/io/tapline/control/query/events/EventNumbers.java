@@ -55,7 +55,7 @@ final class EventNumbers {
     interrupted = last.interrupted();
   }
 
-  /** Returns the number of the monitor's first event that is not in the log once this batch is. */
+  /** Returns the number of the monitor's first event that the log will lack after this batch. */
   long next(EventBatch batch) {
     Origin origin = origins.get(batch.getMonitor());
     long end = batch.getFirst() + batch.getCount();

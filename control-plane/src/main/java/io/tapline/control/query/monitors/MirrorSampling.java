@@ -10,8 +10,8 @@ import java.util.function.IntPredicate;
  * in the far port, which monitors also use to sample (Sampling.by_port).
  *
  * <pre>
- *   rate low for long, and monitors keep no more    then switches copy half as much
- *   rate grows beyond the switches' share           switches copy more; once they confirm it,
+ *   the rate stays low, and monitors keep no more   switches copy half as much
+ *   the rate exceeds the switches' share            switches copy more; once they confirm it,
  *                                                   monitors may keep more
  * </pre>
  *

@@ -134,7 +134,7 @@ final class PacketPool {
     return limit - parts.stream().mapToLong(part -> part.granted).sum();
   }
 
-  /** Called first for parts that refuse packets. */
+  /** Grants free packets; called first for parts that refuse packets, then for the others. */
   private void give(List<Grant> grants, boolean wasRefused) {
     for (int i = 0; i < parts.size(); i++) {
       Part part = parts.get(i);

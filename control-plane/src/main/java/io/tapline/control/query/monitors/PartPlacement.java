@@ -38,7 +38,7 @@ public interface PartPlacement {
 
   /**
    * Completes once the packets copied to these hosts until now have arrived or are accounted for,
-   * which does not take long.
+   * within seconds.
    */
   CompletableFuture<Void> settled(Set<String> hosts);
 

@@ -34,7 +34,7 @@ final class KafkaAdmin implements AutoCloseable {
       Throwable cause = e.getCause() == null ? e : e.getCause();
       throw new PipelineException(
           PipelineException.Kind.USER,
-          "Kafka broker '" + brokers + "' is not a host:port that is known: " + cause.getMessage(),
+          "Kafka broker '" + brokers + "' is not a host:port that resolves: " + cause.getMessage(),
           e);
     }
   }

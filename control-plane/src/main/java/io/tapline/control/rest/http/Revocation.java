@@ -99,11 +99,11 @@ public final class Revocation implements AutoCloseable {
     for (Answer response : answers) {
       try {
         if (!known.computeIfAbsent(response.token, valid::test)) {
-          LOG.info("ending an answer: token {} is no longer valid", response.token.id());
+          LOG.info("ending a response: token {} is no longer valid", response.token.id());
           response.end.run();
         }
       } catch (RuntimeException e) {
-        LOG.error("can't end an answer to token {}", response.token.id(), e);
+        LOG.error("can't end a response to token {}", response.token.id(), e);
       }
     }
   }

@@ -79,7 +79,7 @@ public final class DrillRoutes {
   }
 
   /**
-   * Answers without a content length: the body may be long, and only its end states which nodes
+   * Responds without a content length: the body may be long, and only its end states which nodes
    * were missing.
    */
   private void responseFile(Context ctx, DrillRequest request) throws DrillException, IOException {

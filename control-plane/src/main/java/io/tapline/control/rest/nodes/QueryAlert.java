@@ -9,8 +9,8 @@ import java.util.Map;
 
 /**
  * The headers behind an alert of a query: both directions of the connections between the clients
- * and servers of its group. Of a group by other fields, such as a URL, headers show only the
- * connections that the row names as exemplars.
+ * and servers of its group. If the group has other fields, such as a URL, only the connections that
+ * the row names as exemplars can be found in headers.
  */
 final class QueryAlert {
   private static final Map<String, String> REVERSE =

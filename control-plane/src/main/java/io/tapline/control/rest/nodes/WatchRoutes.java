@@ -61,9 +61,7 @@ public final class WatchRoutes {
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
-        .problem(
-            429,
-            "The tenant has as many watches as it may have; Retry-After says when to try again.")
+        .problem(429, "The tenant has its maximum of watches; Retry-After says when to try again.")
         .problem(
             503,
             "The server has no node, there are too many watches, or the watch can't be stored.")

@@ -62,7 +62,7 @@ public final class Metrics implements AutoCloseable {
     }
     for (String service : Services.NAMES) {
       Gauge.builder("tapline.service.ready", () -> ready(faults.get(service)))
-          .description("1 if a service that queries need answers and accepts data")
+          .description("1 if a service that queries need is reachable and accepts data")
           .tag("service", service)
           .register(registry);
     }

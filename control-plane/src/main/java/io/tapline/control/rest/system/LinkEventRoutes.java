@@ -58,7 +58,7 @@ public final class LinkEventRoutes {
                 "query",
                 "limit",
                 Json.object().put("type", "integer").put("minimum", 1).put("maximum", MAX_EVENTS),
-                "Maximum number of events; %d without it.".formatted(USUAL_EVENTS))
+                "Maximum number of events. Default: %d.".formatted(USUAL_EVENTS))
             .answers(200, "LinkEventList", "The events, the latest first.")
             .problem(503, "Redis does not answer.")
             .to(this::list));
