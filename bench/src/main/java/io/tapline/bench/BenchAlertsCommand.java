@@ -102,7 +102,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
         || burstMs < 20
         || rates.stream().anyMatch(n -> n < 1)) {
       throw new UsageException(
-          "--seconds, --flush-ms and --rate are at least 1, --load 0 and --burst-ms 20");
+          "--seconds, --flush-ms and --rate must be at least 1, --load 0 and --burst-ms 20");
     }
     boolean complete = true;
     if (only != Path.flink) {

@@ -125,7 +125,7 @@ final class OverlappingQueries {
     running.put(wanted, id);
   }
 
-  /** Waits until each of its clients has received a few answers. */
+  /** Waits until each of its clients has received a few responses. */
   private CompletedRun remove(OverlappingQuery wanted, Map<String, Requests> traffic)
       throws Exception {
     String id = running.remove(wanted);
@@ -133,7 +133,7 @@ final class OverlappingQueries {
     long runningNs = network.get("/queries/" + id).path("started_ns").asLong();
     for (String name : wanted.names()) {
       Fabric.await(
-          "answers to " + name,
+          "responses to " + name,
           () ->
               traffic.get(name).done().stream()
                       .filter(request -> request.beganNs() > runningNs)

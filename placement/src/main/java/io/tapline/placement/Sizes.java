@@ -40,7 +40,8 @@ public record Sizes(
       throw new IllegalArgumentException("a process needs a capacity");
     }
     if (extractedPerMille < 0 || extractedPerMille > 1000) {
-      throw new IllegalArgumentException("a monitor's output is 0 to 1000 per mille of its input");
+      throw new IllegalArgumentException(
+          "a monitor's output must be 0 to 1000 per mille of its input");
     }
     if (Math.multiplyHigh(monitorBps, extractedPerMille) != 0
         || monitorBps * extractedPerMille / 1000 > aggregatorBps) {

@@ -155,7 +155,7 @@ public final class FlinkSession implements JobCluster {
     }
   }
 
-  /** A definite answer that a retry would not change. */
+  /** A definite response that a retry would not change. */
   private static final class DefiniteRefusal extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -21,7 +21,7 @@ final class Members {
       throw Problem.badRequest("member \"" + name + "\" must be a whole number").asException();
     }
     if (value.asLong() < 0 || value.asLong() > max) {
-      throw Problem.badRequest("member \"" + name + "\" is 0 to " + max).asException();
+      throw Problem.badRequest("member \"" + name + "\" must be 0 to " + max).asException();
     }
     return value.asLong();
   }
