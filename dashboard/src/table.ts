@@ -6,7 +6,7 @@ import { h } from "./dom";
  *
  * @param numbers columns of numbers, from 0
  * @param wide columns that only wide screens show
- * @param rows whose cells have the same classes
+ * @param rows the rows, whose cells have the same classes
  */
 export function table(label: string, names: string[], numbers: number[], wide: number[], rows: HTMLElement[]): HTMLElement {
   const style = (index: number) => `${numbers.includes(index) ? "number " : ""}${wide.includes(index) ? "wide" : ""}`;

@@ -47,7 +47,9 @@ public abstract class Accumulators {
     return false;
   }
 
-  /** Undoes a {@link #merge}. REQUIRES: {@link #isSubtractable}, no reals. */
+  /**
+   * Undoes a {@link #merge}. REQUIRES: {@link #isSubtractable} is true, and values are not doubles.
+   */
   public void subtract(int group, Accumulators subtracted, int otherGroup) {
     throw new UnsupportedOperationException(getClass() + " can't subtract");
   }
@@ -67,7 +69,7 @@ public abstract class Accumulators {
     return Double.NaN;
   }
 
-  /** Declares that values are bits of doubles. REQUIRES: none was added. */
+  /** Declares that values are bits of doubles. REQUIRES: no value was added. */
   public void holdReals() {
     real = true;
   }

@@ -113,12 +113,12 @@ public final class Trees {
     return joined(trees, true);
   }
 
-  /** Returns a tree that is true if any of these is. REQUIRES: each has nodes. */
+  /** Returns a tree that is true if any of these is. REQUIRES: each tree has nodes. */
   public static ConditionTree or(Collection<ConditionTree> trees) {
     return joined(trees, false);
   }
 
-  /** Returns a tree that is true if the other is false. REQUIRES: it has nodes. */
+  /** Returns a tree that is true if this tree is false. REQUIRES: it has nodes. */
   public static ConditionTree not(ConditionTree tree) {
     Node not = Node.newBuilder().setNot(ConditionTree.Not.getDefaultInstance()).build();
     return tree.toBuilder().addNodes(not).build();
@@ -289,7 +289,7 @@ public final class Trees {
     };
   }
 
-  /** Returns true if an order is true of the result of a comparison: negative, 0 or positive. */
+  /** Returns true if an order agrees with the result of a comparison: negative, 0 or positive. */
   static boolean holds(Order order, int compared) {
     return switch (order) {
       case NOT_EQUAL -> compared != 0;

@@ -167,7 +167,7 @@ final class FourQueues implements AutoCloseable {
   /**
    * Starts the network.
    *
-   * @param bothEnds monitors have a port at the aggregation switches, too
+   * @param bothEnds true if monitors also have a port at the aggregation switches
    */
   static FourQueues up(Load load, boolean bothEnds, Path folder) throws Exception {
     MirroredNetwork network =

@@ -134,7 +134,7 @@ class TakeoverSoak {
   }
 
   private long switchesUp() throws Exception {
-    // Returns true if each switch is connected to the leader.
+    // Counts the switches' connections to the leader.
     long leader = network.server().process().pid();
     List<String> list =
         List.of("sh", "-c", "ss -Htnp state established sport = :$0 | grep -c pid=$1, || true");

@@ -102,7 +102,7 @@ public record ProcessorSpec(
     return isRanking() && ranking.ascending();
   }
 
-  /** Returns the number of rows kept, at most {@code most}. */
+  /** Returns the number of rows kept, at most {@code max}. */
   public int rows(int max) {
     return isRanking() ? Math.min(ranking.rows(), max) : max;
   }

@@ -14,10 +14,10 @@ import java.util.Set;
  * The value that a processor takes from a tuple: a field, 1 or 0 for a condition, the time between
  * two events of its flow, or else 1.
  *
- * @param field field that is aggregated; empty for the others
- * @param asked condition on each tuple, for a value of 1 or 0; without nodes for the others
+ * @param field field that is aggregated; empty for other values
+ * @param asked condition on each tuple, for a value of 1 or 0; without nodes for other values
  * @param only condition that a tuple must meet to have a value; without nodes, all tuples have one
- * @param eventField field that marks start and end; empty for the others
+ * @param eventField field that marks start and end; empty for other values
  */
 public record ValueSpec(
     String field,

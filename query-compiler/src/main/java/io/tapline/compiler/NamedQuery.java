@@ -47,7 +47,7 @@ final class NamedQuery {
     return new Syntax(wholeQuery, syntax.tokens());
   }
 
-  /** Returns the formatted text with the named query's clauses. REQUIRES: no errors. */
+  /** Returns the formatted text with the named query's clauses. REQUIRES: there are no errors. */
   static String layOut(Syntax writtenSyntax, Inventory inventory) {
     Ast.Word use = writtenSyntax.query().use();
     if (use == null) {

@@ -32,7 +32,7 @@ public final class TupleColumns {
 
   private final TupleBatch batch;
 
-  /** Columns of which single rows were requested, with their bytes. */
+  /** Columns from which single rows were requested, with their bytes. */
   private final Column[] sources;
 
   private final byte[][] raw;
@@ -106,7 +106,7 @@ public final class TupleColumns {
     return (bits.byteAt(row / Byte.SIZE) >> row % Byte.SIZE & 1) != 0;
   }
 
-  /** Returns true if a row has a value; for columns of which few rows are needed. */
+  /** Returns true if a row has a value; for columns in which few rows are needed. */
   public boolean isPresent(int column, int row) {
     ByteString present = batch.getColumns(column).getPresent();
     return present.isEmpty() || isSet(present, row);
@@ -160,7 +160,7 @@ public final class TupleColumns {
     }
   }
 
-  /** Returns one row of {@link #longs}; for columns of which few rows are needed. */
+  /** Returns one row of {@link #longs}; for columns in which few rows are needed. */
   public long longAt(int column, int row) {
     if (raw[column] == null) {
       sources[column] = batch.getColumns(column);
@@ -292,7 +292,10 @@ public final class TupleColumns {
     }
   }
 
-  /** Each width has a separate loop, which the compiler can unroll. REQUIRES: sizes checked. */
+  /**
+   * Each width has a separate loop, which the compiler can unroll. REQUIRES: the sizes were
+   * checked.
+   */
   private static void decode(Column column, long[] values) {
     ByteBuffer data = column.getData().asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
     int start = data.position();

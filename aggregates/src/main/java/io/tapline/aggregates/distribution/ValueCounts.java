@@ -7,8 +7,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Counts how often each value occurred: exactly for up to {@link #MOST} distinct values, beyond
- * that by cells, which double in width whenever there would be more of them.
+ * Counts how often each value occurred: exactly for up to {@link #MAX_DISTINCT} distinct values,
+ * beyond that by cells, which double in width whenever there would be more of them.
  *
  * <p>Cells are as fine as all values together allow. So the counts depend only on the values, not
  * on the order in which they arrived or were merged: reading an input twice gives the same result,
@@ -37,7 +37,10 @@ final class ValueCounts {
     this.shift = shift;
   }
 
-  /** Returns the counts of the first {@code length} values, at most {@link #MOST}; sorts them. */
+  /**
+   * Returns the counts of the first {@code length} values, at most {@link #MAX_DISTINCT}; sorts
+   * them.
+   */
   static ValueCounts of(double[] values, int length) {
     Arrays.sort(values, 0, length);
     long[] cells = new long[length];
@@ -87,7 +90,7 @@ final class ValueCounts {
     return merged;
   }
 
-  /** Coarsens the cells as little as possible to keep at most {@link #MOST}. */
+  /** Coarsens the cells as little as possible to keep at most {@link #MAX_DISTINCT}. */
   private void coarsen() {
     // Two neighbouring cells merge once the highest bit in which they differ is dropped.
     int[] differing = new int[Long.SIZE];

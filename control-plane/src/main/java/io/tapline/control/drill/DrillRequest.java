@@ -11,7 +11,7 @@ import java.util.List;
  * @param toNs latest time; 0 for none
  * @param limit maximum number of rows, or of packets in a capture file, in total; 0 for all
  * @param nodes names of the nodes to ask; empty for all
- * @param stored a filter that the nodes keep, to begin with; empty for none
+ * @param stored name of a filter that the nodes store, which {@code filter} narrows; empty for none
  */
 public record DrillRequest(
     HeaderFilter filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {

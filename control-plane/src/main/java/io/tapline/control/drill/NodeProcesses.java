@@ -60,7 +60,7 @@ final class NodeProcesses implements AutoCloseable {
   /**
    * Starts several nodes in one process.
    *
-   * @param launcher bench_nodes
+   * @param launcher path of bench_nodes
    */
   void startAll(Path launcher, Path capture, int count, String memoryMib) throws IOException {
     int first = addresses.size();

@@ -165,7 +165,10 @@ public record WatchSpec(
     }
   }
 
-  /** Returns the threshold on all nodes together. REQUIRES: together, and checked. */
+  /**
+   * Returns the threshold on all nodes together. REQUIRES: {@code together} is true, and {@link
+   * #check} was successful.
+   */
   SharedThreshold threshold() {
     try {
       return SharedThreshold.parse(when, aggregate);

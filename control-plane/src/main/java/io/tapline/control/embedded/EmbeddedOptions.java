@@ -24,7 +24,7 @@ import java.util.Optional;
  *     embedded one
  * @param jobBrokers address at which jobs log in to that Kafka with a user and a password; empty if
  *     they don't
- * @param kafkaTls TLS files for both
+ * @param kafkaTls TLS files for both addresses of Kafka
  * @param address address of this host at which the embedded broker listens for other hosts'
  *     monitors; empty for none
  * @param redis Redis to use instead of our own redis-server; empty for our own

@@ -58,7 +58,7 @@ public final class LinkEvents {
    *
    * @param fromNs packet time of the earliest one
    * @param toNs packet time of the latest one; 0 for no end
-   * @param limit maximum number of events, the latest ones
+   * @param limit maximum number of events; the latest are returned
    */
   public record EventSelection(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}
 

@@ -9,8 +9,9 @@ import java.util.List;
  *
  * @param id the query's ID in every component
  * @param text the formatted query
- * @param submittedNs wall clock, nanoseconds since the epoch; so are the next two, 0 if not yet
- * @param error reason of its failure; empty otherwise
+ * @param submittedNs time of the submission by the wall clock, in nanoseconds since the epoch, as
+ *     are the next two times; 0 if there is none yet
+ * @param error reason for its failure; empty otherwise
  * @param notes notes for its author, such as its cost and omissions
  */
 public record QueryInfo(

@@ -244,7 +244,7 @@ final class Agent {
     send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
   }
 
-  /** Records that switches copy all of its packets; ignored if the epoch has changed. */
+  /** Records that switches copy all packets of an assignment; ignored if its epoch has changed. */
   void mirrored(String query, int epoch) {
     Assigned assignment = assigned.get(query);
     if (assignment != null && assignment.epoch() == epoch) {

@@ -23,7 +23,7 @@ import java.util.function.IntPredicate;
  * thread-safe.
  */
 public final class PartitionLanes {
-  /** Decision whether a batch is processed, and why it is dropped otherwise. */
+  /** The decision whether a batch is processed, or why it is dropped. */
   public enum Verdict {
     ACCEPTED,
     /** The batch's sequence number was already seen. */

@@ -22,12 +22,16 @@ public final class CopyMark {
 
   private CopyMark() {}
 
-  /** Returns the address that marks copies of arrivals. REQUIRES: 1 <= queue <= {@link #MOST}. */
+  /**
+   * Returns the address that marks copies of arrivals. REQUIRES: 1 <= queue <= {@link #MAX_MARK}.
+   */
   public static long arrivals(int queue) {
     return PREFIX << NUMBER_BITS | 2L * queue;
   }
 
-  /** Returns the address that marks copies of departures. REQUIRES: as {@link #arrivals}. */
+  /**
+   * Returns the address that marks copies of departures. REQUIRES: the same as {@link #arrivals}.
+   */
   public static long departures(int queue) {
     return arrivals(queue) | 1;
   }

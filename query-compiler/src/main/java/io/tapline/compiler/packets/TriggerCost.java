@@ -125,7 +125,9 @@ public final class TriggerCost {
     }
   }
 
-  /** The triggers of a channel, and the kinds of distinct values and percentiles they compare. */
+  /**
+   * The triggers of a channel, and the kinds of distinct values and percentiles that they compare.
+   */
   private record Load(int triggers, Set<String> kinds) {
     Load plus(Load more) {
       Set<String> all = new TreeSet<>(kinds);

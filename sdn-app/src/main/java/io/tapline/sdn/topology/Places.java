@@ -32,7 +32,7 @@ final class Places {
     atSwitch.merge(port.datapath(), 1, Integer::sum);
   }
 
-  /** Removes an entry. REQUIRES: one was added at this port. */
+  /** Removes an entry. REQUIRES: an entry was added at this port. */
   void remove(SwitchPort port) {
     atPort.computeIfPresent(port, (key, count) -> count == 1 ? null : count - 1);
     atSwitch.computeIfPresent(port.datapath(), (key, count) -> count == 1 ? null : count - 1);

@@ -21,7 +21,8 @@ import java.util.Map;
  * @param fromNs beginning of the window, since the epoch
  * @param toNs first nanosecond after it
  * @param nodes names of the nodes that have them; empty for all
- * @param stored a filter that these nodes keep, to begin with; empty for none
+ * @param stored name of a filter that these nodes store, which the condition narrows; empty for
+ *     none
  */
 record AlertHeaders(
     String id, String condition, long fromNs, long toNs, List<String> nodes, String stored) {
