@@ -14,7 +14,7 @@ public final class Names {
     return candidate.orElseThrow(
         () ->
             new UsageException(
-                "unknown %s '%s'%s; there are: %s"
+                "unknown %s '%s'%s; available: %s"
                     .formatted(kind, name, nearest(name, names), String.join(", ", names))));
   }
 

@@ -69,7 +69,7 @@ final class DiagnoseLossCommand implements Callable<Integer> {
                 new Column("segments", Kind.NUMBER),
                 new Column("retransmitted", Kind.NUMBER),
                 new Column("times", Kind.NUMBER),
-                new Column("every ms", Kind.NUMBER),
+                new Column("interval ms", Kind.NUMBER),
                 new Column("σ ms", Kind.NUMBER)),
             console.columns());
     for (JsonNode row : rows) {

@@ -19,7 +19,7 @@ public final class NetworkInterfaces {
     List<String> names = names();
     if (!names.contains(name)) {
       throw new CommandException(
-          "no network interface '%s'; there are: %s".formatted(name, String.join(", ", names)));
+          "no network interface '%s'; available: %s".formatted(name, String.join(", ", names)));
     }
   }
 
