@@ -30,6 +30,7 @@ PACKETS = int(os.environ.get("TAPLINE_ROUTE_PACKETS", "20000"))
 CHANGES = int(os.environ.get("TAPLINE_ROUTE_CHANGES", "5"))
 PACKETS_PER_SECOND = int(os.environ.get("TAPLINE_ROUTE_PACKETS_PER_SECOND", "2000"))
 HOSTS = 250
+SENDER = 0x020000000001
 PORTS = range(2, 10)
 COPIES = 10
 # Open vSwitch confirms a change before all of its cached flows are replaced.
@@ -53,7 +54,7 @@ def datagram(host, number):
     """A packet of a separate flow: its source address is its number."""
     udp = struct.pack(">HHHH", 40000, 9, 18, 0) + bytes(10)
     ip = struct.pack(">BBHHHBBHI4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, 10 << 24 | number, bytes([11, 0, 0, host]))
-    return mac(host).to_bytes(6, "big") + bytes.fromhex("020000000001") + b"\x08\x00" + ip + udp
+    return mac(host).to_bytes(6, "big") + SENDER.to_bytes(6, "big") + b"\x08\x00" + ip + udp
 
 
 class Switch:
@@ -180,9 +181,12 @@ class RoutesTest(unittest.TestCase):
         """Sends the monitor a version of the routes, and awaits its confirmation."""
         self.version += 1
         routes = [{"mac": mac(host), "ports": [port], "changing": host in changing} for host, port in self.routes.items()]
-        self.command(monitor, routes={"version": self.version, "settle_ns": SETTLE_NS, "switches": [{"name": "s1", "routes": routes}]})
+        routes.append({"mac": SENDER, "ports": [1]})
+        ports = [{"number": port, "bits_per_second": 1_000_000_000} for port in (1, *PORTS)]
+        switch = {"name": "s1", "routes": routes, "ports": ports}
+        self.command(monitor, routes={"version": self.version, "settle_ns": SETTLE_NS, "switches": [switch]})
         answer = monitor.await_event("routes", lambda event: event["version"] == self.version)
-        self.assertEqual((answer["count"], answer["message"]), (HOSTS, ""))
+        self.assertEqual((answer["count"], answer["message"]), (HOSTS + 1, ""))
 
     def change(self, monitor, host):
         self.send_routes(monitor, changing={host})
@@ -226,6 +230,7 @@ class RoutesTest(unittest.TestCase):
         self.assertEqual(sorted(truth), list(range(PACKETS)), "the switch forwarded each packet")
         wrong = {number: (port, truth[number]) for number, port in inferred.items() if port not in (None, str(truth[number]))}
         self.assertEqual(wrong, {})
+        self.assertEqual(collections.Counter(row.get("input_port") for row in rows), {"1": PACKETS})
         absent = sum(port is None for port in inferred.values())
         print(f"{PACKETS} packets, {CHANGES} changes: 0 wrong ports, {absent} absent ({absent / PACKETS:.3%}); "
               f"packets by port: {sorted(collections.Counter(truth.values()).items())}")

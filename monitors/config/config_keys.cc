@@ -42,10 +42,10 @@ ConfigTable table_of(MonitorConfig* config) {
                    "start and end queries while it runs: from an agent, or as lines of JSON on standard input");
   table.add_switch(&config->marked_copies, "marked_copies",
                    "live capture: take copies of queues (AT) that switches mark by their destination address");
-  table.add_text(
-      &config->routes, "routes", "FILE",
-      "routes of switches, as lines SWITCH MAC PORT[,PORT...], by which link_load and flow_rate infer the ports of "
-      "copies");
+  table.add_text(&config->routes, "routes", "FILE",
+                 "routes and ports of switches, as lines SWITCH MAC PORT[,PORT...] and SWITCH port PORT "
+                 "BITS_PER_SECOND [NEIGHBOUR PORT], by which link_load and flow_rate infer the ports of "
+                 "copies");
   table.add_list(&config->plugin, "plugin", "FILE", "shared object with parsers outside the tree; repeat for several",
                  false);
   table.add_text(&config->monitor_id, "monitor_id", "ID", "this monitor's name in plans and batches", check_monitor_id);

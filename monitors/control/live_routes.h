@@ -21,11 +21,9 @@ class LiveRoutes {
   std::optional<v1::MonitorStatus::Routes> change(const v1::RoutesCommand& command, int64_t now_ns);
 
  private:
-  void add(const v1::RoutesCommand& command);
-
   RouteFeed* feed_;
-  uint64_t received_version_ = 0;    // the version that is being received; 0: none
-  std::vector<RouteRule> received_;  // its rules so far
+  uint64_t received_version_ = 0;          // the version that is being received; 0: none
+  std::optional<RoutesBuilder> received_;  // its routes so far
 };
 
 }  // namespace tapline

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace tapline {
 namespace {
@@ -70,6 +75,19 @@ TEST_F(LiveRoutesTest, AVersionMayComeInParts) {
   EXPECT_EQ(live.change(routes(3, 5, false, kHost + 1), kNow)->count(), 1u);
 }
 
+TEST_F(LiveRoutesTest, AVersionHasPorts) {
+  v1::RoutesCommand command = routes(1, 3);
+  v1::SwitchPort* port = command.mutable_switches(0)->add_ports();
+  port->set_number(3);
+  port->set_bits_per_second(10'000'000'000);
+  ASSERT_EQ(live.change(command, kNow)->message(), "");
+  EXPECT_EQ(feed.current()->of("s1")->speeds(), (std::map<uint16_t, uint64_t>{{3, 10'000'000'000}}));
+  EXPECT_EQ(feed.current()->of("s1")->input_port_of(kHost, kHost + 1, kNow + kSettle).number, 3);
+  port->set_neighbour("s2");
+  EXPECT_EQ(live.change(command, kNow)->message(),
+            "port 3 of switch 's1' needs the neighbour's name and the neighbour's port, or neither");
+}
+
 TEST_F(LiveRoutesTest, ARefusedVersionLeavesNoRoutes) {
   live.change(routes(1, 3), kNow);
   for (const uint32_t port : {0u, 65536u}) {
@@ -79,6 +97,42 @@ TEST_F(LiveRoutesTest, ARefusedVersionLeavesNoRoutes) {
     EXPECT_EQ(answer->message(), "the route to 02:00:00:00:00:01 at switch 's1' has port 0; ports count from 1");
     EXPECT_EQ(answer->kind(), "user");
     EXPECT_EQ(port_at(5 * kNow), 0);
+  }
+}
+
+int64_t cpu_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// Each part of a version is work for its own routes alone, also the last one: the thread forwards events in between.
+TEST_F(LiveRoutesTest, NoPartOfALargeVersionTakesLong) {
+  constexpr uint64_t kRoutes = 100'000, kInPart = 4096;
+  for (uint64_t version = 1; version <= 3; ++version) {
+    std::vector<int64_t> parts;
+    int64_t total = 0;
+    for (uint64_t first = 0; first < kRoutes; first += kInPart) {
+      v1::RoutesCommand part = routes(version, 3, false, kHost + first);
+      for (uint64_t next = first + 1; next < std::min(kRoutes, first + kInPart); ++next) {
+        v1::Route* route = part.mutable_switches(0)->add_routes();
+        route->set_mac(kHost + next);
+        route->add_ports(static_cast<uint32_t>(3 + version % 2));
+      }
+      part.set_more(first + kInPart < kRoutes);
+      const int64_t begin = cpu_ns();
+      const auto answer = live.change(part, kNow);
+      parts.push_back(cpu_ns() - begin);
+      total += parts.back();
+      if (answer) {
+        EXPECT_EQ(answer->count(), kRoutes);
+      }
+    }
+    const int64_t last = parts.back();
+    std::sort(parts.begin(), parts.end());
+    std::printf("100,000 routes: %.1f ms, longest part %.2f ms, last %.2f ms\n", static_cast<double>(total) / 1e6,
+                static_cast<double>(parts.back()) / 1e6, static_cast<double>(last) / 1e6);
+    EXPECT_LT(last, 3 * parts[parts.size() / 2]) << "the last part does the work of all";
   }
 }
 

@@ -10,6 +10,8 @@ namespace tapline {
 namespace {
 
 constexpr std::string_view kForm = "expected SWITCH MAC PORT[,PORT...], for example leaf1 02:00:00:00:00:01 3";
+constexpr std::string_view kPortForm =
+    "expected SWITCH port PORT BITS_PER_SECOND [NEIGHBOUR PORT], for example leaf1 port 4 10000000000 spine1 7";
 
 // Reads a whole word as a number. `text` may not be empty.
 template <typename Number>
@@ -39,36 +41,68 @@ std::optional<uint64_t> mac_of(const std::string& text) {
   return mac;
 }
 
-// Returns the reason why the line is not understood; empty if it is.
-std::string read_line(const std::string& line, RouteRule* rule) {
-  std::istringstream words(line);
-  std::string mac, ports, surplus;
-  words >> rule->switch_name >> mac >> ports;
+std::string not_a_port(const std::string& text) { return "'" + text + "' is not a port from 1 to 65535"; }
+
+// Return the reason why the line is not understood; empty if it is.
+
+std::string read_route(std::istringstream& words, const std::string& mac, RouteRule* rule) {
+  std::string ports, surplus;
+  words >> ports;
   if (ports.empty() || words >> surplus) return std::string(kForm);
   const auto address = mac_of(mac);
   if (!address) return "'" + mac + "' is not an Ethernet address; " + std::string(kForm);
   rule->mac = *address;
   for (const std::string& text : parts_of(ports, ',')) {
     const auto port = number_of<uint16_t>(text, 10);
-    if (!port || *port == 0) return "'" + text + "' is not a port from 1 to 65535";
+    if (!port || *port == 0) return not_a_port(text);
     rule->ports.push_back(*port);
   }
   return "";
 }
 
+std::string read_port(std::istringstream& words, PortRule* rule) {
+  std::string port, speed, neighbour_port, surplus;
+  words >> port >> speed >> rule->neighbour >> neighbour_port;
+  if (speed.empty() || rule->neighbour.empty() != neighbour_port.empty() || words >> surplus) {
+    return std::string(kPortForm);
+  }
+  rule->number = number_of<uint16_t>(port, 10).value_or(0);
+  if (rule->number == 0) return not_a_port(port);
+  const auto bits_per_second = number_of<uint64_t>(speed, 10);
+  if (!bits_per_second) return "'" + speed + "' is not a speed in bits per second";
+  rule->bits_per_second = *bits_per_second;
+  if (neighbour_port.empty()) return "";
+  rule->neighbour_port = number_of<uint16_t>(neighbour_port, 10).value_or(0);
+  return rule->neighbour_port == 0 ? not_a_port(neighbour_port) : "";
+}
+
+std::string read_line(const std::string& line, RouteTable* table) {
+  std::istringstream words(line);
+  std::string name, second;
+  words >> name >> second;
+  if (second == "port") {
+    PortRule& port = table->ports.emplace_back();
+    port.switch_name = name;
+    return read_port(words, &port);
+  }
+  RouteRule& rule = table->rules.emplace_back();
+  rule.switch_name = name;
+  return read_route(words, second, &rule);
+}
+
 }  // namespace
 
-Result<std::vector<RouteRule>> read_routes(std::string_view text) {
-  std::vector<RouteRule> rules;
+Result<RouteTable> read_routes(std::string_view text) {
+  RouteTable table;
   std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     line = line.substr(0, line.find('#'));
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string fault = read_line(line, &rules.emplace_back());
+    const std::string fault = read_line(line, &table);
     if (!fault.empty()) return Status::invalid("line " + std::to_string(number) + ": " + fault);
   }
-  return rules;
+  return table;
 }
 
 Status load_routes(const std::string& path, RouteFeed* feed) {
@@ -78,10 +112,10 @@ Status load_routes(const std::string& path, RouteFeed* feed) {
   if (!file.is_open() || !(text << file.rdbuf())) {
     return Status::invalid("--routes " + path + " can't be read, or is empty; " + std::string(kForm));
   }
-  const auto rules = read_routes(text.str());
-  if (!rules.ok()) return Status::invalid("--routes " + path + ", " + rules.status().message());
+  const auto table = read_routes(text.str());
+  if (!table.ok()) return Status::invalid("--routes " + path + ", " + table.status().message());
   std::string error;
-  auto routes = Routes::make(0, *rules, nullptr, INT64_MIN, &error);
+  auto routes = Routes::make(0, *table, nullptr, INT64_MIN, &error);
   if (routes == nullptr) return Status::invalid("--routes " + path + ": " + error);
   feed->publish(std::move(routes));
   return {};

@@ -1,8 +1,12 @@
-// Reads the routes of switches from a file, for a monitor without a controller.
+// Reads the routes and ports of switches from a file, for a monitor without a controller.
 //
 //   # SWITCH MAC PORT[,PORT...]
 //   leaf1 02:00:00:00:00:01 3
 //   leaf1 02:00:00:00:00:02 4,5     the switch chooses one of them by a hash
+//
+//   # SWITCH port PORT BITS_PER_SECOND [NEIGHBOUR PORT]
+//   leaf1 port 3 10000000000
+//   leaf1 port 4 40000000000 spine1 7    packets enter spine1 by its port 7
 #pragma once
 
 #include <string>
@@ -15,7 +19,7 @@
 namespace tapline {
 
 // Reads the text of such a file. An error names the line.
-Result<std::vector<RouteRule>> read_routes(std::string_view text);
+Result<RouteTable> read_routes(std::string_view text);
 
 // Publishes the file's routes, which count for packets of all times. An empty path has none.
 Status load_routes(const std::string& path, RouteFeed* feed);

@@ -50,12 +50,17 @@ class FlowRate final : public Parser {
   void set_arguments(uint32_t query, std::span<const Value> arguments) override {
     taps_.set_arguments(query, arguments);
     begins_.forget(query);
-    limits_ = rates::BurstLimits::for_link(taps_.arguments().slowest_link());
+    set_limits();
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     rates::prefetch_flows(burst, flows_);
     const auto routes_of_burst = ports_.begin();
+    if (ports_.id() != speeds_id_) [[unlikely]] {
+      speeds_id_ = ports_.id();
+      taps_.set_fastest_link(ports_.fastest_link());
+      set_limits();
+    }
     for (const Packet& packet : burst) {
       taps_.of(packet.tap).mirror.observe(packet.time_ns, packet.wire_bytes);
       if (begin_ns_ == kNever) begin_ns_ = packet.time_ns;
@@ -126,6 +131,7 @@ class FlowRate final : public Parser {
     Counted counted;          // in this interval
     uint64_t repeated_bytes;  // likewise
     uint16_t port;            // port by which its latest packet left the switch; 0: unknown
+    uint16_t input_port;      // port by which its first packet entered it, or the first that left by another port
   };
   struct State {
     Direction sides[2];
@@ -136,6 +142,11 @@ class FlowRate final : public Parser {
   };
 
   int64_t interval_ns() const { return taps_.arguments().interval_ns(); }
+
+  void set_limits() {
+    const uint64_t given = taps_.arguments().slowest_link();
+    limits_ = rates::BurstLimits::for_link(given != 0 ? given : ports_.slowest_link());
+  }
 
   uint64_t key_of(const Connection& flow) const { return rates::table_key(flow.flow_hash, state_of<State>(flow).tap); }
 
@@ -157,9 +168,13 @@ class FlowRate final : public Parser {
       state.queries = packet.queries;
     }
     const Side side = flow.side_of(packet);
-    state.sides[side].counted.add(packet.wire_bytes);
-    state.sides[side].port = ports_.port_of(packet, out).number;
-    if (packet.is_tcp()) follow(packet, side, &state.sides[side]);
+    Direction& direction = state.sides[side];
+    const uint16_t port = ports_.port_of(packet, out).number;
+    if (direction.counted.packets == 0 || port != direction.port) [[unlikely]]
+      direction.input_port = ports_.input_port_of(packet);
+    direction.port = port;
+    direction.counted.add(packet.wire_bytes);
+    if (packet.is_tcp()) follow(packet, side, &direction);
   }
 
   // The flow's first packet in the interval.
@@ -260,6 +275,7 @@ class FlowRate final : public Parser {
 
   rates::MirrorTaps<rates::SamplingShare> taps_;
   rates::PortInference ports_;
+  uint64_t speeds_id_ = 0;  // id of the routes whose speeds are in force
   rates::BurstLimits limits_;
   rates::QueryBegins begins_;
   uint64_t evicted_ = 0;  // in this interval
@@ -293,6 +309,8 @@ const Schema& FlowRate::schema() const {
                  optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
                  optional({"port", FieldType::kString, "",
                            "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
+                 optional({"input_port", FieldType::kString, "",
+                           "The port by which the flow enters the switch, by marks or routes; absent if unknown"}),
                  {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bits_per_second",
@@ -301,7 +319,7 @@ const Schema& FlowRate::schema() const {
       .all_traffic = true,
       .arguments = rates::LinkArguments::declared(),
       .example = {"from_client", "15764", "15578", "15955", "982", "498355000", "9", "0", "1.000000", "count", "s1",
-                  "2", "complete"},
+                  "2", "-", "complete"},
   };
   return schema;
 }
@@ -312,20 +330,22 @@ void FlowRate::emit(const TupleHeader& header, Connection& flow, Side side, cons
   const FollowedFlow* followed = flows_.peek(key_of(flow));
   const rates::WindowRate windows =
       followed != nullptr ? followed->windows[side].ended(tap.mirror) : rates::WindowRate();
-  const uint64_t link_speed = taps_.arguments().link_of(static_cast<uint32_t>(std::countr_zero(header.queries)));
+  const uint64_t given = taps_.arguments().link_of(static_cast<uint32_t>(std::countr_zero(header.queries)));
+  const uint64_t link_speed = given != 0 ? given : ports_.link_speed(state_of<State>(flow).tap, seen.port);
   const rates::FlowRate rate = rates::estimate_rate(windows, seen.counted, mirror, link_speed);
   const bool by_sequence = rate.method == rates::Method::kSequence;
   const bool from_client = flow.direction_of(side) == tapline::Direction::kFromClient;
   const Value share = windows.covered.sequence_bytes > 0 ? Value::f64(windows.covered.sampling_share())
                                                          : Value::absent(FieldType::kF64);
   const std::string port = rates::port_name(tap.names.port, seen.port);
+  const std::string input_port = rates::port_name("", seen.input_port);
   out.emit(header,
            {Value::string(from_client ? "from_client" : "from_server"), rates::bits_value(rate.bits_per_second.value),
             rates::bits_value(rate.bits_per_second.low), rates::bits_value(rate.bits_per_second.high),
             Value::u64(by_sequence ? windows.covered.sequence_bytes : seen.counted.wire_bytes),
             Value::i64(static_cast<int64_t>(rate.interval_ns)), Value::u64(seen.counted.packets),
             Value::u64(seen.repeated_bytes), share, Value::string(rates::name_of(rate.method)),
-            rates::name_value(tap.names.switch_name), rates::name_value(port),
+            rates::name_value(tap.names.switch_name), rates::name_value(port), rates::name_value(input_port),
             Value::string(rates::name_of(tap.mirror.interval_state()))});
 }
 

@@ -59,6 +59,10 @@ class LinkLoad final : public Parser {
   void process(std::span<const Packet> burst, Emitter& out) override {
     rates::prefetch_flows(burst, flows_);
     const auto routes_of_burst = ports_.begin();
+    if (ports_.id() != speeds_id_) [[unlikely]] {
+      speeds_id_ = ports_.id();
+      taps_.set_fastest_link(ports_.fastest_link());
+    }
     for (const Packet& packet : burst) add(packet, out);
   }
 
@@ -298,6 +302,7 @@ class LinkLoad final : public Parser {
 
   rates::MirrorTaps<OfTap> taps_;
   rates::PortInference ports_;
+  uint64_t speeds_id_ = 0;  // id of the routes whose speeds are in force
   rates::QueryBegins begins_;
   std::vector<Sum> sums_;
   std::vector<Place> places_;  // each has a sum
@@ -323,7 +328,7 @@ const Schema& LinkLoad::schema() const {
                      "On the wire, mean over the interval; absent if unseen, or if an unknown amount is missing"}),
            {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
            optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
-           optional({"share", FieldType::kF64, "share", "Share of the link's speed; absent if the speed is not given"}),
+           optional({"share", FieldType::kF64, "share", "Share of the link's speed; absent if the speed is unknown"}),
            optional({"low_share", FieldType::kF64, "share", "Lower bound"}),
            optional({"high_share", FieldType::kF64, "share", "Upper bound"}),
            {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
@@ -355,7 +360,8 @@ void LinkLoad::emit(const Place& place, uint64_t queries, const LinkSum& total, 
   const rates::Bounded interval =
       tap.mirror.true_interval(mirror.interval_ns, tap.own.earlier_delay, tap.mirror.delay(rates::Progress()));
   const auto first = static_cast<uint32_t>(std::countr_zero(queries));
-  const uint64_t link = taps_.arguments().link_of(first);
+  const uint64_t given = taps_.arguments().link_of(first);
+  const uint64_t link = given != 0 ? given : ports_.link_speed(place.tap, place.port);
   const rates::LinkLoad load = total.load(mirror, interval, link);
   const rates::Bounded& rate = load.bits_per_second;
   const Value sampling_share = total.covered().sequence_bytes > 0 ? Value::f64(total.covered().sampling_share())

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "parsers/flow_rate/flow_rate.h"
 #include "parsers/link_load/link_load.h"
@@ -46,9 +48,9 @@ Frames conversation(uint16_t client_port = 40000) {
 }
 
 std::unique_ptr<const Routes> routes_of(const std::vector<RouteRule>& rules, const Routes* earlier = nullptr,
-                                        int64_t since_ns = INT64_MIN) {
+                                        int64_t since_ns = INT64_MIN, const std::vector<PortRule>& ports = {}) {
   std::string error;
-  auto routes = Routes::make(1, rules, earlier, since_ns, &error);
+  auto routes = Routes::make(1, {rules, ports}, earlier, since_ns, &error);
   EXPECT_EQ(error, "");
   return routes;
 }
@@ -172,6 +174,71 @@ TEST_F(LinkLoadRoutes, RatesOfFlowsNameThePort) {
   std::map<std::string, std::string> ports;
   for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["port"];
   EXPECT_EQ(ports, (std::map<std::string, std::string>{{"from_client", "4"}, {"from_server", "3"}}));
+}
+
+TEST_F(LinkLoadRoutes, RatesOfFlowsNameTheInputPort) {
+  // The client is behind leaf1, the server behind leaf2.
+  const std::vector<RouteRule> rules = {
+      {"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}, {"leaf2", kClient, {5}}, {"leaf2", kServer, {6}}};
+  feed.publish(routes_of(rules, nullptr, INT64_MIN,
+                         {{"leaf1", 3}, {"leaf1", 4, 0, "leaf2", 5}, {"leaf2", 6}, {"leaf2", 5, 0, "leaf1", 4}}));
+  Frames frames = addressed(conversation());
+  for (Frame& frame : frames) {
+    // The source's address: the other host's.
+    std::copy(frame.bytes.begin(), frame.bytes.begin() + 6, frame.bytes.begin() + 6);
+    frame.bytes[11] = static_cast<uint8_t>(3 - frame.bytes[5]);
+  }
+  for (const auto& [name, inputs] : std::map<std::string, std::pair<std::string, std::string>>{
+           {"leaf1", {"3", "4"}}, {"leaf2", {"5", "6"}}, {"leaf3", {"-", "-"}}}) {
+    Harness run = harness(make_flow_rate(1 << 10), {name, "", ""});
+    run.all(frames);
+    std::map<std::string, std::string> ports;
+    for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["input_port"];
+    EXPECT_EQ(ports,
+              (std::map<std::string, std::string>{{"from_client", inputs.first}, {"from_server", inputs.second}}));
+  }
+}
+
+TEST_F(LinkLoadRoutes, AMarkNamesTheInputPort) {
+  Harness run = harness(make_flow_rate(1 << 10));
+  run.all(addressed(conversation(), 0x027a92abc005, 0x027a93001006));
+  std::map<std::string, std::string> ports;
+  for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["input_port"] + ">" + tuple["port"];
+  EXPECT_EQ(ports, (std::map<std::string, std::string>{{"from_client", "1>6"}, {"from_server", "2748>5"}}));
+}
+
+// The speeds that routes announce, for queries that give none.
+TEST_F(LinkLoadRoutes, SharesAreOfTheAnnouncedSpeed) {
+  const std::vector<RouteRule> rules = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}};
+  feed.publish(routes_of(rules, nullptr, INT64_MIN, {{"leaf1", 3, 1'000'000}, {"leaf1", 5, 7}}));
+  const Frames frames = addressed(conversation());
+  const auto check = [&](const TapNames& tap, std::optional<uint64_t> link,
+                         const std::map<std::string, double>& speeds) {
+    std::vector<std::unique_ptr<Parser>> parsers;
+    parsers.push_back(make_link_load(1 << 10));
+    parsers[0]->set_taps(std::vector<TapNames>{tap});
+    parsers[0]->set_routes(&feed);
+    if (link)
+      parsers[0]->set_arguments(
+          0, std::vector<Value>{Value::u64(*link), Value::u64(0), Value::i64(0), Value::i64(kSecond)});
+    Harness run(std::move(parsers));
+    run.all(frames);
+    ASSERT_FALSE(run.tuples().empty());
+    for (const Tuple& tuple : run.tuples()) {
+      const auto speed = speeds.find(tuple["port"]);
+      if (speed == speeds.end()) {
+        EXPECT_EQ(tuple["share"], "-") << tuple["port"];
+      } else {
+        EXPECT_NEAR(std::stod(tuple["share"]), std::stod(tuple["bits_per_second"]) / speed->second, 2e-6)
+            << tuple["port"];
+      }
+    }
+  };
+  check({"leaf1", "", ""}, std::nullopt, {{"3", 1e6}});
+  check({"leaf1", "", ""}, 0, {{"3", 1e6}});
+  check({"leaf1", "", ""}, 5'000'000, {{"3", 5e6}, {"4", 5e6}});
+  check({"leaf1", "3", ""}, 0, {{"3", 1e6}});
+  check({"leaf2", "3", ""}, 0, {});
 }
 
 }  // namespace

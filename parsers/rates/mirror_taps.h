@@ -35,12 +35,17 @@ class MirrorTaps {
   // learned again.
   void set_arguments(uint32_t query, std::span<const Value> values) {
     arguments_.set(query, values);
-    limits_ = SequenceTracker::Limits();
-    if (arguments_.fastest_link() != 0) limits_.max_bits_per_second = arguments_.fastest_link();
+    set_limits();
     const MirrorPort port = arguments_.mirror();
     if (port == port_) return;
     port_ = port;
     for (Tap& tap : taps_) tap.mirror = MirrorQueue(port);
+  }
+
+  // The fastest link by the switches' routes, which counts if no query gives a speed; 0: unknown.
+  void set_fastest_link(uint64_t bits_per_second) {
+    fastest_link_ = bits_per_second;
+    set_limits();
   }
 
   const LinkArguments& arguments() const { return arguments_; }
@@ -57,6 +62,12 @@ class MirrorTaps {
   auto end() { return taps_.end(); }
 
  private:
+  void set_limits() {
+    limits_ = SequenceTracker::Limits();
+    const uint64_t fastest = arguments_.fastest_link() != 0 ? arguments_.fastest_link() : fastest_link_;
+    if (fastest != 0) limits_.max_bits_per_second = fastest;
+  }
+
   void grow(size_t size) {
     const size_t known = taps_.size();
     taps_.resize(size);
@@ -66,6 +77,7 @@ class MirrorTaps {
   LinkArguments arguments_;
   SequenceTracker::Limits limits_;
   MirrorPort port_;
+  uint64_t fastest_link_ = 0;
   std::vector<Tap> taps_;
 };
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -12,9 +15,11 @@
 
 namespace tapline::rates {
 
-// The output ports of copies: as the switch marked them or, for unmarked copies of a tap that is named by its switch
-// alone, as the switch's routes say (Planck section 3.2.1). A port that can't be inferred is unknown, and the packet is
-// counted by the reason. Infers nothing while there are no routes.
+// The ports of copies: as the switch marked them or, for unmarked copies of a tap that is named by its switch alone, as
+// the routes say (Planck section 3.2.1). A port that can't be inferred is unknown; if it is the output port, the packet
+// is counted by the reason. Infers nothing while there are no routes.
+//
+// Versions of the routes also have the speeds of links.
 class PortInference {
  public:
   // The routes in force stay the same for the length of a burst.
@@ -57,17 +62,61 @@ class PortInference {
     return {.number = port.number, .separates_ports = true};
   }
 
+  // The port by which the packet entered the switch; 0 if unknown. Follows the packet's path from switch to switch, so
+  // it costs some hundred cycles. REQUIRES: the burst of the latest begin() lasts.
+  uint16_t input_port_of(const Packet& packet) const {
+    if (is_marked(packet)) return marked_input_port_of(packet);
+    if (known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) return 0;
+    const SwitchRoutes* routes = switches_[packet.tap];
+    if (routes == nullptr || packet.ip_offset < kEthernetBytes) return 0;
+    return routes->input_port_of(address_at(packet, 6), address_at(packet, 0), packet.time_ns).number;
+  }
+
+  // Distinguishes the routes of the latest begin() from all others; 0 for none.
+  uint64_t id() const { return known_id_; }
+
+  // Speed in bits per second of the link at a port of the tap's switch, or at the tap's own port; 0 if unknown.
+  uint64_t link_speed(uint8_t tap, uint16_t port) const {
+    if (tap >= speeds_.size()) return 0;
+    const auto found = speeds_[tap].find(own_ports_[tap] != 0 ? own_ports_[tap] : port);
+    return found == speeds_[tap].end() ? 0 : found->second;
+  }
+  // The slowest and the fastest link among the ports that routes of the taps' switches use; 0 if none is known.
+  uint64_t slowest_link() const { return slowest_link_; }
+  uint64_t fastest_link() const { return fastest_link_; }
+
  private:
   static constexpr uint32_t kEthernetBytes = 14;
 
   void find_switches(const Routes* routes) {
     switches_.assign(taps_.size(), nullptr);
     infers_.assign(taps_.size(), false);
+    speeds_.assign(taps_.size(), {});
+    own_ports_.assign(taps_.size(), 0);
+    slowest_link_ = fastest_link_ = 0;
     if (routes == nullptr) return;
     for (size_t tap = 0; tap < taps_.size(); ++tap) {
-      infers_[tap] = !taps_[tap].switch_name.empty() && taps_[tap].port.empty();
-      switches_[tap] = routes->of(taps_[tap].switch_name);
+      const TapNames& names = taps_[tap];
+      infers_[tap] = !names.switch_name.empty() && names.port.empty();
+      switches_[tap] = routes->of(names.switch_name);
+      std::from_chars(names.port.data(), names.port.data() + names.port.size(), own_ports_[tap]);
+      if (switches_[tap] != nullptr) find_speeds(tap);
     }
+  }
+
+  void find_speeds(size_t tap) {
+    speeds_[tap] = switches_[tap]->speeds();
+    for (const auto& [port, speed] : speeds_[tap]) {
+      if (!switches_[tap]->uses(port)) continue;
+      slowest_link_ = slowest_link_ == 0 ? speed : std::min(slowest_link_, speed);
+      fastest_link_ = std::max(fastest_link_, speed);
+    }
+  }
+
+  static uint64_t address_at(const Packet& packet, size_t offset) {
+    uint64_t mac = 0;
+    for (size_t i = 0; i < 6; ++i) mac = mac << 8 | packet.data[offset + i];
+    return mac;
   }
 
   InferredPort inferred(const Packet& packet) const {
@@ -75,16 +124,17 @@ class PortInference {
     if (routes == nullptr) return {0, LossReason::kSwitchUnknown};
     // A datagram that was reassembled begins with its IP header.
     if (packet.ip_offset < kEthernetBytes) return {0, LossReason::kRouteUnknown};
-    uint64_t mac = 0;
-    for (int i = 0; i < 6; ++i) mac = mac << 8 | packet.data[i];
-    return routes->port_of(mac, packet.time_ns);
+    return routes->port_of(address_at(packet, 0), packet.time_ns);
   }
 
   RouteFeed::Reader* reader_ = nullptr;
   std::vector<TapNames> taps_;
-  uint64_t known_id_ = 0;                      // id of the routes that the following belong to; 0: none
-  std::vector<const SwitchRoutes*> switches_;  // by tap; null: unknown
-  std::vector<bool> infers_;                   // by tap
+  uint64_t known_id_ = 0;                             // id of the routes that the following belong to; 0: none
+  std::vector<const SwitchRoutes*> switches_;         // by tap; null: unknown
+  std::vector<bool> infers_;                          // by tap
+  std::vector<std::map<uint16_t, uint64_t>> speeds_;  // by tap and port, in bits per second
+  std::vector<uint16_t> own_ports_;                   // by tap: the port in its name; 0: none
+  uint64_t slowest_link_ = 0, fastest_link_ = 0;
 };
 
 }  // namespace tapline::rates

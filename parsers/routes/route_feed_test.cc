@@ -15,8 +15,7 @@ uint16_t port_of(uint64_t version) { return static_cast<uint16_t>(version % 1000
 
 std::unique_ptr<const Routes> version(uint64_t number) {
   std::string error;
-  auto routes =
-      Routes::make(number, std::vector<RouteRule>{{"s1", kHost, {port_of(number)}}}, nullptr, INT64_MIN, &error);
+  auto routes = Routes::make(number, {.rules = {{"s1", kHost, {port_of(number)}}}}, nullptr, INT64_MIN, &error);
   EXPECT_EQ(error, "");
   return routes;
 }

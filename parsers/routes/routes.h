@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <span>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,31 +21,88 @@ struct RouteRule {
   bool changing = false;        // the switch is about to change it, so any port may be wrong
 };
 
-// The port by which a packet left a switch, or the reason why it is unknown.
+// A port of a switch.
+struct PortRule {
+  std::string switch_name;       // as taps name the switch
+  uint16_t number = 0;           // from 1
+  uint64_t bits_per_second = 0;  // speed of its link; 0: unknown
+  std::string neighbour = {};    // the switch behind the port; empty: a host, or nothing
+  uint16_t neighbour_port = 0;   // the port by which packets enter that switch
+};
+
+// The rules of a version, or of a part of one.
+struct RouteTable {
+  std::vector<RouteRule> rules = {};
+  std::vector<PortRule> ports = {};
+};
+
+// The port by which a packet left or entered a switch, or the reason why it is unknown.
 struct InferredPort {
   uint16_t number = 0;  // 0: unknown
   LossReason reason = LossReason::kRouteUnknown;
 };
 
-// The routes of one switch.
+// The routes of one switch: an open-addressing table, of which a version with 100,000 routes is freed at once.
 class SwitchRoutes {
  public:
   // Infers the output port of a packet from its destination address and the time at which its copy was captured.
   InferredPort port_of(uint64_t mac, int64_t time_ns) const {
-    const auto route = routes_.find(mac);
-    if (route == routes_.end()) return {0, LossReason::kRouteUnknown};
-    if (time_ns < route->second.since_ns) return {0, LossReason::kRouteChanging};
-    return {route->second.port, LossReason::kRouteAmbiguous};
+    const Route* route = find(mac);
+    if (route == nullptr) return {0, LossReason::kRouteUnknown};
+    if (time_ns < since(*route)) return {0, LossReason::kRouteChanging};
+    return {route->port, LossReason::kRouteAmbiguous};
   }
+
+  // Infers the port by which a packet entered the switch: the last link of the path from the source's switch, along the
+  // routes to the destination. Unknown if a route or a port of this path is.
+  InferredPort input_port_of(uint64_t source, uint64_t destination, int64_t time_ns) const;
+
+  // Speeds of the ports' links in bits per second, by port; unknown ones are absent.
+  std::map<uint16_t, uint64_t> speeds() const;
+  // True if packets are forwarded by the port.
+  bool uses(uint16_t port) const { return used_.count(port) != 0; }
 
  private:
   friend class Routes;
+  friend class RoutesBuilder;
+  static constexpr uint64_t kNoMac = ~uint64_t{0};
+  static constexpr int64_t kWithVersion = INT64_MIN + 1;  // counts since the time of this version
+
   struct Route {
-    uint16_t port = 0;  // 0: several
+    uint64_t mac = kNoMac;
     // Copies that were captured earlier may be of packets that took another route.
     int64_t since_ns = INT64_MIN;
+    uint16_t port = 0;  // 0: several
   };
-  std::unordered_map<uint64_t, Route> routes_;
+  struct Port {
+    uint64_t bits_per_second = 0;
+    bool leads_to_switch = false;
+    const SwitchRoutes* neighbour = nullptr;  // null if it leads to no switch, or to one without routes
+    uint16_t neighbour_port = 0;
+  };
+
+  size_t place_of(uint64_t mac) const { return mac * 0x9e3779b97f4a7c15 >> shift_; }
+  const Route* find(uint64_t mac) const {
+    for (size_t i = place_of(mac);; i = (i + 1) & (routes_.size() - 1)) {
+      if (routes_[i].mac == mac) return &routes_[i];
+      if (routes_[i].mac == kNoMac) return nullptr;
+    }
+  }
+  int64_t since(const Route& route) const {
+    return route.since_ns == kWithVersion ? version_since_ns_ : route.since_ns;
+  }
+  // Returns false if the table has a route to the address.
+  bool insert(const Route& route);
+  // A packet's next port on its way; null and a reason if it is unknown.
+  const Port* next(uint64_t mac, int64_t time_ns, InferredPort* port) const;
+
+  static constexpr uint32_t kFirstBits = 4;
+  std::vector<Route> routes_{size_t{1} << kFirstBits};  // at most half of it is in use
+  uint32_t shift_ = 64 - kFirstBits;
+  size_t size_ = 0;
+  int64_t version_since_ns_ = INT64_MIN;
+  std::unordered_map<uint16_t, Port> ports_;
+  std::set<uint16_t> used_;  // ports of routes_
 };
 
 // One version of the routes of a network (Planck section 3.2.1). Immutable, so any number of threads may read it.
@@ -54,12 +112,8 @@ class SwitchRoutes {
 // unknown.
 class Routes {
  public:
-  static constexpr size_t kMaxRules = 1 << 20;
-
-  // Makes the version that follows `earlier`, which may be null. Routes that `earlier` has in the same form stay in
-  // force; others count for copies captured since `since_ns`. Returns null and sets *error if the rules contradict
-  // each other or are invalid.
-  static std::unique_ptr<const Routes> make(uint64_t version, std::span<const RouteRule> rules, const Routes* earlier,
+  // Makes a version of one part, as RoutesBuilder does.
+  static std::unique_ptr<const Routes> make(uint64_t version, const RouteTable& table, const Routes* earlier,
                                             int64_t since_ns, std::string* error);
 
   uint64_t version() const { return version_; }
@@ -73,11 +127,37 @@ class Routes {
   }
 
  private:
+  friend class RoutesBuilder;
   Routes(uint64_t version, uint64_t id) : version_(version), id_(id) {}
 
   uint64_t version_;
   uint64_t id_;
   std::unordered_map<std::string, SwitchRoutes> switches_;
+};
+
+// Makes the version that follows `earlier`, which may be null and must outlive it, part by part: a large version would
+// otherwise delay all other work of the thread.
+class RoutesBuilder {
+ public:
+  static constexpr size_t kMaxRules = 1 << 20;
+  static constexpr size_t kMaxPorts = 1 << 16;
+
+  RoutesBuilder(uint64_t version, const Routes* earlier);
+  void add(const RouteTable& part);
+  // Ends the version. Routes that the earlier one has in the same form stay in force; others count for copies captured
+  // since `since_ns`. Returns null and sets *error if the rules contradict each other or are invalid.
+  std::unique_ptr<const Routes> finish(int64_t since_ns, std::string* error);
+
+ private:
+  // Return the reason why the rule is invalid; empty if it was added.
+  std::string add(const RouteRule& rule);
+  std::string add(const PortRule& rule);
+
+  const Routes* earlier_;
+  std::unique_ptr<Routes> routes_;
+  std::vector<PortRule> ports_;  // added last, since they refer to switches
+  size_t rules_ = 0;
+  std::string error_;  // the first one
 };
 
 // "02:00:00:00:00:01"

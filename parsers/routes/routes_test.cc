@@ -15,14 +15,14 @@ constexpr uint64_t kHost = 0x02'00'00'00'00'01;
 std::unique_ptr<const Routes> made(const std::vector<RouteRule>& rules, const Routes* earlier = nullptr,
                                    int64_t since_ns = INT64_MIN) {
   std::string error;
-  auto routes = Routes::make(1, rules, earlier, since_ns, &error);
+  auto routes = Routes::make(1, {.rules = rules}, earlier, since_ns, &error);
   EXPECT_EQ(error, "");
   return routes;
 }
 
-std::string error_of(const std::vector<RouteRule>& rules) {
+std::string error_of(const std::vector<RouteRule>& rules, const std::vector<PortRule>& ports = {}) {
   std::string error;
-  EXPECT_EQ(Routes::make(1, rules, nullptr, 0, &error), nullptr);
+  EXPECT_EQ(Routes::make(1, {rules, ports}, nullptr, 0, &error), nullptr);
   return error;
 }
 
@@ -77,8 +77,112 @@ TEST(Routes, InvalidRulesAreErrors) {
   EXPECT_EQ(error_of({{"leaf1", kHost, {0}}}),
             "the route to 02:00:00:00:00:01 at switch 'leaf1' has port 0; ports count from 1");
   EXPECT_EQ(error_of({{"leaf1", 1ull << 48, {3}}}), "an address of switch 'leaf1' has more than 48 bits");
-  EXPECT_EQ(error_of(std::vector<RouteRule>(Routes::kMaxRules + 1)),
+  EXPECT_EQ(error_of(std::vector<RouteRule>(RoutesBuilder::kMaxRules + 1)),
             "there are 1048577 routes, and a monitor takes at most 1048576; send only those of its switches");
+}
+
+TEST(Routes, InvalidPortsAreErrors) {
+  const std::vector<RouteRule> rules = {{"leaf1", kHost, {3}}};
+  EXPECT_EQ(error_of(rules, {{"", 3}}), "a port has no switch");
+  EXPECT_EQ(error_of(rules, {{"leaf1", 0}}), "switch 'leaf1' has a port 0; ports count from 1");
+  EXPECT_EQ(error_of(rules, {{"leaf1", 3}, {"leaf1", 3}}), "port 3 of switch 'leaf1' is given twice");
+  const std::string both = "port 3 of switch 'leaf1' needs the neighbour's name and the neighbour's port, or neither";
+  EXPECT_EQ(error_of(rules, {{"leaf1", 3, 0, "spine1", 0}}), both);
+  EXPECT_EQ(error_of(rules, {{"leaf1", 3, 0, "", 7}}), both);
+  EXPECT_EQ(error_of(rules, std::vector<PortRule>(RoutesBuilder::kMaxPorts + 1)),
+            "there are 65537 ports, and a monitor takes at most 65536; send only those of its switches");
+}
+
+// Two leaves under two spines. Packets to host n of leaf 1 go by spine 1, those to host 2 by spine 2.
+//
+//   spine1 1 ── 3 leaf1 4 ── 1 spine2          leaf1 1: host 0     leaf2 1: host 1
+//          2 ── 3 leaf2 4 ── 2                                     leaf2 2: host 2
+struct Spines : testing::Test {
+  std::vector<RouteRule> rules = {{"leaf1", kHost, {1}},  {"leaf1", kHost + 1, {3}},  {"leaf1", kHost + 2, {4}},
+                                  {"leaf2", kHost, {3}},  {"leaf2", kHost + 1, {1}},  {"leaf2", kHost + 2, {2}},
+                                  {"spine1", kHost, {1}}, {"spine1", kHost + 1, {2}}, {"spine1", kHost + 2, {2}},
+                                  {"spine2", kHost, {1}}, {"spine2", kHost + 1, {2}}, {"spine2", kHost + 2, {2}}};
+  std::vector<PortRule> ports = {{"leaf1", 1, 10},
+                                 {"leaf1", 3, 40, "spine1", 1},
+                                 {"leaf1", 4, 40, "spine2", 1},
+                                 {"leaf2", 1, 10},
+                                 {"leaf2", 2, 0},
+                                 {"leaf2", 3, 40, "spine1", 2},
+                                 {"leaf2", 4, 40, "spine2", 2},
+                                 {"spine1", 1, 40, "leaf1", 3},
+                                 {"spine1", 2, 40, "leaf2", 3},
+                                 {"spine2", 1, 40, "leaf1", 4},
+                                 {"spine2", 2, 40, "leaf2", 4}};
+
+  InferredPort input(const std::string& name, int source, int destination, const Routes* earlier = nullptr,
+                     int64_t since_ns = INT64_MIN) {
+    std::string error;
+    made_ = Routes::make(1, {rules, ports}, earlier, since_ns, &error);
+    EXPECT_EQ(error, "");
+    return made_->of(name)->input_port_of(kHost + static_cast<uint64_t>(source),
+                                          kHost + static_cast<uint64_t>(destination), 0);
+  }
+  std::string reason(const std::string& name, int source, int destination) {
+    const InferredPort port = input(name, source, destination);
+    EXPECT_EQ(port.number, 0);
+    return std::string(name_of(port.reason));
+  }
+
+  std::unique_ptr<const Routes> made_;
+};
+
+TEST_F(Spines, AnInputPortFollowsFromThePath) {
+  // The source's switch.
+  EXPECT_EQ(input("leaf1", 0, 1).number, 1);
+  EXPECT_EQ(input("leaf2", 2, 1).number, 2);
+  // The routes to the destination, not those to the source: host 0 answers host 2 by spine 1.
+  EXPECT_EQ(input("leaf2", 0, 2).number, 4);
+  EXPECT_EQ(input("leaf1", 2, 0).number, 3);
+  EXPECT_EQ(input("spine2", 0, 2).number, 1);
+  EXPECT_EQ(input("spine1", 2, 0).number, 2);
+}
+
+TEST_F(Spines, AnInputPortOfAnUncertainPathIsUnknown) {
+  EXPECT_EQ(reason("spine1", 0, 2), "route_unknown");  // the path does not cross it
+  EXPECT_EQ(reason("spine1", 9, 1), "route_unknown");
+  EXPECT_EQ(reason("leaf2", 0, 9), "route_unknown");
+  rules[1].changing = true;
+  EXPECT_EQ(reason("leaf2", 0, 1), "route_changing");
+  EXPECT_EQ(input("leaf2", 0, 2).number, 4);
+  rules[2].ports = {3, 4};
+  EXPECT_EQ(reason("leaf2", 0, 2), "route_ambiguous");
+  // A route that has changed counts from its time.
+  rules[2].ports = {3};
+  const auto earlier = made(rules);
+  EXPECT_EQ(input("leaf2", 0, 2, earlier.get(), 100).number, 3);
+  rules[2].ports = {4};
+  EXPECT_EQ(input("leaf2", 0, 2, earlier.get(), 100).number, 0);
+}
+
+TEST_F(Spines, WithoutPortsInputPortsAreUnknown) {
+  const auto all = ports;
+  ports.erase(ports.begin() + 9);  // of spine 2
+  ports.pop_back();
+  EXPECT_EQ(reason("leaf2", 0, 2), "route_unknown");
+  EXPECT_EQ(input("leaf1", 1, 0).number, 3);
+  ports = {all[0], all[1]};
+  EXPECT_EQ(reason("leaf2", 0, 1), "route_unknown");
+  ports = all;
+  rules.resize(6);  // spines have no routes
+  EXPECT_EQ(reason("leaf2", 0, 1), "switch_unknown");
+  EXPECT_EQ(input("leaf1", 0, 1).number, 1);
+}
+
+TEST_F(Spines, ALoopHasNoInputPort) {
+  rules[6].ports = {2};  // spine 1 and leaf 2 send host 0's packets to each other
+  EXPECT_EQ(reason("leaf1", 1, 0), "route_unknown");
+}
+
+TEST_F(Spines, PortsHaveSpeeds) {
+  input("leaf2", 0, 1);
+  EXPECT_EQ(made_->of("leaf2")->speeds(), (std::map<uint16_t, uint64_t>{{1, 10}, {3, 40}, {4, 40}}));
+  EXPECT_TRUE(made_->of("leaf2")->uses(3));
+  EXPECT_FALSE(made_->of("leaf2")->uses(4));
 }
 
 // A network of random trees, as a switch sees it packet by packet. Each switch forwards by its own table, which changes

@@ -11,6 +11,7 @@ import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Queue;
 import io.tapline.schema.proto.Rule;
+import io.tapline.sdn.mirror.CopyFormat;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
@@ -211,6 +212,11 @@ final class QueryPlacements {
     } catch (PlacementException | TooManyRules e) {
       return new CollectorRules(List.of(), e.getMessage());
     }
+  }
+
+  /** Returns how switches copy all traffic, if the adapter knows. */
+  synchronized Optional<CopyFormat> copyFormat() {
+    return adapter == null ? Optional.empty() : adapter.copyFormat();
   }
 
   /** Returns the hosts that have a separate port for copies at a switch. */

@@ -76,6 +76,11 @@ public final class QueryPlanner {
     return ports;
   }
 
+  /** Returns lines that explain the copies of a query that must see all traffic, else nothing. */
+  public String copies(Plan plan) {
+    return CopyExplain.text(plan, placements.copyFormat());
+  }
+
   /**
    * A query as it would run.
    *

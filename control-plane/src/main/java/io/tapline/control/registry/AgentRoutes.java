@@ -4,6 +4,7 @@ import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.Route;
 import io.tapline.schema.rpc.RoutesCommand;
+import io.tapline.schema.rpc.SwitchPort;
 import io.tapline.schema.rpc.SwitchRoutes;
 import io.tapline.schema.rpc.Tap;
 import io.tapline.sdn.forwarding.RouteVersion;
@@ -24,8 +25,11 @@ import org.slf4j.LoggerFactory;
 final class AgentRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRoutes.class);
 
-  /** Maximum number of routes in a command, since messages to monitors have at most 192 KiB. */
-  private static final int MAX_PART_ROUTES = 4096;
+  /** Routes and ports in a command: messages to monitors have at most 192 KiB. */
+  private static final int MAX_PART = 4096;
+
+  /** A port takes the room of several routes. */
+  private static final int ROUTES_PER_PORT = 4;
 
   private final String agent;
   private final long leaseNs;
@@ -80,20 +84,27 @@ final class AgentRoutes {
   private List<RoutesCommand> commands(RouteVersion routes) {
     List<RoutesCommand> commands = new ArrayList<>();
     RoutesCommand.Builder next = command(routes);
-    int size = 0;
+    int room = MAX_PART;
     for (String name : switches) {
-      List<RouteVersion.Route> all = routes.switches().getOrDefault(name, List.of());
-      for (int from = 0; from < all.size(); ) {
-        if (size == MAX_PART_ROUTES) {
+      RouteVersion.Switch all = routes.switches().get(name);
+      if (all == null) {
+        continue;
+      }
+      SwitchRoutes.Builder part = next.addSwitchesBuilder().setName(name);
+      for (int i = 0; i < all.routes().size() + all.ports().size(); i++) {
+        boolean isRoute = i < all.routes().size();
+        room -= isRoute ? 1 : ROUTES_PER_PORT;
+        if (room < 0) {
           commands.add(next.setMore(true).build());
           next = command(routes);
-          size = 0;
+          part = next.addSwitchesBuilder().setName(name);
+          room = MAX_PART;
         }
-        List<RouteVersion.Route> part =
-            all.subList(from, Math.min(all.size(), from + MAX_PART_ROUTES - size));
-        next.addSwitches(part(name, part));
-        size += part.size();
-        from += part.size();
+        if (isRoute) {
+          part.addRoutes(route(all.routes().get(i)));
+        } else {
+          part.addPorts(port(all.ports().get(i - all.routes().size())));
+        }
       }
     }
     commands.add(next.build());
@@ -104,16 +115,19 @@ final class AgentRoutes {
     return RoutesCommand.newBuilder().setVersion(routes.number()).setSettleNs(routes.settleNs());
   }
 
-  private static SwitchRoutes part(String name, List<RouteVersion.Route> routes) {
-    SwitchRoutes.Builder part = SwitchRoutes.newBuilder().setName(name);
-    for (RouteVersion.Route route : routes) {
-      part.addRoutes(
-          Route.newBuilder()
-              .setMac(route.mac())
-              .addPorts(route.port())
-              .setChanging(route.changing()));
-    }
-    return part.build();
+  private static Route.Builder route(RouteVersion.Route route) {
+    return Route.newBuilder()
+        .setMac(route.mac())
+        .addPorts(route.port())
+        .setChanging(route.changing());
+  }
+
+  private static SwitchPort.Builder port(RouteVersion.Port port) {
+    return SwitchPort.newBuilder()
+        .setNumber(port.number())
+        .setBitsPerSecond(port.bitsPerSecond())
+        .setNeighbour(port.neighbour())
+        .setNeighbourPort(port.neighbourPort());
   }
 
   /** Records the host's response. A monitor that refuses a version uses no routes at all. */

@@ -6,7 +6,9 @@ import static org.assertj.core.groups.Tuple.tuple;
 import io.grpc.Status;
 import io.tapline.schema.rpc.RoutesCommand;
 import io.tapline.sdn.forwarding.RouteVersion;
+import io.tapline.sdn.forwarding.RouteVersion.Port;
 import io.tapline.sdn.forwarding.RouteVersion.Route;
+import io.tapline.sdn.forwarding.RouteVersion.Switch;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +25,8 @@ class RouteRolloutTest extends LiveRegistry {
   private static RouteVersion version(long number, long routes) {
     List<Route> all =
         LongStream.range(0, routes).mapToObj(mac -> new Route(mac, 3, mac == 1)).toList();
-    return new RouteVersion(number, 7, Map.of("sw1", all, "sw2", all));
+    Switch sw = new Switch(all, List.of(new Port(3, 10_000_000_000L, "sw2", 4)));
+    return new RouteVersion(number, 7, Map.of("sw1", sw, "sw2", sw));
   }
 
   private CountDownLatch announce(RouteVersion version) {
@@ -56,6 +59,13 @@ class RouteRolloutTest extends LiveRegistry {
         .extracting(
             route -> route.getMac(), route -> route.getPorts(0), route -> route.getChanging())
         .containsExactly(tuple(0L, 3, false), tuple(1L, 3, true));
+    assertThat(command.getSwitches(0).getPortsList())
+        .extracting(
+            port -> port.getNumber(),
+            port -> port.getBitsPerSecond(),
+            port -> port.getNeighbour(),
+            port -> port.getNeighbourPort())
+        .containsExactly(tuple(3, 10_000_000_000L, "sw2", 4));
     two.next();
     one.confirmRoutes(5);
     two.confirmRoutes(4);
@@ -76,6 +86,9 @@ class RouteRolloutTest extends LiveRegistry {
     assertThat(last.getMore()).isFalse();
     assertThat(first.getSwitches(0).getRoutesCount() + last.getSwitches(0).getRoutesCount())
         .isEqualTo(5000);
+    assertThat(first.getSwitches(0).getPortsCount() + last.getSwitches(0).getPortsCount())
+        .as("ports come once")
+        .isEqualTo(1);
   }
 
   @Test

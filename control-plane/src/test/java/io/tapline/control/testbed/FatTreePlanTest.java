@@ -8,10 +8,12 @@ import io.tapline.compiler.network.NetworkSection;
 import io.tapline.network.Network;
 import io.tapline.network.SwitchPorts;
 import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.mirror.CopyFormat;
 import io.tapline.sdn.mirror.MirrorPort;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -65,6 +67,13 @@ class FatTreePlanTest {
     assertThat(NetworkMap.of(network, yaml).marksPorts()).isTrue();
     String unmarked = yaml.replace("  openflow:\n", "  openflow:\n    copies: unmarked\n");
     assertThat(NetworkMap.of(network, unmarked).marksPorts()).isFalse();
+    assertThat(NetworkMap.of(network, yaml).copyFormat()).isEqualTo(new CopyFormat(true, Map.of()));
+    assertThat(NetworkMap.of(network, yaml).linkMbit()).isZero();
+    String limited = yaml + "    link_mbit: 50\n";
+    assertThat(NetworkMap.of(network, limited).linkMbit()).isEqualTo(50);
+    assertThatThrownBy(() -> NetworkMap.of(network, yaml + "    link_mbit: -1\n"))
+        .hasMessage(
+            "inventory, network: openflow.link_mbit must be from 0 to 1000000 Mb/s, not -1");
     String wrong = yaml.replace("  openflow:\n", "  openflow:\n    copies: plain\n");
     assertThatThrownBy(() -> NetworkMap.of(network, wrong))
         .hasMessage("inventory, network: openflow.copies must be marked or unmarked, not 'plain'");

@@ -7,6 +7,7 @@ import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.forwarding.RouteObserver;
 import io.tapline.sdn.forwarding.Trees;
+import io.tapline.sdn.mirror.CopyFormat;
 import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorReport;
 import io.tapline.sdn.mirror.MirrorState;
@@ -64,7 +65,9 @@ public final class Controller implements NetworkAdapter {
     this.options = options;
     this.view = new NetworkView(options, nowNs);
     this.discovery = new Discovery(new Lldp(key), view.links, view.hosts, view, counters, nowNs);
-    this.routes = new RouteAnnouncements(options.map().datapaths(), counters, options.epoch());
+    this.routes =
+        new RouteAnnouncements(
+            options.map().datapaths(), view::linkSpeed, counters, options.epoch());
     this.forwarder =
         new Forwarder(view.switches, view.links, view.hosts, counters, routes, options.epoch());
     this.mirroring = new Mirroring(view, options.map(), forwarder::trees, options.epoch());
@@ -120,6 +123,11 @@ public final class Controller implements NetworkAdapter {
   @Override
   public Set<String> monitorsAt(String switchName) {
     return options.map().monitorPorts().getOrDefault(switchName, Map.of()).keySet();
+  }
+
+  @Override
+  public Optional<CopyFormat> copyFormat() {
+    return Optional.of(options.map().copyFormat());
   }
 
   @Override

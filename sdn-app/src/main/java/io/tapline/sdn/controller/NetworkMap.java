@@ -4,12 +4,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.tapline.network.IpPrefix;
 import io.tapline.network.Network;
+import io.tapline.sdn.mirror.CopyFormat;
 import io.tapline.sdn.mirror.MirrorPort;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * The parts of an inventory's network other than its topology:
@@ -22,6 +24,7 @@ import java.util.Map;
  *     monitor_ports:
  *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}, collector: {port: 5, queue: 1}}
  *     copies: unmarked
+ *     link_mbit: 50
  * </pre>
  *
  * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
@@ -33,24 +36,27 @@ import java.util.Map;
  * @param monitorPorts ports by switch and host
  * @param marksPorts false if copies of all traffic are not marked with their ports, since switches
  *     can't change a copy's address: monitors then infer the ports from routes
+ * @param linkMbit speed of all links in Mb/s; 0 for the speeds that switches report
  */
 public record NetworkMap(
     Map<String, Long> datapaths,
     Map<String, List<Integer>> addresses,
     Map<Integer, Long> switchOfAddress,
     Map<String, Map<String, MirrorPort>> monitorPorts,
-    boolean marksPorts) {
+    boolean marksPorts,
+    long linkMbit) {
   public static final NetworkMap NOTHING = new NetworkMap(Map.of(), Map.of(), Map.of(), Map.of());
 
   private static final int HOST_LENGTH = 32;
+  private static final long MAX_MBIT = 1_000_000;
 
-  /** Creates the map of a network whose switches mark copies. */
+  /** A network whose switches mark copies, and know the speeds of their links. */
   public NetworkMap(
       Map<String, Long> datapaths,
       Map<String, List<Integer>> addresses,
       Map<Integer, Long> switchOfAddress,
       Map<String, Map<String, MirrorPort>> monitorPorts) {
-    this(datapaths, addresses, switchOfAddress, monitorPorts, true);
+    this(datapaths, addresses, switchOfAddress, monitorPorts, true, 0);
   }
 
   /**
@@ -84,7 +90,28 @@ public record NetworkMap(
         addresses,
         switchOfAddress,
         monitorPorts(section.path("monitor_ports")),
-        marksPorts(section.path("copies").asText("marked")));
+        marksPorts(section.path("copies").asText("marked")),
+        linkMbit(section.path("link_mbit")));
+  }
+
+  private static long linkMbit(JsonNode value) {
+    long mbit = value.isMissingNode() ? 0 : number(value, "link_mbit");
+    if (mbit < 0 || mbit > MAX_MBIT) {
+      throw new IllegalArgumentException(
+          "inventory, network: openflow.link_mbit must be from 0 to %d Mb/s, not %d"
+              .formatted(MAX_MBIT, mbit));
+    }
+    return mbit;
+  }
+
+  /** Returns how switches copy all of their traffic. */
+  public CopyFormat copyFormat() {
+    Map<String, Integer> queues = new TreeMap<>();
+    for (Map<String, MirrorPort> ports : monitorPorts.values()) {
+      ports.forEach((host, port) -> queues.merge(host, port.queue() == 0 ? 0 : 1, Integer::sum));
+    }
+    queues.values().removeIf(switches -> switches == 0);
+    return new CopyFormat(marksPorts, queues);
   }
 
   private static boolean marksPorts(String copies) {

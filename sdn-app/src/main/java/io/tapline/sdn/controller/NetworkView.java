@@ -15,6 +15,7 @@ import java.util.TreeMap;
 
 /** The known switches, links and hosts. Confined to the controller's thread. */
 final class NetworkView implements Ports {
+  private static final long BITS_PER_MBIT = 1_000_000;
   private static final long MAX_READING_NS = 5_000_000_000L;
 
   final Map<Long, SwitchState> switches = new TreeMap<>(Long::compareUnsigned);
@@ -77,7 +78,7 @@ final class NetworkView implements Ports {
     }
     for (SwitchState.Port port : List.copyOf(state.ports.values())) {
       if (!present.contains(port.state.number())) {
-        portChanged(state, new PortState(port.state.number(), port.state.name(), false));
+        portChanged(state, new PortState(port.state.number(), port.state.name(), false, 0));
       }
     }
     return state;
@@ -152,6 +153,18 @@ final class NetworkView implements Ports {
       }
     }
     return edges;
+  }
+
+  /**
+   * Returns the speed of a port's link in bits per second: the inventory's, or as the switch says.
+   *
+   * @return 0 if it is unknown
+   */
+  long linkSpeed(SwitchPort port) {
+    SwitchState sw = switches.get(port.datapath());
+    SwitchState.Port known = sw == null ? null : sw.ports.get(port.port());
+    long given = options.map().linkMbit() * BITS_PER_MBIT;
+    return given > 0 || known == null ? given : known.state.bitsPerSecond();
   }
 
   /** Returns all ports of connected switches that are up. */

@@ -3,10 +3,13 @@ package io.tapline.sdn.controller;
 import io.tapline.sdn.flow.SwitchMessage.FlowMod;
 import io.tapline.sdn.forwarding.RouteObserver;
 import io.tapline.sdn.forwarding.RouteVersion;
+import io.tapline.sdn.forwarding.RouteVersion.Port;
 import io.tapline.sdn.forwarding.RouteVersion.Route;
+import io.tapline.sdn.forwarding.RouteVersion.Switch;
 import io.tapline.sdn.forwarding.Trees;
 import io.tapline.sdn.switches.Counter;
 import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.topology.SwitchPort;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -14,7 +17,9 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToLongFunction;
 
 /**
  * Announces routes to an observer: before switches change some, and after they have confirmed the
@@ -37,11 +42,13 @@ final class RouteAnnouncements {
   private static final long COPY_DELAY_NS = 50_000_000;
 
   private final Map<String, Long> datapaths;
+  private final Map<Long, String> names = new HashMap<>();
+  private final ToLongFunction<SwitchPort> speeds;
   private final Counters counters;
   private final AtomicLong confirmed = new AtomicLong();
   private RouteObserver observer = RouteObserver.NONE;
   private Set<String> wanted = Set.of();
-  private Map<String, List<Route>> latest = Map.of();
+  private Map<String, Switch> latest = Map.of();
   private long number;
 
   /** The number to be confirmed before switches may change; 0 for none. */
@@ -54,10 +61,17 @@ final class RouteAnnouncements {
    * Creates announcements for no observer.
    *
    * @param datapaths datapath IDs of switches by name
+   * @param speeds returns the speed of a port's link in bits per second, 0 if it is unknown
    * @param epoch epoch of the controller; versions of later controllers have higher numbers
    */
-  RouteAnnouncements(Map<String, Long> datapaths, Counters counters, long epoch) {
+  RouteAnnouncements(
+      Map<String, Long> datapaths,
+      ToLongFunction<SwitchPort> speeds,
+      Counters counters,
+      long epoch) {
     this.datapaths = datapaths;
+    this.speeds = speeds;
+    datapaths.forEach((name, datapath) -> names.put(datapath, name));
     this.counters = counters;
     this.number = epoch << 24;
   }
@@ -122,7 +136,7 @@ final class RouteAnnouncements {
     awaited = 0;
     settled = true;
     wanted = observer.switches();
-    Map<String, List<Route>> routes = routes(trees, known, Map.of());
+    Map<String, Switch> routes = routes(trees, known, Map.of());
     if (!routes.equals(latest)) {
       announce(routes);
     }
@@ -132,9 +146,8 @@ final class RouteAnnouncements {
     return settled;
   }
 
-  private Map<String, List<Route>> routes(
-      Trees trees, Set<Long> known, Map<Long, Set<Long>> changing) {
-    Map<String, List<Route>> routes = new HashMap<>();
+  private Map<String, Switch> routes(Trees trees, Set<Long> known, Map<Long, Set<Long>> changing) {
+    Map<String, Switch> routes = new HashMap<>();
     for (String name : wanted) {
       Long datapath = datapaths.get(name);
       if (datapath != null && known.contains(datapath)) {
@@ -143,13 +156,29 @@ final class RouteAnnouncements {
         trees
             .hops(datapath)
             .forEach((mac, hop) -> all.add(new Route(mac, hop.port(), changes.contains(mac))));
-        routes.put(name, all);
+        routes.put(name, new Switch(all, ports(trees, datapath)));
       }
     }
     return routes;
   }
 
-  private long announce(Map<String, List<Route>> routes) {
+  private List<Port> ports(Trees trees, long datapath) {
+    Map<Integer, SwitchPort> links = trees.links(datapath);
+    Set<Integer> numbers = new TreeSet<>(links.keySet());
+    trees.hops(datapath).values().forEach(hop -> numbers.add(hop.port()));
+    List<Port> ports = new ArrayList<>();
+    for (int number : numbers) {
+      SwitchPort far = links.get(number);
+      long speed = speeds.applyAsLong(new SwitchPort(datapath, number));
+      ports.add(
+          far == null
+              ? new Port(number, speed, "", 0)
+              : new Port(number, speed, names.get(far.datapath()), far.port()));
+    }
+    return ports;
+  }
+
+  private long announce(Map<String, Switch> routes) {
     latest = routes;
     long own = ++number;
     long settleNs = SwitchState.DATAPATH_FOLLOWS_NS + COPY_DELAY_NS;

@@ -9,9 +9,26 @@ import java.util.Map;
  * @param number grows with each version
  * @param settleNs the longest time for which a switch that has confirmed a change may still use its
  *     earlier route, and a copy may be on its way to a monitor
- * @param switches routes by name of the switch; those of absent switches are unknown
+ * @param switches routes and ports by name of the switch; those of absent switches are unknown
  */
-public record RouteVersion(long number, long settleNs, Map<String, List<Route>> switches) {
+public record RouteVersion(long number, long settleNs, Map<String, Switch> switches) {
+  /** The routes of one switch, and the ports that routes or links use. */
+  public record Switch(List<Route> routes, List<Port> ports) {
+    public Switch {
+      routes = List.copyOf(routes);
+      ports = List.copyOf(ports);
+    }
+  }
+
+  /**
+   * A port of one switch.
+   *
+   * @param bitsPerSecond speed of its link; 0 if it is unknown
+   * @param neighbour name of the switch behind it; empty for a host
+   * @param neighbourPort the port by which packets enter that switch; 0 for a host
+   */
+  public record Port(int number, long bitsPerSecond, String neighbour, int neighbourPort) {}
+
   /**
    * A route of one switch.
    *

@@ -10,6 +10,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * One spanning tree of shortest paths to each host, rooted there (PAST: Stephens et al., CoNEXT
@@ -22,7 +23,7 @@ public final class Trees {
   /** A switch's port towards a host, and the number of switches behind that port. */
   public record Hop(int port, int distance) {}
 
-  private record Neighbour(long datapath, int port) {}
+  private record Neighbour(long datapath, int port, SwitchPort entry) {}
 
   private final Map<Long, List<Neighbour>> neighbours = new HashMap<>();
   private final Map<Long, Map<Long, Hop>> hops = new HashMap<>();
@@ -37,7 +38,7 @@ public final class Trees {
       trees
           .neighbours
           .computeIfAbsent(link.from().datapath(), key -> new ArrayList<>())
-          .add(new Neighbour(link.to().datapath(), link.from().port()));
+          .add(new Neighbour(link.to().datapath(), link.from().port(), link.to()));
     }
     Map<Long, Map<Long, Integer>> distances = new HashMap<>();
     for (Host host : hosts) {
@@ -101,6 +102,12 @@ public final class Trees {
   /** Returns the switch's next hop towards each host, by the host's address. */
   public Map<Long, Hop> hops(long datapath) {
     return hops.getOrDefault(datapath, Map.of());
+  }
+
+  /** Returns the far ends of a switch's links, by its ports. */
+  public Map<Integer, SwitchPort> links(long datapath) {
+    return neighbours.getOrDefault(datapath, List.of()).stream()
+        .collect(Collectors.toMap(Neighbour::port, Neighbour::entry));
   }
 
   /**

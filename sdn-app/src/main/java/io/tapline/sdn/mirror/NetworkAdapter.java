@@ -53,6 +53,11 @@ public interface NetworkAdapter extends AutoCloseable {
     return Set.of();
   }
 
+  /** Returns how switches copy all traffic; empty if the adapter does not know. */
+  default Optional<CopyFormat> copyFormat() {
+    return Optional.empty();
+  }
+
   /** Triggers an immediate read of the counters; returns at once. */
   default void recount() {}
 

@@ -6,13 +6,16 @@ import java.util.List;
 import org.projectfloodlight.openflow.protocol.OFErrorMsg;
 import org.projectfloodlight.openflow.protocol.OFPortConfig;
 import org.projectfloodlight.openflow.protocol.OFPortDesc;
+import org.projectfloodlight.openflow.protocol.OFPortDescPropEthernet;
 import org.projectfloodlight.openflow.protocol.OFPortDescStatsReply;
 import org.projectfloodlight.openflow.protocol.OFPortState;
 import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
+import org.projectfloodlight.openflow.protocol.OFVersion;
 
 /** Decodes the switches' messages about ports and errors. */
 final class PortMessages {
   private static final int MAX_ERROR_CHARACTERS = 300;
+  private static final long BITS_PER_KBIT = 1000;
 
   /** Port numbers from here upwards are reserved and have no physical port. */
   private static final int RESERVED = 0xffff_ff00;
@@ -36,7 +39,19 @@ final class PortMessages {
             && isWire(port.getPortNo().getPortNumber())
             && !port.getState().contains(OFPortState.LINK_DOWN)
             && !port.getConfig().contains(OFPortConfig.PORT_DOWN);
-    return new PortState(port.getPortNo().getPortNumber(), port.getName(), isUp);
+    return new PortState(port.getPortNo().getPortNumber(), port.getName(), isUp, speed(port));
+  }
+
+  /** Returns the current speed in bits per second, which switches give in kb/s; 0 if unknown. */
+  private static long speed(OFPortDesc port) {
+    if (port.getVersion() == OFVersion.OF_13) {
+      return port.getCurrSpeed() * BITS_PER_KBIT;
+    }
+    return port.getProperties().stream()
+        .filter(OFPortDescPropEthernet.class::isInstance)
+        .mapToLong(property -> ((OFPortDescPropEthernet) property).getCurrSpeed() * BITS_PER_KBIT)
+        .findFirst()
+        .orElse(0);
   }
 
   static List<PortCounters> counters(OFPortStatsReply reply) {

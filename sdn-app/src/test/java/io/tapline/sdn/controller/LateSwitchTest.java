@@ -88,7 +88,8 @@ class LateSwitchTest {
   private final LinkTable links = new LinkTable();
   private final HostTable hosts = new HostTable(Map.of());
   private final Counters counters = new Counters();
-  private final RouteAnnouncements routes = new RouteAnnouncements(Map.of(), counters, 1);
+  private final RouteAnnouncements routes =
+      new RouteAnnouncements(Map.of(), port -> 0, counters, 1);
   private final Forwarder forwarder = new Forwarder(switches, links, hosts, counters, routes, 1);
   private final Connection good = new Connection(GOOD, true);
   private final Connection bad = new Connection(BAD, false);

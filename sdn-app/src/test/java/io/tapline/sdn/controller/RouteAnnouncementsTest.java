@@ -6,7 +6,9 @@ import io.tapline.sdn.flow.SwitchMessage;
 import io.tapline.sdn.flow.SwitchMessage.FlowMod;
 import io.tapline.sdn.forwarding.RouteObserver;
 import io.tapline.sdn.forwarding.RouteVersion;
+import io.tapline.sdn.forwarding.RouteVersion.Port;
 import io.tapline.sdn.forwarding.RouteVersion.Route;
+import io.tapline.sdn.forwarding.RouteVersion.Switch;
 import io.tapline.sdn.switches.Counter;
 import io.tapline.sdn.switches.Counters;
 import io.tapline.sdn.switches.SwitchConnection;
@@ -95,16 +97,22 @@ class RouteAnnouncementsTest {
     }
 
     List<Route> latest() {
-      return versions.get(versions.size() - 1).switches().get("s1");
+      Switch latest = versions.get(versions.size() - 1).switches().get("s1");
+      return latest == null ? null : latest.routes();
+    }
+
+    List<Port> ports() {
+      return versions.get(versions.size() - 1).switches().get("s1").ports();
     }
   }
 
   private final Map<Long, SwitchState> switches = new TreeMap<>();
   private final HostTable hosts = new HostTable(Map.of());
   private final Counters counters = new Counters();
-  private final RouteAnnouncements routes = new RouteAnnouncements(Map.of("s1", 1L), counters, 1);
-  private final Forwarder forwarder =
-      new Forwarder(switches, new LinkTable(), hosts, counters, routes, 1);
+  private final LinkTable links = new LinkTable();
+  private final RouteAnnouncements routes =
+      new RouteAnnouncements(Map.of("s1", 1L, "s2", 2L), port -> 1000 * port.port(), counters, 1);
+  private final Forwarder forwarder = new Forwarder(switches, links, hosts, counters, routes, 1);
   private final Connection connection = new Connection();
   private final Observer observer = new Observer();
   private long nowNs = SECOND;
@@ -187,6 +195,36 @@ class RouteAnnouncementsTest {
     connection.confirm();
     pass(1);
     assertThat(observer.latest()).containsExactly(new Route(MAC, 3, false));
+  }
+
+  private void settle() {
+    pass(3);
+    observer.confirm.run();
+    for (int round = 0; round < 3; round++) {
+      pass(1);
+      connection.confirm();
+    }
+    pass(1);
+  }
+
+  @Test
+  void portsHaveSpeedsAndNeighbours() {
+    SwitchPort one = new SwitchPort(1, 5);
+    SwitchPort two = new SwitchPort(2, 6);
+    hosts.claim(MAC, 1, new SwitchPort(1, 3), nowNs);
+    hosts.claim(MAC + 1, 2, new SwitchPort(2, 4), nowNs);
+    links.observe(one, two, nowNs, nowNs);
+    links.observe(two, one, nowNs, nowNs);
+    forwarder.changed();
+    settle();
+    assertThat(observer.latest())
+        .containsExactlyInAnyOrder(new Route(MAC, 3, false), new Route(MAC + 1, 5, false));
+    assertThat(observer.ports())
+        .containsExactly(new Port(3, 3000, "", 0), new Port(5, 5000, "s2", 6));
+    links.forget(one);
+    forwarder.changed();
+    settle();
+    assertThat(observer.ports()).containsExactly(new Port(3, 3000, "", 0));
   }
 
   @Test

@@ -18,12 +18,16 @@ import io.tapline.control.cli.console.UsageException;
 import io.tapline.control.cli.options.Installation;
 import io.tapline.control.cli.options.PluginOptions;
 import io.tapline.control.cli.options.QueryText;
+import io.tapline.control.query.CopyExplain;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.network.Network;
 import io.tapline.network.rules.TooManyRules;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
+import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.mirror.CopyFormat;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -94,6 +98,7 @@ public final class ExplainCommand implements Callable<Integer> {
       placed(network, plan)
           .ifPresent(
               known -> console.print("\n" + NetworkExplain.text(planned(known, plan.getMatch()))));
+      console.print(CopyExplain.text(plan, copies(network)));
     }
     if (drawing != null && plan.getQueuesCount() > 0) {
       throw new UsageException("--svg draws mirroring, and a query with AT has none");
@@ -107,6 +112,12 @@ public final class ExplainCommand implements Callable<Integer> {
   /** Returns the network; empty if the plan is not placed, since queries about queues read taps. */
   private static Optional<Network> placed(Optional<Network> network, Plan plan) {
     return network.filter(ignored -> plan.getQueuesCount() == 0);
+  }
+
+  private Optional<CopyFormat> copies(Optional<Network> network) throws IOException {
+    return network.isEmpty()
+        ? Optional.empty()
+        : Optional.of(NetworkMap.of(network.get(), Files.readString(inventoryFile)).copyFormat());
   }
 
   private static NetworkPlan planned(Network network, Match match) {

@@ -84,7 +84,8 @@ public final class CatalogueRoutes {
     placement.ifPresent(known -> json.set("placement", NetworkExplain.json(known)));
     String placed = placement.map(known -> "\n" + NetworkExplain.text(known)).orElse("");
     String text = network ? Explain.render(plan, notes) : Explain.renderWithoutNetwork(plan, notes);
-    json.put("text", text + placed);
+    String copies = network ? queries.planner().copies(plan) : "";
+    json.put("text", text + placed + copies);
     Json.answer(ctx, 200, json);
   }
 
