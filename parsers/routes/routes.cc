@@ -64,7 +64,9 @@ InferredPort SwitchRoutes::input_port_of(uint64_t source, uint64_t destination, 
     here = link->neighbour;
     link = here->next(source, time_ns, &port);
   }
-  if (link == nullptr || here == this) return port;
+  if (link == nullptr) return port;
+  if (link->leads_to_switch) return {0, LossReason::kRouteUnknown};
+  if (here == this) return port;
   // From there, the packet follows the routes to its destination.
   for (int hops = 0; hops < kMaxHops; ++hops) {
     link = here->next(destination, time_ns, &port);

@@ -176,6 +176,7 @@ TEST_F(Spines, WithoutPortsInputPortsAreUnknown) {
 TEST_F(Spines, ALoopHasNoInputPort) {
   rules[6].ports = {2};  // spine 1 and leaf 2 send host 0's packets to each other
   EXPECT_EQ(reason("leaf1", 1, 0), "route_unknown");
+  EXPECT_EQ(reason("leaf2", 0, 1), "route_unknown");
 }
 
 TEST_F(Spines, PortsHaveSpeeds) {
