@@ -26,7 +26,8 @@ class InferredPortsTest extends CollectorTestCase {
             Integer.toString(MIRROR_MBIT));
   }
 
-  private static void unmark(Fabric fabric) throws Exception {
+  /** Makes the inventory of a testbed say that its switches can't mark copies. */
+  static void unmark(Fabric fabric) throws Exception {
     Path inventory = Path.of(fabric.inventory());
     String marked = Files.readString(inventory);
     Files.writeString(

@@ -93,13 +93,14 @@ final class AgentRoutes {
       SwitchRoutes.Builder part = next.addSwitchesBuilder().setName(name);
       for (int i = 0; i < all.routes().size() + all.ports().size(); i++) {
         boolean isRoute = i < all.routes().size();
-        room -= isRoute ? 1 : ROUTES_PER_PORT;
-        if (room < 0) {
+        int size = isRoute ? 1 : ROUTES_PER_PORT;
+        if (room < size) {
           commands.add(next.setMore(true).build());
           next = command(routes);
           part = next.addSwitchesBuilder().setName(name);
           room = MAX_PART;
         }
+        room -= size;
         if (isRoute) {
           part.addRoutes(route(all.routes().get(i)));
         } else {
