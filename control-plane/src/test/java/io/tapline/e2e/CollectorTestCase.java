@@ -34,6 +34,9 @@ abstract class CollectorTestCase {
   /** Ports that carry less than this have no load worth comparing: ARP, and the controller's. */
   static final double MIN_BYTES = 500_000;
 
+  /** A full queue takes 6.4 ms; the rest is for a busy machine. */
+  static final double MAX_DELAY_MS = 25;
+
   static final String LOAD =
       "PARSE link_load(link=50000000, mirror=10000000, mirror_queue=8ms, vantage=%s) FROM * TO * "
           + "LIMIT %ds SAMPLE * PROCESS (group-max: by=%s, group=(switch, port), w=1s)";
@@ -142,26 +145,33 @@ abstract class CollectorTestCase {
     }
   }
 
-  /** The results of a run by port: bytes that switches sent, and loads that the queries report. */
+  /**
+   * The results of a run by port: bytes that switches sent, loads that the queries report, and
+   * delays of copies.
+   */
   record Loads(
       Map<String, Long> sent,
       Map<String, Double> load,
       Map<String, Double> low,
-      Map<String, Double> high) {
+      Map<String, Double> high,
+      JsonNode delays) {
     /** Compares the ports that one of these maps names, and prints the errors. */
     void agree(String vantage, Set<String> ports) {
       System.out.printf(
-          "Links, vantage=%s: bytes sent, error of the load, bounds relative to them, %%%n",
+          "Links, vantage=%s: bytes sent, error of the load, bounds relative to them, %%; median and "
+              + "99th percentile of the copies' delays, ms%n",
           vantage);
       for (String port : ports) {
         double sentBytes = sent.get(port);
         System.out.printf(
-            "%-20s %,14.0f %6.2f %7.2f to %.2f%n",
+            "%-20s %,14.0f %6.2f %7.2f to %7.2f   %6.2f %6.2f%n",
             port,
             sentBytes,
             100 * (load.getOrDefault(port, 0.0) / sentBytes - 1),
             100 * (low.getOrDefault(port, 0.0) / sentBytes - 1),
-            100 * (high.getOrDefault(port, 0.0) / sentBytes - 1));
+            100 * (high.getOrDefault(port, 0.0) / sentBytes - 1),
+            delays.path(port).path("median_ms").asDouble(Double.NaN),
+            delays.path(port).path("p99_ms").asDouble(Double.NaN));
       }
       for (String port : ports) {
         long truth = sent.get(port);
@@ -169,6 +179,13 @@ abstract class CollectorTestCase {
         assertThat(load.getOrDefault(port, 0.0)).as(which).isBetween(0.85 * truth, 1.15 * truth);
         assertThat(low.get(port)).as(which).isLessThan(1.02 * truth);
         assertThat(high.get(port)).as(which).isGreaterThan(0.98 * truth);
+      }
+      // Ports that carry only acknowledgements have none.
+      assertThat(delays.isEmpty()).as("delays of copies").isFalse();
+      for (JsonNode delay : delays) {
+        assertThat(delay.path("median_ms").asDouble())
+            .as("%s", delays)
+            .isBetween(-1.0, MAX_DELAY_MS);
       }
     }
 
@@ -185,13 +202,18 @@ abstract class CollectorTestCase {
       queries.add(submit(LOAD.formatted(vantage, SECONDS + 300, figure)));
     }
     Map<String, Long> before = sent();
-    send();
+    JsonNode delays;
+    try (CopyDelays capture = CopyDelays.capture(network.fabric.plan())) {
+      send();
+      delays = capture.finish();
+    }
     awaitRest(queries.get(0));
     Map<String, Long> sent = new TreeMap<>();
     sent().forEach((port, now) -> sent.put(port, now - before.get(port)));
     whileRunning.run();
     Loads loads =
-        new Loads(sent, bytes(queries.get(0)), bytes(queries.get(1)), bytes(queries.get(2)));
+        new Loads(
+            sent, bytes(queries.get(0)), bytes(queries.get(1)), bytes(queries.get(2)), delays);
     for (String query : queries) {
       network.stop(query);
     }
