@@ -125,7 +125,9 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
       condition.lines_ = std::max(condition.lines_, line_of(instruction.measure) + 1);
       continue;
     }
-    condition.sketches_ |= kind_of(instruction.measure);
+    const SketchTerm term = {instruction.measure, instruction.constant};
+    auto& terms = condition.sketch_terms_;
+    if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
     if (is_quantile(instruction.measure) && !(instruction.constant > 0 && instruction.constant < 1)) {
       *error = "The share of a quantile must be above 0 and below 1.";
       return std::nullopt;

@@ -53,7 +53,7 @@ inline Expression below(Expression left, const Expression& right) { return apply
 struct Counts {
   std::array<uint64_t, kWords> low = {};
   std::array<uint64_t, kWords> high = {};
-  // The sketches of the same packets; null if they have none.
+  // Those of the sketches of the same packets, if the condition compares any and there are packets.
   const SketchSums* sketches = nullptr;
 
   // `share`: as in Instruction.
@@ -88,7 +88,8 @@ class Condition {
   bool holds_when_empty() const { return holds_when_empty_; }
   // The number of counter lines that it reads.
   int lines() const { return lines_; }
-  SketchKinds sketches() const { return sketches_; }
+  // Each of them once.
+  std::span<const SketchTerm> sketch_terms() const { return sketch_terms_; }
   bool uses(Measure measure) const;
 
  private:
@@ -98,7 +99,7 @@ class Condition {
   std::optional<Threshold> threshold_;
   bool holds_when_empty_ = false;
   int lines_ = 1;
-  SketchKinds sketches_ = 0;
+  std::vector<SketchTerm> sketch_terms_;
 };
 
 }  // namespace tapline::trigger

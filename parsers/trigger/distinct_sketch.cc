@@ -95,11 +95,11 @@ bool DistinctSketch::begin_estimate(SketchMemory* memory) {
   return true;
 }
 
-void DistinctSketch::merge(const DistinctSketch& added, SketchMemory* memory) {
-  missed_ += added.missed_;
+void DistinctSketch::merge(const DistinctSketch& added, uint32_t begin, uint32_t end, SketchMemory* memory) {
+  if (end == added.slot_count()) missed_ += added.missed_;
   if (added.block_ == nullptr) return;
   if (!added.is_estimate_) {
-    for (uint32_t slot = 0; slot <= added.mask(); ++slot) {
+    for (uint32_t slot = begin; slot < end; ++slot) {
       if (added.slots()[slot] != 0) add(added.slots()[slot], memory);
     }
     return;
@@ -113,20 +113,23 @@ void DistinctSketch::merge(const DistinctSketch& added, SketchMemory* memory) {
   for (uint32_t i = 0; i < kRegisters; ++i) registers[i] = std::max(registers[i], more[i]);
 }
 
-double DistinctSketch::estimate() const {
-  constexpr int kMaxRank = 64 - kLogRegisters;
-  std::array<uint32_t, kMaxRank + 2> registers_of_rank = {};
-  for (uint32_t i = 0; i < kRegisters; ++i) ++registers_of_rank[std::to_integer<size_t>(block_[i])];
-  double sum = kRegisters * tau(1 - registers_of_rank[kMaxRank + 1] / double{kRegisters});
-  for (size_t rank = kMaxRank; rank > 0; --rank) sum = (sum + registers_of_rank[rank]) / 2;
-  sum += kRegisters * sigma(registers_of_rank[0] / double{kRegisters});
-  return double{kRegisters} * kRegisters / (2 * std::log(2) * sum);
+void DistinctSketch::count_ranks(uint32_t begin, uint32_t end, RankCounts* ranks) const {
+  for (uint32_t i = begin; i < end; ++i) ++(*ranks)[std::to_integer<size_t>(block_[i])];
 }
 
 Interval DistinctSketch::count() const {
+  RankCounts ranks = {};
+  count_ranks(0, register_count(), &ranks);
+  return count(ranks);
+}
+
+Interval DistinctSketch::count(const RankCounts& ranks) const {
   const auto missed = static_cast<double>(missed_);
   if (!is_estimate_) return {static_cast<double>(size_), size_ + missed};
-  const double estimated = estimate();
+  double sum = kRegisters * tau(1 - ranks.back() / double{kRegisters});
+  for (size_t rank = ranks.size() - 2; rank > 0; --rank) sum = (sum + ranks[rank]) / 2;
+  sum += kRegisters * sigma(ranks[0] / double{kRegisters});
+  const double estimated = double{kRegisters} * kRegisters / (2 * std::log(2) * sum);
   return {std::max(kExact + 1.0, std::ceil(estimated / (1 + 2 * kError))),
           std::max(kExact + 1.0, std::floor(estimated / (1 - 2 * kError))) + missed};
 }

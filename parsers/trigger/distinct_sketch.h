@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -34,13 +35,20 @@ class DistinctSketch {
     add_new(hash, memory);
   }
   // Adds the values of another sketch, whose hashes are of the same function.
-  void merge(const DistinctSketch& added, SketchMemory* memory);
+  void merge(const DistinctSketch& added, SketchMemory* memory) { merge(added, 0, added.slot_count(), memory); }
+  // Adds those in the slots from `begin` to `end`. Registers are one slot. Missed values are in the last slot.
+  void merge(const DistinctSketch& added, uint32_t begin, uint32_t end, SketchMemory* memory);
+  // At least 1.
+  uint32_t slot_count() const { return block_ == nullptr || is_estimate_ ? 1 : mask() + 1; }
 
   bool empty() const { return size_ == 0 && missed_ == 0; }
   // The number of values. Missed values may be different from all others, or not.
   Interval count() const;
-  // Steps of a sweep that merging it takes.
-  uint32_t steps() const { return 1 + (is_estimate_ ? 8 : size_ / 8); }
+  // The same in pieces: of all registers, it is the number that have each rank.
+  using RankCounts = std::array<uint32_t, 64 - kLogRegisters + 2>;
+  uint32_t register_count() const { return is_estimate_ ? kRegisters : 0; }
+  void count_ranks(uint32_t begin, uint32_t end, RankCounts* ranks) const;
+  Interval count(const RankCounts& ranks) const;
   void give_back(SketchMemory* memory);
 
  private:
@@ -57,7 +65,6 @@ class DistinctSketch {
   void insert(uint64_t hash);
   bool grow(SketchMemory* memory);
   bool begin_estimate(SketchMemory* memory);
-  double estimate() const;
 
   std::byte* block_;
   uint64_t missed_;

@@ -65,6 +65,13 @@ using SketchKinds = uint8_t;
 constexpr SketchKinds kind_of(Measure sketch) { return static_cast<SketchKinds>(1u << (word_of(sketch) - kWords)); }
 inline constexpr SketchKinds kDistinctKinds = kind_of(Measure::kBytesQuantile) - 1;
 
+// A number of distinct values, or a quantile, in a condition.
+struct SketchTerm {
+  Measure measure = Measure::kFlows;
+  double share = 0;  // of a quantile
+  friend bool operator==(const SketchTerm&, const SketchTerm&) = default;
+};
+
 // The most bytes in any span of packet time, between bounds that differ by an eighth of the span: spans that begin at a
 // bin's border are summed exactly (lower bound), and any other span lies within nine bins (upper bound). An exact
 // answer would have to remember each packet of the span.

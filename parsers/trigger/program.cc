@@ -65,6 +65,16 @@ std::optional<Condition::Threshold> lower_threshold(const Condition& when, const
   return lower;
 }
 
+std::vector<SketchTerm> terms_of(const Program::Compiled& trigger) {
+  const auto own = trigger.condition.sketch_terms();
+  std::vector<SketchTerm> terms(own.begin(), own.end());
+  if (!trigger.clear) return terms;
+  for (const SketchTerm& term : trigger.clear->sketch_terms()) {
+    if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
+  }
+  return terms;
+}
+
 // Returns an empty string, and sets *compiled, if the trigger's conditions are valid.
 std::string compile(Trigger* trigger, Program::Compiled* compiled) {
   std::string fault;
@@ -78,6 +88,7 @@ std::string compile(Trigger* trigger, Program::Compiled* compiled) {
   }
   compiled->after = trigger->after;
   compiled->cooldown_ns = trigger->cooldown_ns;
+  compiled->sketch_terms = terms_of(*compiled);
   if (compiled->holds_when_empty()) compiled->named_groups = named_groups(trigger->group, trigger->filter);
   compiled->threshold = lower_threshold(compiled->condition, compiled->clear);
   return "";
@@ -108,6 +119,12 @@ bool has_too_many_values(const std::vector<Trigger>& triggers) {
 }
 
 }  // namespace
+
+SketchKinds Program::Compiled::sketches() const {
+  SketchKinds kinds = 0;
+  for (const SketchTerm& term : sketch_terms) kinds |= kind_of(term.measure);
+  return kinds;
+}
 
 std::shared_ptr<const Program> Program::make(std::vector<Trigger> triggers, std::string* error) {
   std::shared_ptr<Program> program(new Program);

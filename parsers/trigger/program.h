@@ -82,6 +82,9 @@ class Program {
     // tested, at the window's end.
     std::optional<Condition::Threshold> threshold;
 
+    // All that its conditions compare, each once.
+    std::vector<SketchTerm> sketch_terms;
+
     // If it is true for groups without packets: those that its filter names.
     std::vector<GroupKey> named_groups;
 
@@ -92,9 +95,7 @@ class Program {
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
     bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }
     int lines() const { return std::max(condition.lines(), clear ? clear->lines() : 0); }
-    SketchKinds sketches() const {
-      return static_cast<SketchKinds>(condition.sketches() | (clear ? clear->sketches() : 0));
-    }
+    SketchKinds sketches() const;
     bool holds_when_empty() const { return condition.holds_when_empty() || (clear && clear->holds_when_empty()); }
   };
 

@@ -43,15 +43,16 @@ class SilentGroups {
 
   // Calls `test` with the key of each group that had no packets in the window that ended at this time, in up to `work`
   // steps, and forgets those that have been silent for too long. begin() once, then test() until it returns true.
+  // `test` returns false if it has used up the work, and is called again for the same group.
   void begin() { next_ = groups_.begin(); }
   template <typename Test>
   bool test(uint32_t* work, int64_t end_ns, int64_t every_ns, Test test) {
     while (next_ != groups_.end()) {
       if (*work == 0) return false;
-      --*work;
       const auto& [key, state] = *next_;
       const bool remembered = state.named || state.seen_ns >= end_ns - kWindows * every_ns;
-      if (remembered && state.seen_ns != end_ns) test(key);
+      if (remembered && state.seen_ns != end_ns && !test(key)) return false;
+      *work -= std::min(*work, 1u);
       const bool needed = state.named || state.seen_ns > end_ns - kWindows * every_ns;
       next_ = needed ? std::next(next_) : groups_.erase(next_);
     }

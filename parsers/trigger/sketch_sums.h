@@ -1,51 +1,88 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
+#include "parsers/trigger/condition.h"
 #include "parsers/trigger/interval.h"
+#include "parsers/trigger/quantile_search.h"
 #include "parsers/trigger/window_sketches.h"
 
 namespace tapline::trigger {
 
-// The sketches of several counters, merged: those of the packets that certainly belong to a group, and of those that
-// may. A single counter's sketches are not copied. Not thread-safe.
+// The numbers of distinct values, and the quantiles, that one trigger compares, over the sketches of several counters:
+// those of packets that certainly belong to a group, and of those that may. Not thread-safe.
+//
+// It works in steps of bounded size. In each pass, all counters are added; quantiles take several passes:
+//
+//   begin ──▶ add each counter ──▶ end_pass ──▶ is_complete: of()
+//                     ▲               │
+//                     └───────────────┘
 class SketchSums {
  public:
-  SketchSums();
+  // A step visits this many cells of quantiles, or inserts this many hashes of distinct values.
+  static constexpr uint32_t kCellsPerStep = 16;
+  static constexpr uint32_t kHashesPerStep = 8;
 
-  void clear();
-  // Merges the sketches of these kinds of one more counter. `all` are the kinds that its channel uses. Returns the
-  // steps of a sweep that this takes. REQUIRES: the counter is not changed before clear().
-  uint32_t add(SketchKinds kinds, SketchKinds all, const Sketch* counter);
-  // Merges a counter of packets that may belong to the group or to others: they widen the bounds.
-  uint32_t add_possible(SketchKinds kinds, SketchKinds all, const Sketch* counter);
+  // `all` are the kinds that the channel uses, `max_terms` the most that one of its triggers compares.
+  SketchSums(SketchKinds all, size_t max_terms);
 
-  // Without packets, kFlows is 0 and all others are absent. `share`: of a quantile.
+  void begin(std::span<const SketchTerm> terms);
+  bool is_complete() const { return is_complete_; }
+  // Adds a counter; one of packets that may belong to the group or to others widens the bounds (`is_certain` is false).
+  // Returns false if the work was used up: call it again with the same counter. REQUIRES: the counter does not change
+  // until is_complete().
+  bool add(const Sketch* counter, bool is_certain, uint32_t* work);
+  // All counters were added. Returns false if the work was used up: call it again.
+  bool end_pass(uint32_t* work);
+
+  // Without packets, kFlows is 0 and all others are absent. REQUIRES: is_complete(), and it is one of the terms.
   Interval of(Measure measure, double share) const;
 
+  // Cells, hashes, registers and bins that were visited since the beginning.
+  uint64_t visited() const { return visited_; }
+
  private:
-  static constexpr size_t kDistinct = 5, kValues = 3;
+  enum Part : uint8_t { kCertain, kPossible };
+  // The only sketch that was added, which is not copied, or `merged`.
+  struct DistinctSum {
+    const DistinctSketch* single = nullptr;
+    DistinctSketch merged = {};
+    DistinctSketch::RankCounts ranks = {};
 
-  template <typename S>
+    bool empty() const { return single == nullptr || single->empty(); }
+    Interval count() const { return empty() ? Interval{} : single->count(ranks); }
+  };
   struct Sum {
-    const S* single = nullptr;  // the only one that was added, or `merged`
-    S merged = {};
-  };
-  struct Part {
-    std::array<Sum<DistinctSketch>, kDistinct> distinct;
-    std::array<Sum<ValueSketch>, kValues> values;
+    SketchTerm term;
+    size_t place = 0;         // of its sketch in a counter
+    DistinctSum distinct[2];  // by Part
+    // For quantiles: of the certain values; and bounds of all possible ones.
+    QuantileSearch search;
+    Interval extremes;
   };
 
-  uint32_t add(SketchKinds kinds, SketchKinds all, const Sketch* counter, Part* part);
-  template <typename S>
-  uint32_t merge(const S& added, Sum<S>* sum);
-  Interval distinct_of(size_t kind) const;
-  Interval quantile_of(size_t kind, double share) const;
+  bool add(const Sketch& added, Part part, Sum* sum, uint32_t* work);
+  bool add_distinct(const DistinctSketch& added, DistinctSum* sum, uint32_t* work);
+  bool merge(const DistinctSketch& added, DistinctSketch* merged, uint32_t* work);
+  bool add_values(const ValueSketch& added, Part part, Sum* sum, uint32_t* work);
+  bool count_ranks(DistinctSum* sum, uint32_t* work);
+  void charge(uint32_t visited, uint32_t per_step, uint32_t* work);
+  static Interval distinct_of(const Sum& sum);
+  static Interval quantile_of(const Sum& sum);
 
+  SketchKinds all_;
   SketchMemory memory_;
-  Part certain_, possible_;
+  std::vector<Sum> sums_;
+  size_t sum_count_ = 0;
+  bool is_first_pass_ = true;
+  bool is_complete_ = false;
+  // The place where the next call continues: among the sums (in end_pass(), among their parts), and in a sketch.
+  size_t next_ = 0;
+  uint32_t next_slot_ = 0;
+  uint64_t visited_ = 0;
 };
 
 }  // namespace tapline::trigger

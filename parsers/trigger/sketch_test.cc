@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parsers/trigger/distinct_sketch.h"
+#include "parsers/trigger/quantile_search.h"
 #include "parsers/trigger/value_sketch.h"
 
 namespace tapline::trigger {
@@ -140,7 +141,9 @@ TEST(ValueSketch, IsExactUpToItsBound) {
     const double exact = exact_quantile(values, share);
     EXPECT_EQ(sketch.quantile(share), (Interval{exact, exact})) << share;
   }
-  EXPECT_EQ(sketch.extremes(), (Interval{-500, ValueSketch::kExact - 501}));
+  Interval extremes = {0, 0};
+  sketch.widen(sketch.cells(), &extremes);
+  EXPECT_EQ(extremes, (Interval{-500, ValueSketch::kExact - 501}));
 }
 
 TEST(ValueSketch, BoundsContainTheQuantile) {
@@ -171,6 +174,62 @@ TEST(ValueSketch, MergesAreThoseOfAllValues) {
     ValueSketch merged = values_of(first, &memory);
     merged.merge(values_of(second, &memory), &memory);
     for (const double share : kShares) EXPECT_EQ(merged.quantile(share), whole.quantile(share)) << cut;
+  }
+}
+
+// Exponential steps are the worst case for bins: most values are in the first one. Small, negative and equal values.
+std::vector<std::vector<double>> difficult_values() {
+  std::vector<std::vector<double>> all(4);
+  for (int i = 0; i < 1000; ++i) all[0].push_back(std::ldexp(1, i - 500));
+  for (int i = 0; i < 1000; ++i) all[1].push_back(i % 7 - 3);
+  all[2].assign(1000, 5);
+  for (int i = 0; i < 1000; ++i) all[3].push_back(i % 2 == 0 ? -std::ldexp(1, i) : std::ldexp(1, -i));
+  return all;
+}
+
+TEST(QuantileSearch, IsThatOfAllSketchesInFewPasses) {
+  for (const std::vector<double>& values : difficult_values()) {
+    SketchMemory memory(8 * kBytes);
+    const ptrdiff_t third = static_cast<ptrdiff_t>(values.size() / 3);
+    const ValueSketch sketches[] = {values_of({values.begin(), values.begin() + third}, &memory),
+                                    values_of({values.begin() + third, values.end()}, &memory), ValueSketch{}};
+    for (const double share : kShares) {
+      QuantileSearch search;
+      search.begin(share);
+      int passes = 0;
+      for (; !search.is_complete(); ++passes) {
+        for (const ValueSketch& sketch : sketches) {
+          // In pieces of some cells.
+          for (auto left = sketch.cells(); !left.empty(); left = left.subspan(std::min<size_t>(left.size(), 100)))
+            search.scan(left.first(std::min<size_t>(left.size(), 100)), sketch.shift());
+        }
+        search.end_pass();
+      }
+      const double exact = exact_quantile(values, share);
+      EXPECT_EQ(search.result(), (Interval{exact, exact})) << share;
+      EXPECT_LE(passes, 1 + 64 / 7);
+    }
+  }
+}
+
+TEST(QuantileSearch, WiderCellsWidenAllOthers) {
+  SketchMemory memory(8 * kBytes);
+  std::vector<double> few, many;
+  for (int i = 0; i < 50; ++i) few.push_back(100 + i);
+  for (int i = 0; i < 30'000; ++i) many.push_back(1 + i * 7 % 30'000);
+  const ValueSketch sketches[] = {values_of(few, &memory), values_of(many, &memory)};
+  EXPECT_GT(sketches[1].shift(), 0);
+  many.insert(many.end(), few.begin(), few.end());
+  for (const double share : kShares) {
+    QuantileSearch search;
+    search.begin(share);
+    while (!search.is_complete()) {
+      for (const ValueSketch& sketch : sketches) search.scan(sketch.cells(), sketch.shift());
+      search.end_pass();
+    }
+    EXPECT_LE(search.result().low, exact_quantile(many, share));
+    EXPECT_GE(search.result().high, exact_quantile(many, share));
+    EXPECT_LE(search.result().high, search.result().low * 1.04 + 1);
   }
 }
 

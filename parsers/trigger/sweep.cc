@@ -39,7 +39,7 @@ Sweep::Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel
     for (const GroupKey& group : program.compiled(bit).named_groups) silent_.name({bit, group});
   }
   if (!channel_.early.empty() && !channel_.grouped) make_limits();
-  if (channel_.sketches != 0) sketches_ = std::make_unique<SketchSums>();
+  if (channel_.sketches != 0) make_sketch_sums();
 }
 
 bool Sweep::has_work() const {
@@ -56,7 +56,6 @@ uint32_t Sweep::run(uint32_t work) {
     const uint32_t before = work;
     const bool looking = is_looking();
     const bool done = step(&work);
-    work = less(work, std::exchange(sketch_steps_, 0));
     if (looking) look_steps_ += before - work;
     if (done) end_phase();
   }
@@ -87,7 +86,7 @@ bool Sweep::step(uint32_t* work) {
       return !channel_.grouped || test_groups(work);
     case Phase::kSilent:
       return silent_.test(work, end_ns(), channel_.every_ns,
-                          [this](const SilentGroups::Key& key) { test_silent_group(key); });
+                          [&](const SilentGroups::Key& key) { return test_silent_group(key, work); });
     case Phase::kTriggers:
       return test_triggers(work);
     case Phase::kClear:
@@ -253,10 +252,13 @@ bool Sweep::test_groups(uint32_t* work) {
     const GroupTable& groups = *parts_[part_].window->groups();
     for (; place_ < groups.size(); ++place_) {
       if (*work == 0) return false;
-      --*work;
-      if (place_ + kAhead < groups.size()) groups.prefetch_entry_number(place_ + 1 + kAhead);
       const GroupTable::Entry& entry = groups.entry(place_ + 1);
-      if (entry.is_first() && !entry.has_newer) test_group(part_, entry, work);
+      if (waiting_.empty()) {
+        --*work;
+        if (place_ + kAhead < groups.size()) groups.prefetch_entry_number(place_ + 1 + kAhead);
+        if (entry.is_first() && !entry.has_newer) test_group(part_, entry, work);
+      }
+      if (!test_waiting(entry.key, work)) return false;
     }
   }
   return true;
@@ -294,6 +296,7 @@ bool Sweep::collect_other_lanes(size_t lane, const GroupKey& key) {
   return true;
 }
 
+// Tests all its triggers, or adds them to waiting_ if they use sketches.
 void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* work) {
   counted_.clear();
   collect(part, &first);
@@ -314,7 +317,13 @@ void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* wo
   for (size_t i = 0; i < counted_.size(); ++i) {
     const bool is_repeated = i > 0 && counted_[i].cell == counted_[i - 1].cell;
     if (is_repeated || !counted_[i].cell->may_hold(bound)) continue;
-    visit_triggers(i, [&](uint32_t bit) { test_group_trigger(bit, first.key); });
+    visit_triggers(i, [&](uint32_t bit) {
+      if (sketches_) {
+        waiting_.push_back(bit);
+      } else {
+        test_group_trigger(bit, first.key, work);
+      }
+    });
     *work = less(*work, counted_[i].cell->trigger_count);
   }
 }
@@ -326,23 +335,23 @@ bool Sweep::is_in_earlier(size_t counted, uint32_t bit) const {
                      [bit](const Counted& earlier) { return earlier.sets->contains(*earlier.cell, bit); });
 }
 
-void Sweep::test_group_trigger(uint32_t bit, const GroupKey& key) {
+// Returns false if the work was used up: call it again.
+bool Sweep::test_group_trigger(uint32_t bit, const GroupKey& key, uint32_t* work) {
   Counts counts = count_of_group(bit);
   add_rest(
       total(bit), [bit](const Counted& counted) { return counted.sets->contains(*counted.cell, bit); }, &counts);
-  if (sketches_) sum_group_sketches(bit, &counts);
-  judge(bit, counts, EventScope::kGroup, key);
+  if (!judge(bit, &counts, EventScope::kGroup, key, work)) return false;
   if (program_.compiled(bit).holds_when_empty()) silent_.see({bit, key}, end_ns());
+  return true;
 }
 
 // The group has no counter, but packets counted without their group may be its.
-void Sweep::test_silent_group(const SilentGroups::Key& key) {
+bool Sweep::test_silent_group(const SilentGroups::Key& key, uint32_t* work) {
   counted_.clear();
   Counts counts;
   add_rest(
       total(key.bit), [](const Counted&) { return false; }, &counts);
-  if (sketches_) sum_group_sketches(key.bit, &counts);
-  judge(key.bit, counts, EventScope::kGroup, key.group);
+  return judge(key.bit, &counts, EventScope::kGroup, key.group, work);
 }
 
 // The lower bounds of the group's counts.
@@ -371,25 +380,26 @@ void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const
 }
 
 bool Sweep::test_triggers(uint32_t* work) {
+  counted_.clear();
   for (; place_ < touched_.size(); ++place_) {
     if (*work == 0) return false;
-    if (sketches_ && !sum_cell_sketches(touched_[place_], work)) return false;
     const uint64_t events = event_count();
-    test_trigger(touched_[place_]);
+    if (!test_trigger(touched_[place_], work)) return false;
     *work = less(*work, 1 + static_cast<uint32_t>(event_count() - events) * kStepsPerEvent);
   }
   touched_.clear();
   return true;
 }
 
-void Sweep::test_trigger(uint32_t bit) {
+// Returns false if the work was used up: call it again.
+bool Sweep::test_trigger(uint32_t bit, uint32_t* work) {
   Counts counts;
   uint64_t* counter = total(bit);
   std::copy(counter, counter + words_, counts.high.begin());
-  std::fill(counter, counter + words_, 0);
   if (!channel_.grouped) counts.low = counts.high;
-  counts.sketches = sketches_.get();
-  judge(bit, counts, channel_.grouped ? EventScope::kRest : EventScope::kAll, {});
+  if (!judge(bit, &counts, channel_.grouped ? EventScope::kRest : EventScope::kAll, {}, work)) return false;
+  std::fill(counter, counter + words_, 0);
+  return true;
 }
 
 // Returns false if counts with these upper bounds can't be an event.
@@ -400,12 +410,18 @@ bool Sweep::may_meet(uint32_t bit, const uint64_t* high) const {
   return static_cast<double>(high[word]) >= threshold->min;
 }
 
-void Sweep::judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key) {
-  if (!may_meet(bit, counts.high.data())) return;
+// Reports the trigger if it is true. Returns false if the work was used up: call it again.
+bool Sweep::judge(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key, uint32_t* work) {
+  if (!may_meet(bit, counts->high.data())) return true;
+  if (sketches_) {
+    if (!sum_sketches(bit, counts->high != counts->low, work)) return false;
+    counts->sketches = sketches_.get();
+  }
   Event event;
   event.scope = scope;
   event.group = key;
-  if (is_alert(bit, counts, &event)) report(bit, &event);
+  if (is_alert(bit, *counts, &event)) report(bit, &event);
+  return true;
 }
 
 // Sets the event's value and verdict. REQUIRES: its scope and group are set.

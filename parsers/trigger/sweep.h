@@ -59,7 +59,8 @@ class Sweep {
         const SweepOptions& options, EventSink* sink);
 
   // Does up to about `work` steps: a step adds a cell to 2 triggers, or tests a group or a trigger, or clears 4
-  // counters; an event takes 8. Returns the steps that are left, so 0 if there may be more to do.
+  // counters, or visits 16 values of sketches; an event takes 8. Returns the steps that are left, so 0 if there may be
+  // more to do.
   uint32_t run(uint32_t work);
   // A window is ready, or is being swept.
   bool has_work() const;
@@ -72,6 +73,8 @@ class Sweep {
   AlertStates& alerts() { return alerts_; }
   SilentGroups& silent_groups() { return silent_; }
   uint64_t unwatched_windows() const { return unwatched_windows_; }
+  // As SketchSums::visited(); 0 without sketches.
+  uint64_t visited_in_sketches() const { return sketches_ == nullptr ? 0 : sketches_->visited(); }
 
  private:
   enum class Phase : uint8_t {
@@ -118,6 +121,7 @@ class Sweep {
 
   static uint32_t less(uint32_t work, uint32_t steps) { return work - std::min(work, steps); }
 
+  void make_sketch_sums();
   bool begin();
   bool find_next(int64_t passed_ns);
   void start(int64_t latest_pane_ns);
@@ -147,18 +151,20 @@ class Sweep {
   void visit_triggers(size_t counted, Visit visit) const;
   Counts count_of_group(uint32_t bit) const;
   void collect(size_t part, const GroupTable::Entry* first);
-  void test_group_trigger(uint32_t bit, const GroupKey& key);
-  void test_silent_group(const SilentGroups::Key& key);
+  bool test_group_trigger(uint32_t bit, const GroupKey& key, uint32_t* work);
+  bool test_waiting(const GroupKey& key, uint32_t* work);
+  bool test_silent_group(const SilentGroups::Key& key, uint32_t* work);
   bool tests_empty_windows() const { return channel_.grouped ? !silent_.empty() : !true_when_empty_.empty(); }
   bool test_triggers(uint32_t* work);
-  void test_trigger(uint32_t bit);
+  bool test_trigger(uint32_t bit, uint32_t* work);
   bool may_meet(uint32_t bit, const uint64_t* high) const;
-  bool sum_cell_sketches(uint32_t bit, uint32_t* work);
-  void sum_group_sketches(uint32_t bit, Counts* counts);
+  bool sum_sketches(uint32_t bit, bool has_rest, uint32_t* work);
+  bool add_group_sketches(uint32_t bit, uint32_t* work);
+  bool add_cell_sketches(uint32_t bit, uint32_t* work);
   bool has_group_in(const Part& part, uint32_t cell) const;
   bool clear(uint32_t* work);
   void finish();
-  void judge(uint32_t bit, const Counts& counts, EventScope scope, const GroupKey& key);
+  bool judge(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key, uint32_t* work);
   bool is_alert(uint32_t bit, const Counts& counts, Event* event);
   const Condition& condition_of(const Program::Compiled& trigger, const AlertStates::Key& key) const;
   void report(uint32_t bit, Event* event);
@@ -209,10 +215,16 @@ class Sweep {
   bool has_rest_ = false;
   uint64_t rest_[kWords] = {};    // summed over all cells
   std::vector<Counted> counted_;  // the current group's counters
-  // If triggers use sketches: those of the current trigger or group, and the cell that is added next.
+  // If triggers use sketches: the triggers of the current group that are not tested yet; the sums for one of them; and
+  // the counter that is added next.
+  std::vector<uint32_t> waiting_;
   std::unique_ptr<SketchSums> sketches_;
-  uint32_t sketch_part_ = 0, sketch_place_ = 0;
-  uint32_t sketch_steps_ = 0;       // that were taken and not charged yet
+  struct SketchPlace {
+    size_t counted = 0;  // in counted_
+    size_t part = 0;
+    uint32_t touched = 0;  // as in Place
+  } sketch_place_;
+  bool is_summing_ = false;
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
   AlertStates alerts_;

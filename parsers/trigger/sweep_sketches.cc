@@ -1,54 +1,71 @@
-// Merges sketches for the tests of their triggers.
+// Tests of triggers that use sketches, which may take several calls: sketches can be large.
 #include <algorithm>
 
 #include "parsers/trigger/sweep.h"
 
 namespace tapline::trigger {
 
-// Merges the sketches of all cells that count packets of the trigger. Those of cells whose triggers have groups are of
-// packets that may belong to any group. Returns true when done.
-bool Sweep::sum_cell_sketches(uint32_t bit, uint32_t* work) {
-  constexpr uint32_t kSearchedPerStep = 8;
-  if (sketch_part_ == 0 && sketch_place_ == 0) sketches_->clear();
-  if (!may_meet(bit, total(bit))) return true;
-  const SketchKinds kinds = program_.compiled(bit).sketches();
-  for (; sketch_part_ < parts_.size(); ++sketch_part_, sketch_place_ = 0) {
-    const Part& part = parts_[sketch_part_];
-    const auto cells = part.window->touched_cells();
-    for (; sketch_place_ < cells.size(); ++sketch_place_) {
-      if (*work == 0) return false;
-      if (sketch_place_ % kSearchedPerStep == 0) --*work;
-      const uint32_t cell = cells[sketch_place_];
-      if (!part.sets->contains(part.sets->cell(channel_number_, cell), bit)) continue;
-      const Sketch* counter = part.window->sketches()->of_cell(cell);
-      *work = less(*work, channel_.grouped ? sketches_->add_possible(kinds, channel_.sketches, counter)
-                                           : sketches_->add(kinds, channel_.sketches, counter));
-    }
+void Sweep::make_sketch_sums() {
+  size_t max_terms = 0;
+  for (uint32_t bit = channel_.first_bit(); bit < channel_.first_bit() + channel_.bits(); ++bit) {
+    if (program_.has_trigger(bit)) max_terms = std::max(max_terms, program_.compiled(bit).sketch_terms.size());
   }
-  sketch_part_ = sketch_place_ = 0;
+  sketches_ = std::make_unique<SketchSums>(channel_.sketches, max_terms);
+  waiting_.reserve(channel_.bits());
+}
+
+bool Sweep::test_waiting(const GroupKey& key, uint32_t* work) {
+  for (; !waiting_.empty(); waiting_.pop_back()) {
+    if (!test_group_trigger(waiting_.back(), key, work)) return false;
+  }
   return true;
 }
 
-// Merges the sketches of the group's counters, and those of packets that were counted without their group and may
-// belong to it. REQUIRES: the bounds of its counts are set.
-void Sweep::sum_group_sketches(uint32_t bit, Counts* counts) {
-  if (!may_meet(bit, counts->high.data())) return;
-  const SketchKinds kinds = program_.compiled(bit).sketches();
-  sketches_->clear();
-  counts->sketches = sketches_.get();
-  for (const Counted& counted : counted_) {
+// Adds the sketches of all counters that have packets of the trigger: without groups, those of cells. With groups,
+// those in counted_, and if `has_rest`, those of cells, whose packets may belong to any group. Returns false if the
+// work was used up: call it again.
+bool Sweep::sum_sketches(uint32_t bit, bool has_rest, uint32_t* work) {
+  if (!is_summing_) {
+    sketches_->begin(program_.compiled(bit).sketch_terms);
+    sketch_place_ = {};
+    is_summing_ = true;
+  }
+  while (!sketches_->is_complete()) {
+    if (!add_group_sketches(bit, work)) return false;
+    if ((!channel_.grouped || has_rest) && !add_cell_sketches(bit, work)) return false;
+    if (!sketches_->end_pass(work)) return false;
+    sketch_place_ = {};
+  }
+  is_summing_ = false;
+  return true;
+}
+
+bool Sweep::add_group_sketches(uint32_t bit, uint32_t* work) {
+  for (size_t& place = sketch_place_.counted; place < counted_.size(); ++place) {
+    const Counted& counted = counted_[place];
     if (!counted.sets->contains(*counted.cell, bit)) continue;
     const Sketch* counter = counted.window->sketches()->of_group(counted.window->groups()->number_of(*counted.entry));
-    sketch_steps_ += sketches_->add(kinds, channel_.sketches, counter);
+    if (!sketches_->add(counter, true, work)) return false;
   }
-  if (counts->high == counts->low) return;
-  for (const Part& part : parts_) {
-    for (const uint32_t cell : part.window->touched_cells()) {
-      ++sketch_steps_;
-      if (!part.sets->contains(part.sets->cell(channel_number_, cell), bit) || has_group_in(part, cell)) continue;
-      sketch_steps_ += sketches_->add_possible(kinds, channel_.sketches, part.window->sketches()->of_cell(cell));
+  return true;
+}
+
+bool Sweep::add_cell_sketches(uint32_t bit, uint32_t* work) {
+  constexpr uint32_t kSearchedPerStep = 8;
+  for (; sketch_place_.part < parts_.size(); ++sketch_place_.part, sketch_place_.touched = 0) {
+    const Part& part = parts_[sketch_place_.part];
+    const auto cells = part.window->touched_cells();
+    for (uint32_t& place = sketch_place_.touched; place < cells.size(); ++place) {
+      if (*work == 0) return false;
+      const uint32_t cell = cells[place];
+      const bool counts_it = part.sets->contains(part.sets->cell(channel_number_, cell), bit);
+      if (counts_it && !has_group_in(part, cell)) {
+        if (!sketches_->add(part.window->sketches()->of_cell(cell), !channel_.grouped, work)) return false;
+      }
+      if (place % kSearchedPerStep == 0) *work = less(*work, 1);
     }
   }
+  return true;
 }
 
 // The group has a counter in this cell of the part, so the packets that the cell counted without group are of others.

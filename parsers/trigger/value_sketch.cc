@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "parsers/trigger/quantile_search.h"
 
 namespace tapline::trigger {
 
@@ -21,14 +22,14 @@ double ValueSketch::value_of(int64_t order) {
   return std::bit_cast<double>(order ^ (order >> 63 & std::numeric_limits<int64_t>::max()));
 }
 
-double ValueSketch::low(int64_t number) const {
-  return shift_ == 0 ? high(number) : value_of(static_cast<int64_t>(static_cast<uint64_t>(number) << shift_));
+double ValueSketch::low(int64_t number, uint8_t shift) {
+  return shift == 0 ? high(number, 0) : value_of(static_cast<int64_t>(static_cast<uint64_t>(number) << shift));
 }
 
-double ValueSketch::high(int64_t number) const {
+double ValueSketch::high(int64_t number, uint8_t shift) {
   const int64_t next = number + 1;
-  if (next > std::numeric_limits<int64_t>::max() >> shift_) return std::numeric_limits<double>::max();
-  return value_of(static_cast<int64_t>(static_cast<uint64_t>(next) << shift_));
+  if (next > std::numeric_limits<int64_t>::max() >> shift) return std::numeric_limits<double>::max();
+  return value_of(static_cast<int64_t>(static_cast<uint64_t>(next) << shift));
 }
 
 // The cell's slot, or an empty one. REQUIRES: there is an empty slot.
@@ -116,43 +117,22 @@ void ValueSketch::merge(const ValueSketch& added, SketchMemory* memory) {
 }
 
 Interval ValueSketch::quantile(double share) const {
-  if (empty()) return Interval::absent();
-  std::array<Cell, kExact> copies;
-  const std::span<Cell> cells = std::span(copies).first(copy_cells(copies.data()));
-  uint64_t counted = 0;
-  for (const Cell& cell : cells) counted += cell.count;
-  // Quickselect by rank, from 1.
-  const auto cell_of = [&](uint64_t rank) {
-    std::span<Cell> left = cells;
-    while (left.size() > 1) {
-      const size_t half = left.size() / 2;
-      std::nth_element(left.begin(), left.begin() + static_cast<ptrdiff_t>(half), left.end(),
-                       [](const Cell& a, const Cell& b) { return a.number < b.number; });
-      uint64_t below = 0;
-      for (const Cell& cell : left.first(half)) below += cell.count;
-      const bool is_above = rank > below;
-      left = is_above ? left.subspan(half) : left.first(half);
-      if (is_above) rank -= below;
-    }
-    return left[0].number;
-  };
-  const auto rank = static_cast<uint64_t>(std::ceil(share * static_cast<double>(counted + missed_)));
-  // All missed values may be below, or above.
-  Interval bounds{-INFINITY, INFINITY};
-  if (rank > missed_ && !cells.empty()) bounds.low = low(cell_of(rank - missed_));
-  if (rank <= counted) bounds.high = high(cell_of(rank));
-  return bounds;
+  QuantileSearch search;
+  search.begin(share);
+  search.miss(missed_);
+  while (!search.is_complete()) {
+    search.scan(slots(), shift_);
+    search.end_pass();
+  }
+  return search.result();
 }
 
-Interval ValueSketch::extremes() const {
-  if (missed_ > 0) return {-INFINITY, INFINITY};
-  Interval bounds{INFINITY, -INFINITY};
-  for (const Cell& cell : slots()) {
+void ValueSketch::widen(std::span<const Cell> cells, Interval* bounds) const {
+  for (const Cell& cell : cells) {
     if (cell.count == 0) continue;
-    bounds.low = std::min(bounds.low, low(cell.number));
-    bounds.high = std::max(bounds.high, high(cell.number));
+    bounds->low = std::min(bounds->low, low(cell.number, shift_));
+    bounds->high = std::max(bounds->high, high(cell.number, shift_));
   }
-  return bounds;
 }
 
 void ValueSketch::give_back(SketchMemory* memory) {

@@ -24,25 +24,28 @@ class ValueSketch {
   void add(double value, SketchMemory* memory) { add_cell(number_of(value) >> shift_, 1, memory); }
   void merge(const ValueSketch& added, SketchMemory* memory);
 
-  bool empty() const { return size_ == 0 && missed_ == 0; }
-  // The smallest value that at least this share of all values does not exceed: bounds if values were missed or there
-  // are too many. Absent if there are none. Takes about 15 us for kExact cells.
+  // As QuantileSearch, which is for several sketches and can be interrupted. Takes about 20 us for kExact cells.
   Interval quantile(double share) const;
-  // Bounds of all values. REQUIRES: not empty().
-  Interval extremes() const;
-  uint32_t steps() const { return 1 + size_ / 4; }
   void give_back(SketchMemory* memory);
 
- private:
   struct Cell {
     int64_t number;
     uint64_t count;  // 0: the slot is empty
   };
+  // All slots of the hash table.
+  std::span<const Cell> cells() const { return slots(); }
+  uint8_t shift() const { return shift_; }
+  // Values that had no memory.
+  uint64_t missed() const { return missed_; }
+  // Bounds of the values in this cell of a sketch with this shift.
+  static double low(int64_t number, uint8_t shift);
+  static double high(int64_t number, uint8_t shift);
+  // Widens the bounds to contain the values in these of its cells.
+  void widen(std::span<const Cell> cells, Interval* bounds) const;
 
+ private:
   static int64_t number_of(double value);
   static double value_of(int64_t order);
-  double low(int64_t number) const;
-  double high(int64_t number) const;
   std::span<Cell> slots() const {
     return {reinterpret_cast<Cell*>(block_),
             block_ == nullptr ? 0 : SketchMemory::bytes_of(block_size_) / sizeof(Cell)};

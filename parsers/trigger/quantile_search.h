@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "parsers/trigger/interval.h"
+#include "parsers/trigger/value_sketch.h"
+
+namespace tapline::trigger {
+
+// Finds a quantile of all values of several sketches without merging them, in pieces of any size.
+//
+// All cells are scanned in passes. The first one counts the values and finds their range. Each other pass divides the
+// range into bins, and the next one continues with the values of the bin that contains the rank, until this is a single
+// cell. Two passes are enough for most values, and 64 / 7 for any, since a pass with kBins bins makes the range 128
+// times smaller or smaller still.
+//
+// Cells of a sketch with wider ones have their width; those of all others are widened to the same.
+class QuantileSearch {
+ public:
+  static constexpr uint32_t kBins = 256;
+
+  // `share` is above 0 and below 1.
+  void begin(double share);
+  // Some cells of a sketch, in each pass.
+  void scan(std::span<const ValueSketch::Cell> cells, uint8_t shift);
+  // The sketch had no memory for this many values. Only in the first pass.
+  void miss(uint64_t values) { missed_ += values; }
+  // All cells were scanned. Returns the number of bins that it read and cleared.
+  uint32_t end_pass();
+  bool is_complete() const { return is_complete_; }
+
+  // The smallest value that at least this share of all values does not exceed: bounds if values were missed or a cell
+  // has several. Absent if there are none. REQUIRES: is_complete().
+  Interval result() const;
+
+ private:
+  struct Bin {
+    uint64_t values;
+    uint32_t cells;  // 0: the other members are undefined
+    int64_t min, max;
+  };
+  // A rank among the values of the cells from `min` to `max`; the smallest value has rank 1.
+  struct Rank {
+    uint64_t rank = 0;  // 0: not searched
+    int64_t min = 0, max = 0;
+    uint8_t bin_shift = 0;
+    uint32_t bin_count = 0;
+    std::array<Bin, kBins> bins;
+
+    bool is_searched() const { return rank != 0 && min != max; }
+    uint32_t divide(uint32_t cells);
+    void add(int64_t number, uint64_t values);
+    uint32_t choose();
+  };
+
+  void begin_ranks();
+
+  double share_ = 0;
+  bool is_first_pass_ = true;
+  bool is_complete_ = false;
+  uint8_t shift_ = 0;  // of the widest cells
+  uint64_t values_ = 0, missed_ = 0;
+  uint32_t cells_ = 0;
+  int64_t min_ = INT64_MAX, max_ = INT64_MIN;  // with all bits
+  // Missed values may all be above the quantile, or all below it: the least possible value, and the greatest one.
+  Rank least_, greatest_;
+};
+
+}  // namespace tapline::trigger
