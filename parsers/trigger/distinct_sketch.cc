@@ -50,6 +50,7 @@ void DistinctSketch::add_new(uint64_t hash, SketchMemory* memory) {
   const bool is_full = block_ == nullptr || 2 * (size_ + 1) > mask() + 1;
   if (size_ == kExact ? !begin_estimate(memory) : is_full && !grow(memory)) {
     ++missed_;
+    memory->miss(1);
     return;
   }
   if (is_estimate_) return raise(hash);

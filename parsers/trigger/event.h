@@ -45,8 +45,9 @@ struct WindowReport {
   bool partial = false;  // as in Event
   uint64_t packets = 0;
   uint64_t lost_packets = 0;
-  uint64_t groups = 0;        // counters of groups
-  uint64_t rest_packets = 0;  // counted without their group, as groups were full
+  uint64_t groups = 0;         // counters of groups
+  uint64_t rest_packets = 0;   // counted without their group, as groups were full
+  uint64_t missed_values = 0;  // of distinct values and percentiles, as their memory was full: they only widen bounds
   uint64_t events = 0;
   uint64_t suppressed_events = 0;  // beyond a trigger's limit
   uint64_t untracked_alerts = 0;   // as AlertStates::untracked()

@@ -19,20 +19,21 @@ void QuantileSearch::begin(double share) {
 }
 
 void QuantileSearch::scan(std::span<const ValueSketch::Cell> cells, uint8_t shift) {
-  if (is_first_pass_) shift_ = std::max(shift_, shift);
+  if (is_first_pass_) return scan_first(cells, shift);
+  if (least_.is_searched()) least_.add(cells, shift_ - shift);
+  if (greatest_.is_searched()) greatest_.add(cells, shift_ - shift);
+}
+
+// Half of the slots are empty, in no order that a processor could predict, so there is no branch; below as well.
+void QuantileSearch::scan_first(std::span<const ValueSketch::Cell> cells, uint8_t shift) {
+  shift_ = std::max(shift_, shift);
   for (const ValueSketch::Cell& cell : cells) {
-    if (cell.count == 0) continue;
-    if (is_first_pass_) {
-      const auto number = static_cast<int64_t>(static_cast<uint64_t>(cell.number) << shift);
-      min_ = std::min(min_, number);
-      max_ = std::max(max_, number);
-      values_ += cell.count;
-      ++cells_;
-    } else {
-      const int64_t number = cell.number >> (shift_ - shift);
-      if (least_.is_searched()) least_.add(number, cell.count);
-      if (greatest_.is_searched()) greatest_.add(number, cell.count);
-    }
+    const bool is_used = cell.count != 0;
+    const auto number = static_cast<int64_t>(static_cast<uint64_t>(cell.number) << shift);
+    min_ = std::min(min_, is_used ? number : INT64_MAX);
+    max_ = std::max(max_, is_used ? number : INT64_MIN);
+    values_ += cell.count;
+    cells_ += is_used;
   }
 }
 
@@ -72,17 +73,22 @@ uint32_t QuantileSearch::Rank::divide(uint32_t cells) {
   bin_count = std::bit_ceil(std::clamp(cells, 2u, kBins));
   const int width = std::bit_width(static_cast<uint64_t>(max) - static_cast<uint64_t>(min));
   bin_shift = static_cast<uint8_t>(std::max(0, width - std::countr_zero(bin_count)));
-  for (Bin& bin : std::span(bins).first(bin_count)) bin.values = bin.cells = 0;
+  for (Bin& bin : std::span(bins).first(bin_count)) bin = {};
   return bin_count;
 }
 
-void QuantileSearch::Rank::add(int64_t number, uint64_t values) {
-  if (number < min || number > max) return;
-  Bin& bin = bins[(static_cast<uint64_t>(number) - static_cast<uint64_t>(min)) >> bin_shift];
-  bin.min = bin.cells == 0 ? number : std::min(bin.min, number);
-  bin.max = bin.cells == 0 ? number : std::max(bin.max, number);
-  bin.values += values;
-  ++bin.cells;
+// All cells outside the range are added to the bin after the last one, which is not used.
+void QuantileSearch::Rank::add(std::span<const ValueSketch::Cell> cells, int shift) {
+  for (const ValueSketch::Cell& cell : cells) {
+    const int64_t number = cell.number >> shift;
+    const bool is_in = (cell.count != 0) & (number >= min) & (number <= max);
+    const uint64_t place = (static_cast<uint64_t>(number) - static_cast<uint64_t>(min)) >> bin_shift;
+    Bin& bin = bins[is_in ? place : kBins];
+    bin.min = std::min(bin.min, number);
+    bin.max = std::max(bin.max, number);
+    bin.values += cell.count;
+    ++bin.cells;
+  }
 }
 
 uint32_t QuantileSearch::Rank::choose() {

@@ -37,9 +37,9 @@ class QuantileSearch {
 
  private:
   struct Bin {
-    uint64_t values;
-    uint32_t cells;  // 0: the other members are undefined
-    int64_t min, max;
+    uint64_t values = 0;
+    uint32_t cells = 0;
+    int64_t min = INT64_MAX, max = INT64_MIN;
   };
   // A rank among the values of the cells from `min` to `max`; the smallest value has rank 1.
   struct Rank {
@@ -47,14 +47,15 @@ class QuantileSearch {
     int64_t min = 0, max = 0;
     uint8_t bin_shift = 0;
     uint32_t bin_count = 0;
-    std::array<Bin, kBins> bins;
+    std::array<Bin, kBins + 1> bins;
 
     bool is_searched() const { return rank != 0 && min != max; }
     uint32_t divide(uint32_t cells);
-    void add(int64_t number, uint64_t values);
+    void add(std::span<const ValueSketch::Cell> cells, int shift);
     uint32_t choose();
   };
 
+  void scan_first(std::span<const ValueSketch::Cell> cells, uint8_t shift);
   void begin_ranks();
 
   double share_ = 0;

@@ -39,25 +39,36 @@ class SketchMemory {
     return block;
   }
   void give_back(std::byte* block, uint8_t size) {
-    if (--taken_ == 0) return clear();
+    if (--taken_ == 0) return free_all();
     std::memcpy(block, &free_[size], sizeof block);
     free_[size] = block;
   }
-  // Takes all blocks back.
+  // Takes all blocks back, and forgets the missed values.
   void clear() {
-    used_ = taken_ = 0;
-    free_ = {};
+    free_all();
+    missed_ = 0;
   }
+
+  // A sketch had no room for this many values.
+  void miss(uint64_t values) { missed_ += values; }
+  // Values that had no room since clear(); a distinct value counts each time.
+  uint64_t missed() const { return missed_; }
 
   // A random odd number for the hash tables in its blocks, so that no sender can aim at a slot.
   uint64_t key() const { return key_; }
   void populate(size_t bytes) const { memory_.populate(bytes); }
 
  private:
+  void free_all() {
+    used_ = taken_ = 0;
+    free_ = {};
+  }
+
   size_t bytes_;
   ZeroedArray memory_;
   size_t used_ = 0;   // bytes that were taken at least once since clear()
   size_t taken_ = 0;  // blocks
+  uint64_t missed_ = 0;
   // The first free block of each size; a free block begins with the address of the next one.
   std::array<std::byte*, kMaxSize + 1> free_ = {};
   uint64_t key_;

@@ -21,9 +21,12 @@ void SketchSums::begin(std::span<const SketchTerm> terms) {
     Sum& sum = sums_[i];
     sum.term = terms[i];
     sum.place = WindowSketches::place(all_, kind_of(terms[i].measure));
-    for (DistinctSum& distinct : sum.distinct) distinct = {};
-    sum.search.begin(terms[i].share);
-    sum.extremes = {INFINITY, -INFINITY};
+    if (is_quantile(sum.term.measure)) {
+      sum.search.begin(sum.term.share);
+      sum.extremes = {INFINITY, -INFINITY};
+    } else {
+      for (DistinctSum& distinct : sum.distinct) distinct.single = nullptr, distinct.merged = {};
+    }
   }
   is_first_pass_ = true;
   is_complete_ = false;
@@ -125,7 +128,8 @@ bool SketchSums::end_pass(uint32_t* work) {
 }
 
 bool SketchSums::count_ranks(DistinctSum* sum, uint32_t* work) {
-  if (sum->empty()) return true;
+  if (sum->empty() || sum->single->register_count() == 0) return true;
+  if (next_slot_ == 0) sum->ranks = {};
   while (next_slot_ < sum->single->register_count()) {
     if (*work == 0) return false;
     sum->single->count_ranks(next_slot_, next_slot_ + kCellsPerStep, &sum->ranks);

@@ -96,6 +96,7 @@ TEST(DistinctSketch, ValuesWithoutMemoryRaiseTheUpperBound) {
     for (const uint64_t hash : random_hashes(1000, bytes)) sketch.add(hash, &memory);
     EXPECT_LT(sketch.count().low, 1000);
     EXPECT_EQ(sketch.count().high, 1000);
+    EXPECT_EQ(memory.missed(), 1000 - sketch.count().low);
     DistinctSketch merged = distinct_of(random_hashes(10, 99), &more);
     merged.merge(sketch, &more);
     EXPECT_EQ(merged.count().high, 1010);

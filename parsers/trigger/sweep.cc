@@ -172,6 +172,7 @@ void Sweep::start_lane(size_t lane) {
     if (!is_latest(parts_.back())) continue;
     report_.packets += window->packets;
     if (channel_.grouped) report_.groups += window->groups()->size();
+    if (sketches_) report_.missed_values += window->sketches()->missed();
   }
 }
 
@@ -238,10 +239,13 @@ void Sweep::add_cell(const MatchSets& sets, const Cell& cell, const uint64_t* co
   for (const Program::Word& word : sets.words_of(cell)) {
     for (const uint32_t bit : SetBits(word.bits)) {
       uint64_t* counts = total(word.index * 64 + bit);
+      const uint32_t index = word.index * 64 + bit - channel_.first_bit();
+      const Place place = {static_cast<uint32_t>(part_), place_};
       if (counts[kTouched] == 0) {
         touched_.push_back(word.index * 64 + bit);
-        first_[word.index * 64 + bit - channel_.first_bit()] = {static_cast<uint32_t>(part_), place_};
+        first_[index] = place;
       }
+      if (sketches_) sketched_cells_.add(index, place);
       merge(counts, counter, channel_.lines);
     }
   }
@@ -298,7 +302,7 @@ bool Sweep::collect_other_lanes(size_t lane, const GroupKey& key) {
 
 // Tests all its triggers, or adds them to waiting_ if they use sketches.
 void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* work) {
-  counted_.clear();
+  clear_counted();
   collect(part, &first);
   if (lanes_.size() > 1) {
     *work = less(*work, static_cast<uint32_t>(parts_.size()));
@@ -347,7 +351,7 @@ bool Sweep::test_group_trigger(uint32_t bit, const GroupKey& key, uint32_t* work
 
 // The group has no counter, but packets counted without their group may be its.
 bool Sweep::test_silent_group(const SilentGroups::Key& key, uint32_t* work) {
-  counted_.clear();
+  if (!is_summing_) clear_counted();
   Counts counts;
   add_rest(
       total(key.bit), [](const Counted&) { return false; }, &counts);
@@ -380,7 +384,7 @@ void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const
 }
 
 bool Sweep::test_triggers(uint32_t* work) {
-  counted_.clear();
+  if (place_ == 0 && !is_summing_) clear_counted();
   for (; place_ < touched_.size(); ++place_) {
     if (*work == 0) return false;
     const uint64_t events = event_count();
@@ -388,6 +392,7 @@ bool Sweep::test_triggers(uint32_t* work) {
     *work = less(*work, 1 + static_cast<uint32_t>(event_count() - events) * kStepsPerEvent);
   }
   touched_.clear();
+  sketched_cells_.clear();
   return true;
 }
 
@@ -399,6 +404,7 @@ bool Sweep::test_trigger(uint32_t bit, uint32_t* work) {
   if (!channel_.grouped) counts.low = counts.high;
   if (!judge(bit, &counts, channel_.grouped ? EventScope::kRest : EventScope::kAll, {}, work)) return false;
   std::fill(counter, counter + words_, 0);
+  if (sketches_) sketched_cells_.forget(bit - channel_.first_bit());
   return true;
 }
 

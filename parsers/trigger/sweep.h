@@ -8,6 +8,7 @@
 
 #include "parsers/api/bits.h"
 #include "parsers/trigger/alert_states.h"
+#include "parsers/trigger/cell_lists.h"
 #include "parsers/trigger/event.h"
 #include "parsers/trigger/gather.h"
 #include "parsers/trigger/program.h"
@@ -25,6 +26,9 @@ struct SweepOptions {
   uint32_t max_alert_states = 1 << 16;
   // Maximum groups of a channel whose silence is tested, each counted for each trigger (SilentGroups).
   uint32_t max_silent_groups = 1 << 16;
+  // Cells that are listed for a channel's triggers with sketches, each for each of its triggers. If a window has more,
+  // each trigger's are searched among all.
+  uint32_t max_sketched_cells = 1 << 18;
 };
 
 // Tests the triggers of one channel on each window that all lanes have passed. It works in small steps, so that it can
@@ -106,11 +110,7 @@ class Sweep {
     const Window* window;
     const GroupTable::Entry* entry;  // in window->groups()
   };
-  // A cell that counts packets of a trigger.
-  struct Place {
-    uint32_t part;
-    uint32_t touched;  // place in the window's touched_cells()
-  };
+  using Place = CellPlace;
   // A trigger without groups whose condition is tested in the open window.
   struct Limit {
     uint32_t word;  // index of a counter's word
@@ -150,6 +150,10 @@ class Sweep {
   template <typename Visit>
   void visit_triggers(size_t counted, Visit visit) const;
   Counts count_of_group(uint32_t bit) const;
+  void clear_counted() {
+    counted_.clear();
+    summed_ = {};
+  }
   void collect(size_t part, const GroupTable::Entry* first);
   bool test_group_trigger(uint32_t bit, const GroupKey& key, uint32_t* work);
   bool test_waiting(const GroupKey& key, uint32_t* work);
@@ -161,6 +165,9 @@ class Sweep {
   bool sum_sketches(uint32_t bit, bool has_rest, uint32_t* work);
   bool add_group_sketches(uint32_t bit, uint32_t* work);
   bool add_cell_sketches(uint32_t bit, uint32_t* work);
+  bool add_cell_sketch(const Place& place, uint32_t bit, uint32_t* work);
+  void begin_pass(uint32_t bit);
+  bool has_same_sums(uint32_t bit, bool has_rest) const;
   bool has_group_in(const Part& part, uint32_t cell) const;
   bool clear(uint32_t* work);
   void finish();
@@ -221,10 +228,17 @@ class Sweep {
   std::unique_ptr<SketchSums> sketches_;
   struct SketchPlace {
     size_t counted = 0;  // in counted_
-    size_t part = 0;
-    uint32_t touched = 0;  // as in Place
+    uint32_t link = 0;   // in sketched_cells_
+    Place cell = {};     // if it is full
   } sketch_place_;
+  CellLists sketched_cells_;  // of each trigger, in this window
   bool is_summing_ = false;
+  // The trigger with the sums of sketches_; valid while counted_, or the window's cells, are the same.
+  struct Summed {
+    bool is_valid = false;
+    uint32_t bit = 0;
+    uint32_t first_cell = 0;  // in sketched_cells_
+  } summed_;
   std::vector<uint32_t> events_;    // by bit, in this window
   std::vector<uint32_t> reported_;  // bits with events
   AlertStates alerts_;

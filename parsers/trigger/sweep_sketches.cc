@@ -12,6 +12,7 @@ void Sweep::make_sketch_sums() {
   }
   sketches_ = std::make_unique<SketchSums>(channel_.sketches, max_terms);
   waiting_.reserve(channel_.bits());
+  sketched_cells_ = CellLists(channel_.bits(), options_.max_sketched_cells);
 }
 
 bool Sweep::test_waiting(const GroupKey& key, uint32_t* work) {
@@ -25,19 +26,42 @@ bool Sweep::test_waiting(const GroupKey& key, uint32_t* work) {
 // those in counted_, and if `has_rest`, those of cells, whose packets may belong to any group. Returns false if the
 // work was used up: call it again.
 bool Sweep::sum_sketches(uint32_t bit, bool has_rest, uint32_t* work) {
+  if (!is_summing_ && has_same_sums(bit, has_rest)) return true;
   if (!is_summing_) {
+    summed_ = {};
     sketches_->begin(program_.compiled(bit).sketch_terms);
-    sketch_place_ = {};
+    begin_pass(bit);
     is_summing_ = true;
   }
   while (!sketches_->is_complete()) {
     if (!add_group_sketches(bit, work)) return false;
     if ((!channel_.grouped || has_rest) && !add_cell_sketches(bit, work)) return false;
     if (!sketches_->end_pass(work)) return false;
-    sketch_place_ = {};
+    begin_pass(bit);
   }
   is_summing_ = false;
+  if (!has_rest || !channel_.grouped) summed_ = {true, bit, sketched_cells_.first(bit - channel_.first_bit())};
   return true;
+}
+
+// The last sums are those of this trigger: it compares the same values, of the same counters. Triggers of one cell
+// usually do, and are tested one after the other.
+bool Sweep::has_same_sums(uint32_t bit, bool has_rest) const {
+  if (!summed_.is_valid || program_.compiled(bit).sketch_terms != program_.compiled(summed_.bit).sketch_terms) {
+    return false;
+  }
+  if (channel_.grouped) {
+    return !has_rest && std::all_of(counted_.begin(), counted_.end(), [&](const Counted& counted) {
+      return counted.sets->contains(*counted.cell, bit) == counted.sets->contains(*counted.cell, summed_.bit);
+    });
+  }
+  return !sketched_cells_.is_full() &&
+         sketched_cells_.are_equal(summed_.first_cell, sketched_cells_.first(bit - channel_.first_bit()));
+}
+
+void Sweep::begin_pass(uint32_t bit) {
+  sketch_place_ = {};
+  sketch_place_.link = sketched_cells_.first(bit - channel_.first_bit());
 }
 
 bool Sweep::add_group_sketches(uint32_t bit, uint32_t* work) {
@@ -51,20 +75,31 @@ bool Sweep::add_group_sketches(uint32_t bit, uint32_t* work) {
 }
 
 bool Sweep::add_cell_sketches(uint32_t bit, uint32_t* work) {
-  constexpr uint32_t kSearchedPerStep = 8;
-  for (; sketch_place_.part < parts_.size(); ++sketch_place_.part, sketch_place_.touched = 0) {
-    const Part& part = parts_[sketch_place_.part];
-    const auto cells = part.window->touched_cells();
-    for (uint32_t& place = sketch_place_.touched; place < cells.size(); ++place) {
-      if (*work == 0) return false;
-      const uint32_t cell = cells[place];
-      const bool counts_it = part.sets->contains(part.sets->cell(channel_number_, cell), bit);
-      if (counts_it && !has_group_in(part, cell)) {
-        if (!sketches_->add(part.window->sketches()->of_cell(cell), !channel_.grouped, work)) return false;
-      }
-      if (place % kSearchedPerStep == 0) *work = less(*work, 1);
+  if (!sketched_cells_.is_full()) {
+    for (uint32_t& link = sketch_place_.link; link != CellLists::kEnd; link = sketched_cells_.next(link)) {
+      if (!add_cell_sketch(sketched_cells_.place(link), bit, work)) return false;
+    }
+    return true;
+  }
+  for (; sketch_place_.cell.part < parts_.size(); ++sketch_place_.cell.part, sketch_place_.cell.touched = 0) {
+    const auto touched = parts_[sketch_place_.cell.part].window->touched_cells().size();
+    for (; sketch_place_.cell.touched < touched; ++sketch_place_.cell.touched) {
+      if (!add_cell_sketch(sketch_place_.cell, bit, work)) return false;
     }
   }
+  return true;
+}
+
+bool Sweep::add_cell_sketch(const Place& place, uint32_t bit, uint32_t* work) {
+  if (*work == 0) return false;
+  const Part& part = parts_[place.part];
+  const uint32_t cell = part.window->touched_cells()[place.touched];
+  const bool counts_it = part.sets->contains(part.sets->cell(channel_number_, cell), bit);
+  if (counts_it && !has_group_in(part, cell) &&
+      !sketches_->add(part.window->sketches()->of_cell(cell), !channel_.grouped, work)) {
+    return false;
+  }
+  *work = less(*work, 1);
   return true;
 }
 

@@ -93,7 +93,7 @@ class QueryTriggers final : public trigger::EventSink {
   // The lane that sweeps loses packets only if another one is too far behind.
   void on_window(const trigger::WindowReport& report) override {
     out_->lose(LossReason::kParserMemoryFull,
-               report.suppressed_events + report.untracked_alerts + report.untracked_groups +
+               report.suppressed_events + report.untracked_alerts + report.untracked_groups + report.missed_values +
                    (shared_->has_one_lane() ? 0 : report.lost_packets),
                query_);
   }

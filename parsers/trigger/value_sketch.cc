@@ -54,6 +54,7 @@ void ValueSketch::add_cell(int64_t number, uint64_t count, SketchMemory* memory)
     if (cell == nullptr || 2 * (size_ + 1) > slots().size()) {
       if (!grow(memory)) {
         missed_ += count;
+        memory->miss(count);
         return;
       }
       cell = slot_of(number, *memory);

@@ -46,6 +46,8 @@ class WindowSketches {
   // Adds the packet to the counter's sketches of these kinds. REQUIRES: windows that are swept together use one hasher.
   void add(Sketch* counter, SketchKinds kinds, const Sample& sample, const TcpFacts& tcp, const GroupHasher& hasher);
 
+  // Values that had no memory.
+  uint64_t missed() const { return memory_.missed(); }
   void clear() { memory_.clear(); }
   void populate(size_t bytes) const;
 
