@@ -1,8 +1,6 @@
 #include "monitors/output/batch_output.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "packet_io/base/clock.h"
 #include "parsers/api/bits.h"
@@ -10,9 +8,6 @@
 
 namespace tapline {
 namespace {
-
-// An infinite bound is none.
-Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
 
 // Time limit for the last batch of a query when the sink stays full.
 constexpr int64_t kEndTimeoutNs = 10 * kNsPerSecond;
@@ -28,12 +23,6 @@ bool keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold)
   if (!spec.sampled_by_port) return sampled(header.flow_hash, threshold);
   const uint16_t far_port = spec.match.far_port({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
   return sampled(header.flow_hash, far_port, threshold);
-}
-
-bool meets(const std::vector<const TupleCondition*>& filters, const TupleHeader& header,
-           std::span<const Value> values) {
-  return std::all_of(filters.begin(), filters.end(),
-                     [&](const TupleCondition* condition) { return condition->holds(header, values); });
 }
 
 }  // namespace
@@ -85,19 +74,9 @@ Status BatchOutput::prepare(uint32_t query) {
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
-  prepare_triggers(stream);
+  // Without a channel for events, the stream job is as fast.
+  if (options_.events != nullptr) stream.triggers = QueryTupleTriggers::make(query, queries_[query], schemas_);
   return sink_->prepare(query);
-}
-
-void BatchOutput::prepare_triggers(Stream& stream) {
-  // Without a channel for events, the stream job is as fast. A thread that sees only some of the tuples can't compute
-  // the sums.
-  if (options_.events == nullptr || stream.spec->tuple_triggers.empty() || stream.spec->lanes > 1) return;
-  for (uint32_t parser = 0; parser < schemas_.size(); ++parser) {
-    if (schemas_[parser]->name != "trigger" || stream.builders[parser] == nullptr) continue;
-    stream.triggers = std::make_unique<TupleTriggers>(stream.spec->tuple_triggers, schemas_);
-    stream.trigger_parser = parser;
-  }
 }
 
 void BatchOutput::add_query(uint32_t query) {
@@ -120,52 +99,17 @@ void BatchOutput::add_query(uint32_t query) {
   next_flush_at_ns_ = 0;
 }
 
-class BatchOutput::TriggerEvents final : public TupleTriggers::Sink {
- public:
-  TriggerEvents(BatchOutput* output, Stream* stream, int64_t now_ns)
-      : output_(output), stream_(stream), now_ns_(now_ns) {}
+void BatchOutput::put_event(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  put(streams_[query], parser, header, values, options_.events);
+}
 
-  void on_event(const TupleTriggerEvent& event) override {
-    TupleHeader header = event.ends;
-    header.time_ns = now_ns_;
-    header.queries = uint64_t{1} << stream_->index;
-    const Value values[] = {
-        Value::u64(event.processor),
-        Value::string(event.grouped ? "group" : "all"),
-        event.grouped ? Value::string(event.group) : Value::absent(FieldType::kString),
-        event.value.low == event.value.high ? Value::f64(event.value.low) : Value::absent(FieldType::kF64),
-        bound(event.value.low),
-        event.at_least ? Value::absent(FieldType::kF64) : bound(event.value.high),
-        Value::i64(event.window_start_ns),
-        Value::i64(event.window_end_ns),
-        Value::boolean(event.certain),
-        Value::boolean(event.partial),
-        Value::i64(event.ready_ns),
-        Value::absent(FieldType::kString),
-        event.tuple.empty() ? Value::absent(FieldType::kString) : Value::string(event.tuple),
-    };
-    OutputStats& stats = output_->stats_;
-    if (event.omission == TupleOmission::kTooLong) ++stats.event_tuples_too_long;
-    if (event.omission == TupleOmission::kNoRoom) ++stats.event_tuples_no_room;
-    output_->put(*stream_, stream_->trigger_parser, header, values, output_->options_.events);
-  }
-  void on_uncounted(uint64_t tuples) override {
-    output_->lose(LossReason::kParserMemoryFull, tuples, uint64_t{1} << stream_->index);
-  }
-
- private:
-  BatchOutput* output_;
-  Stream* stream_;
-  int64_t now_ns_;
-};
+void BatchOutput::lose_tuples(uint32_t query, uint64_t tuples) {
+  lose(LossReason::kParserMemoryFull, tuples, uint64_t{1} << query);
+}
 
 void BatchOutput::advance_triggers(int64_t watermark_ns) {
   for (const uint32_t query : SetBits(triggered_)) {
-    Stream& stream = streams_[query];
-    const auto& dropped = (*accounts_)[query].dropped;
-    stream.losses = std::accumulate(dropped.begin(), dropped.end(), uint64_t{0});
-    TriggerEvents events(this, &stream, watermark_ns);
-    stream.triggers->advance(watermark_ns, stream.watched_since_ns, stream.losses, &events);
+    streams_[query].triggers->advance(watermark_ns, (*accounts_)[query], this);
   }
 }
 
@@ -181,7 +125,7 @@ void BatchOutput::append(uint32_t parser, const TupleHeader& header, std::span<c
     }
     const std::span<const Value> shaped = put(stream, parser, header, values, events);
     if (stream.triggers != nullptr) [[unlikely]]
-      test(stream, parser, header, shaped);
+      stream.triggers->add(parser, header, shaped, this);
   }
 }
 
@@ -198,13 +142,6 @@ std::span<const Value> BatchOutput::put(Stream& stream, uint32_t parser, const T
     events->push(stream.index, parser, header, shaped);
   if (options_.ledger != nullptr) ++options_.ledger->streams[stream.index].waiting_rows;
   return shaped;
-}
-
-void BatchOutput::test(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
-  TriggerEvents events(this, &stream, header.time_ns);
-  stream.triggers->advance(header.time_ns, stream.watched_since_ns, stream.losses, &events);
-  if (!meets(stream.filters[parser], header, values)) return;
-  stream.triggers->add(parser, header, values, stream.losses, &events);
 }
 
 void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
@@ -402,8 +339,8 @@ void BatchOutput::end_query(uint32_t query, int64_t watermark_ns) {
   Stream& stream = streams_[query];
   if (stream.ending || stream.ended) return;
   if (stream.triggers != nullptr) {
-    TriggerEvents events(this, &stream, watermark_ns);
-    stream.triggers->finish(watermark_ns, stream.watched_since_ns, stream.losses, &events);
+    stream.triggers->finish(watermark_ns, this);
+    stream.triggers->count_omissions(&stats_);
     stream.triggers.reset();
     triggered_ &= ~(uint64_t{1} << query);
   }

@@ -23,14 +23,15 @@
 #include "monitors/output/batch_builder.h"
 #include "monitors/output/batch_ledger.h"
 #include "monitors/output/batch_sink.h"
+#include "monitors/output/query_tuple_triggers.h"
 #include "monitors/output/tuple_output.h"
-#include "monitors/output/tuple_triggers.h"
 #include "monitors/plan/query_spec.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 
 struct BatchOutputOptions {
-  std::string monitor_id;
+  std::string monitor_id = {};
   uint64_t incarnation = 0;
   uint32_t lane = 0;
   uint32_t max_rows = 4096;
@@ -50,7 +51,7 @@ struct BatchOutputOptions {
   HashKey hash_key = {};
 };
 
-class BatchOutput final : public TupleOutput, private DeliveryListener {
+class BatchOutput final : public TupleOutput, private DeliveryListener, private QueryTupleTriggers::Output {
  public:
   // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
   // arguments outlive the output.
@@ -72,10 +73,14 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   bool done(uint32_t query) const override;
   void capture_over() override { capture_over_ = !options_.wait_for_room; }
   void set_sampling_rate(uint32_t query, double rate, int64_t watermark_ns) override;
-  void set_watched_since(uint32_t query, int64_t time_ns) override { streams_[query].watched_since_ns = time_ns; }
+  void set_watched_since(uint32_t query, int64_t time_ns) override {
+    streams_[query].watched_since_ns = time_ns;
+    if (streams_[query].triggers != nullptr) streams_[query].triggers->set_watched_since(time_ns);
+  }
   Status finish() override;
   OutputStats stats() const override {
     OutputStats stats = stats_;
+    for (const uint32_t query : SetBits(triggered_)) streams_[query].triggers->count_omissions(&stats);
     stats.fill = sink_->fill();
     return stats;
   }
@@ -92,12 +97,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     // By parser: conditions that its events must meet.
     std::vector<std::vector<const TupleCondition*>> filters;
     BatchBuilder* heartbeat_builder = nullptr;
-    // Null if the query has none, or if other threads emit some of its tuples.
-    std::unique_ptr<TupleTriggers> triggers;
-    // The parser of their events.
-    uint32_t trigger_parser = 0;
-    // Everything that the query had lost by the last tick, regardless of the unit.
-    uint64_t losses = 0;
+    // Null if the query has none, or if they are not tested here.
+    std::unique_ptr<QueryTupleTriggers> triggers;
     double sampling_rate = 1;
     // Set while the rate is lower than the query's own; otherwise every flow is in.
     std::optional<uint64_t> sampling_threshold;
@@ -127,15 +128,13 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t watermark_ns = 0;
   };
 
-  // Puts the events of a stream's triggers into the stream and the ring.
-  class TriggerEvents;
-
   void append(uint32_t parser, const TupleHeader& header, std::span<const Value> values, EventRing* events);
   // Adds a tuple to the stream. Returns its values as they leave the monitor.
   std::span<const Value> put(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values,
                              EventRing* events);
-  void prepare_triggers(Stream& stream);
-  void test(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
+  // Puts events of triggers into the stream and the ring.
+  void put_event(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void lose_tuples(uint32_t query, uint64_t tuples) override;
   void advance_triggers(int64_t watermark_ns);
   void on_delivery(uint64_t ticket, bool delivered) override;
   // Sends waiting rows and, if there is anything new to report and a heartbeat is due, a batch without rows.

@@ -22,6 +22,7 @@ JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_que
       hash_key_(hash_key),
       shapers_(queries.size()),
       schemas_(schemas),
+      triggers_(queries.size()),
       accounts_(accounts),
       ledger_(ledger) {
   if (ledger_ != nullptr) resumable_ = ledger_->known;
@@ -33,11 +34,13 @@ Status JsonOutput::prepare(uint32_t query) {
   auto& shapers = shapers_[query];
   shapers.clear();
   for (const Schema* schema : schemas_) shapers.push_back(TextShaper::make(*schema, queries_[query].shapes, hash_key_));
+  triggers_[query] = QueryTupleTriggers::make(query, queries_[query], schemas_);
   return {};
 }
 
 void JsonOutput::add_query(uint32_t query) {
   const uint64_t bit = uint64_t{1} << query;
+  if (triggers_[query] != nullptr) triggered_ |= bit;
   if ((resumable_ & bit) == 0) (*accounts_)[query] = {};
   resumable_ &= ~bit;
   if (ledger_ != nullptr) ledger_->known |= bit;
@@ -58,28 +61,51 @@ void JsonOutput::append_line(const Schema& schema, uint32_t query, const TupleHe
 void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   for (uint32_t query : SetBits(header.queries)) {
     if (!queries_[query].reports(header)) continue;
-    Accounting& account = (*accounts_)[query];
-    if (buffer_.size() >= kMaxWaitingBytes) {
-      account.lose_tuples(index_of(Drop::kOutputFull), 1);
-      continue;
-    }
-    TextShaper* shaper = shapers_[query].empty() ? nullptr : shapers_[query][parser].get();
-    append_line(*schemas_[parser], query, header, shaper == nullptr ? values : shaper->shape(values));
-    if (ledger_ != nullptr) {
-      ++ledger_->streams[query].waiting_rows;
-      continue;
-    }
+    const std::span<const Value> shaped = put(query, parser, header, values);
+    if (triggers_[query] != nullptr) triggers_[query]->add(parser, header, shaped, this);
+  }
+  if (buffer_.size() >= kBufferBytes) write();
+}
+
+std::span<const Value> JsonOutput::put(uint32_t query, uint32_t parser, const TupleHeader& header,
+                                       std::span<const Value> values) {
+  TextShaper* shaper = shapers_[query].empty() ? nullptr : shapers_[query][parser].get();
+  const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
+  Accounting& account = (*accounts_)[query];
+  if (buffer_.size() >= kMaxWaitingBytes) {
+    account.lose_tuples(index_of(Drop::kOutputFull), 1);
+    return shaped;
+  }
+  append_line(*schemas_[parser], query, header, shaped);
+  if (ledger_ != nullptr) {
+    ++ledger_->streams[query].waiting_rows;
+  } else {
     ++account.tuples_in;
     ++account.tuples_out;
   }
-  if (buffer_.size() >= kBufferBytes) write();
+  return shaped;
+}
+
+void JsonOutput::put_event(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  put(query, parser, header, values);
+}
+
+void JsonOutput::lose_tuples(uint32_t query, uint64_t tuples) {
+  lose(LossReason::kParserMemoryFull, tuples, uint64_t{1} << query);
+}
+
+void JsonOutput::set_watched_since(uint32_t query, int64_t time_ns) {
+  if (triggers_[query] != nullptr) triggers_[query]->set_watched_since(time_ns);
 }
 
 void JsonOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
   count_loss(reason, count, queries, accounts_);
 }
 
-void JsonOutput::tick(int64_t monotonic_ns, int64_t) {
+void JsonOutput::tick(int64_t monotonic_ns, int64_t watermark_ns) {
+  for (const uint32_t query : SetBits(triggered_)) {
+    triggers_[query]->advance(watermark_ns, (*accounts_)[query], this);
+  }
   if (monotonic_ns - written_at_ns_ < kWriteAfterNs) return;
   written_at_ns_ = monotonic_ns;
   write();
@@ -118,11 +144,23 @@ void JsonOutput::count_written(uint32_t query, uint64_t rows) {
 }
 
 // Writes the query's remaining rows.
-void JsonOutput::end_query(uint32_t query, int64_t) {
+void JsonOutput::end_query(uint32_t query, int64_t watermark_ns) {
+  if (triggers_[query] != nullptr) {
+    triggers_[query]->finish(watermark_ns, this);
+    triggers_[query]->count_omissions(&stats_);
+    triggers_[query].reset();
+    triggered_ &= ~(uint64_t{1} << query);
+  }
   if (ledger_ == nullptr) return;
   write();
   count_written(query, ledger_->streams[query].waiting_rows);
   offered_[query] = 0;
+}
+
+OutputStats JsonOutput::stats() const {
+  OutputStats stats = stats_;
+  for (const uint32_t query : SetBits(triggered_)) triggers_[query]->count_omissions(&stats);
+  return stats;
 }
 
 Status JsonOutput::finish() {

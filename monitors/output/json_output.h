@@ -5,7 +5,8 @@
 //
 // If several queries run, "query" follows "parser", and a tuple that several queries want has one line for each. A live
 // capture never waits for its reader: a thread writes, up to kMaxWaitingBytes wait for it, and whole lines beyond that
-// are dropped as output_full. Capture files wait. Not thread-safe.
+// are dropped as output_full. Capture files wait. Triggers on tuples are tested, and their events are lines as well.
+// Not thread-safe.
 #pragma once
 
 #include <array>
@@ -16,12 +17,13 @@
 
 #include "monitors/output/batch_ledger.h"
 #include "monitors/output/line_writer.h"
+#include "monitors/output/query_tuple_triggers.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 
 namespace tapline {
 
-class JsonOutput final : public TupleOutput {
+class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output {
  public:
   static constexpr size_t kMaxWaitingBytes = 4 << 20;
 
@@ -41,12 +43,17 @@ class JsonOutput final : public TupleOutput {
   // Lines wait in a buffer for at most a tenth of a second.
   void tick(int64_t monotonic_ns, int64_t watermark_ns) override;
   void end_query(uint32_t query, int64_t watermark_ns) override;
+  void set_watched_since(uint32_t query, int64_t time_ns) override;
   bool done(uint32_t) const override { return true; }
   Status finish() override;
-  OutputStats stats() const override { return stats_; }
+  OutputStats stats() const override;
   Status status() const override { return writer_ ? writer_->status() : status_; }
 
  private:
+  // Writes the tuple, unless there is no room. Returns its values as they leave the monitor, valid until the next call.
+  std::span<const Value> put(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
+  void put_event(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void lose_tuples(uint32_t query, uint64_t tuples) override;
   void append_line(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
   void count_written(uint32_t query, uint64_t rows);
   void count_all_written();
@@ -59,6 +66,10 @@ class JsonOutput final : public TupleOutput {
   // By query, then by parser; null where strings are written unchanged.
   std::vector<std::vector<std::unique_ptr<TextShaper>>> shapers_;
   std::span<const Schema* const> schemas_;
+  // By query; null if it has none.
+  std::vector<std::unique_ptr<QueryTupleTriggers>> triggers_;
+  // Bits of queries with triggers that were added and have not ended.
+  uint64_t triggered_ = 0;
   QueryAccounts* accounts_;
   // Live captures only.
   std::unique_ptr<LineWriter> writer_;

@@ -125,6 +125,66 @@ TEST_F(JsonOutputTest, EachTupleIsALine) {
   EXPECT_EQ(accounts_[0].tuples_out, 1u);
 }
 
+// As BatchOutput does; events are lines of the parser `trigger`.
+TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
+  const Schema events = {.name = "trigger",
+                         .fields = {{"trigger", FieldType::kU64},
+                                    {"scope", FieldType::kString},
+                                    optional({"group", FieldType::kString}),
+                                    optional({"value", FieldType::kF64}),
+                                    optional({"low", FieldType::kF64}),
+                                    optional({"high", FieldType::kF64}),
+                                    {"window_start_ns", FieldType::kI64},
+                                    {"window_end_ns", FieldType::kI64},
+                                    {"certain", FieldType::kBool},
+                                    {"incomplete", FieldType::kBool},
+                                    {"ready_ns", FieldType::kI64},
+                                    optional({"exemplars", FieldType::kString}),
+                                    optional({"tuple", FieldType::kString})}};
+  schemas_ = {&schema_, &events};
+  const TupleTrigger twice = {.processor = 3,
+                              .parser = "p",
+                              .comparison = TupleTrigger::Comparison::kAtLeast,
+                              .threshold = 2,
+                              .clear = 2,
+                              .every_ns = 10'000'000,
+                              .panes = 2};
+  queries_ = {{.name = "q0", .parsers = {"p", "trigger"}, .tuple_triggers = {twice}},
+              {.name = "q1", .parsers = {"p", "trigger"}},
+              {.name = "q2", .parsers = {"p", "trigger"}, .tuple_triggers = {twice}, .lanes = 2}};
+  accounts_ = QueryAccounts(3);
+  JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false);
+  for (uint32_t query = 0; query < 3; ++query) {
+    ASSERT_TRUE(output.prepare(query).ok());
+    output.add_query(query);
+    output.set_watched_since(query, 0);
+  }
+  emit(output, 0b111);
+  emit(output, 0b111);
+  constexpr int64_t kTupleNs = 1'700'000'000'123'456'789, kEndNs = 1'700'000'000'130'000'000;
+  output.tick(0, kEndNs - 1);
+  EXPECT_EQ(accounts_[0].tuples_out, 2u) << "the window has not ended";
+  output.tick(0, kEndNs);
+  EXPECT_EQ(accounts_[0].tuples_out, 3u);
+  output.end_query(0, kEndNs);
+  ASSERT_TRUE(output.finish().ok());
+  const std::string written = text();
+  std::vector<nlohmann::json> found;
+  for (size_t begin = 0; begin < written.size(); begin = written.find('\n', begin) + 1) {
+    auto line = nlohmann::json::parse(written.substr(begin, written.find('\n', begin) - begin));
+    if (line["parser"] == "trigger") found.push_back(std::move(line));
+  }
+  ASSERT_EQ(found.size(), 2u) << "its window, and the partial one at the end of the query";
+  EXPECT_EQ(found[0]["query"], "q0");
+  EXPECT_EQ(found[0]["trigger"], 3);
+  EXPECT_EQ(found[0]["value"], 2);
+  EXPECT_EQ(found[0]["window_end_ns"], kEndNs);
+  EXPECT_EQ(found[0]["incomplete"], false);
+  EXPECT_EQ(found[0]["exemplars"], "10.0.0.1:40000-10.0.0.2:80");
+  EXPECT_EQ(found[1]["incomplete"], true);
+  EXPECT_LT(kTupleNs, kEndNs);
+}
+
 // Each query receives the text in the form that it requests.
 TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
   queries_.push_back({.name = "q1", .shapes = {{"p", "url", TextForm::kHash}}});

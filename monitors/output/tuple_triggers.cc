@@ -185,8 +185,11 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     Group& group = it->second;
     Cell& cell = group.cells[static_cast<size_t>(start_ns / trigger.every_ns) % trigger.panes];
     if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns};
+    const uint64_t missed_before = value_memory_ == nullptr ? 0 : value_memory_->missed();
     count(watch, value, header, values, &cell);
+    if (value_memory_ != nullptr && value_memory_->missed() > missed_before) sink->on_uncounted(1);
     group.ends = ends_of(trigger, header);
+    group.flows.add(header);
     // Estimating a number of distinct values takes microseconds, so it is done once, when the window ends.
     if (trigger.panes == 1 && trigger.monotone && trigger.after == 1 && !keeps_values(trigger))
       cross(watch, it->first, &group, cell, header, values, sink);
@@ -377,6 +380,9 @@ void TupleTriggers::report(const Watch& watch, const std::string& key, const Gro
   event.grouped = !watch.trigger->group.empty();
   event.group = key;
   event.ends = group.ends;
+  exemplars_.clear();
+  group.flows.append_since(event.window_start_ns, &exemplars_);
+  event.exemplars = exemplars_;
   sink->on_event(event);
 }
 

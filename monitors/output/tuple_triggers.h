@@ -16,6 +16,7 @@
 
 #include "monitors/output/kept_tuples.h"
 #include "monitors/output/kept_values.h"
+#include "monitors/output/latest_flows.h"
 #include "monitors/plan/tuple_trigger.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/tuple.h"
@@ -41,6 +42,9 @@ struct TupleTriggerEvent {
   // call.
   std::string_view tuple = {};
   TupleOmission omission = TupleOmission::kNone;
+  // Up to LatestFlows::kMax flows of the group's tuples in the window, as LatestFlows::append_since(); valid during the
+  // call.
+  std::string_view exemplars = {};
 };
 
 class TupleTriggers {
@@ -54,7 +58,7 @@ class TupleTriggers {
    public:
     virtual ~Sink() = default;
     virtual void on_event(const TupleTriggerEvent& event) = 0;
-    // Tuples that were not counted, since their group had no room.
+    // Tuples that were not counted, since their group or their value had no room.
     virtual void on_uncounted(uint64_t tuples) = 0;
   };
 
@@ -92,6 +96,7 @@ class TupleTriggers {
   struct Group {
     std::vector<Cell> cells;  // a ring of panes
     TupleHeader ends = {};
+    LatestFlows flows = {};
     int64_t began_ns = INT64_MIN;  // end of the first window of its latest alert
     uint32_t in_a_row = 0;
     bool in_force = false;
@@ -130,9 +135,10 @@ class TupleTriggers {
   // If triggers compare distinct values or percentiles: theirs, and room to merge those of a window's panes.
   std::unique_ptr<trigger::SketchMemory> value_memory_, merge_memory_;
   std::vector<Watch> watches_;
-  std::string key_;   // group of the current tuple
-  std::string json_;  // the current tuple
-  std::string text_;  // the current value that is counted once
+  std::string key_;        // group of the current tuple
+  std::string json_;       // the current tuple
+  std::string text_;       // the current value that is counted once
+  std::string exemplars_;  // of the current event
 };
 
 }  // namespace tapline

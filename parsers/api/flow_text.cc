@@ -16,10 +16,15 @@ void append_endpoint(const IpAddress& ip, uint16_t port, std::string* text) {
 }  // namespace
 
 void append_flow(const IpAddress& src_ip, uint16_t src_port, const IpAddress& dst_ip, uint16_t dst_port,
-                 uint8_t protocol, std::string* text) {
+                 std::string* text) {
   append_endpoint(src_ip, src_port, text);
   *text += '-';
   append_endpoint(dst_ip, dst_port, text);
+}
+
+void append_flow(const IpAddress& src_ip, uint16_t src_port, const IpAddress& dst_ip, uint16_t dst_port,
+                 uint8_t protocol, std::string* text) {
+  append_flow(src_ip, src_port, dst_ip, dst_port, text);
   *text += '/';
   *text += protocol == protocol::kTcp ? "tcp" : protocol == protocol::kUdp ? "udp" : std::to_string(protocol);
 }
