@@ -20,19 +20,13 @@ struct Part {
   void (*run)(Measurements*);
 };
 
-constexpr Part kParts[] = {{"rate", rate},
-                           {"triggers", triggers},
-                           {"patterns", patterns},
-                           {"groups", groups},
-                           {"coverage", coverage},
-                           {"attack", attack},
-                           {"feasible", feasible},
-                           {"overload", overload},
-                           {"swap", swap},
-                           {"bursts", bursts},
-                           {"sizes", sizes},
-                           {"fetches", fetches},
-                           {"optimisations", optimisations},
+constexpr Part kParts[] = {{"rate", rate},         {"triggers", triggers},
+                           {"patterns", patterns}, {"groups", groups},
+                           {"coverage", coverage}, {"attack", attack},
+                           {"feasible", feasible}, {"values", values},
+                           {"overload", overload}, {"swap", swap},
+                           {"bursts", bursts},     {"sizes", sizes},
+                           {"fetches", fetches},   {"optimisations", optimisations},
                            {"sweep", sweep}};
 
 std::string part_names() {

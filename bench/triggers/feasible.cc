@@ -10,6 +10,7 @@ namespace {
 
 // A figure's line has the same panel and line; `x` is its place on the axis.
 struct Point {
+  const char* part;
   std::string panel;
   std::string line;
   double x;
@@ -29,7 +30,7 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
 
 // Packet time advances at 14.88 million packets a second first, then at the rate that a core takes.
 double measure_point(Measurements* measurements, const Point& point) {
-  Case measured_case = {.part = "feasible", .label = point.panel + ", " + point.line, .workload = point.workload};
+  Case measured_case = {.part = point.part, .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;
   double rate = 14.88e6;
   for (int run = 0; run < 2; ++run) {
@@ -60,7 +61,8 @@ std::vector<Point> points(bool quick) {
       quick ? std::vector<uint32_t>{1, 8, 64} : std::vector<uint32_t>{1, 2, 4, 8, 16, 32, 64, 128, 256};
   for (const int64_t window_ms : {1, 5, 10, 20}) {
     for (const uint32_t triggers : per_packet) {
-      all.push_back({"windows",
+      all.push_back({"feasible",
+                     "windows",
                      std::to_string(window_ms) + " ms",
                      static_cast<double>(triggers),
                      {.triggers_per_packet = triggers, .window_ns = window_ms * 1'000'000}});
@@ -68,7 +70,8 @@ std::vector<Point> points(bool quick) {
   }
   for (const uint32_t flows : {150u, 300u, 600u, 1200u}) {
     for (const uint32_t triggers : per_packet) {
-      all.push_back({"flows",
+      all.push_back({"feasible",
+                     "flows",
                      std::to_string(flows) + " flows",
                      static_cast<double>(triggers),
                      {.triggers_per_packet = triggers, .flows = flows}});
@@ -76,7 +79,8 @@ std::vector<Point> points(bool quick) {
   }
   for (const int64_t window_ms : {1, 10}) {
     for (const uint32_t flows : {1u, 10u, 100u, 1'000u, 10'000u, 30'000u, 100'000u}) {
-      all.push_back({"groups",
+      all.push_back({"feasible",
+                     "groups",
                      std::to_string(window_ms) + " ms",
                      static_cast<double>(flows),
                      {.flows = flows,
@@ -89,15 +93,55 @@ std::vector<Point> points(bool quick) {
   return all;
 }
 
+// Numbers of distinct values and percentiles, in windows of 10 ms: `x` is the number of triggers per packet,
+// or of flows if each is a group. All conditions are tested in each window, and are false.
+std::vector<Point> points_with_values() {
+  using trigger::Measure;
+  // A product is no threshold on the number of packets, below which nothing would be tested.
+  const auto many = [](trigger::Expression values) {
+    return trigger::above(trigger::apply(trigger::Op::kMultiply, std::move(values), trigger::number(1)),
+                          trigger::number(1e6));
+  };
+  const auto flows = many(trigger::value_of(Measure::kFlows)),
+             ports = many(trigger::value_of(Measure::kDistinctSrcPorts));
+  const auto p99 = many(trigger::quantile_of(Measure::kBytesQuantile, 0.99));
+  const std::pair<const char*, trigger::Expression> conditions[] = {
+      {"flows", flows},
+      {"ports", ports},
+      {"p99", p99},
+      {"flows and p99", trigger::apply(trigger::Op::kOr, flows, p99)}};
+  std::vector<Point> all;
+  for (const auto& [name, when] : conditions) {
+    WorkloadOptions options = {.when = when, .wire_sizes = 1000};
+    for (const uint32_t triggers : {1u, 8u, 64u}) {
+      options.triggers_per_packet = triggers;
+      all.push_back({"values", "triggers per packet", name, static_cast<double>(triggers), options});
+    }
+    options = {.packets_per_flow = 100'000,
+               .frames = 1 << 19,
+               .group = trigger::GroupBy::flow(),
+               .when = when,
+               .wire_sizes = 1000};
+    for (const uint32_t groups : {100u, 1'000u, 10'000u}) {
+      options.flows = groups;
+      all.push_back({"values", "groups", name, static_cast<double>(groups), options});
+    }
+  }
+  return all;
+}
+
+void measure_all(Measurements* measurements, const char* part, const std::vector<Point>& points) {
+  size_t near = 0;
+  for (const Point& point : points) near += std::abs(measure_point(measurements, point)) <= 0.25;
+  measurements->add(
+      {{"part", part}, {"what", "points within 25 % of the model"}, {"points", points.size()}, {"near", near}},
+      std::to_string(near) + " of " + std::to_string(points.size()));
+}
+
 }  // namespace
 
-void feasible(Measurements* measurements) {
-  size_t near = 0;
-  const std::vector<Point> all = points(measurements->quick());
-  for (const Point& point : all) near += std::abs(measure_point(measurements, point)) <= 0.25;
-  measurements->add(
-      {{"part", "feasible"}, {"what", "points within 25 % of the model"}, {"points", all.size()}, {"near", near}},
-      std::to_string(near) + " of " + std::to_string(all.size()));
-}
+void feasible(Measurements* measurements) { measure_all(measurements, "feasible", points(measurements->quick())); }
+
+void values(Measurements* measurements) { measure_all(measurements, "values", points_with_values()); }
 
 }  // namespace tapline::bench

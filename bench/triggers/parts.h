@@ -17,6 +17,7 @@ void attack(Measurements* measurements);
 
 // feasible.cc
 void feasible(Measurements* measurements);
+void values(Measurements* measurements);
 
 // overload.cc
 void overload(Measurements* measurements);

@@ -57,6 +57,7 @@ uint32_t Workload::random() {
 
 // A window has about 150,000 packets of 64 bytes, so few conditions are true.
 trigger::Expression Workload::condition(uint32_t number) {
+  if (!options_.when.empty()) return options_.when;
   const bool retransmissions =
       options_.retransmission_triggers_in > 0 && number % options_.retransmission_triggers_in == 0;
   if (retransmissions) return trigger::above(trigger::value_of(Measure::kRetransmittedBytes), trigger::number(1e6));

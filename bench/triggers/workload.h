@@ -29,6 +29,8 @@ struct WorkloadOptions {
   uint32_t frame_bytes = 64;            // as on the wire, with the checksum
   trigger::GroupBy group = {};          // common to all triggers
   bool plain_thresholds = true;         // false: the engine does not recognise that conditions are thresholds
+  trigger::Expression when = {};        // common to all triggers, in place of sums of bytes that rarely exceed a bound
+  uint32_t wire_sizes = 1;              // packets have this many sizes; frame_bytes of each is captured
 };
 
 class Workload {
@@ -42,7 +44,7 @@ class Workload {
     RawPacket raw;
     raw.data = memory_.data() + (number & (options_.frames - 1)) * stride_;
     raw.captured_bytes = options_.frame_bytes;
-    raw.wire_bytes = options_.frame_bytes;
+    raw.wire_bytes = options_.frame_bytes + static_cast<uint32_t>(number * 0x9e3779b9 >> 16) % options_.wire_sizes;
     raw.time_ns = kStartNs + static_cast<int64_t>(static_cast<double>(number) * packet_ns_);
     return raw;
   }

@@ -19,20 +19,32 @@ double count_group_ns(const Channel& channel, const ExpectedTraffic& traffic, co
   return model.count_group + missing * model.miss_group;
 }
 
-// The kinds of distinct values and percentiles that its triggers use.
-double kinds_of(const Channel& channel) { return std::popcount(channel.sketches); }
+double add_values_ns(const Channel& channel, const CostModel& model) {
+  const auto distinct = static_cast<SketchKinds>(channel.sketches & kDistinctKinds);
+  const auto percentiles = static_cast<SketchKinds>(channel.sketches & ~kDistinctKinds);
+  return std::popcount(distinct) * model.add_distinct + std::popcount(percentiles) * model.add_percentile;
+}
+
+// The distinct values and percentiles of all counters in a window. Triggers of one counter share their sums if they
+// compare the same values.
+double merge_ns(const Channel& channel, double counters, const ExpectedTraffic& traffic, const CostModel& model) {
+  if (channel.sketches == 0) return 0;
+  return counters * (channel.panes() * std::popcount(channel.sketches) * model.merge_values +
+                     traffic.triggers_per_set * model.test_values);
+}
 
 // For each window, so once every channel.every_ns.
 double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double packets = packets_in(channel, traffic);
   const double panes = channel.panes();
-  const double merge_ns = panes * kinds_of(channel) * model.merge_values;
   if (channel.grouped) {
-    return std::min(traffic.groups, packets) * (panes * model.sweep_group + (panes - 1) * model.find_group + merge_ns);
+    const double groups = std::min(traffic.groups, packets);
+    return groups * (panes * model.sweep_group + (panes - 1) * model.find_group) +
+           merge_ns(channel, groups, traffic, model);
   }
   const double sets = std::min(traffic.match_sets, packets);
-  return panes * sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) + sets * merge_ns +
-         channel.bits() * model.test_trigger;
+  return panes * sets * (model.sweep_set + traffic.triggers_per_set * model.sweep_trigger) +
+         merge_ns(channel, sets, traffic, model) + channel.bits() * model.test_trigger;
 }
 
 // The share of a core for tests of the open window. Groups cost nothing until one crosses a threshold.
@@ -56,7 +68,7 @@ ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffi
   if (program.needs_tcp()) cost.tcp = cores_per_ns * model.tcp;
   for (const Channel& channel : program.channels()) {
     if (channel.grouped) cost.groups += cores_per_ns * count_group_ns(channel, traffic, model);
-    cost.values += cores_per_ns * kinds_of(channel) * model.add_value;
+    cost.values += cores_per_ns * add_values_ns(channel, model);
     cost.sweep += sweep_ns(channel, traffic, model) / static_cast<double>(channel.every_ns);
     cost.sweep += looks(channel, traffic, model);
   }

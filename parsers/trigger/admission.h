@@ -17,8 +17,8 @@ struct ExpectedTraffic {
 };
 
 // The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are fitted to the rates that
-// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements,
-// except add_value and merge_values: these are estimates.
+// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements.
+// Those of distinct values and percentiles are fitted to `--part values`, with packets of a thousand sizes.
 //
 // TriggerCost.java has the same costs of the same names; a test reads this struct and compares them.
 struct CostModel {
@@ -34,8 +34,10 @@ struct CostModel {
   double test_trigger = 23;     // each trigger of the channel
   double sweep_group = 50;      // a group in a pane of a window: added, tested and cleared
   double find_group = 20;       // a group in an earlier pane
-  double add_value = 25;        // a packet in each kind of distinct values and percentiles of a channel
-  double merge_values = 100;    // each kind of a group, or of a touched cell, in a pane of a window
+  double add_distinct = 43;     // a packet in each kind of distinct values of a channel
+  double add_percentile = 170;  // a packet in each kind of percentiles, if values differ
+  double merge_values = 600;    // each kind of both of a group, or of a touched cell, in a pane of a window
+  double test_values = 55;      // each trigger of a group, or of a touched cell, if it compares any
   double look_set = 30;         // a touched cell, each time its open window is tested
   double look_trigger = 2;      // each of its triggers
   double test_limit = 1;        // each trigger of the channel, each time

@@ -53,7 +53,7 @@ TEST(AdmissionTest, ChargesMoreForTriggersThatLeaveTheCache) {
 }
 
 TEST(AdmissionTest, DistinctValuesCostMore) {
-  const CostModel model = {.count_group = 20, .sweep_group = 100, .add_value = 30, .merge_values = 200};
+  const CostModel model = {.count_group = 20, .sweep_group = 100, .add_distinct = 30, .merge_values = 200};
   const ExpectedTraffic traffic = {.packets_per_second = 1e7, .match_sets = 10, .groups = 1000};
   for (const GroupBy& group : {GroupBy::flow(), GroupBy{}}) {
     const auto counting = program_of(1, 10 * kMs, group, Measure::kBytes, 3);
@@ -66,6 +66,24 @@ TEST(AdmissionTest, DistinctValuesCostMore) {
     // Three panes of 1,000 groups, or 10 sets, in 10 ms.
     EXPECT_NEAR(after.sweep - before.sweep, group == GroupBy{} ? 6e-4 : 0.06, 1e-9);
   }
+}
+
+TEST(AdmissionTest, PercentilesAndEachTriggerOfACounterCostMore) {
+  const CostModel model = {
+      .sweep_group = 0, .add_distinct = 30, .add_percentile = 100, .merge_values = 0, .test_values = 50};
+  std::vector<Trigger> triggers(1);
+  triggers[0].group = GroupBy::flow();
+  triggers[0].when = apply(Op::kAnd, above(quantile_of(Measure::kBytesQuantile, 0.5), number(1)),
+                           above(value_of(Measure::kFlows), number(1)));
+  std::string error;
+  const auto program = Program::make(std::move(triggers), &error);
+  ASSERT_NE(program, nullptr) << error;
+  const auto cost = [&](double triggers_per_set) {
+    return expected_cost(*program, {.packets_per_second = 1e6, .triggers_per_set = triggers_per_set, .groups = 1000},
+                         model);
+  };
+  EXPECT_DOUBLE_EQ(cost(0).values, 0.13);
+  EXPECT_DOUBLE_EQ(cost(4).sweep - cost(0).sweep, 0.02) << "1,000 groups in 10 ms, 4 triggers each";
 }
 
 TEST(AdmissionTest, AWindowHasNoMoreGroupsThanPackets) {

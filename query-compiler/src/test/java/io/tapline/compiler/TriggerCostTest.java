@@ -74,17 +74,17 @@ class TriggerCostTest {
     PacketTrigger counting = comparing(PacketStep.Measure.BYTES, "src_ip");
     PacketTrigger flows = comparing(PacketStep.Measure.FLOWS, "src_ip");
     PacketTrigger ports = comparing(PacketStep.Measure.DISTINCT_DST_PORT, "src_ip");
-    // 25 ns per packet, and 1,000 groups of 100 ns in 10 ms, for each kind of values.
-    assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.035, within(EXACT));
+    // 43 ns per packet, and 1,000 groups of 655 ns in 10 ms, for each trigger and kind of values.
+    assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.1085, within(EXACT));
     assertThat(busy(million, flows, ports))
-        .isCloseTo(busy(million, counting, counting) + 0.07, within(EXACT));
-    // The two triggers have separate counters.
+        .isCloseTo(busy(million, counting, counting) + 0.217, within(EXACT));
+    // Separate counters.
     assertThat(busy(million, flows, counting))
-        .isCloseTo(busy(million, counting, counting) + 0.057, within(EXACT));
+        .isCloseTo(busy(million, counting, counting) + 0.1305, within(EXACT));
     assertThat(new TriggerCost(List.of(flows)).explain().get(0))
-        .contains("25 per packet for distinct values and percentiles");
+        .contains("43 per packet for distinct values and percentiles");
     assertThat(new TriggerCost(List.of(flows)).at(million))
-        .contains("counting groups 2 %, distinct values and percentiles 3 %, sweeping");
+        .contains("counting groups 2 %, distinct values and percentiles 4 %, sweeping");
   }
 
   @Test
@@ -100,9 +100,9 @@ class TriggerCostTest {
                             .setShare(0.99)))
             .build();
     PacketTrigger minimum = comparing(PacketStep.Measure.MIN_RTT_NS);
-    // 25 ns per packet, and two match sets of 100 ns in 10 ms.
+    // 170 ns per packet, and two match sets of 655 ns in 10 ms.
     assertThat(busy(million, percentile))
-        .isCloseTo(busy(million, minimum) + 0.025 + 2e-5, within(EXACT));
+        .isCloseTo(busy(million, minimum) + 0.170 + 1.31e-4, within(EXACT));
   }
 
   @Test

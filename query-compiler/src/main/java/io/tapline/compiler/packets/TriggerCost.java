@@ -42,8 +42,10 @@ public final class TriggerCost {
   static final double TEST_TRIGGER = 23;
   static final double SWEEP_GROUP = 50;
   static final double FIND_GROUP = 20;
-  static final double ADD_VALUE = 25;
-  static final double MERGE_VALUES = 100;
+  static final double ADD_DISTINCT = 43;
+  static final double ADD_PERCENTILE = 170;
+  static final double MERGE_VALUES = 600;
+  static final double TEST_VALUES = 55;
   static final double LOOK_SET = 30;
   static final double LOOK_TRIGGER = 2;
   static final double TEST_LIMIT = 1;
@@ -80,6 +82,8 @@ public final class TriggerCost {
           PacketStep.Measure.DISTINCT_DST_PORT);
 
   private static final double NS_PER_SECOND = 1e9;
+
+  private static final String PERCENTILE = "percentile ";
 
   /**
    * The expected traffic of a monitor.
@@ -171,13 +175,16 @@ public final class TriggerCost {
         .flatMap(
             step ->
                 step.hasQuantile()
-                    ? Stream.of("percentile " + step.getQuantile().getMeasure())
+                    ? Stream.of(PERCENTILE + step.getQuantile().getMeasure())
                     : Stream.of(step.getMeasure()).filter(DISTINCT::contains).map(Enum::name))
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
   private double addValuesNs() {
-    return ADD_VALUE * channels.values().stream().mapToInt(load -> load.kinds().size()).sum();
+    return channels.values().stream()
+        .flatMap(load -> load.kinds().stream())
+        .mapToDouble(kind -> kind.startsWith(PERCENTILE) ? ADD_PERCENTILE : ADD_DISTINCT)
+        .sum();
   }
 
   private long grouped() {
@@ -217,14 +224,24 @@ public final class TriggerCost {
 
   private double sweepNs(Channel channel, Load load, double packets, long groups) {
     long panes = channel.panes();
-    double mergeNs = panes * load.kinds().size() * MERGE_VALUES;
     if (!channel.group().isEmpty()) {
-      return Math.min(groups, packets) * (panes * SWEEP_GROUP + (panes - 1) * FIND_GROUP + mergeNs);
+      double counters = Math.min(groups, packets);
+      return counters * (panes * SWEEP_GROUP + (panes - 1) * FIND_GROUP)
+          + mergeNs(channel, load, counters);
     }
     double sets = Math.min(matchSets(), packets);
     return panes * sets * (SWEEP_SET + load.triggers() * SWEEP_TRIGGER)
-        + sets * mergeNs
+        + mergeNs(channel, load, sets)
         + load.triggers() * TEST_TRIGGER;
+  }
+
+  /** Returns the time for the distinct values and percentiles of all counters in a window. */
+  private static double mergeNs(Channel channel, Load load, double counters) {
+    return load.kinds().isEmpty()
+        ? 0
+        : counters
+            * (channel.panes() * load.kinds().size() * MERGE_VALUES
+                + load.triggers() * TEST_VALUES);
   }
 
   /** Returns the time to count a packet in the groups of a channel. */
