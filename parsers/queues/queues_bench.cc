@@ -6,6 +6,7 @@
 //                          as the sketch in the same run, or with matching more than ten times as much
 //
 //   pass       reads each view
+//   triples    reads each triple: flow, arrival, departure, and bytes
 //   contents   QueueContents from triples, without bursts
 //   flows      the same, summed by flow in intervals of 1 ms, as queue_flows does
 //   bursts     contents with busy periods and their culprits
@@ -40,6 +41,14 @@ constexpr HashKey kKey = {1, 2};
 
 uint64_t looked_at = 0;
 
+struct Triple {
+  uint64_t flow_key;
+  int64_t arrival_ns, departure_ns;
+  uint32_t bytes;
+
+  Passage passage() const { return Passage::certain(flow_key, arrival_ns, departure_ns, bytes); }
+};
+
 struct Event {
   View view;
   bool departure;
@@ -51,28 +60,27 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::vector<Passage> passages_of(uint32_t flows, size_t packets) {
+std::vector<Triple> triples_of(uint32_t flows, size_t packets) {
   std::mt19937_64 random(flows);
-  std::vector<Passage> passages;
+  std::vector<Triple> triples;
   for (size_t i = 0; i < packets; ++i) {
     const auto arrival_ns = static_cast<int64_t>(i) * kServiceNs + static_cast<int64_t>(random() % kServiceNs);
-    passages.push_back(
-        Passage::certain(mixed(random() % flows + 1), arrival_ns, static_cast<int64_t>(i) * kServiceNs + kWaitNs, 700));
+    triples.push_back({mixed(random() % flows + 1), arrival_ns, static_cast<int64_t>(i) * kServiceNs + kWaitNs, 700});
   }
-  return passages;
+  return triples;
 }
 
-std::vector<Event> views_of(const std::vector<Passage>& passages) {
+std::vector<Event> views_of(const std::vector<Triple>& triples) {
   std::vector<Event> events;
   size_t left = 0;
   const auto show = [&](size_t i, int64_t time_ns, bool is_departure) {
-    events.push_back({{mixed(i + (uint64_t{1} << 40)), passages[i].flow_key, time_ns, 700, true}, is_departure});
+    events.push_back({{mixed(i + (uint64_t{1} << 40)), triples[i].flow_key, time_ns, 700, true}, is_departure});
   };
-  for (size_t i = 0; i < passages.size(); ++i) {
-    for (; passages[left].departure_ns < passages[i].arrival_ns; ++left) show(left, passages[left].departure_ns, true);
-    show(i, passages[i].arrival_ns, false);
+  for (size_t i = 0; i < triples.size(); ++i) {
+    for (; triples[left].departure_ns < triples[i].arrival_ns; ++left) show(left, triples[left].departure_ns, true);
+    show(i, triples[i].arrival_ns, false);
   }
-  for (; left < passages.size(); ++left) show(left, passages[left].departure_ns, true);
+  for (; left < triples.size(); ++left) show(left, triples[left].departure_ns, true);
   return events;
 }
 
@@ -82,14 +90,14 @@ struct ReportedHop {
 };
 
 // Returns the hops in order of capture.
-std::vector<ReportedHop> hops_of(const std::vector<Passage>& passages) {
+std::vector<ReportedHop> hops_of(const std::vector<Triple>& triples) {
   std::mt19937_64 random(1);
   std::vector<ReportedHop> hops;
-  for (size_t i = 0; i < passages.size(); ++i) {
-    const Passage& passage = passages[i];
-    hops.push_back({{mixed(i + 1), passage.flow_key, passage.departure_ns, 700, true},
-                    passage.arrival_ns,
-                    passage.departure_ns + static_cast<int64_t>(random() % 1'000'000)});
+  for (size_t i = 0; i < triples.size(); ++i) {
+    const Triple& triple = triples[i];
+    hops.push_back({{mixed(i + 1), triple.flow_key, triple.departure_ns, 700, true},
+                    triple.arrival_ns,
+                    triple.departure_ns + static_cast<int64_t>(random() % 1'000'000)});
   }
   std::sort(hops.begin(), hops.end(), [](const auto& a, const auto& b) { return a.captured_ns < b.captured_ns; });
   return hops;
@@ -141,8 +149,8 @@ struct Costs {
 };
 
 Costs measure(uint32_t flows, size_t packets) {
-  const std::vector<Passage> passages = passages_of(flows, packets);
-  const std::vector<Event> events = views_of(passages);
+  const std::vector<Triple> triples = triples_of(flows, packets);
+  const std::vector<Event> events = views_of(triples);
   const ContentsOptions options;
   NoBursts no_bursts;
   const double pass = ns_per_packet(packets, [&] {
@@ -154,9 +162,13 @@ Costs measure(uint32_t flows, size_t packets) {
     return ns;
   };
   std::printf("%-9u %-9s %7.1f ns/packet\n", flows, "pass", pass);
+  report("triples", [&] {
+    for (const Triple& triple : triples)
+      looked_at += triple.flow_key ^ static_cast<uint64_t>(triple.arrival_ns ^ triple.departure_ns) ^ triple.bytes;
+  });
   const auto add_all = [&](BurstSink* bursts) {
     QueueContents contents(options, bursts);
-    for (const Passage& passage : passages) looked_at += contents.add(passage).own_bytes;
+    for (const Triple& triple : triples) looked_at += contents.add(triple.passage()).own_bytes;
   };
   Costs costs;
   costs.contents_ns = report("contents", [&] { add_all(nullptr); });
@@ -164,12 +176,12 @@ Costs measure(uint32_t flows, size_t packets) {
   report("flows", [&] {
     FlowIntervals intervals(options);
     int64_t end_ns = 0;
-    for (const Passage& passage : passages) {
-      if (passage.departure_ns >= end_ns) {
+    for (const Triple& triple : triples) {
+      if (triple.departure_ns >= end_ns) {
         intervals.close([](const FlowIntervals::Flow& flow) { looked_at += flow.wait.finding.own_bytes; });
-        end_ns = passage.departure_ns + 1'000'000;
+        end_ns = triple.departure_ns + 1'000'000;
       }
-      looked_at += intervals.add(passage);
+      looked_at += intervals.add(triple.passage());
     }
   });
   report("bursts", [&] { add_all(&no_bursts); });
@@ -181,7 +193,7 @@ Costs measure(uint32_t flows, size_t packets) {
     Contents contents(options);
     match(events, &contents);
   });
-  const std::vector<ReportedHop> hops = hops_of(passages);
+  const std::vector<ReportedHop> hops = hops_of(triples);
   report("hops", [&] {
     Contents contents(options);
     HopSequencer sequencer(SequencerOptions(), &contents);
@@ -190,10 +202,10 @@ Costs measure(uint32_t flows, size_t packets) {
   });
   costs.sketch_ns = report("sketch", [&] {
     Snapshots snapshots({.snapshots = 4, .rows = 2, .columns = 2048, .window_shift = 18}, kKey);
-    for (const Passage& passage : passages) {
+    for (const Triple& triple : triples) {
       looked_at += static_cast<uint64_t>(
-          snapshots.estimate(passage.flow_key, passage.arrival_ns, passage.departure_ns, Reading::kWeighted));
-      snapshots.add(passage.flow_key, passage.departure_ns, passage.bytes);
+          snapshots.estimate(triple.flow_key, triple.arrival_ns, triple.departure_ns, Reading::kWeighted));
+      snapshots.add(triple.flow_key, triple.departure_ns, triple.bytes);
     }
   });
   return costs;
