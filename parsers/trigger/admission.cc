@@ -12,7 +12,7 @@ double packets_in(const Channel& channel, const ExpectedTraffic& traffic) {
   return traffic.packets_per_second * static_cast<double>(channel.every_ns) * 1e-9;
 }
 
-// For a packet.
+// The time that a packet takes in a channel with groups.
 double count_group_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double groups = std::min(traffic.groups, packets_in(channel, traffic));
   const double missing = groups <= model.cached_groups ? 0 : 1 - model.cached_groups / groups;
@@ -33,7 +33,7 @@ double merge_ns(const Channel& channel, double counters, const ExpectedTraffic& 
                      traffic.triggers_per_set * model.test_values);
 }
 
-// For each window, so once every channel.every_ns.
+// The time to sweep one window. A window ends every channel.every_ns.
 double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double packets = packets_in(channel, traffic);
   const double panes = channel.panes();
@@ -47,7 +47,7 @@ double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const Co
          merge_ns(channel, sets, traffic, model) + channel.bits() * model.test_trigger;
 }
 
-// The share of a core for tests of the open window. Groups cost nothing until one crosses a threshold.
+// The share of a core that tests of the open window take. Groups cost nothing until one crosses a threshold.
 double looks(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   if (channel.early.empty() || channel.grouped) return 0;
   const double sets = std::min(traffic.match_sets, packets_in(channel, traffic));

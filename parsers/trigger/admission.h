@@ -10,7 +10,7 @@ namespace tapline::trigger {
 // The expected load of a lane.
 struct ExpectedTraffic {
   double packets_per_second = 0;
-  // In a pane of each channel; either is at most the number of packets.
+  // Match sets and groups in a pane of each channel; neither number exceeds that of packets.
   double match_sets = 0;
   double triggers_per_set = 0;
   double groups = 0;
@@ -20,7 +20,7 @@ struct ExpectedTraffic {
 // `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements.
 // Those of distinct values and percentiles are fitted to `--part values`, with packets of a thousand sizes.
 //
-// TriggerCost.java has the same costs of the same names; a test reads this struct and compares them.
+// TriggerCost.java has the same costs under the same names; a test reads this struct and compares them.
 struct CostModel {
   double receive = 15;          // a packet, before it reaches the engine
   double match = 14;            // a packet's classes and set, and the counter of one channel without groups
@@ -52,7 +52,7 @@ struct ExpectedCost {
   double match = 0;
   double tcp = 0;
   double groups = 0;  // counting in groups
-  double values = 0;  // adding distinct values, and those of percentiles
+  double values = 0;  // adding values to sketches of distinct values and percentiles
   double sweep = 0;
 
   double sum() const { return receive + match + tcp + groups + values + sweep; }
@@ -60,7 +60,7 @@ struct ExpectedCost {
 
 ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
 
-// Returns an empty string if a lane can sustain the program, else a sentence with the figures, for the user.
+// Returns an empty string if a lane can sustain the program, else a sentence with the figures for the user.
 std::string refusal(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
 
 }  // namespace tapline::trigger

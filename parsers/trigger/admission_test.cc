@@ -111,7 +111,7 @@ TEST(AdmissionTest, LooksBeforeAWindowsEndAreBounded) {
   };
   EXPECT_DOUBLE_EQ(sweep(100, 10 * kMs, {}), 0.01);
   EXPECT_DOUBLE_EQ(sweep(10'000, 10 * kMs, {}), 0.1);
-  EXPECT_DOUBLE_EQ(sweep(100, 2 * kMs, {}), 0) << "short windows are tested at their end only";
+  EXPECT_DOUBLE_EQ(sweep(100, 2 * kMs, {}), 0) << "short windows are tested only at their end";
   EXPECT_DOUBLE_EQ(sweep(100, 10 * kMs, GroupBy::flow()), 0) << "only groups that crossed a threshold are tested";
 }
 

@@ -44,8 +44,8 @@ class AlertStates {
   // come in order, each at most once.
   bool meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns);
 
-  // Forgets states that no longer matter after the window that ended at this time. begin_forgetting() once, then
-  // forget() with up to `work` steps until it returns true.
+  // Forgets states that no longer matter after the window that ended at this time. Call begin_forgetting() once, then
+  // forget() until it returns true; each call takes up to `work` steps.
   void begin_forgetting() { next_ = states_.begin(); }
   bool forget(uint32_t* work, const Program& program, int64_t end_ns);
 
@@ -64,8 +64,8 @@ class AlertStates {
   }
 
   size_t size() const { return states_.size(); }
-  // Windows in which a group met a condition and had no state, as memory was full: its alert began at once if it needs
-  // one window only, and not at all otherwise.
+  // Number of windows in which a group met a condition but had no state because memory was full. Its alert began at
+  // once if one window is enough for it, and not at all otherwise.
   uint64_t untracked() const { return untracked_; }
 
  private:
@@ -96,7 +96,7 @@ class AlertStates {
 
   size_t capacity_;
   States states_;
-  States::iterator next_;  // to be looked at by forget()
+  States::iterator next_;  // the next state that forget() checks
   uint64_t untracked_ = 0;
 };
 

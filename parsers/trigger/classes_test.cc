@@ -1,4 +1,4 @@
-// Compares match sets with the filters, for values at and next to the borders of prefixes and ranges.
+// Compares match sets with the filters, for values at and next to the boundaries of prefixes and ranges.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -47,7 +47,7 @@ IpAddress random_address(std::mt19937* random, bool v4) {
   return v4 ? IpAddress::v4(bytes) : IpAddress::v6(bytes);
 }
 
-// Addresses in, just before and just behind the prefix.
+// Returns an address within the prefix, just before it or just after it.
 IpAddress near(const Prefix& prefix, std::mt19937* random) {
   auto bytes = prefix.address.mapped();
   const uint8_t fill = (*random)() % 2 == 0 ? 0 : 0xff;

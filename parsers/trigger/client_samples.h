@@ -10,8 +10,8 @@
 
 namespace tapline::trigger {
 
-// Source and destination become client and server: a trigger counts both directions of a connection for its client, as
-// parsers' tuples do.
+// Makes the client the source and the server the destination: a trigger counts both directions of a connection for its
+// client, as parsers' tuples do.
 inline Sample sample_from_client(const Packet& packet) {
   Sample sample = sample_of(packet);
   if (packet.direction == Direction::kFromServer) {

@@ -88,7 +88,7 @@ Interval Counts::of(Measure measure, double share) const {
   const auto min = static_cast<double>(low[word]), max = static_cast<double>(high[word]);
   if (measure == Measure::kBurst) return {min, static_cast<double>(high[kBurstHigh])};
   if (measure == Measure::kUnackedBytes) {
-    // Negative only if the window began before the data were sent that it saw acknowledged.
+    // A bound is negative only if data were sent before the window began and acknowledged within it.
     const auto bytes = [](uint64_t bound) {
       return static_cast<double>(std::max<int64_t>(0, static_cast<int64_t>(bound)));
     };

@@ -77,14 +77,14 @@ class Condition {
   struct Threshold {
     Measure measure;
     double min;  // the smallest value, a whole number, that fulfils the condition
-    // False: the condition compares a number of distinct values, which `measure` only bounds.
+    // False if the condition compares a number of distinct values, for which `measure` is only an upper bound.
     bool is_compared = true;
   };
   const std::optional<Threshold>& threshold() const { return threshold_; }
 
   // Counting more packets can only make it true, never false.
   bool rises() const { return threshold_.has_value(); }
-  // True of a window without packets.
+  // True if a window without packets fulfils the condition.
   bool holds_when_empty() const { return holds_when_empty_; }
   // The number of counter lines that it reads.
   int lines() const { return lines_; }

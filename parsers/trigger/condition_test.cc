@@ -73,7 +73,7 @@ TEST(ConditionTest, EvaluatesConditionsWithoutPackets) {
   EXPECT_TRUE(condition_of(below(value_of(Measure::kBytes), number(1))).holds_when_empty());
 }
 
-TEST(ConditionTest, RejectsTextThatIsNoCondition) {
+TEST(ConditionTest, RejectsExpressionsThatAreNoCondition) {
   std::string error;
   const Expression bytes = value_of(Measure::kBytes);
   EXPECT_FALSE(Condition::make({}, &error));

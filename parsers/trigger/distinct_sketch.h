@@ -10,10 +10,10 @@
 
 namespace tapline::trigger {
 
-// Counts distinct values by their 64-bit hashes, mergeable and independent of their order, like `distinct` of the
-// stream job: exactly up to kExact values, beyond that by a HyperLogLog sketch (Flajolet et al., AofA 2007) with the
-// estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017), which is unbiased for any
-// number. All zeros is an empty sketch.
+// Counts distinct values by their 64-bit hashes, like `distinct` of the stream job. Sketches can be merged, and the
+// order of values does not matter. The count is exact up to kExact values; beyond that, it is estimated by a
+// HyperLogLog sketch (Flajolet et al., AofA 2007) with the estimator of Ertl ("New cardinality estimation algorithms
+// for HyperLogLog sketches", 2017), which is unbiased for any number. All zeros is an empty sketch.
 //
 // Its block is a hash table that grows up to 8 KiB, and then contains the registers.
 class DistinctSketch {
@@ -21,7 +21,7 @@ class DistinctSketch {
   static constexpr uint32_t kExact = 512;
   static constexpr int kLogRegisters = 12;
   static constexpr uint32_t kRegisters = 1u << kLogRegisters;
-  // Standard error of an estimate, as a share; bounds are at two of them (95 %).
+  // Relative standard error of an estimate; bounds are two standard errors away (95 %).
   static constexpr double kError = 1.04 / 64;
 
   // Counts the value as missed if there is no memory for it.

@@ -16,7 +16,7 @@ enum class EventScope : uint8_t {
   kRest,   // several groups were counted together: the value is the maximum for any of them
 };
 
-// A trigger's condition was true in a window, or its alert still in force.
+// Reports that a trigger's condition was true in a window, or that its alert was still in force.
 struct Event {
   uint64_t trigger = 0;
   uint32_t channel = 0;  // index in Program::channels()
@@ -33,10 +33,10 @@ struct Event {
   int64_t ready_ns = 0;
   bool partial = false;       // some lane did not watch the whole window
   uint64_t lost_packets = 0;  // in this window, by all lanes
-  ExemplarFlows exemplars;    // some of the flows that the value counts; none of a group without packets
+  ExemplarFlows exemplars;    // some of the flows that the value counts; empty for a group without packets
 };
 
-// A swept window of a channel. Counts of packets and groups are those of its latest pane: packets + lost_packets is the
+// A swept window of a channel. Packets and groups are counted in its latest pane only: packets + lost_packets is the
 // number of packets that lanes received since the previous window ended.
 struct WindowReport {
   uint32_t channel = 0;
@@ -49,7 +49,7 @@ struct WindowReport {
   uint64_t rest_packets = 0;   // counted without their group, as groups were full
   uint64_t missed_values = 0;  // of distinct values and percentiles, as their memory was full: they only widen bounds
   uint64_t events = 0;
-  uint64_t suppressed_events = 0;  // beyond a trigger's limit
+  uint64_t suppressed_events = 0;  // events beyond a trigger's limit
   uint64_t untracked_alerts = 0;   // as AlertStates::untracked()
   uint64_t untracked_groups = 0;   // as SilentGroups::untracked()
 };
@@ -61,7 +61,7 @@ class EventSink {
   virtual ~EventSink() = default;
   virtual void on_event(const Event& event) = 0;
   virtual void on_window(const WindowReport& /*report*/) {}
-  // The next events and reports are of this program, which began counting at `since_ns`, a border of all windows.
+  // The next events and reports belong to this program, which began counting at `since_ns`, a boundary of all windows.
   virtual void on_program(const Program& /*program*/, int64_t /*since_ns*/) {}
 };
 

@@ -1,4 +1,4 @@
-// Texts in the tuples of events.
+// Formats groups and flows for the tuples of events.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ class ExemplarFlows {
  public:
   static constexpr size_t kMax = 8;
 
-  // Returns false if there is no room. A flow that it has already is not added.
+  // Returns false if there is no room. A flow that is already included is not added again.
   bool add(const GroupKey& flow) {
     const auto known = flows();
     if (std::find(known.begin(), known.end(), flow) != known.end()) return true;
@@ -31,11 +31,12 @@ class ExemplarFlows {
   size_t size_ = 0;
 };
 
-// Flows of the packets that one window counts: the first packet of each counter, and a sample of all packets. Usually
-// only a packet that begins a counter stores anything. Not thread-safe.
+// The flows of packets that one window counts: of the first packet of each counter, and of a sample of all packets.
+// Usually, only the first packet of a counter is stored. Not thread-safe.
 //
-// A packet is sampled whenever the window has a sixteenth more packets than at the last one, so from 150,000 packets
-// about 160 are sampled, and any burst of a sixteenth of the window's packets is in it. The latest kSampled are kept.
+// A packet is sampled whenever the window has a sixteenth more packets than at the last sample, so about 160 of 150,000
+// packets are sampled, and the sample contains any burst of a sixteenth of the window's packets. The latest kSampled
+// are kept.
 class Exemplars {
  public:
   static constexpr size_t kSampled = 128;
@@ -45,11 +46,11 @@ class Exemplars {
 
   void populate(size_t bytes) const { first_.populate(bytes); }
 
-  // REQUIRES: place is below the number of counters, here and below.
+  // REQUIRES, here and below: place is below the number of counters.
   void set_first(size_t place, const Sample& sample) { first()[place] = flow_of(sample); }
   const GroupKey& first(size_t place) const { return first()[place]; }
 
-  // A packet is to be sampled, now that the window has this many.
+  // True if a packet must be sampled when the window has this many.
   bool due(uint64_t packets) const { return packets >= next_; }
   void wait(uint64_t packets) { next_ = packets + 1 + packets / 16; }
   // `counter` identifies the counter of the packet.

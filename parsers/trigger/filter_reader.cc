@@ -18,7 +18,7 @@ using conditions::KeyRanges;
 using conditions::Leaf;
 using conditions::Node;
 
-// For a field without ranges, such as vlan. A longer list would be one of excluded values.
+// Limit for a field without ranges, such as vlan. A longer list usually comes from a condition that excludes values.
 constexpr uint64_t kMaxListed = 4096;
 
 struct UnsupportedFilter {

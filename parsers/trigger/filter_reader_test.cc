@@ -66,7 +66,7 @@ TEST(FilterReader, PrefixesOfOneFieldAreAList) {
   EXPECT_FALSE(filter.matches(sample("192.168.0.2", "1.1.1.1")));
 }
 
-TEST(FilterReader, EveryIpv4AddressIsAPrefixOfIts32Bits) {
+TEST(FilterReader, EveryIpv4AddressIsAPrefixOf32Bits) {
   const Filter filter = filter_of("dst_ip = 0.0.0.0/0");
   EXPECT_TRUE(filter.matches(sample("::1", "255.255.255.255")));
   EXPECT_FALSE(filter.matches(sample("::1", "2001:db8::1")));

@@ -32,7 +32,7 @@ Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOp
     open.channel = &channels[channel];
     if (channels[channel].grouped) open.groups.resize(kBurst);
   }
-  if (channels.empty()) border_ns_ = INT64_MAX;
+  if (channels.empty()) boundary_ns_ = INT64_MAX;
 }
 
 void Gather::populate(size_t bytes) const {
@@ -43,7 +43,7 @@ void Gather::populate(size_t bytes) const {
 size_t Gather::count(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
   const size_t max = std::min(samples.size(), kBurst);
   size_t count = 0;
-  while (count < max && samples[count].time_ns < border_ns_) ++count;
+  while (count < max && samples[count].time_ns < boundary_ns_) ++count;
   if (count > 0) count_burst(samples.first(count), tcp.first(tcp.empty() ? 0 : count));
   return count;
 }
@@ -82,7 +82,7 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
   }
 }
 
-// Samples packets of the burst that count in the channel. `before` is the number of the window's earlier packets.
+// Samples packets of the burst that are counted in the channel. `before` is the number of the window's earlier packets.
 void Gather::sample(Open* open, uint64_t before) {
   Exemplars& exemplars = open->window->cell_exemplars();
   for (uint32_t i = 0; i < samples_.size(); ++i) {
@@ -187,7 +187,7 @@ inline void Gather::watch(const Open& open, GroupTable::Entry* entry) const {
   }
 }
 
-// As above for a group with several counters.
+// Does the same for a group with several counters.
 void Gather::watch_chain(const Open& open, GroupTable::Entry* entry) const {
   if (open.channel->early.empty()) return;
   GroupTable& groups = *open.window->groups();
@@ -208,10 +208,10 @@ void Gather::advance(int64_t time_ns) {
   const bool all_end =
       std::all_of(open_.begin(), open_.end(), [&](const Open& open) { return time_ns >= open.end_ns; });
   const bool renewed = all_end && sets_->is_nearly_full() && renew_sets();
-  border_ns_ = INT64_MAX;
+  boundary_ns_ = INT64_MAX;
   for (uint32_t channel = 0; channel < open_.size(); ++channel) {
     if (time_ns >= open_[channel].end_ns) open_next(&open_[channel], rings_[channel].get(), time_ns);
-    border_ns_ = std::min(border_ns_, open_[channel].end_ns);
+    boundary_ns_ = std::min(boundary_ns_, open_[channel].end_ns);
     if (renewed) open_[channel].last_with_spare_sets = rings_[channel]->closed();
   }
 }
@@ -235,7 +235,7 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
   ring->set_passed(std::min(start_ns, open->blind_from_ns));
 }
 
-// All windows end, so the next ones can count in other cells. Sets that few packets still need are dropped, too.
+// All windows end here, so the next ones can use other cells. Sets that few packets still need are dropped, too.
 bool Gather::renew_sets() {
   if (spare_ != SpareState::kReady) return false;
   std::swap(sets_, spare_sets_);
@@ -257,7 +257,7 @@ void Gather::tidy_spare_sets() {
   if (spare_sets_->forget(&work)) spare_ = SpareState::kReady;
 }
 
-// Closes the windows without memory together, with only their losses.
+// Closes all windows for which there was no memory as a single one that has only losses.
 void Gather::report_blind(Open* open, WindowRing* ring, int64_t until_ns) {
   open->window->start_ns = open->blind_from_ns;
   open->window->end_ns = until_ns;

@@ -19,11 +19,11 @@ struct GatherOptions {
   // eight panes, each has fewer, so that the window has at most eight times as many. A counter takes 128 to 320 bytes,
   // plus 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
-  // Memory for the distinct values and percentiles of a pane, for each channel that has any. If a window has more than
-  // eight panes, each has less, as above.
+  // Memory for the distinct values and percentiles of a pane, for each channel that has triggers on them. If a window
+  // has more than eight panes, each has less, as above.
   size_t sketch_bytes = 32 << 20;
-  // For each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps its
-  // windows itself; a separate thread needs some time.
+  // Windows for each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps
+  // its windows itself; a separate thread needs some time.
   uint32_t windows = 2;
   // Lists groups in Window::reached, for Sweep::look().
   bool watch = false;
@@ -32,8 +32,8 @@ struct GatherOptions {
 // Counts a lane's packets: each in the cells of its match set, and there by group. No packet is looked up by flow, and
 // no work is done per trigger. Not thread-safe; another thread may sweep its rings.
 //
-// Windows are by packet time. A packet whose time is before that of its predecessor is counted at the latter's time, so
-// time never runs backwards (as in Emitter::now_ns()).
+// Windows are by packet time. A packet whose time is before that of its predecessor is counted at its predecessor's
+// time, so time never runs backwards (as in Emitter::now_ns()).
 class Gather {
  public:
   static constexpr size_t kBurst = 64;
@@ -47,10 +47,10 @@ class Gather {
   // The time of the latest sample; INT64_MIN if there was none.
   int64_t clock_ns() const { return clock_ns_; }
   // The earliest end of an open window: samples before it can be counted.
-  int64_t border_ns() const { return border_ns_; }
+  int64_t boundary_ns() const { return boundary_ns_; }
   // True if the channel's window ends at or before this time.
   bool ends(uint32_t channel, int64_t time_ns) const { return time_ns >= open_[channel].end_ns; }
-  // Counts the samples up to the first one that is not before border_ns(), at most kBurst, and returns their number.
+  // Counts the samples up to the first one that is not before boundary_ns(), at most kBurst, and returns their number.
   // `tcp` has the facts of each sample, or is empty if the program doesn't need them.
   size_t count(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   // Closes the windows that end at or before `time_ns`, and opens those that contain it. If another thread has not yet
@@ -80,7 +80,7 @@ class Gather {
   // A channel's window, and the packets pending for its groups.
   struct Open {
     const Channel* channel;
-    Window* window = nullptr;  // null while counting has no window
+    Window* window = nullptr;  // null if no window is free
     int64_t end_ns = INT64_MIN;
     int64_t blind_from_ns = kSighted;   // start of the current period without a window
     uint64_t lost_packets = 0;          // since then
@@ -117,7 +117,7 @@ class Gather {
   bool watch_;
   std::vector<std::unique_ptr<WindowRing>> rings_;
   std::vector<Open> open_;
-  int64_t border_ns_ = INT64_MIN;
+  int64_t boundary_ns_ = INT64_MIN;
   std::span<const Sample> samples_;  // valid during count()
   std::span<const TcpFacts> tcp_;
   std::array<ClassKey, kBurst> keys_;

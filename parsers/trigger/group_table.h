@@ -78,7 +78,7 @@ class GroupTable {
     __builtin_prefetch(entry + 64, 1);
   }
 
-  // The group's entry for the cell; its counter is zero if it is new. Null if the table is full.
+  // Returns the group's entry for the cell, with a counter of zero if it is new. Returns null if the table is full.
   Entry* find_or_add(const GroupKey& key, uint64_t hash, uint32_t cell) {
     uint32_t place;
     Entry* first = find_place(key, hash, &place);
@@ -150,7 +150,7 @@ class GroupTable {
     return *reinterpret_cast<Entry*>(entries_.data() + static_cast<size_t>(number) * stride_);
   }
 
-  // Sets *place to the bucket of the group, or to its bucket if it were added.
+  // Sets *place to the bucket of the group, or to the one that it would get if it were added.
   Entry* find_place(const GroupKey& key, uint64_t hash, uint32_t* place) const {
     for (*place = static_cast<uint32_t>(hash & mask_);; *place = static_cast<uint32_t>((*place + 1) & mask_)) {
       const Bucket& bucket = buckets()[*place];

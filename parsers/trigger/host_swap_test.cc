@@ -1,4 +1,4 @@
-// Programs that are replaced while several lanes count, on separate threads, compared with the model. Runs under
+// Replaces programs while several lanes count on separate threads, and compares their events with the model. Runs under
 // ThreadSanitizer, too.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ void run_lane(HostTriggers* host, uint32_t lane, const LaneInput& input, int64_t
   };
   host->advance(lane, start_ns);
   for (size_t at = 0; at < input.samples.size(); ++at) {
-    // Lets other lanes get ahead, and programs arrive.
+    // Lets other lanes get ahead and programs arrive.
     for (uint32_t pause = random() % 8; pause == 0 || pause > 6; pause = random() % 8) std::this_thread::yield();
     wait();
     if (random() % 4 == 0) host->advance(lane, input.samples[at].time_ns);
@@ -53,8 +53,8 @@ void run_lane(HostTriggers* host, uint32_t lane, const LaneInput& input, int64_t
   host->advance(lane, until_ns);
 }
 
-// Each lane is in another place of time when a program is offered; each trigger's events are those of the model since
-// the border that the lanes agreed on, so no packet is counted twice, in no program, or in the wrong one.
+// Each lane has reached another packet time when a program is offered. Each trigger's events are those of the model
+// from the boundary on that the lanes agreed on, so no packet is counted twice, in no program, or in the wrong one.
 TEST(HostSwap, EventsAreTheModelsOverRandomSwaps) {
   size_t events = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 40 && !::testing::Test::HasFailure(); ++seed) {
@@ -124,8 +124,8 @@ Trigger packets_above(uint64_t id, double count) {
   return trigger;
 }
 
-// The lane that is behind learns of a program late, and the one ahead has passed its own proposal by then.
-TEST(HostSwap, LanesAgreeOnTheLatestBorder) {
+// The lane that is behind learns about a program late, when the lane ahead has already passed its own proposal.
+TEST(HostSwap, LanesAgreeOnTheLatestBoundary) {
   SwapRecorder recorder;
   HostTriggers host(program_of({packets_above(1, 0)}), 2, kGather, {}, &recorder);
   const auto send = [&](uint32_t lane, int64_t ms) {
@@ -151,7 +151,7 @@ TEST(HostSwap, LanesAgreeOnTheLatestBorder) {
   sweep();
   EXPECT_TRUE(recorder.programs.empty());
   host.advance(1, 20 * kMs);
-  EXPECT_TRUE(host.replacing()) << "the old program is not swept";
+  EXPECT_TRUE(host.replacing()) << "the old program has not been swept";
   sweep();
   EXPECT_FALSE(host.replacing());
   ASSERT_EQ(recorder.programs.size(), 1u);

@@ -7,7 +7,7 @@ namespace tapline::trigger {
 namespace {
 
 constexpr uint64_t kLanesMask = 0xff;
-constexpr int kBorderShift = 8;
+constexpr int kBoundaryShift = 8;
 
 }  // namespace
 
@@ -46,21 +46,21 @@ void HostTriggers::process(uint32_t lane, std::span<const Sample> samples, std::
 }
 
 void HostTriggers::advance(uint32_t lane, int64_t time_ns) {
-  if (time_ns >= lanes_[lane].counting->gather(lane).border_ns() || counts_nothing(lane)) {
+  if (time_ns >= lanes_[lane].counting->gather(lane).boundary_ns() || counts_nothing(lane)) {
     pass(lane, time_ns);
   } else if (offered_to(lane) != nullptr) {
     propose(lane, time_ns);
   }
 }
 
-// The samples before this time have been counted.
+// Moves the lane to this time, before which all its samples have been counted.
 void HostTriggers::pass(uint32_t lane, int64_t time_ns) {
   Lane& own = lanes_[lane];
   if (RunningProgram* next = offered_to(lane); next != nullptr) {
-    const int64_t border_ns = propose(lane, time_ns);
-    if (border_ns <= time_ns) {
-      own.counting->gather(lane).advance(border_ns);
-      next->gather(lane).advance(border_ns);
+    const int64_t boundary_ns = propose(lane, time_ns);
+    if (boundary_ns <= time_ns) {
+      own.counting->gather(lane).advance(boundary_ns);
+      next->gather(lane).advance(boundary_ns);
       own.counting = next;
       own.has_proposed = false;
       switched_.fetch_add(1, std::memory_order_release);
@@ -76,17 +76,17 @@ RunningProgram* HostTriggers::offered_to(uint32_t lane) const {
   return offered == lanes_[lane].counting ? nullptr : offered;
 }
 
-// Returns the border that the lanes have agreed on. Otherwise proposes the first one after all that this lane has
-// counted and after `time_ns`: it counts nothing beyond it without proposing again.
+// Returns the boundary that the lanes have agreed on. Until they have, proposes the first boundary after `time_ns` and
+// after all samples that this lane has counted. The lane counts nothing beyond its proposal without proposing again.
 int64_t HostTriggers::propose(uint32_t lane, int64_t time_ns) {
   Lane& own = lanes_[lane];
   const int64_t latest_ns = std::max({time_ns, own.passed_ns, own.counting->gather(lane).clock_ns()});
   const auto next = static_cast<uint64_t>(latest_ns / common_pane_ns_) + 1;
   uint64_t known = proposals_.load(std::memory_order_acquire);
   while (true) {
-    const uint64_t proposed = known & kLanesMask, border = known >> kBorderShift;
-    if (proposed == lanes_.size()) return static_cast<int64_t>(border) * common_pane_ns_;
-    const uint64_t changed = std::max(border, next) << kBorderShift | (proposed + (own.has_proposed ? 0 : 1));
+    const uint64_t proposed = known & kLanesMask, boundary = known >> kBoundaryShift;
+    if (proposed == lanes_.size()) return static_cast<int64_t>(boundary) * common_pane_ns_;
+    const uint64_t changed = std::max(boundary, next) << kBoundaryShift | (proposed + (own.has_proposed ? 0 : 1));
     if (!proposals_.compare_exchange_weak(known, changed, std::memory_order_acq_rel)) continue;
     own.has_proposed = true;
     if ((changed & kLanesMask) < lanes_.size()) return kNotAgreed;
@@ -94,13 +94,14 @@ int64_t HostTriggers::propose(uint32_t lane, int64_t time_ns) {
   }
 }
 
-// Sweeps the program that all lanes have left. Returns the steps that are left, so more than 0 when it is replaced.
+// Sweeps the program that all lanes have left. Returns the number of unused steps, which is above 0 once it is
+// replaced.
 uint32_t HostTriggers::leave(uint32_t steps) {
   steps = current_->sweep(steps);
   if (steps > 0) steps = current_->hand_over(steps, next_.get());
   if (steps == 0) return 0;
-  const auto border = static_cast<int64_t>(proposals_.load(std::memory_order_relaxed) >> kBorderShift);
-  const int64_t since_ns = border * common_pane_ns_;
+  const auto boundary = static_cast<int64_t>(proposals_.load(std::memory_order_relaxed) >> kBoundaryShift);
+  const int64_t since_ns = boundary * common_pane_ns_;
   retired_ = std::exchange(current_, std::move(next_));
   offered_.store(nullptr, std::memory_order_release);
   sink_->on_program(current_->program(), since_ns);

@@ -18,9 +18,9 @@ namespace tapline::trigger {
 // thread sweeps the windows that all lanes have passed; no lane ever waits. A lane whose windows are all unswept counts
 // nothing until one is free, and reports these packets as lost.
 //
-// The program can be replaced while packets are counted. All lanes switch at the same border of all windows of both
-// programs, each when its packets get there. Each lane proposes its next border, and the latest proposal is agreed on
-// when the last lane has made one. Until then a lane that gets to its border proposes the one after it:
+// The program can be replaced while packets are counted. All lanes switch at the same boundary of all windows of both
+// programs, each when its packets get there. Each lane proposes its next boundary, and the latest proposal is agreed on
+// when the last lane has made one. Until then a lane that gets to its boundary proposes the one after it:
 //
 //   lane 0 (at 13 ms)   proposes 20 ──────────────────────────────── 30 agreed ── counts in the old program until 30 ms
 //   lane 1 (at 28 ms)   ─────────────── proposes 30, is the last ─── 30 agreed
@@ -40,17 +40,17 @@ class HostTriggers {
   HostTriggers(std::shared_ptr<const Program> program, uint32_t lanes, const GatherOptions& gather,
                const SweepOptions& sweep, EventSink* sink);
 
-  // Makes all that the lanes need to run a program. Takes milliseconds. REQUIRES: `gather` has as many windows as the
-  // program needs.
+  // Creates everything that the lanes need to run a program. Takes milliseconds. REQUIRES: `gather` has as many windows
+  // as the program needs.
   std::unique_ptr<RunningProgram> prepare(std::shared_ptr<const Program> program, const GatherOptions& gather) const;
   // Replaces the program. EventSink::on_program() reports when the lanes have done so. REQUIRES: replacing() is false;
-  // common_pane_ns() of both programs is not 0; a trigger that has the same ID in both is the same.
+  // common_pane_ns() of both programs is not 0; an ID names the same trigger in both programs.
   void offer(std::unique_ptr<RunningProgram> next);
-  // A program was offered, and the one before it is not swept to its end.
+  // True if a program was offered and the previous one has not been swept to its end.
   bool replacing() const { return offered_.load(std::memory_order_acquire) != nullptr; }
 
-  // On the lane's thread. As in TriggerEngine, but these never sweep. A lane without packets must call advance(), since
-  // a window is swept only after all lanes have passed it.
+  // To be called on the lane's thread. They work as in TriggerEngine, but never sweep. A lane without packets must call
+  // advance(), since a window is swept only after all lanes have passed it.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void advance(uint32_t lane, int64_t time_ns);
   // A caller that replays a capture can wait until this is true before it passes the end of a window.
@@ -59,13 +59,13 @@ class HostTriggers {
   // The program in which the lane counts.
   const Program& program(uint32_t lane) const { return lanes_[lane].counting->program(); }
 
-  // On the sweeping thread. Returns false if nothing is left to do.
+  // To be called on the sweeping thread. Returns false if nothing is left to do.
   bool sweep(uint32_t steps);
 
  private:
   struct alignas(64) Lane {
     RunningProgram* counting = nullptr;
-    int64_t passed_ns = INT64_MIN;  // as last passed by time
+    int64_t passed_ns = INT64_MIN;  // the last time given to pass()
     bool has_proposed = false;
   };
   static constexpr int64_t kNotAgreed = INT64_MAX;
@@ -81,12 +81,12 @@ class HostTriggers {
   SweepOptions sweep_options_;
   EventSink* sink_;
   std::vector<Lane> lanes_;
-  std::unique_ptr<RunningProgram> current_;  // is swept
-  std::unique_ptr<RunningProgram> next_;     // waits for all lanes to switch, and for the sweep of current_
-  std::unique_ptr<RunningProgram> retired_;  // is freed by the next offer
-  int64_t common_pane_ns_ = 0;               // windows of both programs have borders at its multiples
+  std::unique_ptr<RunningProgram> current_;  // the program that is swept
+  std::unique_ptr<RunningProgram> next_;     // waits until all lanes have switched and current_ is swept
+  std::unique_ptr<RunningProgram> retired_;  // freed by the next offer
+  int64_t common_pane_ns_ = 0;               // windows of both programs have boundaries at its multiples
   std::atomic<RunningProgram*> offered_{nullptr};
-  // The latest proposed border, as a multiple of common_pane_ns_, times 256, plus the number of lanes that have
+  // The latest proposed boundary, as a multiple of common_pane_ns_, times 256, plus the number of lanes that have
   // proposed.
   std::atomic<uint64_t> proposals_{0};
   std::atomic<uint32_t> switched_{0};  // lanes that count in next_

@@ -1,4 +1,5 @@
-// Several lanes on separate threads, and one that sweeps, compared with the model. Runs under ThreadSanitizer, too.
+// Runs several lanes and a sweep on separate threads, and compares the events with the model. Runs under
+// ThreadSanitizer, too.
 #include "parsers/trigger/host_triggers.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +87,8 @@ TEST(HostTriggersTest, SumsAreTheHosts) {
   EXPECT_GT(events, 100u);
 }
 
-// A sweeper that is too slow loses packets, but none of them silently, and no conclusion follows from their absence.
+// A sweeping thread that is too slow loses packets, but every loss is reported, and nothing is concluded from the
+// absence of packets.
 TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
   Trigger trigger, few;
   trigger.id = 1;

@@ -38,7 +38,7 @@ uint64_t hash_of(std::span<const CellRef> cells, uint64_t seed) {
   return seed;
 }
 
-// The slot of the entry that is_same, or the empty one where it belongs.
+// The slot of the entry for which is_same() is true, or the empty slot where it belongs.
 template <typename IsSame>
 uint32_t& slot_of(std::vector<uint32_t>* index, uint64_t hash, IsSame is_same) {
   size_t slot = hash & (index->size() - 1);
@@ -99,7 +99,7 @@ bool MatchSets::is_nearly_full() const {
 
 bool MatchSets::forget(uint32_t* work) {
   constexpr uint64_t kStepBytes = 4096;
-  // The memory to clear, one area after the other: the cache, the index of sets, those of cells.
+  // The areas to clear, one after the other: the cache, the index of sets, the indexes of cells.
   const auto clear_area = [&](void* area, uint64_t bytes, uint64_t* before) {
     while (*work > 0 && forgotten_bytes_ < *before + bytes) {
       const uint64_t offset = forgotten_bytes_ - *before;

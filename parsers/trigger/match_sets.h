@@ -16,14 +16,14 @@ struct Cell {
   uint32_t first_word;
   uint32_t word_count;
   uint32_t trigger_count;
-  // Bit w: some trigger is a threshold on word w of the counter, least[w] the lowest one. A counter below all of them
-  // need not be tested.
+  // Bit w is set if some trigger is a threshold on word w of the counter; least[w] is the lowest one. A counter below
+  // all of them need not be tested.
   uint32_t thresholds;
   bool always_tested;    // some trigger is not a threshold
-  SketchKinds sketches;  // all that its triggers use
+  SketchKinds sketches;  // all kinds that its triggers use
   uint64_t min[kWords];
 
-  // False: no trigger of the cell is true for these counts.
+  // Returns false if no trigger of the cell can be true for these counts.
   bool may_hold(const uint64_t* counts) const {
     if (always_tested) return true;
     bool reached = false;
@@ -48,8 +48,8 @@ struct CellRef {
 // beyond it a packet counts in the single cell that each of its triggers has from the start. That is as exact, but
 // takes time per trigger.
 //
-// One per lane. Only the lane calls it; another thread may read cells that were made before the lane published, by a
-// release, something that refers to them. They neither move nor change.
+// One per lane. Only the lane calls it; another thread may read cells once the lane has published something that refers
+// to them (release). Cells neither move nor change.
 class MatchSets {
  public:
   static constexpr uint32_t kMaxSets = 65'000;         // identified by 16 bits
@@ -57,13 +57,13 @@ class MatchSets {
   static constexpr uint32_t kMaxWords = 1 << 20;
   static constexpr uint32_t kMaxRefs = 1 << 20;
 
-  // No set: count_singly() lists the packet's cells.
+  // Means that the packet has no set: count_singly() lists its cells.
   static constexpr uint16_t kNoSet = 0;
 
   // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives it.
   MatchSets(const Program& program, uint32_t cache_lines);
 
-  // As ZeroedArray::populate(), for each of its arrays.
+  // Calls ZeroedArray::populate() for each of its arrays.
   void populate(size_t bytes) const;
 
   uint64_t hash(const ClassKey& key) const {
@@ -99,10 +99,10 @@ class MatchSets {
   uint32_t max_cells(uint32_t channel) const { return program_.channels()[channel].bits() + kMaxSharedCells; }
 
   uint32_t size() const { return set_count_; }
-  // At most a quarter of the sets is free.
+  // True if at most a quarter of the sets is free.
   bool is_nearly_full() const;
-  // Forgets all sets and cells but the single ones, in steps of 4 KiB of memory, up to *work of them. Returns true when
-  // done. REQUIRES: nothing refers to cells; no other call before it returns true.
+  // Forgets all sets, and all cells but the single ones, in steps of 4 KiB of memory, up to *work of them. Returns true
+  // when done. REQUIRES: nothing refers to cells; no other call before it returns true.
   bool forget(uint32_t* work);
   uint64_t cache_misses() const { return cache_misses_; }
   uint64_t counted_singly() const { return counted_singly_; }
@@ -149,7 +149,7 @@ class MatchSets {
   uint32_t ref_count_ = 0;
   std::vector<Set> sets_;
   uint32_t set_count_ = 0;
-  // Open addressing, by content: number + 1, 0 is empty.
+  // Hash tables with open addressing, by content. A slot holds a number plus 1; 0 marks an empty slot.
   std::vector<std::vector<uint32_t>> cell_index_;
   std::vector<uint32_t> set_index_;
   std::vector<Program::Word> scratch_;

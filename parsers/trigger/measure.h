@@ -21,7 +21,7 @@ enum class Measure : uint8_t {
   kBytes,
   kPayloadBytes,
   kSyn,     // packets with SYN, without ACK
-  kSynAck,  // with both
+  kSynAck,  // packets with SYN and ACK
   kFin,
   kRst,
   // Word 7 marks the counter as touched in this window.
@@ -73,8 +73,8 @@ struct SketchTerm {
 };
 
 // The most bytes in any span of packet time, between bounds that differ by an eighth of the span: spans that begin at a
-// bin's border are summed exactly (lower bound), and any other span lies within nine bins (upper bound). An exact
-// answer would have to remember each packet of the span.
+// bin's boundary are summed exactly (lower bound), and any other span lies within nine bins (upper bound). An exact
+// maximum would require remembering each packet of the span.
 class Burst {
  public:
   static constexpr int kBins = 9;

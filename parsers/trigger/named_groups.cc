@@ -5,7 +5,7 @@
 namespace tapline::trigger {
 namespace {
 
-// Packets that have one of the values named so far, one of each group. Empty if the groups are not named.
+// One packet for each combination of the values named so far. Empty if the groups are not named.
 using Packets = std::vector<Sample>;
 
 // Combines each packet with each value. `set` changes a packet, and returns whether it can have the value.

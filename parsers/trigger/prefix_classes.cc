@@ -39,7 +39,7 @@ PrefixClasses::PrefixClasses(std::span<const std::vector<Prefix>* const> lists, 
   make_nodes(lists);
   rows_count_ = nodes_.size();
   make_rows(lists, bits);
-  make_borders();
+  make_boundaries();
   make_tree();
 }
 
@@ -73,14 +73,14 @@ void PrefixClasses::make_rows(std::span<const std::vector<Prefix>* const> lists,
 }
 
 // After the end of a prefix, the class of the enclosing prefix continues, unless another prefix begins there.
-void PrefixClasses::make_borders() {
+void PrefixClasses::make_boundaries() {
   std::vector<uint32_t> open;
   const auto begin = [&](const Address& bound, uint32_t node) {
-    if (!borders_.empty() && borders_.back() == bound) {
-      border_classes_.back() = static_cast<uint16_t>(node);
+    if (!boundaries_.empty() && boundaries_.back() == bound) {
+      boundary_classes_.back() = static_cast<uint16_t>(node);
     } else {
-      borders_.push_back(bound);
-      border_classes_.push_back(static_cast<uint16_t>(node));
+      boundaries_.push_back(bound);
+      boundary_classes_.push_back(static_cast<uint16_t>(node));
     }
   };
   const auto close_before = [&](const Address* next) {
@@ -138,8 +138,8 @@ uint32_t PrefixClasses::refine(std::vector<uint32_t>* entries, size_t index) {
 
 uint16_t PrefixClasses::class_of_v6(const IpAddress& address) const {
   const Address value = to_host(address);
-  const auto after = std::upper_bound(borders_.begin(), borders_.end(), value);
-  return border_classes_[static_cast<size_t>(after - borders_.begin()) - 1];
+  const auto after = std::upper_bound(boundaries_.begin(), boundaries_.end(), value);
+  return boundary_classes_[static_cast<size_t>(after - boundaries_.begin()) - 1];
 }
 
 }  // namespace tapline::trigger

@@ -11,15 +11,15 @@
 namespace tapline::trigger {
 
 // Divides addresses into classes: those of one class are in the same prefixes of every trigger. Prefixes nest, so a
-// class is the longest prefix that contains the address; class 0 is the prefix of all.
+// class is the longest prefix that contains the address; class 0 is the prefix that contains all.
 //
 // IPv4 uses a tree with steps of 16, 8 and 8 bits (at most three loads for any prefix length), IPv6 a binary search
-// among the borders of classes.
+// among the boundaries of classes.
 class PrefixClasses {
  public:
   PrefixClasses() = default;
-  // Bit t of a class's row is set if an address of the class matches lists[t]; an empty list matches any, null none.
-  // `bits` is the length of the rows.
+  // Bit t of a class's row is set if an address of the class matches lists[t]; an empty list matches any address, null
+  // matches none. `bits` is the length of the rows.
   PrefixClasses(std::span<const std::vector<Prefix>* const> lists, size_t bits);
 
   bool trivial() const { return rows_count_ == 1; }
@@ -58,18 +58,18 @@ class PrefixClasses {
   const uint32_t* chunk(uint32_t node) const { return chunks_.data() + (node & ~kIsChunk) * kChunk; }
   void make_nodes(std::span<const std::vector<Prefix>* const> lists);
   void make_rows(std::span<const std::vector<Prefix>* const> lists, size_t bits);
-  void make_borders();
+  void make_boundaries();
   void make_tree();
   void fill_v4(uint32_t first, int bits, uint32_t class_number);
-  // The chunk that refines the entry; creates it if there is none.
+  // Returns the chunk that refines the entry, and creates it if there is none.
   uint32_t refine(std::vector<uint32_t>* entries, size_t index);
 
   std::vector<Node> nodes_;  // by address, then by length: parents precede the prefixes they contain
   size_t rows_count_ = 1;
   BitRows rows_;
   std::vector<uint32_t> top_, chunks_;
-  std::vector<Address> borders_;  // the first address of each run of one class
-  std::vector<uint16_t> border_classes_;
+  std::vector<Address> boundaries_;  // the first address of each run of one class
+  std::vector<uint16_t> boundary_classes_;
 };
 
 }  // namespace tapline::trigger

@@ -31,9 +31,9 @@ std::string fault_of_panes(const Trigger& trigger, const Program::Compiled& comp
   }
   if (window_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
   if (window_ns == trigger.every_ns) return "";
-  if (compiled.uses(Measure::kBurst)) return "bursts are not counted in windows that overlap.";
+  if (compiled.uses(Measure::kBurst)) return "bursts can't be counted in windows that overlap.";
   if (compiled.uses(Measure::kInFlightBytes) || compiled.uses(Measure::kUnackedBytes)) {
-    return "bytes in flight are not counted in windows that overlap.";
+    return "bytes in flight can't be counted in windows that overlap.";
   }
   return "";
 }

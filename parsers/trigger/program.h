@@ -37,7 +37,7 @@ struct Channel {
   int64_t window_ns = 0;  // several panes
   int lines = 1;
   int64_t burst_bin_ns = 0;
-  SketchKinds sketches = 0;  // all that its triggers use; triggers without any have their own channels
+  SketchKinds sketches = 0;  // all kinds that its triggers use; triggers without sketches have separate channels
   // Bursts of two match sets do not add up to their union's, so each trigger counts separately.
   bool singly = false;
   uint32_t first_word = 0;
@@ -60,7 +60,8 @@ class Program {
  public:
   static constexpr size_t kMaxTriggers = 16'384;
   static constexpr size_t kMaxChannels = 16;
-  // For one field, over all triggers. A field's rows take a bit for each value and trigger: 64 MiB at most.
+  // Maximum number of values of one field, over all triggers. A field's rows take a bit for each value and trigger: 64
+  // MiB at most.
   static constexpr size_t kMaxValues = 32'768;
   static constexpr int64_t kMinWindowNs = 1'000'000;
   // Triggers fire before the end of windows that are longer than this.
@@ -78,8 +79,8 @@ class Program {
     uint32_t after = 1;
     int64_t cooldown_ns = 0;
 
-    // Counts below this can't be an event, and counting more makes no condition false. Without a value all counts are
-    // tested, at the window's end.
+    // Counts below this can't be an event, and counting more packets makes no condition false. If absent, all counts
+    // are tested at the window's end.
     std::optional<Condition::Threshold> threshold;
 
     // All that its conditions compare, each once.
@@ -88,10 +89,10 @@ class Program {
     // If it is true for groups without packets: those that its filter names.
     std::vector<GroupKey> named_groups;
 
-    // In long windows, it fires when a count reaches the threshold. A burst's bounds cover several packets, and
-    // sketches are merged when their window has ended, so it is tested at the window's end.
+    // True if, in long windows, it fires as soon as a count reaches the threshold. A burst's bounds cover several
+    // packets, and sketches are merged when their window has ended, so it is tested at the window's end.
     bool fires_early() const { return threshold && threshold->is_compared && threshold->measure != Measure::kBurst; }
-    // Its alerts depend on earlier windows.
+    // True if its alerts depend on earlier windows.
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
     bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }
     int lines() const { return std::max(condition.lines(), clear ? clear->lines() : 0); }
@@ -100,12 +101,12 @@ class Program {
   };
 
   const std::vector<Channel>& channels() const { return channels_; }
-  // By bit. Padding bits of a channel's last word have no condition, and are in no row.
+  // Returns a trigger by its bit. The padding bits of a channel's last word have no condition, and are in no row.
   const Compiled& compiled(uint32_t bit) const { return *compiled_[bit]; }
   bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
   size_t bits() const { return compiled_.size(); }
   size_t trigger_count() const { return trigger_count_; }
-  // Triggers use measures of TCP connections: samples must come with their TcpFacts.
+  // True if triggers use measures of TCP connections, so that samples must come with their TcpFacts.
   bool needs_tcp() const { return needs_tcp_; }
   // The window of kInFlightBytes and kUnackedBytes; 0 if no trigger uses them.
   int64_t in_flight_window_ns() const { return in_flight_window_ns_; }

@@ -12,8 +12,9 @@
 
 namespace tapline::trigger {
 
-// A program with all that lanes need to run it: match sets and counters of each, sweeps of their sums, alert states. It
-// is made on any thread, since that takes milliseconds. Then each lane uses its own counters, and one thread the rest.
+// A program with everything that lanes need to run it: each lane's match sets and counters, sweeps of their sums, and
+// alert states. Any thread may create it, since that takes milliseconds. Then each lane uses its own counters, and one
+// thread uses the rest.
 class RunningProgram {
  public:
   // REQUIRES: the hasher and the sink outlive it; programs that replace each other share the hasher.
@@ -27,18 +28,18 @@ class RunningProgram {
   const std::vector<Sweep>& sweeps() const { return sweeps_; }
   int64_t shortest_pane_ns() const { return shortest_pane_ns_; }
 
-  // Counting has begun in the first lane.
+  // True if counting has begun in the first lane.
   bool has_begun() const { return !sweeps_.empty() && gather().ring(0).started_ns() != WindowRing::kNever; }
-  // All panes that have packets of the first lane end at or before this time.
+  // True if all panes that have packets of the first lane end at or before this time.
   bool ends(int64_t time_ns) const;
-  // Sweeps for up to this many steps. Returns those that are left, so more than 0 if no work is left.
+  // Sweeps for up to this many steps. Returns the number of unused steps, which is above 0 if no work is left.
   uint32_t sweep(uint32_t steps);
-  // Packet time is `time_ns`: sweep() also tests open windows, as in Sweep::look(). REQUIRES: there is one lane.
+  // Makes sweep() also test open windows at packet time `time_ns`, as in Sweep::look(). REQUIRES: there is one lane.
   void look(int64_t time_ns);
   // Moves alert states, and groups that may fall silent, to the triggers with the same IDs, in up to `steps` steps.
-  // Returns those that are left, so more than 0 when all are moved. REQUIRES: no work is left to sweep.
+  // Returns the number of unused steps, which is above 0 once all are moved. REQUIRES: no work is left to sweep.
   uint32_t hand_over(uint32_t steps, RunningProgram* next);
-  // Keeps a program that left before it until both are freed.
+  // Keeps an earlier program alive until both are freed.
   void keep(std::unique_ptr<RunningProgram> earlier) { earlier_ = std::move(earlier); }
 
  private:

@@ -16,7 +16,7 @@ GatherOptions options_for(const Program& program) {
   return {.windows = static_cast<uint32_t>(windows)};
 }
 
-// As SharedTriggers::tcp_window_ns().
+// The program's value for SharedTriggers::tcp_window_ns().
 int64_t tcp_needs(const Program& program) {
   return program.needs_tcp() ? program.in_flight_window_ns() : SharedTriggers::kNoTcp;
 }
@@ -35,11 +35,11 @@ SharedTriggers::SharedTriggers(std::shared_ptr<const Program> program, uint32_t 
 
 std::string SharedTriggers::replace(std::shared_ptr<const Program> program) {
   if (common_pane_ns(*last_, *program) == 0) {
-    return "The windows of the triggers have no common end within a day, so they can't follow the present ones.";
+    return "The windows of the triggers have no common end within a day, so they can't replace the present ones.";
   }
   const int64_t before = tcp_needs(*last_), after = tcp_needs(*program);
   if (before > 0 && after > 0 && before != after) {
-    return "Triggers on bytes in flight can't follow others with windows of another length.";
+    return "Triggers on bytes in flight can't replace others whose windows have another length.";
   }
   replacing_.store(true, std::memory_order_relaxed);
   waiting_ = std::move(program);

@@ -20,14 +20,15 @@ namespace tapline::trigger {
 //   lane 0   process() ── advance(20 ms) ─ lane 1 has not passed ──────────────────────▶
 //   lane 1   process() ────────────────────── advance(20 ms) ─ sweeps, reports events ─▶
 //
-// A lane that finds another one sweeping leaves its windows to that lane, which looks for more before it returns.
+// A lane that finds another one sweeping leaves its windows to that lane, which looks for further windows before it
+// returns.
 //
 // A program that needs TcpFacts, and follows one that doesn't, waits until all lanes supply them.
 //
 // Thread safety: join() is for any thread; replace(), continue_replacing(), replacing() and counting_since_ns() are for
-// one thread, which controls the query. The other functions are for the lane, one call at a time. `sweeper_` gives the
-// sweeps, and `sink_`, from one lane to the next (release, acquire). `replacing_` publishes `since_ns_` when it becomes
-// false, and `supplying_` that a lane has read `tcp_`.
+// one thread, which controls the query. The other functions are for the lane, one call at a time. `sweeper_` passes the
+// sweeps and `sink_` from one lane to the next (release, acquire). `replacing_` publishes `since_ns_` when it becomes
+// false, and `supplying_` publishes that a lane has read `tcp_`.
 class SharedTriggers final : private EventSink {
  public:
   // REQUIRES: exactly `lanes` lanes join; at most HostTriggers::kMaxLanes.
@@ -40,11 +41,12 @@ class SharedTriggers final : private EventSink {
   // why the program can't follow the last one. REQUIRES: replacing() is false; an ID names the same trigger in both
   // programs.
   std::string replace(std::shared_ptr<const Program> program);
-  // Continues a replacement that waits for lanes. Call it now and then while replacing() is true.
+  // Continues a replacement that waits for lanes. Call it repeatedly while replacing() is true.
   void continue_replacing();
-  // The last replacement is not complete: its program does not count on all lanes, or the one before it is still swept.
+  // True while the last replacement is incomplete: its program does not count on all lanes yet, or the previous one is
+  // still being swept.
   bool replacing() const { return replacing_.load(std::memory_order_acquire); }
-  // Packet time from which on the last replacement counts on all lanes. REQUIRES: replacing() is false, and a program
+  // The packet time from which the last replacement counts on all lanes. REQUIRES: replacing() is false, and a program
   // was replaced.
   int64_t counting_since_ns() const { return since_ns_.load(std::memory_order_relaxed); }
 
@@ -54,23 +56,23 @@ class SharedTriggers final : private EventSink {
   // The program in which the lane counts.
   const Program& program(uint32_t lane) const { return engine_ != nullptr ? engine_->program() : host_->program(lane); }
 
-  // The window for which lanes have to supply TcpFacts, as Program::in_flight_window_ns(); kNoTcp: they need not.
+  // The window for which lanes have to supply TcpFacts, as in Program::in_flight_window_ns(); kNoTcp if they need not.
   int64_t tcp_window_ns() const { return tcp_.load(std::memory_order_acquire); }
-  // A lane supplies them from now on. Call it once after each change of tcp_window_ns().
+  // Declares that a lane supplies them from now on. Call it once per lane after each change of tcp_window_ns().
   void supply_tcp() { supplying_.fetch_add(1, std::memory_order_release); }
 
   // Counts a lane's samples. Conditions that are true before their window ends are reported to `sink`, if there is one
   // lane.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp, EventSink* sink);
-  // Passes the windows that end by then, with or without packets. Windows that all lanes have passed are reported to
-  // `sink`, or to that of a lane that sweeps at this moment.
+  // Passes the windows that end by this time, with or without packets. Windows that all lanes have passed are reported
+  // to `sink`, or to the sink of another lane that is sweeping at the moment.
   void advance(uint32_t lane, int64_t time_ns, EventSink* sink);
-  // The program of the events and windows that are reported, which may be an earlier one than those that lanes count
-  // in. For the sink, while it is called.
+  // The program whose events and windows are being reported, possibly an earlier one than those in which lanes count.
+  // REQUIRES: it is called by a sink that is receiving a report.
   const Program& reported_program() const { return *reported_; }
-  // The lane counts no packets after this time.
+  // Declares that a lane counts no packets after this time.
   void end(int64_t time_ns);
-  // The earliest end() of a lane: counts after it are incomplete. INT64_MAX: all lanes count.
+  // The earliest time given to end(), after which counts are incomplete; INT64_MAX while all lanes count.
   int64_t ended_ns() const { return ended_ns_.load(std::memory_order_relaxed); }
 
  private:
@@ -90,7 +92,7 @@ class SharedTriggers final : private EventSink {
   std::atomic<bool> passed_{false};   // a lane has passed a window since the last sweep began
   std::atomic<int64_t> ended_ns_{INT64_MAX};
   std::atomic<int64_t> tcp_;         // the window for which lanes supply TcpFacts
-  std::atomic<uint32_t> supplying_;  // lanes that do
+  std::atomic<uint32_t> supplying_;  // number of lanes that supply them
   std::atomic<bool> replacing_{false};
   std::atomic<int64_t> since_ns_{INT64_MIN};
 };

@@ -1,4 +1,4 @@
-// Lanes that count one query's packets, also on separate threads. Runs under ThreadSanitizer, too.
+// Tests lanes that count one query's packets, also on separate threads. Runs under ThreadSanitizer, too.
 #include "parsers/trigger/shared_triggers.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,8 @@ Sample sample_at(int64_t time_ns) {
   return sample;
 }
 
-// 40 packets a window over all lanes, which no lane reaches alone. Each window is reported once, to some lane's sink.
+// Each window has 40 packets over all lanes, a number that no lane reaches alone. Each window is reported once, to some
+// lane's sink.
 TEST(SharedTriggers, TheLastLaneReportsTheSumOfAll) {
   SharedTriggers shared(program_of({packets_above(39)}), 2);
   const uint32_t lanes[] = {shared.join(), shared.join()};
@@ -103,8 +104,8 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
   for (const auto& [start_ns, value] : values) EXPECT_EQ(value, kLanes * kPacketsPerWindow) << start_ns;
 }
 
-// Another thread replaces the program again and again. The trigger of all programs is true in each window, the other
-// ones in each window since their program counts.
+// Another thread replaces the program again and again. The trigger of all programs is true in each window, the others
+// are true in each window since their program began to count.
 TEST(SharedTriggers, ProgramsAreReplacedWhileLanesRunAtOnce) {
   constexpr int kReplacements = 20;
   for (const uint32_t lanes : {1u, kLanes}) {
@@ -197,7 +198,7 @@ TEST(SharedTriggers, AProgramWaitsUntilLanesSupplyItsFacts) {
   EXPECT_EQ(triggers, (std::vector<uint64_t>{1, 1, 1, 1, 1, 2}));
 }
 
-TEST(SharedTriggers, ProgramsWithoutACommonBorderDoNotFollowEachOther) {
+TEST(SharedTriggers, ProgramsWithoutACommonBoundaryDoNotFollowEachOther) {
   Trigger odd = packets_above(0);
   odd.every_ns = 86'400'000 * kMs - kMs;
   Trigger four = packets_above(0);

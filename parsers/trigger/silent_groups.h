@@ -34,7 +34,7 @@ class SilentGroups {
   void name(const Key& key) {
     if (has_room(key)) groups_[key].named = true;
   }
-  // The group had packets in the window that ended at this time.
+  // Records that the group had packets in the window that ended at this time.
   void see(const Key& key, int64_t end_ns) {
     if (!has_room(key)) return;
     groups_[key].seen_ns = end_ns;
@@ -75,11 +75,11 @@ class SilentGroups {
 
   bool empty() const { return groups_.empty(); }
   size_t size() const { return groups_.size(); }
-  // Some group that no filter names may be tested in the window that ends at this time.
+  // True if a group that no filter names may have to be tested in the window that ends at this time.
   bool remembers(int64_t end_ns, int64_t every_ns) const {
     return latest_ns_ != kNever && end_ns - kWindows * every_ns <= latest_ns_;
   }
-  // Windows in which a group had packets and was not remembered, as memory was full.
+  // Number of windows in which a group had packets but was not remembered because memory was full.
   uint64_t untracked() const { return untracked_; }
 
  private:
@@ -106,7 +106,7 @@ class SilentGroups {
 
   size_t capacity_;
   Groups groups_;
-  Groups::iterator next_;  // to be tested
+  Groups::iterator next_;  // the next group to test
   int64_t latest_ns_ = kNever;
   uint64_t untracked_ = 0;
 };

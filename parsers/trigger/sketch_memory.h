@@ -11,8 +11,8 @@
 namespace tapline::trigger {
 
 // Memory for sketches, in blocks of 64 bytes to 64 KiB. Its size is fixed; pages are used as they are needed. A block
-// that is given back serves another sketch of its size, and once all blocks are given back, those of any size. Not
-// thread-safe.
+// that is given back is used again for blocks of its size, and once all blocks have been given back, for blocks of any
+// size. Not thread-safe.
 class SketchMemory {
  public:
   static constexpr size_t bytes_of(uint8_t size) { return size_t{64} << size; }

@@ -114,8 +114,8 @@ bool Sweep::begin() {
   return find_next(passed_ns);
 }
 
-// Windows without packets matter only to triggers, or groups of triggers, that are true for them. A closed pane that is
-// still needed has packets of the next window.
+// Windows without packets matter only if triggers, or their groups, may be true without packets. A closed pane that is
+// still needed contains packets of the next window.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
   for (const WindowRing* lane : lanes_) {
@@ -127,7 +127,7 @@ bool Sweep::find_next(int64_t passed_ns) {
   }
   const int64_t empty = (next_ns - swept_until_ns_) / channel_.every_ns;
   if (empty > 0 && tests_empty_windows()) {
-    // Groups that had packets are forgotten soon enough.
+    // Groups that had packets are soon forgotten, so these windows are few.
     const bool may_skip = !silent_.remembers(swept_until_ns_ + channel_.every_ns, channel_.every_ns);
     const int64_t skipped = may_skip ? std::max<int64_t>(0, empty - options_.max_empty_windows) : 0;
     unwatched_windows_ += static_cast<uint64_t>(skipped);
@@ -158,7 +158,7 @@ void Sweep::start(int64_t latest_pane_ns) {
   phase_ = Phase::kLinks;
 }
 
-// A blind window, which may be longer than a pane, has its losses in the last pane that it overlaps.
+// The losses of a blind window, which may be longer than a pane, belong to the last pane that it overlaps.
 void Sweep::start_lane(size_t lane) {
   report_.partial = report_.partial || lanes_[lane]->started_ns() > start_ns_;
   for (size_t pane = 0;; ++pane) {
@@ -284,7 +284,7 @@ void Sweep::collect(size_t part, const GroupTable::Entry* first) {
   }
 }
 
-// Collects the group's counters in other lanes. Returns false if it is tested with an earlier lane.
+// Collects the group's counters in other lanes. Returns false if the group is tested with an earlier lane.
 bool Sweep::collect_other_lanes(size_t lane, const GroupKey& key) {
   const uint64_t hash = hasher_(key);
   size_t found_in = lane;

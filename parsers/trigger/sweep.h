@@ -18,13 +18,13 @@
 namespace tapline::trigger {
 
 struct SweepOptions {
-  // Maximum events of a trigger in a window; more are only counted.
+  // Maximum events of a trigger in a window; further events are only counted.
   uint32_t max_events = 1000;
   // Maximum windows without packets that are tested one by one after a jump of packet time.
   uint32_t max_empty_windows = 1000;
   // Maximum groups of a channel whose alerts depend on earlier windows (AlertStates).
   uint32_t max_alert_states = 1 << 16;
-  // Maximum groups of a channel whose silence is tested, each counted for each trigger (SilentGroups).
+  // Maximum groups of a channel whose silence is tested, counted once per trigger (SilentGroups).
   uint32_t max_silent_groups = 1 << 16;
   // Cells that are listed for a channel's triggers with sketches, each for each of its triggers. If a window has more,
   // each trigger's are searched among all.
@@ -40,9 +40,9 @@ struct SweepOptions {
 //    │                 └──▶ clear: touched memory is zeroed ──▶ forget: alerts that have ended ───┐
 //    └────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both.
-// Lanes' counts are summed, so a condition applies to the host's packets, and a group's counters are looked up in the
-// tables of all lanes.
+// The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both. The
+// lanes' counts are summed, so a condition applies to all packets of the host, and a group's counters are looked up in
+// the tables of all lanes.
 //
 // Meanwhile it can look at the open window, if it is long and no other thread counts in it. Sums and maxima only grow,
 // so a condition on them that is true fires at once, for its window:
@@ -66,10 +66,10 @@ class Sweep {
   // counters, or visits 16 values of sketches; an event takes 8. Returns the steps that are left, so 0 if there may be
   // more to do.
   uint32_t run(uint32_t work);
-  // A window is ready, or is being swept.
+  // True if a window is ready or is being swept.
   bool has_work() const;
   // Packet time is now `time_ns`: run() looks at the open window when no other one is ready, and reports the conditions
-  // that are already true. `open` may be null. REQUIRES: the lane's thread, and no other lane.
+  // that are already true. `open` may be null. REQUIRES: it is called on the lane's thread, and there is no other lane.
   // Looks take about a tenth of the time at most: kLookNsPerStep of packet time passes for each step of the last one.
   static constexpr int64_t kLookNsPerStep = 300;
   void look(Window* open_window, int64_t time_ns);
@@ -106,7 +106,7 @@ class Sweep {
     const MatchSets* sets;
     const Cell* cell;
     const uint64_t* counter;
-    const uint64_t* rest;  // the cell's, in the same lane
+    const uint64_t* rest;  // the cell's packets that were counted without a group, in the same lane
     const Window* window;
     const GroupTable::Entry* entry;  // in window->groups()
   };
@@ -114,7 +114,7 @@ class Sweep {
   // A trigger without groups whose condition is tested in the open window.
   struct Limit {
     uint32_t word;  // index of a counter's word
-    uint64_t min;   // the count to look at it again; kNever: not in this window
+    uint64_t min;   // the count at which to look at it again; kNever: not in this window
   };
   static constexpr uint64_t kNever = Window::kListed;
   static constexpr uint32_t kNoPart = UINT32_MAX;
@@ -202,7 +202,7 @@ class Sweep {
   int64_t swept_until_ns_ = WindowRing::kNever;
   int64_t start_ns_ = 0;
   uint64_t lost_packets_ = 0;  // in the window
-  Window* open_ = nullptr;     // to be looked at
+  Window* open_ = nullptr;     // the open window to test, or null
   int64_t look_ns_ = 0;
   int64_t looked_ns_ = 0;  // start of the current look
   int64_t next_look_ns_ = INT64_MIN;
@@ -211,7 +211,7 @@ class Sweep {
   size_t part_ = 0;          // position within the phase
   uint32_t place_ = 0;
   WindowReport report_;
-  // Without groups, if a trigger fires early, by bit; and the sums of the current look.
+  // Limits and sums of the current look, by bit. Used if there are no groups and a trigger fires early.
   std::vector<Limit> limits_;
   std::vector<uint64_t> sums_;
   std::vector<uint32_t> changed_limits_;
@@ -243,7 +243,7 @@ class Sweep {
   std::vector<uint32_t> reported_;  // bits with events
   AlertStates alerts_;
   SilentGroups silent_;
-  // alerts_.untracked() and silent_.untracked() at the end of the last window
+  // alerts_.untracked() and silent_.untracked() at the end of the last window.
   uint64_t untracked_ = 0, untracked_groups_ = 0;
   uint64_t unwatched_windows_ = 0;
 };

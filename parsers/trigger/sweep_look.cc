@@ -1,4 +1,4 @@
-// Looks at open windows: conditions that are reported before their window ends.
+// Tests open windows, to report conditions before their window ends.
 #include <algorithm>
 #include <utility>
 
@@ -129,7 +129,7 @@ void Sweep::evaluate_group_once(GroupTable::Entry* group, uint32_t* work) {
 }
 
 // Reports the trigger if it is true, and sets the upper bounds of its counts. Returns the value at which it must be
-// looked at again; kNever if not in this window. REQUIRES: the trigger fires early.
+// looked at again, or kNever if that is not in this window. REQUIRES: the trigger fires early.
 uint64_t Sweep::look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key) {
   const Program::Compiled& trigger = program_.compiled(bit);
   const AlertStates::Key alert = {bit, scope, key};
@@ -137,7 +137,7 @@ uint64_t Sweep::look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, 
   const Condition& condition = condition_of(trigger, alert);
   const auto min = static_cast<uint64_t>(condition.threshold()->min);
   if (counts->low[static_cast<size_t>(word_of(condition.threshold()->measure))] < min) return min;
-  // Without room, it is reported at the window's end.
+  // If there is no room, the alert is reported at the window's end.
   if (!alerts_.has_room(alert)) return kNever;
   counts->high = counts->low;
   Event event;

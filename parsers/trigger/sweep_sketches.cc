@@ -103,7 +103,8 @@ bool Sweep::add_cell_sketch(const Place& place, uint32_t bit, uint32_t* work) {
   return true;
 }
 
-// The group has a counter in this cell of the part, so the packets that the cell counted without group are of others.
+// True if the group has a counter in this cell of the part, so that packets which the cell counted without a group
+// belong to other groups.
 bool Sweep::has_group_in(const Part& part, uint32_t cell) const {
   return std::any_of(counted_.begin(), counted_.end(), [&](const Counted& counted) {
     return counted.window == part.window && counted.entry->cell == cell;

@@ -9,8 +9,8 @@
 
 namespace tapline::trigger {
 
-// The addresses that share the first `bits` bits. An IPv4 prefix of n bits has 96 + n of them, since addresses are kept
-// IPv4-mapped; 0 bits match any address.
+// The addresses that share the first `bits` bits. For an IPv4 prefix of n bits, `bits` is 96 + n, since addresses are
+// stored IPv4-mapped; 0 bits match any address.
 struct Prefix {
   IpAddress address;
   uint8_t bits = 0;  // 0 to 128
@@ -33,11 +33,11 @@ struct Filter {
   std::vector<uint32_t> vlans;  // as in FlowKey
   std::vector<uint32_t> network_ids;
 
-  // The reference for the engine's classes; for use without a program.
+  // Tests a sample without a program. The engine's classes are compared with it.
   bool matches(const Sample& sample) const;
 };
 
-// The fields that identify a group. Nothing set: one group of all packets.
+// The fields that identify a group. If nothing is set, all packets are one group.
 struct GroupBy {
   uint8_t src_v4_bits = 0, src_v6_bits = 0;  // 0 to 32, 0 to 128
   uint8_t dst_v4_bits = 0, dst_v6_bits = 0;
@@ -45,7 +45,7 @@ struct GroupBy {
   // Both directions of a flow are one group: the lower address, then the lower port, is the source.
   bool both_directions = false;
 
-  // Each group is one flow, or one direction of it.
+  // True if each group is one flow, or one direction of it.
   bool is_whole_flow() const {
     return src_v4_bits == 32 && src_v6_bits == 128 && dst_v4_bits == 32 && dst_v6_bits == 128 && src_port && dst_port &&
            protocol;
@@ -103,7 +103,7 @@ struct Trigger {
   int64_t burst_ns = 0;           // the span of kBurst
   Expression clear;               // once an alert has begun, it lasts as long as this is true; empty: `when`
   uint32_t after = 1;             // windows in a row that meet `when` before an alert begins
-  int64_t cooldown_ns = 0;        // least time between the starts of two alerts of a group
+  int64_t cooldown_ns = 0;        // minimum time between the starts of two alerts of a group
 };
 
 }  // namespace tapline::trigger

@@ -57,7 +57,7 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
 
 void TriggerEngine::advance(int64_t time_ns) {
   // A program without triggers has no windows.
-  if (time_ns >= current_->gather().border_ns() || current_->sweeps().empty()) pass(time_ns);
+  if (time_ns >= current_->gather().boundary_ns() || current_->sweeps().empty()) pass(time_ns);
   if (time_ns >= next_look_ns_) look(time_ns);
   while (sweep(UINT32_MAX)) {
   }
@@ -71,7 +71,7 @@ void TriggerEngine::pass(int64_t time_ns) {
   hurry_ns_ = time_ns - time_ns % shortest_ns + shortest_ns / 2;
 }
 
-// The windows that open need room.
+// Finishes the sweeps of ended windows, since the next ones need their room.
 void TriggerEngine::finish_ended(int64_t time_ns) {
   auto& sweeps = current_->sweeps();
   for (uint32_t channel = 0; channel < sweeps.size(); ++channel) {
@@ -84,8 +84,9 @@ void TriggerEngine::finish_ended(int64_t time_ns) {
   }
 }
 
-// The samples before this time have been counted. If they precede the latest border of all windows, the new program
-// counts all packets after that border. If none has been counted, it begins within its first window.
+// Switches to the offered program. All samples before this time have been counted. If they precede the latest boundary
+// of all windows, the new program counts all packets after that boundary. If no sample has been counted, the new
+// program begins within its first window.
 void TriggerEngine::swap_at(int64_t time_ns) {
   if (leaving_ != nullptr) return;
   if (inbox_.load(std::memory_order_relaxed) != nullptr) {
@@ -104,7 +105,7 @@ void TriggerEngine::swap_at(int64_t time_ns) {
   current_->gather().advance(swapped_ns_);
 }
 
-// Sweeps the program that leaves. Returns the steps that are left, so more than 0 when it has left.
+// Sweeps the program that was replaced. Returns the number of unused steps, which is above 0 once the program has left.
 uint32_t TriggerEngine::leave(uint32_t steps) {
   steps = leaving_->sweep(steps);
   if (steps > 0) steps = leaving_->hand_over(steps, current_.get());

@@ -17,8 +17,8 @@ struct TriggerOptions {
   GatherOptions gather = {};
   SweepOptions sweep = {};
   // Steps of sweeping after each burst: see Sweep::run(). At 64 packets a burst and 14.88 million packets per second, a
-  // window of 10 ms has 2,325 bursts, so 48 steps each are enough to test and clear 85,000 groups.
-  // After half of the shortest window it takes four times as many.
+  // window of 10 ms has 2,325 bursts, so 48 steps per burst are enough to test and clear 85,000 groups. After half of
+  // the shortest window, the engine takes four times as many steps.
   uint32_t steps_per_burst = 48;
   // Memory of each array that prepare() touches, so that the lane does not wait for new pages: the cache, and the
   // counters of about 65,000 cells or 29,000 groups.
@@ -30,8 +30,8 @@ struct TriggerStats {
   uint64_t match_sets = 0;
   uint64_t renewals = 0;  // replacements of all match sets, when they were nearly full
   uint64_t cache_misses = 0;
-  uint64_t counted_singly = 0;     // packets whose match set found no room
-  uint64_t late_sweeps = 0;        // windows that were not swept when the next one ended, and so were swept at once
+  uint64_t counted_singly = 0;     // packets whose match set had no room
+  uint64_t late_sweeps = 0;        // windows that were swept at once because the next one ended first
   uint64_t unwatched_windows = 0;  // windows without packets that were skipped after a jump of packet time
   uint64_t swaps = 0;              // replaced programs
 };
@@ -39,18 +39,18 @@ struct TriggerStats {
 // Evaluates a program on all packets of one lane, which sweeps its windows itself. The program can be replaced while
 // packets are counted:
 //
-//   prepare() ──▶ offer() ──▶ inbox ──▶ at a border of all windows of both programs, the lane switches
-//   another thread                        ├── new: counts after the border, and is swept when
+//   prepare() ──▶ offer() ──▶ inbox ──▶ at a boundary of all windows of both programs, the lane switches
+//   another thread                        ├── new: counts after the boundary, and is swept when
 //                                         └── old: its last windows are swept, its alert states are handed over
 //
-// Each packet counts in exactly one program, each window is of one program, and alerts of triggers that both contain
-// continue. Switching takes no time in proportion to the programs.
+// Each packet counts in exactly one program, each window belongs to one program, and alerts of triggers that both
+// contain continue. The time to switch does not depend on the sizes of the programs.
 //
 // Conditions that more packets can't make false are also tested in the open window, each millisecond: Sweep::look().
 //
-// Thread safety: prepare(), offer() and pending() are for any one thread, all others for the lane. The inbox publishes
-// a program (release), and the outbox returns those that left, which the next offer() frees: that takes milliseconds,
-// too.
+// Thread safety: prepare(), offer() and pending() are for any one thread, all other functions are for the lane. The
+// inbox publishes a program (release), and the outbox returns replaced programs. The next offer() frees them, which
+// also takes milliseconds.
 class TriggerEngine {
  public:
   // REQUIRES: the sink outlives the engine.
@@ -59,27 +59,27 @@ class TriggerEngine {
   TriggerEngine(const TriggerEngine&) = delete;
   TriggerEngine& operator=(const TriggerEngine&) = delete;
 
-  // Makes all that the lane needs to run a program. Takes milliseconds.
+  // Creates everything that the lane needs to run a program. Takes milliseconds.
   std::unique_ptr<RunningProgram> prepare(std::shared_ptr<const Program> program) const;
-  // Replaces the lane's program at the next border of all windows of both, and an earlier offer that the lane has not
-  // taken. REQUIRES: common_pane_ns() of it and the lane's program is not 0; a trigger that has the same ID in both
-  // is the same; the lane supplies TcpFacts if either needs them.
+  // Replaces the lane's program at the next boundary of all windows of both programs. Also replaces an earlier offer
+  // that the lane has not taken. REQUIRES: common_pane_ns() of both programs is not 0; an ID names the same trigger in
+  // both; the lane supplies TcpFacts if either program needs them.
   void offer(std::unique_ptr<RunningProgram> next);
-  // The last offer has not been taken.
+  // True if the lane has not taken the last offer.
   bool pending() const { return inbox_.load(std::memory_order_acquire) != nullptr; }
 
   // Counts the samples, in order, and does a bounded part of the sweep. `tcp` has the facts of each sample, or is empty
   // if the program doesn't need them.
   void process(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
-  // Advances packet time without packets. Closes and sweeps the windows that end by then.
+  // Advances packet time without packets. Closes and sweeps the windows that end by this time.
   void advance(int64_t time_ns);
-  // For an idle lane: sweeps for up to this many steps. Returns false if no work is left.
+  // Sweeps for up to this many steps, in an idle lane. Returns false if no work is left.
   bool sweep(uint32_t steps);
-  // Counts packets that were lost before the engine, in the open windows.
+  // Counts packets that were lost before they reached the engine, in the open windows.
   void lose(uint64_t packets) { current_->gather().lose(packets); }
-  // The same in the windows of `time_ns`, for a lane that knows when they were lost.
+  // Counts them in the windows of `time_ns`, for a lane that knows when they were lost.
   void lose(uint64_t packets, int64_t time_ns) {
-    if (time_ns >= current_->gather().border_ns()) pass(time_ns);
+    if (time_ns >= current_->gather().boundary_ns()) pass(time_ns);
     current_->gather().lose(packets);
   }
 
@@ -100,11 +100,11 @@ class TriggerEngine {
   TriggerOptions options_;
   EventSink* sink_;
   std::unique_ptr<RunningProgram> current_;
-  std::unique_ptr<RunningProgram> next_;     // waits for a border
-  std::unique_ptr<RunningProgram> leaving_;  // its last windows are being swept
-  int64_t swapped_ns_ = 0;                   // border from which on current_ counts
+  std::unique_ptr<RunningProgram> next_;     // the program that waits for a boundary
+  std::unique_ptr<RunningProgram> leaving_;  // the replaced program, whose last windows are being swept
+  int64_t swapped_ns_ = 0;                   // the boundary from which current_ counts
   uint32_t steps_per_burst_;
-  int64_t hurry_ns_ = INT64_MAX;  // half of the shortest window has passed
+  int64_t hurry_ns_ = INT64_MAX;  // the time when half of the shortest window has passed
   int64_t next_look_ns_ = INT64_MIN;
   TriggerStats past_;  // sums over earlier programs
   uint64_t packets_ = 0;

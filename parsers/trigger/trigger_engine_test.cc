@@ -27,7 +27,8 @@ Trigger trigger_of(uint64_t id, Expression when, GroupBy group = {}) {
   return trigger;
 }
 
-// Above zero, in a form that is tested at the window's end, so its value is the whole window's.
+// A condition that the measure is above zero, in a form that is tested at the window's end, so that its value is that
+// of the whole window.
 Expression at_end(Measure measure) {
   return apply(Op::kAnd, above(value_of(measure), number(0)), above(value_of(Measure::kPackets), number(0)));
 }
@@ -59,7 +60,7 @@ Sample packet(int64_t time_ns, uint32_t bytes = 100, const std::string& source =
   return sample;
 }
 
-// A kilobyte every 10 ms, and one burst of 60 kB: reports the burst's window, and no other.
+// The traffic is a kilobyte every 10 ms and one burst of 60 kB. Only the burst's window is reported.
 TEST(TriggerEngineTest, TheWindowOfABurstIsTheOneThatIsReported) {
   EngineRun run({trigger_of(1, above(value_of(Measure::kBytes), number(50'000)), GroupBy::source(32, 128))});
   for (int64_t window = 0; window < 300; ++window) {
@@ -94,7 +95,7 @@ TEST(TriggerEngineTest, ReportsSilenceInEachCompleteWindow) {
   }
   EXPECT_EQ(values, (std::vector<double>{1, 0, 0}));
   EXPECT_EQ(windows, (std::vector<int64_t>{10, 20, 40}));
-  // A jump of packet time by an hour.
+  // Packet time jumps by an hour.
   run.engine->advance(kStart + 3'600'000 * kMs);
   EXPECT_EQ(run.recorder.events.size(), 8u);
   EXPECT_EQ(run.engine->stats().unwatched_windows, 360'000u - 5 - 5);
@@ -106,7 +107,7 @@ Trigger silence_of_sources(const Filter& filter = {}) {
   return trigger;
 }
 
-// A group that fell silent is reported for 1,000 windows, also if packet time jumps.
+// A group that fell silent is reported for 1,000 windows, even if packet time jumps.
 TEST(TriggerEngineTest, AGroupThatFellSilentIsForgotten) {
   for (const int64_t step_ms : {10, 1'000, 60'000}) {
     EngineRun run({silence_of_sources()});
@@ -130,7 +131,7 @@ TEST(TriggerEngineTest, ANamedGroupIsSilentFromTheFirstWindowOn) {
   run.engine->advance(kStart + 5'000 * 10 * kMs);
   std::map<std::string, int> windows;
   for (const Event& event : run.recorder.events) ++windows[tapline::testing::to_string(event.group.src_ip())];
-  // After a jump, the latest 1,000 windows are tested once those that had packets are not.
+  // After a jump, only the latest 1,000 windows are tested once groups with packets are forgotten.
   EXPECT_EQ(run.engine->stats().unwatched_windows, 5'000u - 1 - 1'000 - 1'000);
   EXPECT_EQ(windows, (std::map<std::string, int>{{"10.0.0.1", 2000}, {"10.0.0.9", 2001}}));
 }
@@ -145,7 +146,7 @@ TEST(TriggerEngineTest, GroupsThatMayFallSilentAreBounded) {
   EXPECT_EQ(run.recorder.reports[1].untracked_groups, 0u);
 }
 
-// Packets that were counted without their group, or lost, may be those of the silent one.
+// Packets that were counted without their group, or lost, may belong to the silent group.
 TEST(TriggerEngineTest, SilenceIsUncertainIfPacketsWereNotAttributed) {
   EngineRun run({silence_of_sources()}, {.gather = {.max_groups = 1}});
   run.send(packet(kStart, 100, "10.0.0.1"));
@@ -191,7 +192,8 @@ TEST(TriggerEngineTest, EachCrossingIsReportedOnce) {
   EXPECT_EQ(run.recorder.reports[0].events, static_cast<uint64_t>(kGroups));
 }
 
-// A kilobyte every 10 ms: the first windows are partial, and what one source sent counts in three windows.
+// Sources send a kilobyte every 10 ms. The first windows are partial, and the kilobyte of a source counts in three
+// windows.
 TEST(TriggerEngineTest, WindowsThatOverlapCountAPacketInEach) {
   Trigger few = trigger_of(1, below(value_of(Measure::kPackets), number(4)));
   Trigger much = trigger_of(2, above(value_of(Measure::kBytes), number(1'500)), GroupBy::source(32, 128));
@@ -279,8 +281,8 @@ TEST(TriggerEngineTest, ANoisyTriggerHidesNoOther) {
   EXPECT_EQ(run.recorder.reports[0].suppressed_events, 90u);
 }
 
-// Spoofed SYNs from more sources than fit: groups are bounded, each packet is counted, and the sender of most packets,
-// which came first, is still certain.
+// Spoofed SYNs come from more sources than there is room for. Groups are bounded, each packet is counted, and the
+// source with the most packets, which came first, is still certain.
 TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
   constexpr uint32_t kGroups = 1 << 10, kFlood = 50'000;
   TriggerOptions options;
@@ -316,7 +318,7 @@ TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
     }
     if (event.scope == EventScope::kGroup) {
       EXPECT_EQ(event.group.src_ip(), address("192.0.2.1"));
-      EXPECT_EQ(event.value, (Interval{600, 600})) << "all its packets have its own counter";
+      EXPECT_EQ(event.value, (Interval{600, 600})) << "all its packets are in its separate counter";
       EXPECT_EQ(event.verdict, Verdict::kTrue);
     }
     if (event.scope == EventScope::kRest) {
@@ -326,7 +328,7 @@ TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
   }
 }
 
-// More combinations of filters than sets fit: counts stay exact.
+// There are more combinations of filters than sets, and counts stay exact.
 TEST(TriggerEngineTest, RejectsMatchSetsBeyondTheCapacity) {
   constexpr uint16_t kSide = 270;
   std::vector<Trigger> triggers;
@@ -373,8 +375,8 @@ TEST(TriggerEngineTest, AnEmptyProgramCountsNothing) {
   EXPECT_EQ(run.engine->stats().packets, 100u);
 }
 
-// A real capture with losses: all events are the model's, and the windows of each connection add up to tshark's counts
-// for it.
+// On a real capture with losses, all events are the model's, and the windows of each connection add up to tshark's
+// counts for it.
 TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
   const std::string path = tapline::testing::reference_capture("generated/tcp_loss.pcap.zst");
   if (path.empty()) GTEST_SKIP() << "no reference captures";
@@ -397,7 +399,7 @@ TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
                                    trigger_of(2, above(value_of(Measure::kRetransmittedBytes), number(0)), direction),
                                    trigger_of(3, above(share, number(0.5)), direction),
                                    trigger_of(4, above(value_of(Measure::kMaxRttNs), number(1e6)))};
-  // Short windows are tested at their end, so their values are the whole windows'.
+  // Short windows are tested at their end, so their values are those of whole windows.
   triggers[0].every_ns = triggers[1].every_ns = 2 * kMs;
   EngineRun run(triggers, {.sweep = {.max_events = UINT32_MAX}});
   run.engine->process(samples, facts);

@@ -12,7 +12,7 @@
 namespace tapline::trigger::testing {
 namespace {
 
-// GCC defines a macro under AddressSanitizer, Clang a feature.
+// AddressSanitizer is a macro in GCC and a feature in Clang.
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define TAPLINE_SANITIZED
@@ -57,7 +57,7 @@ TriggerOptions small_options() {
   return options;
 }
 
-// Bursts of random lengths, as from a port.
+// Feeds bursts of random lengths, as they come from a port.
 void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
   std::mt19937 random(seed);
   for (size_t index = 0; index < input.samples.size();) {
@@ -68,7 +68,7 @@ void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
   engine->advance(input.until_ns);
 }
 
-// One packet after the other, with a clock that ticks each millisecond.
+// Feeds one packet after the other, with a clock that ticks each millisecond.
 Recorder record_steadily(const Input& input, const TriggerOptions& options) {
   std::string error;
   auto program = Program::make(input.triggers, &error);
@@ -144,7 +144,7 @@ TEST(TriggerOracle, EventsValuesAndWindowsAreTheModels) {
     expect_every_packet_counted(recorder, input);
     events += recorder.events.size();
   }
-  EXPECT_GT(events, 100u) << "the test tests little";
+  EXPECT_GT(events, 100u) << "too few cases were tested";
 }
 
 TEST(TriggerOracle, AlertsBeginAndEndAsTheModels) {
@@ -157,7 +157,7 @@ TEST(TriggerOracle, AlertsBeginAndEndAsTheModels) {
     events += recorder.events.size();
     for (const WindowReport& report : recorder.reports) EXPECT_EQ(report.untracked_alerts, 0u);
   }
-  EXPECT_GT(events, 100u) << "the test tests little";
+  EXPECT_GT(events, 100u) << "too few cases were tested";
 }
 
 TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
@@ -174,7 +174,7 @@ TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
       return event.window_end_ns - event.window_start_ns > trigger.every_ns;
     }));
   }
-  EXPECT_GT(overlapping, 100u) << "the test tests little";
+  EXPECT_GT(overlapping, 100u) << "too few cases were tested";
 }
 
 // Groups without packets meet conditions with `<`, as long as they are remembered or named.
@@ -193,7 +193,7 @@ TEST(TriggerOracle, SilentGroupsAreTheModels) {
     }));
     for (const WindowReport& report : recorder.reports) EXPECT_EQ(report.untracked_groups, 0u);
   }
-  EXPECT_GT(silent, 1000u / kSeedDivisor) << "the test tests little";
+  EXPECT_GT(silent, 1000u / kSeedDivisor) << "too few cases were tested";
 }
 
 // A condition that only more packets can make true is reported once in its window, at most 2 ms after the packet that
@@ -217,8 +217,8 @@ TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
       ++(event.ready_ns < event.window_end_ns ? early : at_end);
     }
   }
-  EXPECT_GT(early, 300u / kSeedDivisor) << "the test tests little";
-  EXPECT_GE(at_end, 30u / kSeedDivisor) << "the test tests little";
+  EXPECT_GT(early, 300u / kSeedDivisor) << "too few cases were tested";
+  EXPECT_GE(at_end, 30u / kSeedDivisor) << "too few cases were tested";
 }
 
 // Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
@@ -248,7 +248,7 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
   EXPECT_GT(certain, 100u);
 }
 
-// Up to the bounds of sketches, their values are exact.
+// The values of sketches are exact up to their bounds.
 TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
   size_t events = 0;
   for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
@@ -269,10 +269,10 @@ TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
     for (const WindowReport& report : recorder.reports) EXPECT_EQ(report.missed_values, 0u);
     events += recorder.events.size();
   }
-  EXPECT_GT(events, 1000u / kSeedDivisor) << "the test tests little";
+  EXPECT_GT(events, 1000u / kSeedDivisor) << "too few cases were tested";
 }
 
-// Beyond the bounds of sketches, the value lies between the event's bounds; for distinct values in 95 of 100 cases.
+// Beyond the bounds of sketches, the value lies between the event's bounds; for distinct values, in 95 of 100 cases.
 TEST(TriggerOracle, EstimatesHaveTheStatedError) {
   size_t estimates = 0, outside = 0, quantiles = 0;
   for (uint32_t seed = 0; seed < seeds(5) && !::testing::Test::HasFailure(); ++seed) {
@@ -374,7 +374,7 @@ TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
   EXPECT_GT(missed, 1000u / kSeedDivisor) << "values without memory are counted";
 }
 
-// If only few groups fit, nothing certain is wrong, and nothing true is left out: it is in the rest.
+// If only few groups fit, nothing certain is wrong, and nothing true is left out: the rest reports it.
 TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
   size_t in_rest = 0, certain = 0;
   for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {

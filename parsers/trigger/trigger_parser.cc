@@ -20,7 +20,7 @@ using trigger::EventScope;
 using trigger::Program;
 using trigger::SharedTriggers;
 
-// An infinite bound is none.
+// Returns an absent value for an infinite bound.
 Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
 
 std::string_view name_of(EventScope scope) {
@@ -37,9 +37,9 @@ class QueryTriggers final : public trigger::EventSink {
         lane_(shared_->join()),
         tcp_window_ns_(shared_->tcp_window_ns()) {}
 
-  // As SharedTriggers::tcp_window_ns(), as last accepted.
+  // The last accepted value of SharedTriggers::tcp_window_ns().
   int64_t tcp_window_ns() const { return tcp_window_ns_; }
-  // Returns true if it has changed; the caller supplies it from now on.
+  // Returns true if the value has changed. The caller must then supply facts for the new window.
   bool accept_tcp_window() {
     const int64_t window_ns = shared_->tcp_window_ns();
     if (window_ns == tcp_window_ns_) return false;
@@ -57,14 +57,14 @@ class QueryTriggers final : public trigger::EventSink {
     if (count_ == samples_.size()) flush(out);
   }
 
-  // Reports the windows that end by then.
+  // Reports the windows that end by this time.
   void advance(int64_t time_ns, Emitter& out) {
     flush(out);
     pass(time_ns);
     passed_ns_ = time_ns;
   }
 
-  // Reports the windows that have begun to count their latest packets; those that have not ended are partial.
+  // Reports the windows that contain the latest packets. Windows that have not ended are partial.
   void end(Emitter& out) {
     flush(out);
     if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return;
@@ -78,7 +78,7 @@ class QueryTriggers final : public trigger::EventSink {
     pass(until_ns);
   }
 
-  // The next end of a window that has packets, or may have some of another lane.
+  // The next end of a window that has packets, or may have packets of another lane.
   int64_t due_ns() const {
     int64_t due_ns = INT64_MAX;
     if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return due_ns;
@@ -131,7 +131,7 @@ class QueryTriggers final : public trigger::EventSink {
     out_ = &out;
     if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
     const std::span<const Sample> samples(samples_.data(), count_);
-    // The program may be replaced meanwhile by one that needs them.
+    // The program may have been replaced by one that needs them.
     const std::span<const TcpFacts> tcp(tcp_.data(), tcp_window_ns_ == SharedTriggers::kNoTcp ? 0 : count_);
     shared_->process(lane_, samples, tcp, this);
     count_ = 0;
@@ -141,13 +141,13 @@ class QueryTriggers final : public trigger::EventSink {
 
   uint64_t query_;
   std::shared_ptr<SharedTriggers> shared_;
-  uint32_t lane_;  // in `shared_`
+  uint32_t lane_;  // this lane's number in `shared_`
   int64_t tcp_window_ns_;
-  Emitter* out_ = nullptr;  // of the current call
+  Emitter* out_ = nullptr;  // the current call's emitter
   std::array<Sample, trigger::Gather::kBurst> samples_;
   std::array<TcpFacts, trigger::Gather::kBurst> tcp_;
   size_t count_ = 0;
-  int64_t latest_ns_ = INT64_MIN;  // of the packets
+  int64_t latest_ns_ = INT64_MIN;  // time of the latest packet
   int64_t passed_ns_ = INT64_MIN;
 };
 
@@ -193,7 +193,7 @@ class TriggerParser final : public Parser {
     }
   }
 
-  // Windows are whole intervals, so all that end by now are complete.
+  // Windows consist of whole intervals, so all that end by this time are complete.
   void on_interval(int64_t end_ns, Emitter& out) override {
     for (const uint32_t query : SetBits(queries_)) {
       if (of_query_[query]->accept_tcp_window()) supply_tcp(query, of_query_[query]->tcp_window_ns());
@@ -220,10 +220,10 @@ class TriggerParser final : public Parser {
     int64_t window_ns;
     std::unique_ptr<ClientSamples> samples;
     uint64_t queries = 0;
-    uint64_t evicted_flows = 0;  // already reported
+    uint64_t evicted_flows = 0;  // the number of evicted flows that was already reported
   };
 
-  // Supplies facts with windows of this length to the query, in place of others.
+  // Supplies the query with facts for windows of this length from now on.
   void supply_tcp(uint32_t query, int64_t window_ns) {
     const uint64_t bit = uint64_t{1} << query;
     for (Tcp& tcp : tcp_) tcp.queries &= tcp.window_ns == window_ns ? ~uint64_t{0} : ~bit;
@@ -246,7 +246,7 @@ class TriggerParser final : public Parser {
     }
   }
 
-  uint64_t queries_ = 0;  // those with triggers
+  uint64_t queries_ = 0;  // queries with triggers
   std::vector<Tcp> tcp_;
   std::array<std::unique_ptr<QueryTriggers>, 64> of_query_;
 };
@@ -256,25 +256,25 @@ const Schema& TriggerParser::schema() const {
       .name = "trigger",
       .description = "Windows that meet the condition of a trigger that the monitor tests",
       .layer = Layer::kTransport,
-      .fields = {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
-                 {"scope", FieldType::kString, "",
-                  "all: it has no groups; group; rest: groups that were counted together"},
-                 optional({"group", FieldType::kString, "", "Names and values of its fields"}),
-                 optional({"value", FieldType::kF64, "", "The compared value; absent if only its bounds are known"}),
-                 optional({"low", FieldType::kF64, "", "The value is at least this"}),
-                 optional({"high", FieldType::kF64, "", "The value is at most this; absent if it may still grow"}),
-                 {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, since the epoch"},
-                 {"window_end_ns", FieldType::kI64, "ns", "Its end: the first nanosecond after it"},
-                 {"certain", FieldType::kBool, "",
-                  "False: the condition is true for only some of the values between the bounds"},
-                 {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"},
-                 {"ready_ns", FieldType::kI64, "ns",
-                  "Packet time at which the condition was decided: the window's end, or earlier if it can only rise"},
-                 optional({"exemplars", FieldType::kString, "", "Up to 8 of the connections that the value counts"}),
-                 optional(
-                     {"tuple", FieldType::kString, "",
-                      "JSON of the tuple that decided the condition, if one did: that with the maximum or minimum, "
-                      "or the one that met the condition before the window's end"})},
+      .fields =
+          {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
+           {"scope", FieldType::kString, "",
+            "all: the trigger has no groups; group: one group; rest: groups that were counted together"},
+           optional({"group", FieldType::kString, "", "Names and values of the group's fields"}),
+           optional({"value", FieldType::kF64, "", "The compared value; absent if only its bounds are known"}),
+           optional({"low", FieldType::kF64, "", "Lower bound of the value"}),
+           optional({"high", FieldType::kF64, "", "Upper bound of the value; absent if it may still grow"}),
+           {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, in nanoseconds since the epoch"},
+           {"window_end_ns", FieldType::kI64, "ns", "End of the window: the first nanosecond after it"},
+           {"certain", FieldType::kBool, "",
+            "False: the condition is true for only some of the values between the bounds"},
+           {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"},
+           {"ready_ns", FieldType::kI64, "ns",
+            "Packet time at which the condition was decided: the window's end, or earlier if the value can only rise"},
+           optional({"exemplars", FieldType::kString, "", "Up to 8 of the connections that the value counts"}),
+           optional({"tuple", FieldType::kString, "",
+                     "JSON of the tuple that decided the condition, if one did: the tuple with the maximum or minimum, "
+                     "or the one that met the condition before the window's end"})},
       .main_fields = {"trigger"},
       .value_field = "value",
       .events = true,

@@ -1,4 +1,4 @@
-// The parser in an engine: packets in, tuples out.
+// Tests the parser in an engine, from packets to tuples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Trigger bytes_above(double bytes, const GroupBy& group = GroupBy::source(32, 128
   return trigger;
 }
 
-// The same condition in a form that is tested at the window's end only.
+// The same condition, in a form that is tested only at the window's end.
 Trigger bytes_above_at_end(double bytes, const GroupBy& group = GroupBy::source(32, 128), int64_t every_ns = 10 * kMs) {
   Trigger trigger = bytes_above(bytes, group, every_ns);
   trigger.when = apply(Op::kAnd, trigger.when, above(value_of(Measure::kPackets), number(0)));
@@ -61,7 +61,8 @@ Lines windows(const Harness& harness) {
   return lines;
 }
 
-// 1 kB every 10 ms for 3 s, and 60 kB at 2.6 s: the threshold is exceeded in the burst's window, but in no second.
+// Sends 1 kB every 10 ms for 3 s, and 60 kB at 2.6 s. The threshold is exceeded in the burst's window, but in no whole
+// second.
 std::vector<Frame> steady_with_a_burst() {
   Conversation conversation;
   conversation.handshake();
@@ -90,7 +91,7 @@ TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
   EXPECT_EQ(tapline::testing::to_string(tuple.header.src_ip), "10.0.0.1");
 }
 
-// 50 kB are exceeded within 60 us of packet time, and the window lasts for 10 ms.
+// The traffic exceeds 50 kB within 60 us of packet time, and the window lasts for 10 ms.
 TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
   Harness harness(Lines{"trigger"});
   set(&harness, {bytes_above(50'000), bytes_above(100'000, {}, 1'000 * kMs)});
@@ -105,7 +106,8 @@ TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
   }
 }
 
-// The parser begins to follow TCP for the new triggers, then they count; the trigger of both counts every window.
+// The parser begins to follow TCP for the new triggers before they count. The trigger that both programs contain counts
+// in every window.
 TEST(TriggerParser, TriggersAreReplacedWhilePacketsArrive) {
   std::string error;
   Trigger always = bytes_above_at_end(0, {}, 100 * kMs);
@@ -138,7 +140,7 @@ TEST(TriggerParser, TriggersAreReplacedWhilePacketsArrive) {
   EXPECT_EQ(starts_ms["9"].front(), 1'100);
 }
 
-// One connection after the other, each of a handshake and 1 kB.
+// Sends one connection after the other, each with a handshake and 1 kB.
 std::vector<Frame> connections(int count) {
   std::vector<Frame> frames;
   for (int i = 0; i < count; ++i) {
@@ -240,7 +242,8 @@ TEST(TriggerParser, FactsAboutConnectionsCountForTheClient) {
   EXPECT_GE(std::stoll(values.at("2 src_ip=10.0.0.1")), 5 * kMs);
 }
 
-// The client acknowledges in the second window what the server sent in the first one: nothing is left unacknowledged.
+// The client acknowledges in the second window what the server sent in the first one: so nothing is left
+// unacknowledged.
 TEST(TriggerParser, AnAckCountsForTheConnectionsClient) {
   Conversation conversation;
   conversation.handshake().client("GET /").server("HTTP/1.1").client_ack();
@@ -350,8 +353,8 @@ TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {
   EXPECT_EQ(harness.tuples()[1]["incomplete"], "false");
 }
 
-// Windows of 30 ms that end every 10 ms: 1 kB counts in three of them, and no packet is needed to end them. At the end
-// of the query only the window with its last packets is reported.
+// Windows of 30 ms end every 10 ms. 1 kB counts in three of them, and no packet is needed to end them. At the end of
+// the query, only the window with its last packets is reported.
 TEST(TriggerParser, WindowsThatOverlapEndWithoutPackets) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x'));

@@ -1,5 +1,5 @@
-// Programs that are replaced while packets are counted, compared with the model: a trigger's events are those of the
-// time in which its program counted.
+// Replaces programs while packets are counted, and compares the events with the model: a trigger's events are those of
+// the time in which its program counted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
       }
       engine.process({samples.data() + index, count}, {tcp.data() + index, count});
       index += count;
-      // The next offer may free a program that left, and another one may have its address.
+      // The next offer may free a replaced program, and another one may then have its address.
       add_versions(recorder, offered, &versions);
     }
     int64_t until_ns = 0;
@@ -92,7 +92,7 @@ Sample packet(int64_t time_ns) {
   return sample;
 }
 
-// Another thread makes programs and offers them, while the lane counts. Runs under ThreadSanitizer, too.
+// Another thread creates and offers programs while the lane counts. Runs under ThreadSanitizer, too.
 TEST(TriggerSwap, NoPacketIsUncountedWhileAnotherThreadReplacesPrograms) {
   constexpr int64_t kPackets = 200'000, kPacketNs = 10'000;
   SwapRecorder recorder;
@@ -118,7 +118,7 @@ TEST(TriggerSwap, NoPacketIsUncountedWhileAnotherThreadReplacesPrograms) {
   offering.join();
   const auto sent = engine.stats().packets;
   engine.advance(kStart + static_cast<int64_t>(sent) * kPacketNs + kMs);
-  // The windows follow each other without a gap, across all programs, and each has all its packets.
+  // The windows follow each other without a gap, across all programs, and each has counted all its packets.
   uint64_t packets = 0;
   int64_t next_ns = kStart;
   for (const WindowReport& report : recorder.reports) {
@@ -137,7 +137,7 @@ TEST(TriggerSwap, NoPacketIsUncountedWhileAnotherThreadReplacesPrograms) {
   EXPECT_EQ(alerts.size(), recorder.reports.size()) << "the trigger of all programs is true in every window";
 }
 
-TEST(TriggerSwap, ProgramsSwitchAtABorderOfAllTheirWindows) {
+TEST(TriggerSwap, ProgramsSwitchAtABoundaryOfAllTheirWindows) {
   const auto four = program_of({count_trigger(1, 4 * kMs)}), six = program_of({count_trigger(2, 6 * kMs)});
   EXPECT_EQ(common_pane_ns(*four, *six), 12 * kMs);
   EXPECT_EQ(common_pane_ns(*four, *program_of({count_trigger(1, 86'400'000'000'000 - kMs)})), 0);
@@ -183,7 +183,7 @@ TEST(TriggerSwap, AnEngineBeginsAndEndsWithoutTriggers) {
   EXPECT_EQ(engine.stats().swaps, 2u);
 }
 
-TEST(TriggerSwap, AnOfferReplacesOneThatWaits) {
+TEST(TriggerSwap, AnOfferReplacesAWaitingOne) {
   SwapRecorder recorder;
   TriggerEngine engine(program_of({count_trigger(1, 10 * kMs)}), {}, &recorder);
   engine.process({{packet(kStart)}}, {});

@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kValues = 1 << 16;
 constexpr size_t kMaxProtocolClasses = 4096;
 
-// Sorted, and without overlap.
+// Returns the ranges sorted and without overlaps.
 std::vector<std::pair<uint32_t, uint32_t>> merged(const std::vector<PortRange>* list) {
   if (list == nullptr) return {};
   if (list->empty()) return {{0, kValues}};
@@ -45,7 +45,7 @@ bool holds(const Predicate& predicate, uint32_t value) {
 
 TableClasses TableClasses::of_ranges(std::span<const std::vector<PortRange>* const> lists, size_t bits) {
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> ranges;
-  std::map<uint32_t, std::vector<size_t>> changes = {{0, {}}};  // by value: the triggers that begin or end there
+  std::map<uint32_t, std::vector<size_t>> changes = {{0, {}}};  // the triggers whose ranges begin or end at a value
   for (const auto* list : lists) {
     for (const auto& [first, last] : ranges.emplace_back(merged(list))) {
       changes[first].push_back(ranges.size() - 1);

@@ -11,17 +11,17 @@
 
 namespace tapline::trigger {
 
-// Divides the values of a 16-bit field into classes, by a table. In these lists, too, an empty one matches any value,
-// and null none.
+// Divides the values of a 16-bit field into classes, by a table. As elsewhere, an empty list matches any value, and
+// null matches none.
 class TableClasses {
  public:
   static constexpr size_t kMaxClasses = 32'769;  // 16,384 ranges, and the gaps between them
 
   TableClasses() = default;
-  // Ports.
+  // Makes classes of ports.
   static TableClasses of_ranges(std::span<const std::vector<PortRange>* const> lists, size_t bits);
-  // Protocol and TCP flags: the value is protocol << 8 | flags. If it takes too many classes, sets *fits to false, and
-  // the result is unusable.
+  // Makes classes of protocol and TCP flags: a value is protocol << 8 | flags. If there are too many classes, sets
+  // *fits to false, and the result is unusable.
   static TableClasses of_protocols(std::span<const Filter* const> filters, size_t bits, bool* fits);
 
   bool trivial() const { return classes_ == 1; }
@@ -34,7 +34,7 @@ class TableClasses {
   BitRows rows_;
 };
 
-// Divides the values of a 32-bit field into those that triggers name, each a class, and class 0 of all others.
+// Divides the values of a 32-bit field into classes: one for each value that triggers name, and class 0 for all others.
 class ListedClasses {
  public:
   ListedClasses() = default;

@@ -32,7 +32,7 @@ double ValueSketch::high(int64_t number, uint8_t shift) {
   return value_of(static_cast<int64_t>(static_cast<uint64_t>(next) << shift));
 }
 
-// The cell's slot, or an empty one. REQUIRES: there is an empty slot.
+// Returns the cell's slot, or an empty one if there is no such cell. REQUIRES: there is an empty slot.
 ValueSketch::Cell* ValueSketch::slot_of(int64_t number, const SketchMemory& memory) const {
   const auto cells = slots();
   __extension__ using Wide = unsigned __int128;
@@ -87,8 +87,8 @@ size_t ValueSketch::copy_cells(Cell* cells) const {
   return count;
 }
 
-// Doubles the width of all cells. Powers of two and 1.5 times these begin cells, as long as values lie within 500
-// octaves.
+// Doubles the width of all cells. Cells still begin at powers of two and at 1.5 times these, as long as values lie
+// within 500 octaves.
 void ValueSketch::coarsen(const SketchMemory& memory) {
   std::array<Cell, kExact> cells;
   const size_t count = copy_cells(cells.data());

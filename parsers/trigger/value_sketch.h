@@ -9,9 +9,9 @@
 
 namespace tapline::trigger {
 
-// Counts how often each value occurred, mergeable and independent of their order. It is the ValueCounts of the stream
-// job (aggregates/distribution): exact for up to kExact distinct values, beyond that by cells that double in width
-// whenever there would be more of them. All zeros is an empty sketch.
+// Counts how often each value occurred. Sketches can be merged, and the order of values does not matter. Equals the
+// stream job's ValueCounts (aggregates/distribution): counts are exact for up to kExact distinct values; beyond that,
+// cells double in width whenever there would be more of them. All zeros is an empty sketch.
 //
 // A cell's number is the bits of its values, in an order that sorts like the values, minus 1 and without the last
 // `shift` bits: the cell contains the values above its lower end, up to and including its upper end. Its block is a

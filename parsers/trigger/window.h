@@ -37,17 +37,18 @@ class Window {
     }
   }
 
-  const MatchSets* sets = nullptr;  // whose cells these are
+  const MatchSets* sets = nullptr;  // the match sets that own the cells
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  bool blind = false;         // nothing was counted, as no window was free; may span several windows
-  uint64_t packets = 0;       // that counted in it
-  uint64_t lost_packets = 0;  // known not to be counted
+  bool blind = false;         // true if nothing was counted because no window was free; may span several windows
+  uint64_t packets = 0;       // counted packets
+  uint64_t lost_packets = 0;  // packets known not to be counted
   int64_t latest_ns = 0;      // time of its latest packet
   // Groups with counts that reach a limit of the channel and have not been looked at since.
   std::vector<uint32_t> reached;
 
-  // Without groups: the counter of a cell's packets. With groups: that of its packets for which groups() had no room.
+  // Returns the counter of a cell's packets or, if the channel has groups, of those packets for which groups() had no
+  // room.
   uint64_t* counter(uint32_t cell, const Sample& sample) {
     uint64_t* counter = counters() + cell * words_;
     if (counter[kTouched] == 0) {
@@ -62,7 +63,7 @@ class Window {
   const uint64_t* counter_of(uint32_t cell) const { return counters() + cell * words_; }
   std::span<const uint32_t> touched_cells() const { return {touched(), touched_count_}; }
 
-  // Marks the first counter of a group that is in `reached`, or that needs no other look in this window.
+  // Marks the first counter of a group that is in `reached`, or that need not be tested again in this window.
   static constexpr uint64_t kListed = UINT64_MAX;
   // Adds the group to `reached`. If there is no room, one of its next packets tries again.
   void list(GroupTable::Entry* first) {
@@ -74,18 +75,20 @@ class Window {
   std::optional<GroupTable>& groups() { return groups_; }
   const std::optional<GroupTable>& groups() const { return groups_; }
 
-  // By place in touched_cells(); samples have the number of their cell.
+  // The exemplars by place in touched_cells(); samples have the number of their cell.
   const Exemplars& cell_exemplars() const { return cell_exemplars_; }
   Exemplars& cell_exemplars() { return cell_exemplars_; }
-  // By number of the counter in groups(), if the channel has groups. Groups that are whole flows have no first flow.
+  // The exemplars by number of the counter in groups(), if the channel has groups. Groups that are whole flows have no
+  // first flow.
   const std::optional<Exemplars>& group_exemplars() const { return group_exemplars_; }
   std::optional<Exemplars>& group_exemplars() { return group_exemplars_; }
 
-  // If triggers of the channel use any. For each cell whose counter() was called; for groups by number of the counter.
+  // The sketches, if triggers of the channel use any: for each cell whose counter() was called, and for groups by
+  // number of the counter.
   std::optional<WindowSketches>& sketches() { return sketches_; }
   const std::optional<WindowSketches>& sketches() const { return sketches_; }
 
-  // As ZeroedArray::populate(), for each of its arrays.
+  // Calls ZeroedArray::populate() for each of its arrays.
   void populate(size_t bytes) const {
     counters_.populate(bytes);
     touched_memory_.populate(bytes);
@@ -96,7 +99,7 @@ class Window {
     group_exemplars_->populate(bytes);
   }
 
-  // Clears up to `work` counters. Returns true when the window is as new.
+  // Clears up to `work` counters. Returns true when the window is completely cleared.
   bool clear(uint32_t* work) {
     for (; *work > 0 && touched_count_ > 0; --*work) {
       std::memset(counters() + touched()[--touched_count_] * words_, 0, words_ * sizeof(uint64_t));
@@ -131,10 +134,10 @@ class Window {
   std::optional<WindowSketches> sketches_;
 };
 
-// A lane's windows of one channel (its panes, if windows overlap): one that is open, and those that are closed and
-// still needed by a sweep. One thread counts and closes, one sweeps and releases.
+// A lane's windows of one channel (its panes, if windows overlap): one that is open, and closed ones that a sweep still
+// needs. One thread counts and closes, another one sweeps and releases.
 //
-// A close publishes all counts (release, read by acquire); a release returns the memory the same way.
+// close() publishes all counts (release, read by acquire); release() returns the memory in the same way.
 class WindowRing {
  public:
   static constexpr int64_t kNever = INT64_MIN;
@@ -149,14 +152,14 @@ class WindowRing {
     for (const auto& window : windows_) window->populate(bytes);
   }
 
-  // For the thread that counts.
+  // Functions for the thread that counts.
 
-  // The next window, cleared; null while all are in use.
+  // The next window, which is cleared; null while all are in use.
   Window* free_window() const {
     const uint64_t closed = closed_.load(std::memory_order_relaxed);
     return closed - released_.load(std::memory_order_acquire) < windows_.size() ? at(closed) : nullptr;
   }
-  // Another window can follow the open one.
+  // True if another window can follow the open one.
   bool has_next() const {
     const uint64_t used = closed_.load(std::memory_order_relaxed) + 1 - released_.load(std::memory_order_acquire);
     return used < windows_.size();
@@ -166,14 +169,14 @@ class WindowRing {
   uint64_t released() const { return released_.load(std::memory_order_acquire); }
   // Closes the window that free_window() returned.
   void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-  // Counting began. Call it before set_passed().
+  // Sets the time when counting began. Call it before set_passed().
   void set_started(int64_t time_ns) { started_ns_.store(time_ns, std::memory_order_relaxed); }
-  // All windows that end at or before this time, and had packets, are closed.
+  // Declares that all windows that end at or before this time, and had packets, are closed.
   void set_passed(int64_t time_ns) { passed_ns_.store(time_ns, std::memory_order_release); }
 
-  // For the thread that sweeps, which reads passed_ns() first: a window is closed before it is passed.
+  // Functions for the thread that sweeps, which reads passed_ns() first: a window is closed before it is passed.
 
-  // kNever: counting has not begun.
+  // kNever if counting has not begun.
   int64_t passed_ns() const { return passed_ns_.load(std::memory_order_acquire); }
   int64_t started_ns() const { return started_ns_.load(std::memory_order_relaxed); }
   // The closed window that follows the `skipped` oldest ones, or null.
@@ -187,7 +190,7 @@ class WindowRing {
     const uint64_t closed = closed_.load(std::memory_order_acquire);
     return released_.load(std::memory_order_relaxed) < closed ? at(closed - 1) : nullptr;
   }
-  // REQUIRES: the oldest closed window is cleared.
+  // REQUIRES: the oldest closed window was cleared.
   void release() { released_.store(released_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
  private:

@@ -15,17 +15,17 @@
 
 namespace tapline::trigger {
 
-// One of them, by its kind.
+// A sketch of any kind.
 union Sketch {
   DistinctSketch distinct;
   ValueSketch values;
 };
 
-// The sketches of one window: for each counter one of each kind that the channel's triggers use. Only kinds that the
+// The sketches of one window: each counter has one of each kind that the channel's triggers use. Only kinds that the
 // triggers of the counter's cell use take memory. Not thread-safe.
 class WindowSketches {
  public:
-  // Room for the counters of this many cells and groups, and for `bytes` of values.
+  // Has room for the counters of this many cells and groups, and for `bytes` of values.
   WindowSketches(SketchKinds kinds, uint32_t cells, uint32_t groups, size_t bytes)
       : kinds_(kinds),
         record_(static_cast<size_t>(std::popcount(kinds))),
@@ -33,7 +33,7 @@ class WindowSketches {
         groups_(groups * record_ * sizeof(Sketch)),
         memory_(bytes) {}
 
-  // The sketches of a counter, in the order of their bits.
+  // The sketches of a cell's counter, in the order of their bits.
   Sketch* of_cell(uint32_t cell) const { return reinterpret_cast<Sketch*>(cells_.data()) + cell * record_; }
   Sketch* of_group(uint32_t number) const { return reinterpret_cast<Sketch*>(groups_.data()) + number * record_; }
   // Call it when the counter is new in the window.

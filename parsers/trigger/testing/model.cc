@@ -88,7 +88,7 @@ void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* co
   counted->packets.emplace_back(time_ns, sample.bytes);
 }
 
-// Exact: the most bytes in (t - span, t] for any packet's time t.
+// The exact maximum of bytes in (t - span, t] over the times t of all packets.
 double burst_of(const Counted& counted, int64_t span_ns) {
   double max = 0;
   for (const auto& [end, ignored] : counted.packets) {
@@ -100,7 +100,7 @@ double burst_of(const Counted& counted, int64_t span_ns) {
   return max;
 }
 
-// The smallest value that this share of all does not exceed.
+// The smallest value that this share of all values does not exceed.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());

@@ -25,16 +25,17 @@ using Occasion = std::tuple<uint64_t, int64_t, ModelKey>;
 // The value of a condition that was true.
 struct Expected {
   double value = 0;
-  // If counting more packets can't make it false, and the window is long: the values from the packet on that made it
-  // true, with their times. The reported value is at least `threshold` and at most that of the report's time.
+  // The values since the packet that made the condition true, with their times, if the window is long and counting more
+  // packets can't make the condition false. The reported value is at least `threshold` and at most the value at the
+  // report's time.
   std::vector<std::pair<int64_t, double>> risen;
   double threshold = 0;
-  std::vector<size_t> samples;  // numbers of those that the group's window counts
+  std::vector<size_t> samples;  // numbers of the samples that the group's window counts
 };
 
-// Each condition that was true, in windows in which its alert was in force. Windows are those of the
-// samples, and all between them; the first one is partial unless the first sample is at its start. The last one counts
-// only if it ends by `until_ns`.
+// Returns each condition that was true, in windows in which its alert was in force. The windows are all from that of
+// the first sample to that of the last; the first one is partial unless the first sample is at its start. The last
+// window counts only if it ends by `until_ns`.
 std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
                                              std::span<const TcpFacts> tcp, int64_t until_ns);
 

@@ -16,7 +16,7 @@ RandomTraffic::RandomTraffic(uint32_t seed, const RandomOptions& options)
   static constexpr int64_t kEvery[] = {kMs, 2 * kMs, 10 * kMs, 20 * kMs};
   for (int64_t& every_ns : every_ns_) every_ns = kEvery[below(options.bursts ? 3 : 4)];
   for (int64_t& panes : panes_) panes = 2 + below(6);
-  // A program has a bounded number of combinations.
+  // The number of combinations in a program is bounded.
   if (options.sketches && options.panes) every_ns_[1] = every_ns_[0], panes_[1] = panes_[0];
 }
 

@@ -15,7 +15,7 @@ struct RandomOptions {
   size_t samples = 400;
   int64_t duration_ns = 40'000'000;
   bool bursts = false;
-  bool alerts = false;    // with `clear`, `after` and `cooldown`
+  bool alerts = false;    // triggers have `clear`, `after` and `cooldown`
   bool panes = false;     // half of the windows overlap
   bool silence = false;   // groups without packets may meet conditions
   bool sketches = false;  // half of the measures are numbers of distinct values, and quantiles
@@ -26,7 +26,7 @@ class RandomTraffic {
   RandomTraffic(uint32_t seed, const RandomOptions& options);
 
   std::vector<Trigger> triggers();
-  // In order of arrival: some are older than the previous one.
+  // Returns samples in order of arrival: some are older than the previous one.
   std::vector<Sample> samples();
   std::vector<TcpFacts> facts(const std::vector<Sample>& samples);
 

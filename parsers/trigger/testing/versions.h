@@ -1,4 +1,4 @@
-// Programs that replace each other, for the model: a trigger's events are those of the time in which its program
+// Applies the model to programs that replace each other: a trigger's events are those of the time in which its program
 // counts.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace tapline::trigger::testing {
 // Fails the test if the triggers are invalid.
 std::shared_ptr<const Program> program_of(const std::vector<Trigger>& triggers);
 
-// Records which program counts from which time on.
+// Records from which time on each program counts.
 class SwapRecorder final : public Recorder {
  public:
   void on_window(const WindowReport& report) override {
