@@ -31,7 +31,7 @@ class BusyPeriod {
   struct Culprit {
     uint64_t direct = 0, indirect = 0, original = 0;  // byte × victims
   };
-  // The waits of a flow's packets whose arrival is known.
+  // The waits of those packets of a flow whose arrival is known.
   struct Waits {
     uint64_t victims = 0;
     int64_t max_ns = 0, sum_ns = 0;
@@ -47,7 +47,7 @@ class BusyPeriod {
     flows_.clear();
   }
 
-  // The window gained or lost a departure.
+  // Called when the window gains or loses a departure.
   void entered(const DepartureLog::Departure& departure) {
     OfFlow& flow = of(departure.flow);
     flow.direct.add(departure.bytes, victims_);
@@ -62,11 +62,11 @@ class BusyPeriod {
     left_end_ = departure.bytes_before + departure.bytes;
   }
 
-  // A packet of this flow arrived when the queue contained found_bytes, and waited for delay_ns. `victim`: that is
-  // victim_delay_ns or more.
+  // Adds a packet of this flow that arrived when the queue contained found_bytes, and waited for delay_ns. `victim` is
+  // true if that is victim_delay_ns or more.
   void arrive(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {
     truncate(found_bytes);
-    // Packets whose arrival no tap saw raised it, too.
+    // Packets whose arrival no tap saw have raised the queue, too.
     if (depth_ < found_bytes) raise(FlowTable::kOthers, found_bytes - depth_);
     victims_ += victim;
     raise(flow, bytes);
@@ -77,7 +77,7 @@ class BusyPeriod {
   }
 
   uint64_t victims() const { return victims_; }
-  // Each flow of the period, once.
+  // The flows of the period, without duplicates.
   const std::vector<uint32_t>& flows() const { return flows_; }
   Culprit culprit(uint32_t flow) const {
     const OfFlow& own = of_flow_[flow];
@@ -89,7 +89,7 @@ class BusyPeriod {
  private:
   struct Sum {
     uint64_t settled = 0;
-    uint64_t bytes = 0;  // in the set
+    uint64_t bytes = 0;  // bytes in the set
     void add(uint64_t more, uint64_t victims) {
       bytes += more;
       settled -= victims * more;

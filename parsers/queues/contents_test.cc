@@ -20,7 +20,7 @@ struct Truth {
 };
 
 // ConQuest, definition 3.1: packets that left before packet i, but not before from_ns. A link sends one packet at a
-// time, so among departures with the same time the one earlier in order left first.
+// time, so among departures with the same time, the first in order left first.
 Truth evaluate(const std::vector<Passage>& passages, size_t i, int64_t from_ns) {
   Truth truth;
   for (size_t j = 0; j < i; ++j) {
@@ -56,7 +56,7 @@ TrafficOptions random_queue(uint32_t seed) {
 
 const uint64_t kQueues = testing::count_of("TAPLINE_RANDOM_QUEUES", 10'000);
 
-// Packets whose flow has a share of at least alpha in the queue that they found, by the answer and by the truth.
+// Packets whose flow has a share of at least alpha in the queue that they found, as computed and in truth.
 struct FlaggedPackets {
   double alpha;
   uint64_t hits = 0, false_alarms = 0, misses = 0;
@@ -91,7 +91,8 @@ TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
   }
 }
 
-// Two classes: every third packet of the model's order overtakes. Delays differ, and arrivals are out of order.
+// Makes two classes: every third packet of the model's order overtakes others. Delays differ, and arrivals are out of
+// order.
 std::vector<Passage> two_classes(uint32_t seed) {
   std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
   for (size_t i = 0; i + 7 < passages.size(); i += 3) {
@@ -178,8 +179,8 @@ struct TruePeriod {
   std::map<uint64_t, BusyPeriod::Waits> waits;
 };
 
-// The levels of the queue when a packet arrived, bottom first: the flow whose packet raised it there. Replays each
-// arrival and departure of the period, in order of time.
+// Returns the levels of the queue when a packet arrived, from the bottom, each with the flow whose packet raised the
+// queue to it. Replays the arrivals and departures of the period in order of time.
 std::vector<std::pair<uint64_t, uint64_t>> levels_at(const std::vector<Passage>& passages, size_t begin,
                                                      size_t victim) {
   std::vector<std::pair<uint64_t, uint64_t>> levels;
@@ -291,7 +292,7 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
   EXPECT_LE(kept.bursts[0].reported.size(), Burst::kMaxFlows);
 }
 
-// Twenty flows of large packets fill the queue; of thirty flows of one small packet, the last ones wait longest.
+// Twenty flows of large packets fill the queue. Of thirty flows with one small packet each, the last ones wait longest.
 TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
   KeptBursts kept;
   QueueContents contents({.victim_delay_ns = 1}, &kept);
@@ -311,7 +312,7 @@ TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
   EXPECT_EQ(main, (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 123, 124, 125, 126, 127, 128, 129, 130}));
 }
 
-// Losses at the taps: the reported bytes that a packet found differ from the truth by at most the reported error.
+// With losses at the taps, the reported bytes that a packet found differ from the truth by at most the reported error.
 TEST(QueueContents, ErrorsOfUncertainArrivalsAreBounded) {
   class Chain final : public MatchSink {
    public:

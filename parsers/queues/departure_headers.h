@@ -16,7 +16,7 @@ struct DepartureHeader {
 // Keeps the headers of departures that are needed later, by tag (View::tag).
 class DepartureHeaders {
  public:
-  // Returns the tag.
+  // Keeps a header, and returns its tag.
   uint32_t keep(const Packet& packet, Emitter& out) {
     if (free_.empty()) {
       free_.push_back(static_cast<uint32_t>(kept_.size()));

@@ -6,8 +6,8 @@
 
 namespace tapline::queues {
 
-// The latest departures of a queue in order, by number: 24 bytes each, and the one preceding them. The ring grows up to
-// its bound. Not thread-safe.
+// The latest departures of a queue in order, by number, and the departure that preceded them. A departure takes 24
+// bytes. The ring grows up to its bound. Not thread-safe.
 class DepartureLog {
  public:
   struct Departure {
@@ -25,11 +25,11 @@ class DepartureLog {
   bool full() const { return end_ - first_ + 1 >= max_packets_; }
   const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
-  // The link was free for this packet at that time, when the previous packet departed. `first_start_ns` of push() is
-  // the start of the first one.
+  // The time when the link became free for this packet, because the previous packet departed. `first_start_ns` of
+  // push() is the start of the first packet.
   int64_t start_ns(uint64_t number) const { return (*this)[number - 1].time_ns; }
 
-  // REQUIRES: !full(); time_ns is not below that of the previous departure.
+  // REQUIRES: !full(); time_ns is not below the time of the previous departure.
   void push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
     if (end_ - first_ >= mask_) grow(first_start_ns);
     ring_[end_++ & mask_] = {time_ns, bytes_, flow, bytes};
@@ -37,7 +37,7 @@ class DepartureLog {
   }
   void pop_front() { ++first_; }
 
-  // Number of the first departure at that time or later.
+  // The number of the first departure at this time or later.
   uint64_t at_or_after(int64_t time_ns) const {
     uint64_t low = first_, high = end_;
     while (low < high) {
@@ -52,7 +52,7 @@ class DepartureLog {
   }
   int64_t service_ns(uint64_t number) const { return (*this)[number].time_ns - start_ns(number); }
 
-  // Bytes that left between two times, as far as the log reaches back.
+  // The bytes that left between two times, as far as the log reaches back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
     return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
   }

@@ -6,9 +6,9 @@
 
 namespace tapline::queues {
 
-// Consecutive departures of a log: those before a number but not before a time. Both ends move with the packets: in a
-// FIFO queue only forward, so a packet costs amortised constant time, regardless of its delay. If packets overtake each
-// other, the beginning may move back. Not thread-safe.
+// Consecutive departures of a log: those before a number but not before a time. Both ends move with the packets. In a
+// FIFO queue they move only forward, so a packet costs amortised constant time, regardless of its delay. If packets
+// overtake each other, the beginning may move back. Not thread-safe.
 class DepartureRange {
  public:
   // Calls entered(number) and left(number) for each departure that the range gains or loses. REQUIRES: `end` does not
@@ -21,7 +21,7 @@ class DepartureRange {
     while (begin_ > log.first() && log[begin_ - 1].time_ns >= from_ns) entered(--begin_);
   }
 
-  // Removes the first departure, for which the log has no room. REQUIRES: the log still keeps it.
+  // Removes the first departure, because the log has no room for it. REQUIRES: the log still keeps it.
   template <typename Left>
   void evict_first(const DepartureLog& log, Left&& left) {
     if (begin_ != log.first()) return;
@@ -33,7 +33,7 @@ class DepartureRange {
     left(begin_++);
   }
 
-  // The log must keep these departures.
+  // The log must keep the departures from begin() on.
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
 

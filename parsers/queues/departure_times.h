@@ -8,9 +8,9 @@
 namespace tapline::queues {
 
 struct DepartureTimesOptions {
-  uint64_t link_bits_per_second = 0;   // bits of the packets with their Ethernet headers; not 0
+  uint64_t link_bits_per_second = 0;   // speed for packets including their Ethernet headers; not 0
   int64_t max_late_ns = 20'000'000;    // no packet is stamped later than this after it left
-  int64_t window_ns = 10'000'000'000;  // how late stamps are is measured in two such windows
+  int64_t window_ns = 10'000'000'000;  // the lateness of stamps is measured in two such windows
 };
 
 // Measures by how much packets are stamped late: the longest delay, in this window or the previous one, of a packet
@@ -28,7 +28,7 @@ class StampDelay {
     current_ns_ = std::max(current_ns_, late_ns);
   }
 
-  // 0 before the first sample.
+  // The longest delay; 0 before the first sample.
   int64_t longest_ns() const { return std::max(current_ns_, previous_ns_); }
 
  private:
@@ -38,8 +38,8 @@ class StampDelay {
 };
 
 // Corrects the times of packets that were stamped some time after they left a queue, as by a software switch that reads
-// several packets at a time. A link sends one packet after the other and never pauses while it has some, so a packet
-// left as soon as it had arrived and the link had sent the one before it:
+// several packets at a time. A link sends one packet after the other and never pauses while packets wait, so a packet
+// left as soon as it had arrived and the link had sent the previous one:
 //
 //   arrived      ||||               |
 //   stamped      |          |||     |      (the last three were read together)
@@ -71,7 +71,7 @@ class DepartureTimes final : public MatchSink {
   void never_left(const View& arrival) override { sink_->never_left(arrival); }
   void drop(uint32_t tag) override { sink_->drop(tag); }
 
-  uint64_t corrected() const { return corrected_; }  // packets whose time is no longer that of the stamp
+  uint64_t corrected() const { return corrected_; }  // packets whose time differs from the stamp
 
  private:
   int64_t departure_ns(const Passage& passage) {
@@ -85,7 +85,7 @@ class DepartureTimes final : public MatchSink {
   }
 
   int64_t transmission_ns(uint32_t bytes) {
-    constexpr uint32_t kMaxBytes = 1 << 30;  // a damaged capture may contain any length; this one does not overflow
+    constexpr uint32_t kMaxBytes = 1 << 30;  // a damaged capture may contain any length; this limit prevents overflows
     const uint64_t bits_ns = uint64_t{std::min(bytes, kMaxBytes)} * 8'000'000'000 + remainder_;
     remainder_ = bits_ns % options_.link_bits_per_second;
     return static_cast<int64_t>(bits_ns / options_.link_bits_per_second);
@@ -94,7 +94,7 @@ class DepartureTimes final : public MatchSink {
   DepartureTimesOptions options_;
   StampDelay delay_;
   MatchSink* sink_;
-  int64_t sent_ns_ = INT64_MIN / 4;  // when the link has sent the previous packet
+  int64_t sent_ns_ = INT64_MIN / 4;  // time when the link has sent the previous packet
   uint64_t remainder_ = 0;           // bits × 10⁹ that are not yet a nanosecond of transmission
   int64_t previous_ns_ = INT64_MIN / 4, latest_stamp_ns_ = INT64_MIN / 4;
   uint64_t corrected_ = 0;

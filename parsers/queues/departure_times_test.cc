@@ -48,7 +48,7 @@ std::vector<SimPacket> departed(uint32_t seed, double load = 0.5, double burst_s
 
 int64_t begins_ns(const SimPacket& packet) { return packet.departure_ns - packet.bytes * kNsPerByte; }
 
-// A receiver that reads all packets of a link at random times, at most kLateNs apart.
+// Stamps packets like a receiver that reads all packets of a link at random times, at most kLateNs apart.
 std::vector<Passage> read_together(const std::vector<SimPacket>& packets, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Passage> stamped;
@@ -60,7 +60,8 @@ std::vector<Passage> read_together(const std::vector<SimPacket>& packets, uint32
   return stamped;
 }
 
-// The definition: a packet leaves at its arrival, or when the link has sent those that arrived before it.
+// Departure times by definition: a packet leaves when it arrives, or when the link has sent all packets that arrived
+// before it.
 std::vector<int64_t> by_definition(const std::vector<SimPacket>& packets) {
   std::vector<int64_t> times;
   for (size_t i = 0; i < packets.size(); ++i) {
@@ -151,7 +152,7 @@ TEST(DepartureTimes, MoveByABoundedTimeIfTheGivenSpeedIsWrong) {
   }
 }
 
-// After a stop of the link or of the switch, and for packets of any length that a damaged capture claims.
+// The bound holds after a stop of the link or of the switch, and for any packet length in a damaged capture.
 TEST(DepartureTimes, NeverMoveByMoreThanTheMaximum) {
   std::mt19937 random(9);
   std::vector<Passage> stamped;
@@ -177,7 +178,7 @@ TEST(DepartureTimes, NeverMoveByMoreThanTheMaximum) {
   }
 }
 
-// Waits of packets whose departures are read together, as queue parsers measure them.
+// The waits of packets whose departures are read together, as queue parsers measure them.
 std::vector<int64_t> waits_of(const std::vector<SimPacket>& packets, uint64_t speed) {
   struct Event {
     View view;

@@ -18,12 +18,12 @@ namespace tapline::queues {
 template <typename Item>
 class DigestQueue {
  public:
-  // REQUIRES: capacity <= 2^31. Rounded up to a power of two.
+  // Rounds the capacity up to a power of two. REQUIRES: capacity <= 2^31.
   explicit DigestQueue(uint32_t capacity)
       : mask_(std::bit_ceil(std::max(capacity, 2u)) - 1), slots_(new Slot[mask_ + 1]), buckets_(mask_ + 1) {}
 
   bool empty() const { return head_ == tail_; }
-  // The ring has no slot left. Removed packets may still occupy slots.
+  // True if the ring has no slot left. Removed packets may still occupy slots.
   bool full() const { return tail_ - head_ == mask_ + 1; }
   uint64_t size() const { return size_; }
 
@@ -43,7 +43,7 @@ class DigestQueue {
     ++size_;
   }
 
-  // Removes the oldest packet with this digest. Returns false if there is none. *more is set if another one remains.
+  // Removes the oldest packet with this digest. Returns false if there is none. Sets *has_more if another one remains.
   bool take(uint64_t digest, Item* item, bool* has_more) {
     Bucket& bucket = bucket_of(digest);
     uint32_t before = kNone, at = bucket.oldest;

@@ -28,9 +28,9 @@ class FlowIntervals {
     uint64_t packets = 0, bytes = 0;  // packets that left
     uint64_t lost = 0;                // packets that never left
     uint64_t error_bytes = 0;         // maximum over all findings
-    bool cut = false;                 // true if some finding is
+    bool cut = false;                 // true if some finding is cut
     uint64_t waited_ns = 0;           // total wait of the flow's packets
-    uint64_t blamed_ns = 0;           // total wait of all packets while one of the flow's was sent
+    uint64_t blamed_ns = 0;           // total time that all packets waited while packets of the flow were sent
   };
 
   explicit FlowIntervals(const ContentsOptions& options) : contents_(options, nullptr) {}
@@ -80,7 +80,7 @@ class FlowIntervals {
     count_ = 0;
   }
 
-  // Packets of flows without a separate entry, since the last call.
+  // Returns the number of packets of flows without a separate entry since the last call.
   uint64_t take_without_room() { return std::exchange(without_room_, 0); }
 
  private:
@@ -94,7 +94,7 @@ class FlowIntervals {
     flow.wait.delay_ns = 0;
     flow.packets = flow.bytes = flow.lost = flow.error_bytes = 0;
     flow.cut = false;
-    // Otherwise this packet sets the finding.
+    // If the arrival is known, add() sets the finding.
     if (!passage.arrival_known) flow.wait.finding = {};
     return static_cast<uint32_t>(++count_);
   }
@@ -102,7 +102,7 @@ class FlowIntervals {
   QueueContents contents_;
   std::vector<Flow> active_;  // the first count_ are the interval's; the others keep their memory
   size_t count_ = 0;
-  Wait ignored_;  // written instead of a flow's
+  Wait ignored_;  // written instead of a flow's wait
   uint64_t without_room_ = 0;
 };
 

@@ -34,7 +34,8 @@ class FlowTable {
     flows_.emplace_back();
   }
 
-  // Adds a reference to the flow, which it may create. `key` is a keyed hash: its low bits select the entry.
+  // Adds a reference to the flow, and creates the flow if necessary. `key` is a keyed hash: its low bits select the
+  // entry.
   uint32_t hold(uint64_t key) {
     const uint32_t index = find(key);
     if (index == kOthers) return create(key);

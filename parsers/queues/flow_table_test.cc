@@ -15,8 +15,8 @@ struct Reference {
   uint32_t count = 0;
 };
 
-// Keys with equal low bits share entries, also after the table has grown; those with equal low halves can only be told
-// apart by the whole key.
+// Keys with equal low bits share entries, even after the table has grown. Keys with equal low halves differ only in
+// their high halves.
 uint64_t colliding_key(std::mt19937& random) {
   return uint64_t{random() % 4} << 32 | (random() % 8) << 20 | random() % 50;
 }
@@ -26,7 +26,7 @@ void expect_equal(const FlowTable& table, const std::map<uint64_t, Reference>& r
   for (const auto& [key, reference] : references) {
     ASSERT_EQ(table.find(key), reference.flow) << key;
     ASSERT_EQ(table[reference.flow].key, key);
-    ASSERT_TRUE(numbers.insert(reference.flow).second) << "a number of two flows: " << reference.flow;
+    ASSERT_TRUE(numbers.insert(reference.flow).second) << "two flows have the number " << reference.flow;
   }
   ASSERT_EQ(table.size(), references.size());
 }
@@ -37,7 +37,7 @@ void follow_a_map(uint32_t max_flows, uint32_t seed) {
   std::map<uint64_t, Reference> references;
   uint64_t without_room = 0;
   for (int step = 0; step < 20'000; ++step) {
-    // For some time more flows arrive than leave, then fewer.
+    // For some time, more flows arrive than leave; then fewer do.
     const bool grows = (step / 4000) % 2 == 0;
     if (random() % 10 < (grows ? 7u : 3u)) {
       const uint64_t key = colliding_key(random);
@@ -78,7 +78,7 @@ TEST(QueueFlowTable, GivesEachFlowOneNumberWhileItHasReferences) {
   }
 }
 
-TEST(QueueFlowTable, ANewFlowHasNoCountsOfTheOneThatHadItsNumber) {
+TEST(QueueFlowTable, ANewFlowDoesNotInheritTheCountsOfItsNumber) {
   FlowTable table(4);
   const uint32_t flow = table.hold(1);
   table[flow].waited_ns = 5;

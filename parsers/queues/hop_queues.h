@@ -11,14 +11,14 @@
 
 namespace tapline::queues {
 
-// Counts of the hops in packets: each is usable, or counted under one of the reasons.
+// Counts the hops in packets: each one is usable, or counted under one of the reasons.
 struct HopStatistics {
   uint64_t hops = 0;
   uint64_t usable = 0;
   uint64_t incomplete = 0;     // switch ID, egress port, latency or time were not requested, or the switch lacks them
-  uint64_t untimely = 0;       // left the switch more than kMaxAgeNs before the packet was captured, or after it
-  uint64_t beyond = 0;         // beyond the first Telemetry::kMaxHops of a packet
-  uint64_t without_room = 0;   // queues beyond kMaxQueues
+  uint64_t untimely = 0;       // departures more than kMaxAgeNs before the packet's capture, or after it
+  uint64_t beyond = 0;         // hops beyond the first Telemetry::kMaxHops of a packet
+  uint64_t without_room = 0;   // hops of queues beyond kMaxQueues
   uint64_t contradictory = 0;  // packets, not hops: their telemetry is contradictory
 };
 
@@ -73,7 +73,7 @@ class HopQueues {
  private:
   struct Queue {
     uint64_t key;
-    int64_t latest_ns;  // capture of its latest packet
+    int64_t latest_ns;  // capture time of its latest packet
     std::string name;
   };
 

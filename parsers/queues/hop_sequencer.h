@@ -16,7 +16,7 @@ struct SequencerOptions {
   uint32_t max_hops = 1 << 15;  // hops that wait at a time, 40 bytes each
 };
 
-// Each hop is passed on, late, repeated, or still waiting.
+// Each hop is either passed on, late, repeated, or still waiting.
 struct SequencerStatistics {
   uint64_t hops = 0;
   uint64_t passed = 0;
@@ -24,12 +24,13 @@ struct SequencerStatistics {
   uint64_t repeated = 0;  // copies of a packet whose hop is known
 };
 
-// Puts the hops of one queue, as switches report them in packets, in order of departure. Packets arrive at the monitor
-// in a different order from they left the switch, since their paths differ. One per queue; not thread-safe; bounded.
+// Puts the hops of one queue, as switches report them in packets, in order of departure. Since their paths differ,
+// packets do not arrive at the monitor in the order in which they left the switch. One per queue; not thread-safe;
+// bounded.
 //
-// A hop waits until the queue's latest departure, plus the time since that was captured, is hold_ns later. This
-// compares times of one switch with each other only, so the switch's clock may differ from the monitor's. If there is
-// no room, the earliest hop is passed on immediately.
+// A hop waits until the queue's latest departure, plus the time since that was captured, is hold_ns later. Only times
+// of the same switch are compared with each other, so the switch's clock may differ from the monitor's. If there is no
+// room, the earliest hop is passed on immediately.
 //
 //   hops_   a heap; earliest departure first, copies next to each other
 class HopSequencer {
@@ -55,7 +56,7 @@ class HopSequencer {
     release();
   }
 
-  // Advances the monitor's time, for intervals without packets.
+  // Advances the monitor's time in intervals without packets.
   void advance(int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
     release();
@@ -64,9 +65,9 @@ class HopSequencer {
     while (!hops_.empty()) pass_first();
   }
 
-  // No hop is waiting: packets of all earlier hops have been captured, or will be too late.
+  // True if no hop is waiting: packets of all earlier hops have been captured, or will be too late.
   bool idle() const { return hops_.empty(); }
-  // No packet has left for so long that its hop would have been captured by now.
+  // True if the latest departure is so long ago that any earlier hop would have been captured by now.
   bool quiet() const { return idle() && now_ns_ - latest_captured_ns_ >= options_.hold_ns; }
   const SequencerStatistics& statistics() const { return statistics_; }
 
@@ -76,7 +77,7 @@ class HopSequencer {
     uint64_t digest;
     uint64_t flow_key;
     uint32_t bytes, tag;
-    // As std::push_heap expects, the first one is the largest.
+    // std::push_heap puts the largest element first, so an earlier hop is larger.
     bool operator<(const Hop& other) const {
       return departure_ns != other.departure_ns ? departure_ns > other.departure_ns : digest > other.digest;
     }

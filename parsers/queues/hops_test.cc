@@ -65,7 +65,7 @@ std::vector<ReportedHop> random_hops(int64_t latest_ns, double lost, double repe
   return hops;
 }
 
-TEST(Hops, PassInOrderOfDepartureOnceEach) {
+TEST(Hops, PassOnceInOrderOfDeparture) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 300; ++round) {
     const std::vector<ReportedHop> hops = random_hops(kHold, round % 3 * 0.2, round % 5 * 0.1, &random);
@@ -95,7 +95,7 @@ TEST(Hops, CountsLateHopsAndKeepsTheOrder) {
   std::mt19937_64 random(2);
   uint64_t late = 0;
   for (int round = 0; round < 100; ++round) {
-    // Either a tenth of the time that packets take, or room for only a few of them.
+    // Half of the runs wait only a tenth of the time that packets take, the others have room for only a few hops.
     const SequencerOptions options =
         round % 2 == 0 ? SequencerOptions{kHold / 10, 1 << 15} : SequencerOptions{kHold, 20};
     const std::vector<ReportedHop> hops = random_hops(kHold, 0.1, 0.1, &random);
@@ -135,7 +135,7 @@ TEST(Hops, AreReleasedWhenTimePassesWhateverTheSwitchesClock) {
   }
 }
 
-// The contents of a queue of which a part of the packets carries telemetry are a lower bound.
+// If only some packets carry telemetry, the measured contents of a queue are a lower bound.
 TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
   std::mt19937_64 random(3);
   for (const double lost : {0.0, 0.5}) {
@@ -231,8 +231,8 @@ std::string trace(const std::string& experiment) {
   return TAPLINE_SOURCE_DIR "/sim/packets/traces/" + experiment + "/h0.pcap.zst";
 }
 
-// Show 7 of issue 27: `tapline-packets queues`. Each packet finds the queue that its switch reported, and its wait is
-// the time in which the link sends these bytes. TAPLINE_TRACE names the capture of a longer run.
+// Measures the output of `tapline-packets queues`. Each packet finds the queue that its switch reported, and its wait
+// is the time in which the link sends these bytes. TAPLINE_TRACE names the capture of a longer run.
 TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
   const char* longer = std::getenv("TAPLINE_TRACE");
   const std::map<std::string, MeasuredQueue> measured = measure(longer == nullptr ? trace("queues") : longer);

@@ -22,7 +22,7 @@ inline bool is_identified(const Packet& packet) {
 // addresses; or to the same destination (incast).
 enum class FlowUnit : uint8_t { kFiveTuple, kPair, kDestination };
 
-// Hashes of flows under a random key: no sender can aim flows at one bucket.
+// Hashes flows under a random key, so that no sender can direct flows to one bucket.
 class FlowKeys {
  public:
   explicit FlowKeys(FlowUnit unit) : unit_(unit) {

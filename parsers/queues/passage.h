@@ -4,7 +4,7 @@
 
 namespace tapline::queues {
 
-// One packet's passage through a queue, known once it has left. Times are nanoseconds of the departures' clock.
+// One packet's passage through a queue, known once the packet has left. Times are nanoseconds of the departures' clock.
 //
 // The true arrival lies within `earliest_ns` to `latest_ns`. The three times are equal if the arrival is certain.
 struct Passage {

@@ -16,7 +16,7 @@ Flows::iterator at_most(Flows& flows, size_t count) {
   return flows.begin() + static_cast<ptrdiff_t>(std::min(count, flows.size()));
 }
 
-// Keeps the largest culprits and the flows that waited longest in sum, in order of their direct bytes.
+// Keeps the largest culprits and the flows that waited longest in total, in order of their direct bytes.
 void select_flows(Flows& flows) {
   const auto causes_more = [](const Burst::Flow& a, const Burst::Flow& b) { return a.bytes.direct > b.bytes.direct; };
   const auto waited_more = [](const Burst::Flow& a, const Burst::Flow& b) { return a.waits.sum_ns > b.waits.sum_ns; };
@@ -61,7 +61,7 @@ void QueueContents::make_room() {
   log_.pop_front();
 }
 
-// Moves the window to the departures since from_ns, and that of the ledger to those since the packet arrived.
+// Moves the window to the departures since from_ns, and the ledger's window to those since the packet arrived.
 [[gnu::always_inline]] inline void QueueContents::move(int64_t from_ns, int64_t arrival_ns, uint64_t end) {
   window_.move(
       log_, flows_, from_ns, end, [this](QueueFlow& flow, uint64_t number) { entered(flow, number); },

@@ -16,27 +16,27 @@ namespace tapline::queues {
 
 struct ContentsOptions {
   uint32_t max_flows = 1 << 16;     // flows in the queue at a time, or referenced
-  uint32_t max_packets = 1 << 20;   // number of kept departures, which are those during the longest wait
+  uint32_t max_packets = 1 << 20;   // number of departures kept, which are those during the longest wait
   int64_t reordering_ns = 100'000;  // how much earlier a packet may have arrived than one that left before it
   int64_t victim_delay_ns = 500'000;
   // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
   // the longest recent delay of any class, which decays with this time constant (ConQuest section 3.6).
   int64_t across_classes_decay_ns = 0;
-  // Packets that are not added may pass the queue, so all findings are cut.
+  // True if packets that are not added may pass the queue, so that all findings are cut.
   bool incomplete = false;
 };
 
-// The contents that a packet found in the queue; if its arrival is unknown, the most that it may have found.
+// The contents that a packet found in the queue or, if its arrival is unknown, the most that it may have found.
 struct Finding {
   uint64_t queue_bytes = 0;
   uint64_t own_bytes = 0;  // bytes of the packet's own flow
   uint32_t queue_packets = 0, own_packets = 0;
   uint32_t flow = FlowTable::kOthers;
   uint32_t flows = 0;
-  // Maximum error of the bytes, since the arrival is uncertain.
+  // Maximum error of the bytes, due to an uncertain arrival.
   uint64_t error_bytes = 0;
   bool arrival_known = false;
-  // Packets are missing, or the log does not reach back to the arrival: there were more bytes.
+  // True if packets are missing or the log does not reach back to the arrival, so that there were more bytes.
   bool cut = false;
 
   double share() const {
@@ -51,7 +51,7 @@ struct Burst {
     uint32_t flow = 0;
     BusyPeriod::Culprit bytes;  // byte × victims
     BusyPeriod::Waits waits;
-    bool is_main = false;  // one of the kMaxMain largest culprits, or of the others that waited most
+    bool is_main = false;  // true for the kMaxMain largest culprits, and for the other flows that waited most
   };
   static constexpr size_t kMaxCulprits = 16;
   static constexpr size_t kMaxMain = 8;
@@ -61,11 +61,11 @@ struct Burst {
   int64_t end_ns = 0;    // departure of the last packet
   int64_t max_delay_ns = 0;
   uint64_t peak_bytes = 0;
-  uint64_t packets = 0, bytes = 0;  // that left
+  uint64_t packets = 0, bytes = 0;  // packets that left
   uint64_t victims = 0;
   uint64_t lost = 0;  // packets that never left
   uint32_t flows = 0;
-  // The largest culprits, and the flows whose packets waited longest in total. By direct bytes, at most kMaxFlows.
+  // The largest culprits, and the flows whose packets waited longest in total: at most kMaxFlows, by direct bytes.
   std::vector<Flow> reported;
   BusyPeriod::Culprit all;  // the sum over all flows
 };
@@ -85,9 +85,9 @@ class QueueContents {
 
   // REQUIRES: passage.departure_ns does not decrease.
   Finding add(const Passage& passage);
-  // A packet never left.
+  // Records that a packet never left.
   void lose() { ++burst_.lost; }
-  // Packets that are not added may leave until then: marks findings up to that time as cut.
+  // Marks findings up to this time as cut, because packets that are not added may leave until then.
   void miss(int64_t until_ns) { cut_until_ns_ = std::max(cut_until_ns_, until_ns); }
   // Reports the current burst, if it has victims. REQUIRES: later packets find the queue empty, or none follow.
   void finish();
@@ -111,7 +111,7 @@ class QueueContents {
 
  private:
   void make_room();
-  // True if the packets that a packet waited for are not those of its window.
+  // True if the packets that a packet waited for differ from those of its window.
   bool separate_waits() const { return options_.across_classes_decay_ns > 0; }
   void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
   void entered(QueueFlow& flow, uint64_t number);
@@ -128,7 +128,7 @@ class QueueContents {
   DepartureLog log_;
   QueueWindow window_;
   WaitLedger waits_;
-  DepartureRange waits_range_;  // if it differs from the window's
+  DepartureRange waits_range_;  // used if it differs from the window's
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;

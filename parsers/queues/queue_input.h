@@ -14,7 +14,7 @@ enum class QueueSource : uint8_t { kTaps, kTelemetry };
 
 struct InputOptions {
   MatchOptions match;
-  DepartureTimesOptions times;  // if the link's speed is not 0, times of departures are corrected
+  DepartureTimesOptions times;  // departure times are corrected if the link's speed is not 0
 };
 
 // The passages of one queue in order of departure: matched from the views of its two taps, or reported by its switch in

@@ -26,7 +26,7 @@ namespace tapline::queues {
 //   Meter(const Settings&, QueueSource);
 //   void arrive(const View&);
 //   void depart(const View&, const Packet&, Emitter&);
-//   void hop(const View&, int64_t arrival_ns, const Packet&, Emitter&);      of a queue whose source is telemetry
+//   void hop(const View&, int64_t arrival_ns, const Packet&, Emitter&);      for a queue whose source is telemetry
 //   void miss(int64_t time_ns);             a packet is in the queue that the taps don't show
 //   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
@@ -75,7 +75,7 @@ class QueueParser : public Parser {
     }
   }
 
-  // Counts of hops so far: usable, or unusable by reason.
+  // Counts of usable hops, and of unusable ones by reason.
   const HopStatistics& hop_statistics() const { return hops_.statistics(); }
 
   void on_interval(int64_t end_ns, Emitter& out) override {

@@ -15,7 +15,7 @@
 
 namespace tapline::queues {
 
-// The arguments common to all queue parsers, and the interval of those that emit once per interval.
+// The arguments that all queue parsers have, and the interval of those that emit once per interval.
 struct QueueSettings {
   FlowUnit flow = FlowUnit::kFiveTuple;
   int64_t max_delay_ns = 0;
@@ -25,7 +25,7 @@ struct QueueSettings {
 
   bool operator==(const QueueSettings&) const = default;
 
-  // Appends their declarations to the parser's other arguments.
+  // Appends the declarations of these arguments to the parser's other ones.
   static std::vector<Argument> declare(std::vector<Argument> own) {
     own.push_back({.name = "flow",
                    .type = FieldType::kString,

@@ -44,7 +44,7 @@ class QueueTaps {
 
   Place of(const Packet& packet) const { return places_[packet.tap]; }
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
-  // "SWITCH:PORT". REQUIRES: there was a packet of the queue.
+  // The queue's name, "SWITCH:PORT". REQUIRES: there was a packet of the queue.
   std::string name(uint32_t queue) const {
     return later_[queue] == nullptr ? names_[queue] : later_[queue]->switch_name + ":" + later_[queue]->port;
   }
@@ -52,7 +52,7 @@ class QueueTaps {
  private:
   std::array<Place, 256> places_ = {};  // by tap
   std::vector<std::string> names_;
-  std::vector<const TapNames*> later_;  // by queue: taps that are named later, else null
+  std::vector<const TapNames*> later_;  // by queue: the names if the tap was named later, else null
 };
 
 }  // namespace tapline::queues

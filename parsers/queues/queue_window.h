@@ -9,8 +9,8 @@
 namespace tapline::queues {
 
 // The exact traffic that left before a packet but not before a given time, by flow. If the time is the packet's
-// arrival, this is the contents of the queue that it found (ConQuest section 3.1, definition 3.1). Among departures
-// with the same time, their order decides: clocks are coarser than links. A view of a DepartureLog. Not thread-safe.
+// arrival, this is the contents of the queue that it found (ConQuest section 3.1, definition 3.1). Departures with the
+// same time count in their order, since clocks are coarser than links. A view of a DepartureLog. Not thread-safe.
 class QueueWindow {
  public:
   // Moves the window to the departures before number `end` but not before from_ns. Calls entered(flow, number) and
@@ -23,7 +23,7 @@ class QueueWindow {
         [&](uint64_t number) { left(remove(log[number], flows), number); });
   }
 
-  // Removes the first departure, for which the log has no room. REQUIRES: the log still keeps it.
+  // Removes the first departure, because the log has no room for it. REQUIRES: the log still keeps it.
   template <typename Left>
   void evict_first(const DepartureLog& log, FlowTable& flows, Left&& left) {
     range_.evict_first(log, [&](uint64_t number) { left(remove(log[number], flows), number); });

@@ -1,5 +1,5 @@
-// Measures the CPU time per packet seen at both taps of a queue, next to a pass that only reads the same views: the
-// minimum of a few runs.
+// Measures the CPU time per packet seen at both taps of a queue, as the minimum of a few runs, and compares it with a
+// pass that only reads the same views.
 //
 //   queues_bench           2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
 //   queues_bench --check   fewer packets of 1,000 flows; fails if the exact contents cost more than five times as much
@@ -103,7 +103,7 @@ std::vector<ReportedHop> hops_of(const std::vector<Triple>& triples) {
   return hops;
 }
 
-// CPU time of this thread.
+// The CPU time of this thread.
 double cpu_ns() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -20,15 +20,16 @@ struct SnapshotOptions {
 // The parts of [arrival, departure) that a reading covers.
 enum class Reading : uint8_t {
   kComplete,     // the windows that lie entirely within it (ConQuest section 3.3)
-  kWithCurrent,  // floor((d - a) T) earlier windows, and the current one as written so far: the reading of the authors'
-                 // program
+  kWithCurrent,  // floor((d - a) T) earlier windows, and the current one as written so far: as the authors' program
+                 // reads it
   kWeighted,     // all windows that it touches, the oldest weighted by its covered share
   kGrowth,       // the latest complete window minus the previous one, if positive: flows that grow
 };
 
-// ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns in turn, one for each window of T by
-// departure. In each window one is written, up to h - 2 are read, and one is cleaned for the next window, one column
-// per packet. A switch keeps it in registers; this class computes what they would return. Not thread-safe.
+// ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns take turns, one for each window of
+// length T by departure. In each window one is written, up to h - 2 are read, and one is cleaned for the next window,
+// one column per packet. A switch keeps them in registers; this class computes the values that a switch would read. Not
+// thread-safe.
 //
 //   window number mod h     … n-2    n-1    n         n+1
 //                           read   read   written   cleaned
@@ -40,7 +41,7 @@ class Snapshots {
   Snapshots(const SnapshotOptions& options, HashKey key)
       : options_(options), key_(key), counters_(uint64_t{options.snapshots} * options.rows * options.columns) {}
 
-  // Records the departure of one of the flow's packets. `weight`: its bytes, or 1 to count packets. REQUIRES:
+  // Records the departure of one of the flow's packets. `weight` is its bytes, or 1 to count packets. REQUIRES:
   // departure_ns does not decrease.
   void add(uint64_t flow_key, int64_t departure_ns, uint32_t weight) {
     advance(departure_ns);
@@ -50,8 +51,8 @@ class Snapshots {
     ++cleaned_;
   }
 
-  // The flow's weight in the traffic that left in [arrival_ns, departure_ns). REQUIRES: as for add(). For the program's
-  // answer, which counts the packet itself, add it first; for the others, afterwards.
+  // The flow's weight in the traffic that left in [arrival_ns, departure_ns). REQUIRES: departure_ns does not decrease.
+  // For kWithCurrent, which counts the packet itself, add the packet first; for the other readings, add it afterwards.
   double estimate(uint64_t flow_key, int64_t arrival_ns, int64_t departure_ns, Reading reading) {
     advance(departure_ns);
     const int64_t covered_ns = departure_ns - arrival_ns;
@@ -78,7 +79,7 @@ class Snapshots {
 
   int64_t window_ns() const { return int64_t{1} << options_.window_shift; }
   uint64_t memory_bytes() const { return counters_.size() * sizeof(uint32_t); }
-  // Columns that were left to clean after their window.
+  // Number of columns that were cleaned after their window.
   uint64_t cleaned_late() const { return cleaned_late_; }
 
  private:
@@ -96,7 +97,7 @@ class Snapshots {
   }
   uint32_t& counter(int64_t window, uint32_t row, uint32_t column) { return counters_[place(window, row, column)]; }
 
-  // The flow's count in one window: 0 if the window is no longer, or not yet, stored.
+  // The flow's count in one window, or 0 if the window is not stored yet or any more.
   uint64_t read(uint64_t flow_key, int64_t window) const {
     if (window > window_ || window_ - window > options_.snapshots - 2) return 0;
     uint32_t min = UINT32_MAX;
@@ -104,7 +105,7 @@ class Snapshots {
       min = std::min(min, counters_[place(window, row, column(flow_key, row))]);
     return min;
   }
-  // From window `first` to the last complete one.
+  // The sum from window `first` to the last complete one.
   uint64_t sum(uint64_t flow_key, int64_t first) const {
     uint64_t total = 0;
     for (int64_t window = std::max(first, window_ - (options_.snapshots - 2)); window < window_; ++window)
@@ -128,7 +129,7 @@ class Snapshots {
     if (!started_) window_ = now - 1;
     started_ = true;
     const int64_t passed = std::min<int64_t>(now - window_, options_.snapshots);
-    if (passed < now - window_) cleaned_ = 0;  // the sketch that was being cleaned has had its turn
+    if (passed < now - window_) cleaned_ = 0;  // the next window has another sketch to clean
     for (int64_t window = now - passed + 1; window <= now; ++window) {
       clean_rest(window);
       cleaned_ = 0;
@@ -148,7 +149,7 @@ class Snapshots {
   std::vector<uint32_t> counters_;
   int64_t window_ = -1;
   bool started_ = false;
-  uint32_t cleaned_ = 0;  // columns of the next window's sketch
+  uint32_t cleaned_ = 0;  // cleaned columns of the next window's sketch
   uint64_t cleaned_late_ = 0;
 };
 

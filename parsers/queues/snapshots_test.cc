@@ -1,4 +1,4 @@
-// Compares the answers of ConQuest's sketch with the exact ones on the same traffic.
+// Compares the estimates of ConQuest's sketch with the exact contents on the same traffic.
 #include "parsers/queues/snapshots.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr HashKey kKey = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
-// Weight of each flow by window.
+// The weight of each flow, by window.
 using Windows = std::map<int64_t, std::map<uint64_t, uint64_t>>;
 
 uint64_t exact(const Windows& windows, uint64_t key, int64_t first, int64_t last) {
@@ -39,8 +39,8 @@ uint64_t total(const Windows& windows, int64_t first, int64_t last) {
 // The result of a reading without collisions, and the weight of all flows in its windows.
 struct CoveredReading {
   double own = 0, all = 0;
-  double below = 0;     // subtracted weight, which may make the answer too low
-  int64_t windows = 0;  // that are read
+  double below = 0;     // subtracted weight, which may make the estimate too low
+  int64_t windows = 0;  // windows that are read
 };
 
 CoveredReading covered_by(Reading reading, const Windows& windows, uint64_t key, int64_t arrival_ns,
@@ -72,7 +72,7 @@ CoveredReading covered_by(Reading reading, const Windows& windows, uint64_t key,
   return {};
 }
 
-// Section 3.5, for each reading over just its windows. The difference of two windows may err on either side.
+// Tests section 3.5 for each reading, over just its windows. The difference of two windows may err on either side.
 TEST(Snapshots, EachReadingIsWithinItsBound) {
   constexpr uint32_t kShift = 14, kRows = 4;
   const std::vector<Passage> passages = testing::passages_of(testing::simulate({.packets = 100'000, .flows = 300}, 3));
@@ -83,7 +83,7 @@ TEST(Snapshots, EachReadingIsWithinItsBound) {
       uint64_t beyond = 0;
       double allowed_beyond = 0;
       for (const Passage& passage : passages) {
-        // The longest wait that the windows cover.
+        // The windows cover waits of up to five windows' length.
         const int64_t arrival_ns = std::max(passage.arrival_ns, passage.departure_ns - 5 * snapshots.window_ns());
         const double estimate = snapshots.estimate(passage.flow_key, arrival_ns, passage.departure_ns, reading);
         const CoveredReading truth =
@@ -138,8 +138,9 @@ struct Score {
   double mean_error() const { return error_bytes / static_cast<double>(std::max<uint64_t>(queries, 1)); }
 };
 
-// Section 5.1: packets with a delay of at least an eighth of the longest; flows that contribute a share of `alpha` or
-// more of the queue. The windows' length is the longest delay divided by h, rounded up to a power of two.
+// Judges, as in section 5.1, packets with a delay of at least an eighth of the longest, and flows that contribute a
+// share of `alpha` or more of the queue. The windows' length is the longest delay divided by h, rounded up to a power
+// of two.
 Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, Reading reading, double alpha) {
   int64_t longest_ns = 0;
   for (const Passage& passage : passages) longest_ns = std::max(longest_ns, passage.delay_ns());
@@ -169,7 +170,7 @@ Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, 
 
 // Repeats figures 7 to 9 with as many flows as the paper's queue has (64, section 5.1), and synthetic traffic. The
 // absolute values of the figures belong to the paper's trace.
-TEST(Snapshots, ReadingsAreJudgedAgainstTheExactAnswer) {
+TEST(Snapshots, ReadingsAreComparedWithTheExactContents) {
   const std::vector<Passage> passages =
       testing::passages_of(testing::simulate({.packets = 200'000, .flows = 64, .buffer_bytes = 8 << 20}, 11));
   for (const double alpha : {0.001, 0.01, 0.1}) {
@@ -187,7 +188,8 @@ TEST(Snapshots, ReadingsAreJudgedAgainstTheExactAnswer) {
   }
 }
 
-// With enough columns to avoid collisions and ever shorter windows, the weighted reading converges to the exact answer.
+// With enough columns to avoid collisions and ever shorter windows, the weighted reading converges to the exact
+// contents.
 TEST(Snapshots, RoundingVanishesWithShorterWindows) {
   const std::vector<Passage> passages = testing::passages_of(testing::simulate({.packets = 100'000, .flows = 300}, 5));
   double before = 1e18;

@@ -50,7 +50,7 @@ void TapMatcher::advance(int64_t now_ns) {
   release_old();
   expire_arrivals();
   settle(false);
-  // Packets that were stamped late have left by now.
+  // Even packets that were stamped late have left by now.
   if (options_.fifo && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns)
     discard_older(options_.reordering_ns);
 }
@@ -104,7 +104,7 @@ void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool is_repeated) {
   if (number > first_unsettled_) next_certain_ = std::min(next_certain_, number);  // it waited for its arrival
 }
 
-// Departures settle in order, so one that has to wait delays the others: by settle_ns at most.
+// Departures settle in order, so one that has to wait delays the others, by settle_ns at most.
 void TapMatcher::settle(bool all) {
   for (; first_unsettled_ != end_unsettled_ && may_settle(unsettled(first_unsettled_), all); ++first_unsettled_) {
     emit(unsettled(first_unsettled_));
@@ -113,8 +113,8 @@ void TapMatcher::settle(bool all) {
 
 bool TapMatcher::may_settle(const PendingSide& departure, bool all) {
   if (all || departure.state == State::kCertain || now_ns_ - departure.view.time_ns >= options_.settle_ns) return true;
-  // The packets that follow in order show when an uncertain packet arrived, but not that a missing arrival is lost: it
-  // may be late.
+  // Packets that follow in order show when an uncertain packet arrived, but they do not prove that a missing arrival is
+  // lost: it may be late.
   return departure.state == State::kUncertain && options_.fifo && next_certain_arrival().has_value();
 }
 
@@ -158,8 +158,8 @@ void TapMatcher::emit(const PendingSide& departure) {
   if (options_.fifo) discard_older(std::max(options_.reordering_ns, options_.settle_ns));
 }
 
-// In a FIFO queue, packets that arrived before one that has left have left, too, or never will. `late_ns` is the time
-// by which that one may have been stamped too late.
+// In a FIFO queue, packets that arrived before a packet that has left have left, too, or never will. `late_ns` is the
+// time by which that packet may have been stamped too late.
 void TapMatcher::discard_older(int64_t late_ns) {
   while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) discard_first();
 }

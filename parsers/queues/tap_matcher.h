@@ -11,30 +11,30 @@
 namespace tapline::queues {
 
 struct MatchOptions {
-  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue; then an arrival expires
+  int64_t max_delay_ns = 100'000'000;  // longest stay in the queue, after which an arrival expires
   // A departure waits this long for an arrival that is delivered or stamped later. If a packet is stamped out of the
   // queue's order by at most this time, no other packet counts as lost.
   int64_t settle_ns = 1'000'000;
   // The maximum delay of a tap's delivery, and the maximum difference between the order of departures and of arrivals.
   int64_t reordering_ns = 100'000;
   bool fifo = true;                  // false: several classes share the port, and order has no meaning
-  uint32_t max_packets = 1 << 17;    // remembered arrivals, 48 bytes each
-  uint32_t max_unsettled = 1 << 14;  // departures that wait
-  // Departure minus arrival of a packet that did not wait. Absent: measured.
+  uint32_t max_packets = 1 << 17;    // number of remembered arrivals, 48 bytes each
+  uint32_t max_unsettled = 1 << 14;  // number of departures that wait
+  // Departure minus arrival of a packet that did not wait; measured if absent.
   std::optional<int64_t> offset_ns = {};
   int64_t offset_window_ns = 10'000'000'000;
 };
 
 // A packet at one of the taps. Times are those of that tap's clock.
 struct View {
-  uint64_t digest = 0;  // equal for equal packets; collides for others with probability 1 in 2^64
+  uint64_t digest = 0;  // equal for equal packets; those of different packets collide with probability 1 in 2^64
   uint64_t flow_key = 0;
   int64_t time_ns = 0;
   uint32_t bytes = 0;
-  // The packet has a number that distinguishes it from all others of the last max_delay_ns (IPv4 identification, TCP
-  // sequence number of data), so one with the same bytes is the same packet.
+  // True if the packet has a number that distinguishes it from all others of the last max_delay_ns (IPv4
+  // identification, TCP sequence number of data), so one with the same bytes is the same packet.
   bool identified = false;
-  uint32_t tag = 0;  // the caller's; the passage returns it
+  uint32_t tag = 0;  // set by the caller, and returned with the passage
 };
 
 // Each arrival is matched, left behind, evicted, or still in the queue; each departure is matched, has no arrival, or
@@ -42,7 +42,7 @@ struct View {
 struct MatchStatistics {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
-  uint64_t matched = 0;     // including ambiguous
+  uint64_t matched = 0;     // including ambiguous ones
   uint64_t ambiguous = 0;   // packets without identification: their delays have bounds
   uint64_t repeated = 0;    // ambiguous ones with an equal packet in the queue
   uint64_t never_came = 0;  // departures without an arrival: lost by the arrivals' tap, or from another link
@@ -55,10 +55,10 @@ struct MatchStatistics {
 class MatchSink {
  public:
   virtual ~MatchSink() = default;
-  // In order of departure.
+  // Receives passages in order of departure.
   virtual void pass(const Passage& passage) = 0;
   virtual void never_left(const View& arrival) = 0;
-  // The departure with this tag will not pass: it was reported late, or twice.
+  // Reports that the departure with this tag will not pass, since it was late or repeated.
   virtual void drop(uint32_t /*tag*/) {}
 };
 
@@ -69,17 +69,17 @@ class MatchSink {
 // the match of an identified packet is certain, and the certain ones bound all others: in a FIFO queue, packets that
 // leave between two certain packets have arrived between them.
 //
-//   arrivals     c₁ ─── ? ─── c₂      time of ?'s arrival: from c₁'s to c₂'s, whether its arrival was seen or not
+//   arrivals     c₁ ─── ? ─── c₂      ?'s arrival lies between those of c₁ and c₂, whether it was seen or not
 //   departures   c₁ ─── ? ─── c₂
 //
-// This takes the next certain departure, for which the uncertain ones wait, up to settle_ns. If none comes in that
-// time, the later bound is the departure itself, and the earlier one is at most max_delay_ns before it. The bounds are
-// correct if the queue is FIFO up to reordering_ns, delays are below max_delay_ns, and the offset is correct.
+// This requires the next certain departure, for which the uncertain ones wait for up to settle_ns. If none comes in
+// that time, the later bound is the departure itself, and the earlier one is at most max_delay_ns before it. The bounds
+// are correct if the queue is FIFO up to reordering_ns, delays are below max_delay_ns, and the offset is correct.
 class TapMatcher {
  public:
   TapMatcher(const MatchOptions& options, MatchSink* sink);
 
-  // Times of each tap may run backwards by reordering_ns: departures wait that long, and are then processed in order.
+  // Each tap's times may run backwards by reordering_ns: departures wait that long, and are then processed in order.
   void arrive(const View& view);
   void depart(const View& view);
   // Advances time to now_ns, for intervals without packets.
@@ -92,7 +92,8 @@ class TapMatcher {
   const MatchStatistics& statistics() const { return statistics_; }
   // True if nothing changes before the next packet: no departure waits, and no arrival can expire.
   bool idle() const { return arrivals_.empty() && first_fresh_ == end_fresh_ && first_unsettled_ == end_unsettled_; }
-  // Idle for so long that the taps would have delivered a late packet by now: the queue is empty.
+  // True if the matcher has been idle for so long that the taps would have delivered any late packet: the queue is
+  // empty.
   bool quiet() const { return idle() && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns; }
   uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have neither left nor expired
   int64_t offset_ns() const { return options_.offset_ns ? *options_.offset_ns : offset_.offset_ns(); }
@@ -100,7 +101,7 @@ class TapMatcher {
 
  private:
   enum class State : uint8_t { kWaiting, kUncertain, kCertain };
-  // `repeated`: it arrived while an equal packet was in the queue.
+  // `repeated` is true if it arrived while an equal packet was in the queue.
   struct Arrival {
     int64_t time_ns;
     uint64_t flow_key;
@@ -136,7 +137,7 @@ class TapMatcher {
   uint64_t first_fresh_ = 0, end_fresh_ = 0;
   std::vector<PendingSide> unsettled_;  // a ring, in order of departure
   uint64_t first_unsettled_ = 0, end_unsettled_ = 0;
-  uint64_t next_certain_ = 0;  // no departure between the first and this one is certain
+  uint64_t next_certain_ = 0;  // no unsettled departure before this number is certain
   TapOffset offset_;
   int64_t anchor_ns_ = INT64_MIN / 4;  // latest arrival of a certain packet that has left
   int64_t now_ns_ = INT64_MIN / 4;

@@ -61,7 +61,7 @@ MatchOptions known_offset(int64_t offset_ns = 0) {
   return options;
 }
 
-// Each view is counted once, with one outcome.
+// Expects that each view is counted once, with one outcome.
 void expect_balance(const MatchedPacket& run) {
   const MatchStatistics& s = run.statistics;
   EXPECT_EQ(s.matched + s.never_came, s.departures);
@@ -124,7 +124,7 @@ TEST(TapMatcher, LossesAtEitherTapAreCountedAndNothingElseIsMatched) {
   }
 }
 
-// For example, acknowledgements without identification: a quarter of the packets equal others of their flow.
+// A quarter of the packets equal others of their flow, like acknowledgements without identification.
 TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
   const TrafficOptions traffic = {.packets = 20'000, .flows = 5, .equal_share = 0.25, .buffer_bytes = 30'000};
   for (const double lost : {0.0, 0.01, 0.1}) {
@@ -154,7 +154,7 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
         delay_ns += static_cast<uint64_t>(passage.departure_ns - passage.earliest_ns);
       }
     }
-    // The bounds are useful: they are much closer than the delay that they bound.
+    // The bounds are useful, because they are much closer together than the delay is long.
     EXPECT_LT(width_ns, delay_ns / 8) << lost;
   }
 }
@@ -207,8 +207,8 @@ TEST(TapMatcher, EqualPacketsMatchFirstInFirstOut) {
   EXPECT_EQ(matcher.statistics().repeated, 3u);
 }
 
-// A departure waits for others that may be delivered late. Its arrival does not expire meanwhile.
-// A host with several cores, or a software mirror, may stamp a packet after others that enter the queue later.
+// A host with several cores, or a software mirror, may stamp a packet after others that enter the queue later. A
+// departure waits for packets that may be delivered late, and its arrival does not expire meanwhile.
 TEST(TapMatcher, ALateStampLosesNoPacket) {
   constexpr int kPackets = 10;
   std::vector<TapEvent> events;
@@ -273,7 +273,7 @@ class CountedOutcomes final : public MatchSink {
   uint64_t passed = 0, left_behind = 0;
 };
 
-// Pages of this process in memory.
+// The resident memory of this process, in bytes.
 uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t size = 0, resident = 0;
@@ -283,8 +283,8 @@ uint64_t resident_bytes() {
 
 uint64_t flood_digest(uint64_t i) { return (i + 1) * 0x9e3779b97f4a7c15; }
 
-// Neither packets that never leave nor departures without arrivals take more memory, or more time than others. Arrivals
-// are evicted if they arrive faster than they expire, and expire otherwise.
+// Packets that never leave and departures without arrivals take neither more memory nor more time than other packets.
+// Arrivals are evicted if they come faster than they expire, and expire otherwise.
 TEST(TapMatcher, FloodsAreBounded) {
   const uint64_t flood = testing::count_of("TAPLINE_QUEUE_FLOOD", 1'000'000);
   constexpr uint64_t kMaxPackets = 1024;

@@ -6,10 +6,10 @@
 namespace tapline::queues {
 
 // Measures the constant part of departure minus arrival: the difference of the two taps' clocks and paths, and the
-// transmission of the smallest packet. A packet that finds the queue empty shows it, and any other packet takes longer,
-// so it is the minimum. Keeps two windows, to follow a drift of the clocks.
+// transmission of the smallest packet. A packet that finds the queue empty shows this constant, and any other packet
+// takes longer, so the constant is the minimum. Keeps two windows, to follow a drift of the clocks.
 //
-// It is correct once a packet has found the queue empty, and stays correct if one does in each window.
+// It is correct once a packet has found the queue empty, and stays correct if a packet does so in each window.
 class TapOffset {
  public:
   explicit TapOffset(int64_t window_ns) : window_ns_(window_ns) {}
@@ -24,7 +24,7 @@ class TapOffset {
     ++samples_;
   }
 
-  // 0 before the first sample.
+  // The offset; 0 before the first sample.
   int64_t offset_ns() const { return samples_ == 0 ? 0 : std::min(current_ns_, previous_ns_); }
   uint64_t samples() const { return samples_; }
 

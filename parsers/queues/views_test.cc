@@ -1,6 +1,6 @@
-// Packets of many kinds at both taps of a queue, which changes the fields that switches change, between taps that lose
-// some: matched packets are equal, and lost ones are counted. TAPLINE_QUEUE_PACKETS is the number of packets for each
-// rate of losses (60,000).
+// Sends packets of many kinds through a queue that changes the fields that switches change, between two taps that lose
+// some packets. Matched packets must be equal, and lost ones must be counted. TAPLINE_QUEUE_PACKETS is the number of
+// packets for each rate of losses (60,000).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool is_v6(const Frame& frame) { return frame.bytes[14] >> 4 == 6; }
 
 std::string text_of(uint32_t number) { return "number " + std::to_string(number); }
 
-// A packet of one of the kinds that a matcher has to distinguish. Some are equal to earlier ones, byte for byte.
+// A packet of a random kind that a matcher has to distinguish. Some packets equal earlier ones, byte for byte.
 Frame random_frame(uint32_t number, std::mt19937& random) {
   const auto port = static_cast<uint16_t>(1000 + random() % 8);
   const auto few_number = static_cast<uint32_t>(random() % 4);
@@ -98,7 +98,7 @@ struct Crossing {
   bool arrival_seen, departure_seen;
 };
 
-// Packets arrive each 1 µs on average and wait for up to 100 µs; views are delivered up to 50 µs late.
+// Packets arrive every 1 µs on average and wait for up to 100 µs; views are delivered up to 50 µs late.
 struct Traffic {
   Traffic(uint32_t packets, double lost, uint32_t seed) {
     std::mt19937 random(seed);

@@ -21,12 +21,13 @@ namespace tapline::queues {
 // correct once all terms are added.
 class WaitLedger {
  public:
-  // A departure of the flow entered or left the window: those that left before a packet but not before its arrival.
+  // Records that a departure of the flow entered or left the window, which has the departures before that of a packet
+  // but not before its arrival.
   void entered(QueueFlow& flow, int64_t service_ns) const { count(flow, static_cast<uint64_t>(service_ns)); }
   void left(QueueFlow& flow, int64_t service_ns) const { count(flow, -static_cast<uint64_t>(service_ns)); }
 
-  // Settles a packet of the flow `own`, which the link served from start_ns until its departure. Service of the first
-  // departure of its window, or of the packet itself if that is empty, began at first_start_ns.
+  // Settles a packet of the flow `own`, which the link served from start_ns until its departure. The service of its
+  // window's first departure, or of the packet itself if the window is empty, began at first_start_ns.
   void settle(const Passage& passage, QueueFlow& own, int64_t start_ns, QueueFlow& first, int64_t first_start_ns) {
     ++settled_;
     own.waited_ns += static_cast<uint64_t>(passage.delay_ns());
@@ -46,7 +47,7 @@ class WaitLedger {
     flow.settled_ns = -settled_ * flow.service_ns;
   }
 
-  // Time spent waiting for packets before the log's first one.
+  // Time that packets waited for others that precede the log's first departure.
   uint64_t unknown_ns() const { return unknown_ns_; }
 
  private:

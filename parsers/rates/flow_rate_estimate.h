@@ -11,7 +11,7 @@
 
 namespace tapline::rates {
 
-// How a rate was obtained.
+// The method by which a rate was obtained.
 enum class Method : uint8_t {
   kUnknown,   // an unknown number of copies was dropped: only bounds
   kSequence,  // from TCP sequence numbers
@@ -40,7 +40,7 @@ struct Counted {
   }
 };
 
-// The mirror port during the interval of a figure.
+// The state of the mirror port during an interval.
 struct MirrorInterval {
   int64_t interval_ns = 0;
   bool complete = false;         // no copy was dropped
@@ -62,7 +62,7 @@ inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror
     share.value = (share.value + 1) / 2;
     share.high = 1;
   }
-  // Two standard deviations of a Poisson count.
+  // The bounds are two standard deviations of a Poisson count away.
   const double less = std::max(0.0, 1 - 2 / std::sqrt(packets)), more = 1 + 2 / std::sqrt(packets) + 2 / packets;
   return {seen / share.value, std::max(seen, seen * less / share.high), seen * more / share.low};
 }

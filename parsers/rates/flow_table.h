@@ -18,10 +18,10 @@ namespace tapline::rates {
 //   uses    │ u0 u1 u2 u3 u4 u5 u6 u7 │ │ …        samples since the flow took its slot, and the latest interval
 //   entries │ e0 e1 e2 e3 e4 e5 e6 e7 │ │ …
 //
-// A new flow takes a free slot, else that of a flow without a sample for two intervals, else that of the flow with the
-// fewest samples. So a flood of flows evicts its own flows, plus one other in each bucket whose eight flows all send.
-// Each flow that is evicted while it sends is reported to `Evict`, a functor called with its entry. Memory is allocated
-// once and touched on use. Not thread-safe.
+// A new flow takes a free slot, else the slot of a flow without a sample for two intervals, else that of the flow with
+// the fewest samples. So a flood of flows mostly evicts its own flows, and one further flow in each bucket whose eight
+// flows all send. Each flow that is evicted while it sends is reported to `Evict`, a functor called with its entry.
+// Memory is allocated once and touched on use. Not thread-safe.
 template <typename Entry, typename Evict>
 class FlowTable {
  public:
@@ -38,7 +38,7 @@ class FlowTable {
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
 
-  // For a burst: call prefetch_bucket() for all of its flows, then prefetch_entry() for all, then find(). A chain of
+  // For a burst, call prefetch_bucket() for all of its flows, then prefetch_entry() for all, then find(). A chain of
   // cache misses then stalls once per burst instead of once per packet.
   void prefetch_bucket(uint64_t key) const {
     __builtin_prefetch(&keys_[bucket_of(key)]);
@@ -63,14 +63,14 @@ class FlowTable {
     return &entries_[bucket * kWays + way];
   }
 
-  // As find(), without counting a sample.
+  // Does the same as find(), but counts no sample.
   Entry* peek(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = way_of(bucket, key);
     return way == kWays ? nullptr : &entries_[bucket * kWays + way];
   }
 
-  // A new entry. Always succeeds. REQUIRES: the flow has none.
+  // Returns a new entry. Always succeeds. REQUIRES: the flow has none.
   Entry& take(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = place_in(bucket);

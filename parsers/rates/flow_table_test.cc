@@ -75,7 +75,7 @@ TEST(FlowTable, AFloodOfNewFlowsEvictsOnlyItself) {
     const Entry* entry = flows.table.peek(key_of(sender));
     kept += entry != nullptr && entry->samples == 3;
   }
-  // Each bucket that senders fill loses one of them. Among 128 buckets these are few.
+  // Each bucket that senders fill loses one of them. Few of the 128 buckets are full.
   EXPECT_GE(kept, kSenders - 10);
   EXPECT_GT(flows.evictions, 190'000u);
 }
@@ -94,7 +94,7 @@ TEST(FlowTable, FlowsThatAreIdleForTwoIntervalsAreEvicted) {
   for (uint64_t flow = 100; flow < 107; ++flow) EXPECT_NE(flows.table.peek(key_of(flow)), nullptr);
 }
 
-// Each sample is in an entry, or in one that was evicted.
+// Each sample is in an entry or was in an evicted one.
 TEST(FlowTable, EverySampleIsAccountedFor) {
   Flows flows(256);
   constexpr uint64_t kFlows = 3000, kSamples = 100'000;

@@ -27,7 +27,7 @@ namespace tapline::rates {
 class LinkArguments {
  public:
   static constexpr const char* kInterval = "every";
-  static constexpr const char* kVantage = "vantage";  // for the control plane: parsers count what they are given
+  static constexpr const char* kVantage = "vantage";  // for the control plane; parsers count all given packets
   static constexpr int64_t kDefaultIntervalNs = kNsPerSecond;
 
   static std::vector<Argument> declared() {
@@ -36,7 +36,7 @@ class LinkArguments {
         {"link", FieldType::kU64, "bits/s",
          "Speed of each of the switch's links; 0: as the switch's routes say, if they do", "0", 0, kFastest},
         {"mirror", FieldType::kU64, "bits/s", "Speed of the port that sends the copies; 0: learned", "0", 0, kFastest},
-        {"mirror_queue", FieldType::kI64, "ns", "Delay of a copy by that port's full queue; 0: learned", "0", 0,
+        {"mirror_queue", FieldType::kI64, "ns", "Delay of a copy in that port's full queue; 0: learned", "0", 0,
          kLongestNs},
         {kInterval,
          FieldType::kI64,
@@ -49,7 +49,7 @@ class LinkArguments {
          kNsPerUs},
         {.name = kVantage,
          .type = FieldType::kString,
-         .description = "Packets that switches copy for the query: edge (those that hosts send) or all",
+         .description = "Packets that switches copy for the query: edge (packets that hosts send) or all",
          .default_value = "edge",
          .choices = {"edge", "all"}}};
   }
@@ -59,7 +59,7 @@ class LinkArguments {
     std::vector<Argument> arguments = declared();
     arguments.push_back({.name = "flows_above",
                          .type = FieldType::kF64,
-                         .description = "Tuples with a larger share name the flows of the link; 0: none does",
+                         .description = "Share of the link above which tuples name its flows; 0: never",
                          .default_value = "0",
                          .min = 0,
                          .max = 1});
@@ -84,8 +84,8 @@ class LinkArguments {
   // The share above which the query wants the flows of a link; 0: never.
   double flows_above(uint32_t query) const { return of_[query].flows_above; }
 
-  // The queries that give the same link speed and the same flows_above() as the lowest-numbered one. REQUIRES: queries
-  // != 0.
+  // Returns the queries that have the same link speed and the same flows_above() as the lowest-numbered one. REQUIRES:
+  // queries != 0.
   uint64_t with_equal_values(uint64_t queries) const {
     const OfQuery& first = of_[static_cast<uint32_t>(std::countr_zero(queries))];
     uint64_t alike = 0;
@@ -96,7 +96,7 @@ class LinkArguments {
     return alike;
   }
 
-  // The highest and the lowest speed among the queries, 0 if none is given.
+  // The highest and the lowest speed that the queries give; 0 if none does.
   uint64_t fastest_link() const {
     uint64_t fastest = 0;
     for (const uint32_t query : SetBits(given_)) fastest = std::max(fastest, of_[query].link);

@@ -23,12 +23,13 @@ struct FlowEnds {
   uint8_t protocol = 0;
 };
 
-// The flows that use a link, and their rates in the current interval (Planck section 3.3: the annotation of an event of
-// congestion). The rate of a flow is the load of a link that carries only this flow, so it has the same bounds.
+// The flows that use a link, and their rates in the current interval (Planck section 3.3: annotations of congestion
+// events). The rate of a flow is the load of a link that carries only this flow, so it has the same bounds.
 //
-// At most `max_flows` directions of flows are followed, over all sums (LinkLoad). If there is no room for another one,
-// one that has had no sample for two intervals is dropped, else one of those with few samples; a flow that is dropped
-// in an interval in which it has a sample is counted, again if it returns. Memory is allocated once; not thread-safe.
+// At most `max_flows` directions of flows are followed, over all sums (LinkLoad). If there is no room for another
+// direction, one without a sample for two intervals is dropped, else one with few samples. A direction that is dropped
+// in an interval in which it has a sample is counted, once more if it returns. Memory is allocated once; not
+// thread-safe.
 class LinkFlows {
  public:
   static constexpr size_t kMaxListed = 64;
@@ -37,7 +38,7 @@ class LinkFlows {
     FlowEnds ends;
     Bounded bits_per_second;  // the value is NaN if it is unknown
   };
-  // The flows with the most bytes, the largest first, and the number of those that are left out.
+  // The flows with the most bytes, the largest first, and the number of flows left out.
   struct List {
     std::vector<Flow> flows;
     uint64_t left_out = 0;
@@ -45,14 +46,14 @@ class LinkFlows {
 
   LinkFlows(uint32_t max_flows, uint32_t max_sums) : left_out_(max_sums), flows_(max_flows, CountLeftOut{this}) {}
 
-  // A packet of a TCP direction, as LinkSum::add() takes it. `sum` is below max_sums, here and below.
+  // Adds a packet of a TCP direction, as LinkSum::add() does. REQUIRES, here and below: `sum` is below max_sums.
   void add(const Packet& packet, uint32_t sum, const TcpSample& sample, const Progress& progress) {
     Followed& flow = flow_of(packet, side_of(packet), sum);
     flow.total.add(sample, progress, &flow.share);
   }
-  // A packet without sequence numbers to count by.
+  // Adds a packet without usable sequence numbers.
   void add(const Packet& packet, uint32_t sum) { flow_of(packet, side_of(packet), sum).total.add(packet.wire_bytes); }
-  // Bytes of the direction opposite to an acknowledgement's.
+  // Adds bytes of the direction that an acknowledgement confirms.
   void add_hole(const Packet& acknowledgement, uint32_t sum, const Progress& progress) {
     Followed& flow = flow_of(acknowledgement, other_side(side_of(acknowledgement)), sum);
     flow.total.add_hole(progress, &flow.share);
@@ -85,7 +86,7 @@ class LinkFlows {
     std::fill(left_out_.begin(), left_out_.end(), 0);
   }
 
-  // Another set of queries takes the sum.
+  // Forgets the flows of a sum that another set of queries takes.
   void forget(uint32_t sum) {
     left_out_[sum] = 0;
     flows_.for_each([&](Followed& flow) {
@@ -116,7 +117,7 @@ class LinkFlows {
     }
   };
 
-  // REQUIRES: the packet is of the flow, in either direction.
+  // REQUIRES: the packet belongs to the flow, in either direction.
   Followed& flow_of(const Packet& packet, Side side, uint32_t sum) {
     const uint64_t direction = packet.flow_hash * 2 + static_cast<uint64_t>(side);
     // The table takes the high bits of a key, which a sum therefore has to change.

@@ -12,7 +12,7 @@
 
 namespace tapline::rates {
 
-// The load of a link in an interval, with bounds.
+// Describes how a link was observed in an interval.
 enum class Seen : uint8_t {
   kMeasured,
   kIdle,    // no packet, and no copy was dropped: the load is zero
@@ -24,12 +24,13 @@ inline const char* name_of(Seen seen) {
   return kNames[static_cast<int>(seen)];
 }
 
+// The load of a link in an interval, with bounds.
 struct LinkLoad {
   Seen seen = Seen::kIdle;
   Bounded bits_per_second;  // the value is NaN if unseen, or if the number of drops is unknown
 };
 
-// The share of one direction of a flow in its link. Kept with the flow; zero-initialised.
+// The part of a link's sum that belongs to one direction of a flow. Stored with the flow; zero-initialised.
 struct LinkShare {
   uint32_t interval = 0;            // the latest interval in which the direction advanced
   uint32_t step_bytes = 0;          // the most it may have advanced on the wire since its latest sample
@@ -53,7 +54,7 @@ struct LinkShare {
 // Constant time per sample, no allocation; not thread-safe.
 class LinkSum {
  public:
-  // A TCP sample that has, or may have, sequence numbers to count by. REQUIRES: `interval` is that of the sum.
+  // Adds a TCP sample that has, or may have, usable sequence numbers. REQUIRES: `flow` belongs to this sum.
   void add(const TcpSample& sample, const Progress& progress, LinkShare* flow) {
     if (progress.step == Step::kImplausible) return;
     if (progress.step == Step::kStarted && !sample.syn) {
@@ -67,21 +68,21 @@ class LinkSum {
     covered_.add(sample, progress);
   }
 
-  // Bytes of the direction that the other one acknowledged, but no sample covered. REQUIRES: progress is a hole.
+  // Adds bytes of the direction that the other one acknowledged but no sample covered. REQUIRES: progress is a hole.
   void add_hole(const Progress& progress, LinkShare* flow) {
     step(progress, kUsualHeaders, flow);
     covered_.add_hole(progress);
   }
 
-  // Bytes of a direction without samples: they crossed the link if that direction does.
+  // Adds bytes of a direction without samples, which crossed the link only if that direction uses it.
   void add_possible(uint32_t acknowledged_bytes) {
     possible_bytes_ += acknowledged_bytes + uint64_t{acknowledged_bytes / kUsualPayload + 1} * kUsualHeaders;
   }
 
-  // A packet without sequence numbers.
+  // Adds a packet without sequence numbers.
   void add(uint32_t wire_bytes) { others_.add(wire_bytes); }
 
-  // The flow is over, or no longer followed.
+  // Removes a flow that is over or no longer followed.
   void remove(const LinkShare& flow) {
     if (flow.interval == interval_) trail_bytes_ -= flow.step_bytes;
     leave(flow);
@@ -123,7 +124,7 @@ class LinkSum {
     bytes.low += others.low;
     bytes.high += others.high;
     if (has_any) {
-      // A packet that crosses an end of the interval counts where its last bit is.
+      // A packet that is on the wire at an end of the interval belongs to the interval of its last bit.
       bytes.low = std::max(0.0, bytes.low - MirrorQueue::kFullFrameBytes);
       bytes.high += MirrorQueue::kFullFrameBytes;
     }
@@ -173,12 +174,12 @@ class LinkSum {
     trail_bytes_ += flow->step_bytes;
   }
 
-  // The flow was counted in the previous interval.
+  // Stops following a flow that was counted in the previous interval.
   void leave(const LinkShare& flow) {
     if (flow.interval + 1 == interval_) earlier_trail_bytes_ -= flow.step_bytes;
   }
 
-  // No copy is missing. A hole stems from a loss before the switch, and did not cross the link.
+  // The bytes if no copy is missing. A hole then stems from a loss before the switch and did not cross the link.
   Bounded captured_bytes() const {
     const auto bytes = static_cast<double>(covered_.captured_wire_bytes());
     return {bytes, bytes, bytes};
@@ -201,10 +202,10 @@ class LinkSum {
   Coverage covered_;
   Counted others_;
   uint64_t lead_bytes_ = 0;           // steps that began before the interval
-  uint64_t trail_bytes_ = 0;          // steps that may have begun, of flows with a sample in the interval
+  uint64_t trail_bytes_ = 0;          // steps that may have begun, for flows with a sample in the interval
   uint64_t earlier_trail_bytes_ = 0;  // the same for flows without a sample since the previous interval
   uint64_t possible_bytes_ = 0;       // bytes of directions that may not cross the link
-  uint64_t largest_hole_ = 0;         // on the wire, lately
+  uint64_t largest_hole_ = 0;         // largest recent hole, on the wire
   uint32_t interval_ = kFirstInterval;
 };
 

@@ -37,7 +37,7 @@ struct Judged {
     }
   }
   double share_within() const { return static_cast<double>(within) / static_cast<double>(loads); }
-  // As a share of the link.
+  // The mean error as a share of the link's speed.
   double mean_error() const { return errors / static_cast<double>(std::max<uint64_t>(1, loads - unknown)); }
   void print(const std::string& name) const {
     std::printf("| %s | %llu | %.2f %% | %.1f %% | %.1f %% | %llu |\n", name.c_str(),
@@ -110,7 +110,7 @@ class Collector {
     for (size_t i = 0; i < kLinks; ++i) {
       const LinkLoad load = links_[i].load(mirror, interval, kLink);
       links_[i].next();
-      if (end_ns <= every_ns_) continue;  // flows begin
+      if (end_ns <= every_ns_) continue;  // flows begin in the first interval
       const double truth = true_bytes(i, arrival_begin_ns_, arrival_end_ns) * 8e9 /
                            static_cast<double>(std::max<int64_t>(1, arrival_end_ns - arrival_begin_ns_));
       judged_[i].add(load, truth);
@@ -147,7 +147,7 @@ class Collector {
   int64_t last_waited_ns_ = 0, arrival_begin_ns_ = 0;
 };
 
-// Three flows on each of the links 0 to 2, none on link 3.
+// Links 0 to 2 have three flows each, link 3 has none.
 std::vector<FlowSpec> flows_on_three_links(double factor) {
   std::vector<FlowSpec> flows(12);
   for (size_t i = 0; i < flows.size(); ++i) {
@@ -196,7 +196,7 @@ TEST(LinksModel, UdpAndTcp) {
   }
 }
 
-// Two thousand flows of about 30 packets each: many have few samples, some none.
+// Of two thousand flows of about 30 packets each, many have few samples and some have none.
 TEST(LinksModel, ShortFlows) {
   std::vector<FlowSpec> flows;
   for (int i = 0; i < 2000; ++i) {

@@ -67,8 +67,8 @@ class MirrorQueue {
     if (port.max_delay_ns != 0) full_delay_ns_ = port.max_delay_ns;
   }
 
-  // A copy left the port: its end was received at `time_ns`. Call it for every copy, of any kind, before its flow is
-  // updated.
+  // Records that a copy left the port: its end was received at `time_ns`. Call it for every copy, of any kind, before
+  // its flow is updated.
   void observe(int64_t time_ns, uint32_t wire_bytes) {
     if (last_ns_ == kNever) {
       first_of_busy_ns_ = block_ns_ = last_ns_ = time_ns;
@@ -83,16 +83,16 @@ class MirrorQueue {
     last_bytes_ = wire_bytes;
   }
 
-  // Takes the latest copy's step within its flow: a hole shows that the port dropped copies.
+  // Records the latest copy's step within its flow: a hole shows that the port dropped copies.
   void observe(const Progress& progress) {
     if (progress.step == Step::kHole) saw_hole(progress.previous_ns);
-    // Packets without payload could be missing before it, and would leave no hole.
+    // Packets without payload could be missing before the sample and would leave no hole.
     if (progress.step == Step::kNext && progress.new_bytes > 0) ++witnesses_;
     // Reordered packets had looked like a hole.
     if (progress.step == Step::kReordered && holes_ > 0) --holes_;
   }
 
-  // The delay of the latest copy, which belongs to this flow.
+  // Returns the delay of the latest copy. REQUIRES: `progress` belongs to that copy.
   QueueDelay delay(const Progress& progress) const {
     QueueDelay delay;
     const int64_t full_ns = port_.fair_queues ? progress.last_hole_ns : full_ns_[2];
@@ -145,9 +145,10 @@ class MirrorQueue {
   // True if no copy was dropped: no hole is left unfilled, and either the port was never busy as long as a full queue
   // keeps it busy, or enough samples are contiguous.
   bool complete() const { return holes_ == 0 && (longest_busy_ns() <= harmless_ns() || witnesses_ >= kWitnesses); }
-  // No copy waited longer, except those already waiting when observation began.
+  // The longest time that the port was busy. No copy waited longer, except those already waiting when observation
+  // began.
   int64_t longest_busy_ns() const { return std::max(longest_busy_ns_, busy_ns()); }
-  // The state that affected the interval most.
+  // The state that affected the interval the most.
   MirrorState interval_state() const {
     if (complete()) return MirrorState::kComplete;
     if (holes_ == 0 && !full()) return MirrorState::kFilling;
@@ -166,7 +167,7 @@ class MirrorQueue {
   static constexpr int kFractionBits = 20;
   static constexpr double kSlowestNsPerByte = 1e6;
   static constexpr uint64_t kSmallestQueueBytes = 8 << 10;  // the smallest queue configured for a mirror port
-  // In times of full frames: a port that is busy for longer may be filling its queue, ...
+  // Measured in times of full frames: a port that is busy for longer may be filling its queue, ...
   static constexpr int64_t kFillFrames = 64;
   // ... and one without a drop for longer is emptying it.
   static constexpr int64_t kSteadyFrames = 256;
@@ -224,10 +225,10 @@ class MirrorQueue {
 
   int64_t last_ns_ = kNever;
   int64_t first_of_busy_ns_ = 0;
-  uint64_t ns_per_byte_ = 0;                       // with kFractionBits
-  int64_t slack_ns_ = 0;                           // shorter gaps may stem from the clock
-  int64_t full_ns_[3] = {kNever, kNever, kNever};  // the latest three times after which the queue was full, latest
-                                                   // first
+  uint64_t ns_per_byte_ = 0;  // with kFractionBits
+  int64_t slack_ns_ = 0;      // shorter gaps may stem from the clock
+  int64_t full_ns_[3] = {kNever, kNever,
+                         kNever};  // the latest three times after which the queue was full, the latest first
   int64_t full_delay_ns_ = kUnknownNs;
   int64_t frame_ns_ = 0;
   int64_t longest_busy_ns_ = 0;

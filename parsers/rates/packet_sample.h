@@ -22,12 +22,12 @@ inline TcpSample sample_of(const Packet& packet) {
   return sample;
 }
 
-// Returns whether the packet acknowledges a number that its receiver sent. A RST need not.
+// Returns whether the packet acknowledges a number that its receiver sent. A RST may not do so.
 inline bool acknowledges(const Packet& packet) {
   return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
 }
 
-// Key in a FlowTable of a flow at one tap.
+// The key in a FlowTable of a flow at one tap.
 inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
 
 // Prefetches the entries of a burst's flows in a FlowTable.

@@ -22,7 +22,7 @@ class QueryBegins {
     known_ |= begin;
   }
 
-  // Another query takes the number.
+  // Forgets a query whose number another one takes.
   void forget(uint32_t query) { known_ &= ~(uint64_t{1} << query); }
 
   // Returns the time from which the lowest-numbered query observed the interval that began at `interval_ns`. REQUIRES:
@@ -31,7 +31,7 @@ class QueryBegins {
     return std::max(interval_ns, begin_ns_[static_cast<uint32_t>(std::countr_zero(queries))]);
   }
 
-  // Returns the queries that observed the same part of it as the lowest-numbered one. REQUIRES: queries != 0.
+  // Returns the queries that observed the same part of the interval as the lowest-numbered one. REQUIRES: queries != 0.
   uint64_t with_one_begin(uint64_t queries, int64_t interval_ns) const {
     const int64_t begin_ns = begin_of(queries, interval_ns);
     uint64_t alike = 0;

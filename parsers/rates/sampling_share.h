@@ -8,12 +8,12 @@
 
 namespace tapline::rates {
 
-// Estimates the share of packets that an oversubscribed mirror port delivers. The share follows from TCP flows, whose
-// sequence numbers reveal missing data, and applies to traffic without numbers: UDP, QUIC, acknowledgements. Flows do
-// not share a drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
+// Estimates the share of packets that an oversubscribed mirror port delivers. The share is derived from TCP flows,
+// whose sequence numbers reveal missing data, and applies to traffic without numbers: UDP, QUIC, acknowledgements.
+// Flows do not share a drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
 class SamplingShare {
  public:
-  // The samples of one flow in the interval.
+  // Adds the samples of one flow in the interval.
   void add(const Coverage& flow) {
     if (flow.sequence_bytes == 0) return;
     sequence_bytes_ += flow.sequence_bytes;
@@ -31,7 +31,7 @@ class SamplingShare {
     return *this;
   }
 
-  // False: no TCP flow advanced, so the share is unknown.
+  // False if no TCP flow advanced, so that the share is unknown.
   bool known() const { return seen_bytes_ > 0; }
 
   // REQUIRES: known().

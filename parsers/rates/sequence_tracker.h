@@ -40,8 +40,8 @@ struct Progress {
 };
 
 // Follows the sequence numbers of one direction of a TCP flow, of which only some segments are captured. Handles
-// wrap-around, holes, retransmissions, reordering, keep-alives (RFC 9293 section 3.8.4), zero-window probes and foreign
-// numbers. Plain data, zero-initialised: a flow table may store it directly. Not thread-safe.
+// wrap-around, holes, retransmissions, reordering, keep-alives (RFC 9293 section 3.8.4), zero-window probes and
+// unrelated numbers. Plain data, zero-initialised: a flow table may store it directly. Not thread-safe.
 class SequenceTracker {
  public:
   struct Limits {
@@ -64,8 +64,8 @@ class SequenceTracker {
     return progress;
   }
 
-  // The other direction acknowledges all data before `ack`: data not captured by then were sent nevertheless, so they
-  // are a hole. Ignored for a direction without samples, which may take another path.
+  // Records that the other direction acknowledged all data before `ack`: data that were not captured by then were sent
+  // nevertheless, so they are a hole. Ignored for a direction without samples, which may take another path.
   Progress acknowledge(uint32_t ack, int64_t time_ns, const Limits& limits) {
     Progress progress;
     progress.seq = ack;
@@ -130,7 +130,8 @@ class SequenceTracker {
     }
   }
 
-  // A segment with a foreign number is spoofed or damaged. If the next one continues it, a new flow has begun.
+  // Ignores a segment with an unrelated number, which is spoofed or damaged. If the next segment continues it, a new
+  // flow has begun.
   void ignore(const TcpSample& sample, Progress* progress) {
     if (stray_ && progress->seq - stray_end_ < kSlackBytes) {
       start(sample, progress);
@@ -152,7 +153,7 @@ class SequenceTracker {
     if (next_seq_ - hole_seq_ > 2 * kLargestWindow) hole_bytes_ = 0;
   }
 
-  // `hole` bytes from next_seq_ on are missing.
+  // Records that `hole` bytes are missing from next_seq_ on.
   void find_hole(uint32_t hole, Progress* progress) {
     progress->hole_bytes = hole;
     count_missed(hole, progress);

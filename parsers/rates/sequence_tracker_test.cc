@@ -102,7 +102,7 @@ TEST(SequenceTracker, AnOvertakenSegmentIsReordered) {
   EXPECT_EQ(flow.add(1000 + 3 * kPayload).step, Step::kNext);
 }
 
-// Regardless of its delay: it was lost before the tap, then retransmitted.
+// The segment was lost before the tap and then retransmitted, regardless of its delay.
 TEST(SequenceTracker, ASegmentThatFillsAHoleIsNotRepeated) {
   Tracked flow;
   flow.add(1000);

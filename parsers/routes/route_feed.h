@@ -14,8 +14,8 @@ namespace tapline {
 
 class RouteFeed {
  public:
-  // One thread's access. A reader holds routes only between enter() and leave(), for the length of a burst, so an idle
-  // thread delays no publication.
+  // Gives one thread access to the routes. A reader holds routes only between enter() and leave(), for the duration of
+  // a burst, so an idle thread delays no publication.
   class Reader {
    public:
     explicit Reader(const std::atomic<const Routes*>* current) : current_(current) {}
@@ -33,11 +33,11 @@ class RouteFeed {
   RouteFeed(const RouteFeed&) = delete;
   RouteFeed& operator=(const RouteFeed&) = delete;
 
-  // The reader belongs to the feed. REQUIRES: no thread publishes at the same time.
+  // Adds a reader, which belongs to the feed. REQUIRES: no thread publishes at the same time.
   Reader* add_reader();
   // Replaces the routes. When it returns, no reader uses the earlier ones any more. One thread publishes at a time.
   void publish(std::unique_ptr<const Routes> next);
-  // For the thread that publishes; null if nothing was published.
+  // The latest routes, for the thread that publishes; null if there are none.
   const Routes* current() const { return owned_.get(); }
 
  private:

@@ -31,7 +31,7 @@ TEST(RouteFeed, HasNoRoutesAtFirst) {
   EXPECT_EQ(feed.current()->version(), 1u);
 }
 
-TEST(RouteFeed, AnIdleReaderDelaysNobody) {
+TEST(RouteFeed, AnIdleReaderDelaysNoPublication) {
   RouteFeed feed;
   feed.add_reader();
   for (uint64_t number = 1; number <= 3; ++number) feed.publish(version(number));
@@ -57,8 +57,8 @@ TEST(RouteFeed, PublishingWaitsForAReaderOfTheEarlierRoutes) {
   reader->leave();
 }
 
-// A reader never sees freed routes, nor, once a version is confirmed, an earlier one.
-TEST(RouteFeed, ReadersNeverSeeLessThanWasConfirmed) {
+// A reader never sees freed routes and, once a version is confirmed, never sees an earlier one.
+TEST(RouteFeed, ReadersNeverSeeAVersionBeforeTheConfirmedOne) {
   constexpr int kReaders = 3;
   constexpr uint64_t kVersions = 2000, kReads = 100'000;
   RouteFeed feed;

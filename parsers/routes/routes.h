@@ -17,8 +17,8 @@ namespace tapline {
 struct RouteRule {
   std::string switch_name;      // as taps name the switch
   uint64_t mac = 0;             // destination Ethernet address, 48 bits
-  std::vector<uint16_t> ports;  // output ports, from 1; several: the switch chooses one by a hash that is not known
-  bool changing = false;        // the switch is about to change it, so any port may be wrong
+  std::vector<uint16_t> ports;  // output ports, from 1; of several, the switch chooses one by an unknown hash
+  bool changing = false;        // true if the switch is about to change it, so that any port may be wrong
 };
 
 // A port of a switch.
@@ -108,7 +108,7 @@ class SwitchRoutes {
 // One version of the routes of a network (Planck section 3.2.1). Immutable, so any number of threads may read it.
 //
 // A copy waits in its mirror port's queue, so for some time after a switch has changed a route copies still arrive that
-// were forwarded by the earlier one. Each route therefore has a time since which it counts, and before that the port is
+// were forwarded by the earlier one. Each route is therefore valid from some time on; before that time, the port is
 // unknown.
 class Routes {
  public:
@@ -117,10 +117,10 @@ class Routes {
                                             int64_t since_ns, std::string* error);
 
   uint64_t version() const { return version_; }
-  // Distinguishes it from all other objects of the process, also from ones that had its address before.
+  // A number that distinguishes this object from all others of the process, including earlier ones at the same address.
   uint64_t id() const { return id_; }
   size_t size() const;
-  // Null if the switch is unknown.
+  // The routes of a switch; null if the switch is unknown.
   const SwitchRoutes* of(const std::string& switch_name) const {
     const auto found = switches_.find(switch_name);
     return found == switches_.end() ? nullptr : &found->second;

@@ -26,7 +26,7 @@ std::string error_of(const std::vector<RouteRule>& rules, const std::vector<Port
   return error;
 }
 
-TEST(Routes, APortFollowsFromTheDestination) {
+TEST(Routes, ThePortDependsOnTheDestination) {
   const auto routes = made({{"leaf1", kHost, {3}}, {"leaf1", kHost + 1, {4, 5}}, {"leaf2", kHost, {1}}});
   EXPECT_EQ(routes->size(), 3u);
   EXPECT_EQ(routes->of("leaf1")->port_of(kHost, 0).number, 3);
@@ -47,20 +47,20 @@ TEST(Routes, AnUnknownPortHasAReason) {
   }
 }
 
-TEST(Routes, AChangedRouteCountsFromItsTime) {
+TEST(Routes, AChangedRouteIsValidFromItsTime) {
   const auto first = made({{"leaf1", kHost, {3}}, {"leaf1", kHost + 1, {7}}});
   const auto second = made({{"leaf1", kHost, {4}}, {"leaf1", kHost + 1, {7}}}, first.get(), 100);
   EXPECT_EQ(second->of("leaf1")->port_of(kHost, 99).number, 0);
   EXPECT_EQ(second->of("leaf1")->port_of(kHost, 99).reason, LossReason::kRouteChanging);
   EXPECT_EQ(second->of("leaf1")->port_of(kHost, 100).number, 4);
   EXPECT_EQ(second->of("leaf1")->port_of(kHost + 1, 99).number, 7);
-  // A later version does not bring the time forward.
+  // A later version does not change the time.
   const auto third = made({{"leaf1", kHost, {4}}}, second.get(), 500);
   EXPECT_EQ(third->of("leaf1")->port_of(kHost, 100).number, 4);
   EXPECT_EQ(third->of("leaf1")->port_of(kHost, 99).number, 0);
 }
 
-TEST(Routes, ARouteThatWasToChangeCountsFromANewTime) {
+TEST(Routes, ARouteMarkedAsChangingIsValidFromANewTime) {
   const auto first = made({{"leaf1", kHost, {3}}});
   const auto second = made({{"leaf1", kHost, {3}, true}}, first.get(), 50);
   EXPECT_EQ(second->of("leaf1")->port_of(kHost, 1000).number, 0);
@@ -201,11 +201,12 @@ class Network {
   struct Copy {
     int at;           // the switch
     int host;         // destination
-    uint16_t port;    // by which the switch forwarded it
+    uint16_t port;    // port by which the switch forwarded it
     int64_t seen_ns;  // capture time of the copy
   };
 
-  // Grows another tree of routes to a host: each switch has a random neighbour that is nearer to the host's.
+  // Grows another tree of routes to a host: each switch forwards to a random neighbour that is nearer to the host's
+  // switch.
   void regrow(int host) {
     std::vector<int> order(kSwitches);
     for (int i = 0; i < kSwitches; ++i) order[static_cast<size_t>(i)] = i;
@@ -219,7 +220,8 @@ class Network {
     }
   }
 
-  // The rules of the wanted routes. `announced`: routes that switches still have otherwise are named as changing.
+  // Returns the rules of the wanted routes. If `announced` is true, routes that some switch has not installed yet are
+  // marked as changing.
   std::vector<RouteRule> rules(bool announced) const {
     std::vector<RouteRule> rules;
     for (const auto& [place, port] : wanted_) {
@@ -229,7 +231,7 @@ class Network {
     return rules;
   }
 
-  // Changes one more route in its switch. Returns false if all are as wanted.
+  // Installs one more wanted route in its switch. Returns false if all are installed.
   bool install_one() {
     std::vector<std::pair<int, int>> places;
     for (const auto& [place, port] : wanted_) {
@@ -255,8 +257,8 @@ class Network {
   std::map<std::pair<int, int>, uint16_t> wanted_, installed_;  // by switch and host
 };
 
-// While 300 trees change, every port that is inferred is the one by which the switch forwarded the packet, and few are
-// unknown: those of packets to the host whose tree changes.
+// While 300 trees change, every inferred port is the one by which the switch forwarded the packet. Few ports are
+// unknown: only those of packets to the host whose tree changes.
 TEST(Routes, AreNeverWrongWhileTreesChange) {
   constexpr int64_t kStepNs = 2'000;
   for (const uint32_t seed : {1u, 2u, 3u}) {

@@ -20,7 +20,7 @@ inline constexpr int64_t kStart = 1'000'000'000'000;
 inline constexpr uint8_t kArrivals = 0, kDepartures = 1;
 inline constexpr uint16_t kProbe = 9009;  // source port of the packet that finds the queue empty
 
-// The parser with these arguments between the taps of "s1:2".
+// Runs the parser with these arguments between the taps of "s1:2".
 inline tapline::testing::Harness tapped(std::string_view parser, std::span<const Value> arguments) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser(parser));
@@ -30,7 +30,7 @@ inline tapline::testing::Harness tapped(std::string_view parser, std::span<const
   return tapline::testing::Harness(std::move(parsers));
 }
 
-// 1,000 bytes.
+// A datagram of 1,000 bytes.
 inline tapline::testing::Frame datagram(uint16_t src_port, uint16_t identification, uint8_t tap, int64_t time_ns) {
   const std::string payload(958, 'x');
   auto frame = tapline::testing::udp_frame({.src_port = src_port, .dst_port = 53, .payload = payload}, time_ns);

@@ -1,5 +1,5 @@
-// Judges flow_rate and link_load on generated captures, whole and after a mirror port that is too small for them. The
-// whole capture, and tshark's records of it, are the truth. Prints a table of the results.
+// Judges flow_rate and link_load on generated captures, both whole and as copied by a mirror port that is too slow for
+// them. The whole capture and tshark's records of it are the truth. Prints a table of the results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr int64_t kDeepQueueNs = 10'000'000;
 
 struct Capture {
   std::vector<Frame> frames;   // frames with IP packets
-  double bits_per_second = 0;  // while the capture lasts
+  double bits_per_second = 0;  // mean over the capture
 };
 
 Capture read(const std::string& name) {
@@ -53,8 +53,8 @@ struct Mirrored {
   std::vector<Frame> copies;         // the frames that were not dropped, as they arrive
   std::vector<int64_t> arrivals_ns;  // at the port's queue, by copy
 
-  // When the first copy that leaves the port at or after this time arrived, if it has to wait: loads cover arrivals
-  // from then on.
+  // The time from which a load that begins at `time_ns` covers arrivals: when the first copy that leaves the port at or
+  // after that time arrived, if the copy had to wait.
   int64_t begin_ns(int64_t time_ns) const {
     const auto next = std::lower_bound(copies.begin(), copies.end(), time_ns,
                                        [](const Frame& copy, int64_t time) { return copy.time_ns < time; });
@@ -81,7 +81,7 @@ Mirrored mirrored(const std::vector<Frame>& frames, double bits_per_second) {
   return mirrored;
 }
 
-// Query 0 gives the speeds.
+// Sets the speeds by the arguments of query 0.
 std::unique_ptr<Parser> parser(std::unique_ptr<Parser> parser, uint64_t link, uint64_t mirror, int64_t queue_ns = 0) {
   parser->set_arguments(
       0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(queue_ns), Value::i64(kNsPerSecond)});
@@ -132,7 +132,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     capture_ = read(GetParam());
     if (capture_.frames.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";
   }
-  // Wire bytes of the capture.
+  // The rate of the capture's bytes on the wire.
   double rate_between(int64_t from_ns, int64_t to_ns) const {
     double bits = 0;
     for (const Frame& frame : capture_.frames) {
@@ -141,7 +141,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     return bits * 1e9 / static_cast<double>(to_ns - from_ns);
   }
 
-  // Estimates for the seconds that were observed from beginning to end.
+  // Estimates for the seconds that were observed completely.
   Judged judge(std::unique_ptr<Parser> parser, const Mirrored& port) const {
     Judged judged;
     for (const Tuple& tuple : run(std::move(parser), port.copies)) {

@@ -34,19 +34,19 @@ enum class Scheduler : uint8_t { kFifo, kRoundRobin };
 struct MirrorSpec {
   uint64_t bits_per_second = 10'000'000'000;
   uint64_t queue_bytes = 32 << 10;  // in total; divided among flows under kRoundRobin
-  uint64_t queue_packets = 0;       // the same in packets; 0: only bytes are limited
+  uint64_t queue_packets = 0;       // as above, in packets; 0: only bytes are limited
   Scheduler scheduler = Scheduler::kFifo;
   uint64_t link_bits_per_second = 10'000'000'000;  // speed of the senders' links
 };
 
 struct SentPacket {
   int64_t sent_ns = 0;     // time of its first bit on the sender's link
-  int64_t arrival_ns = 0;  // at the switch, complete; < 0: lost before
+  int64_t arrival_ns = 0;  // time of complete arrival at the switch; < 0: lost before it
   uint32_t flow = 0;
   uint32_t seq = 0;
   uint32_t payload_bytes = 0;
   uint32_t wire_bytes = 0;
-  uint64_t sent_before = 0;  // bytes that its sender had put on its link before it
+  uint64_t sent_before = 0;  // bytes that its sender had put on the link before it
 };
 
 struct Copy {
@@ -65,8 +65,8 @@ struct MirrorRun {
 };
 
 // Sends flows through a switch whose mirror port copies all packets. Bytes and times are known for every packet, and so
-// are the dropped copies. The same seed gives the same run. No feedback: as in a switch, dropped copies do not slow
-// senders down.
+// are the dropped copies. The same seed gives the same run. There is no feedback: as with a real switch, dropped copies
+// do not slow senders down.
 MirrorRun run_mirror(const std::vector<FlowSpec>& flows, const MirrorSpec& mirror, uint64_t seed);
 
 // Bytes that a flow's sender put on its link in [from_ns, to_ns).

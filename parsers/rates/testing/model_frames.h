@@ -14,7 +14,7 @@ inline constexpr int64_t kModelStartNs = 1'000'000'000'000;
 // port 5001.
 std::vector<tapline::testing::Frame> frames_of(const MirrorRun& run, const std::vector<FlowSpec>& flows);
 
-// A mirror port and links of 50 Mb/s, with the queue size of the testbed's mirror ports.
+// A mirror port and links of 50 Mb/s. The queue has the size of those of the testbed's mirror ports.
 MirrorSpec slow_mirror();
 // `count` flows of equal rate that last for `seconds` and together offer `factor` times the port's capacity.
 std::vector<FlowSpec> slow_flows(size_t count, double factor, int seconds);
