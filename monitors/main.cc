@@ -24,11 +24,11 @@ namespace tapline {
 namespace {
 
 std::atomic<bool> stop_requested{false};
-// A supervised process accepts signals only from this process; 0: from all.
+// A supervised process accepts signals only from this process; 0: from any process.
 volatile sig_atomic_t supervisor_process = 0;
 
-// The first signal ends the run cleanly, the second one immediately. A supervisor forwards its signals, so a signal
-// that a terminal or a service manager sends to the whole group must not count twice.
+// The first signal ends the run cleanly, the second one ends it immediately. Since a supervisor forwards its signals, a
+// signal that a terminal or a service manager sends to the whole group must not count twice.
 void on_signal(int signal, siginfo_t* info, void*) {
   if (supervisor_process != 0 && info->si_pid != supervisor_process) return;
   if (stop_requested.exchange(true)) _exit(128 + signal);
@@ -53,7 +53,8 @@ Status check(const MonitorConfig& config) {
   return status.ok() ? check_monitor(config) : status;
 }
 
-// Executes the actions that need parsers, including those of plug-ins. `page` is that of a supervisor, if there is one.
+// Executes the actions that need parsers, including those of plug-ins. `page` belongs to the supervisor, if there is
+// one.
 Status act_with_parsers(const CommandLine& line, MessageReporter* reporter, MonitorPage* page) {
   if (page != nullptr) {
     page->lanes[0].thread_id.store(gettid());

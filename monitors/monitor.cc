@@ -33,7 +33,7 @@
 namespace tapline {
 namespace {
 
-// About 5,000 events: 25 ms' worth of 200,000 events a second.
+// Room for about 5,000 events, or 25 ms at 200,000 events per second.
 constexpr size_t kEventRingBytes = 1 << 20;
 
 // One run: lanes, each with a source and the stage that parses its packets.
@@ -96,7 +96,7 @@ class Monitor {
   }
 
  private:
-  // Run to completion: each lane parses what it receives.
+  // Makes lanes that run to completion: each one parses the packets that it receives.
   void make_lanes() {
     for (auto& source : sources_) {
       ParserUnit& unit = make_unit(parsers_for(config_, queries_), layout_.lanes);
@@ -104,7 +104,7 @@ class Monitor {
     }
   }
 
-  // One lane receives, workers parse.
+  // Makes one lane that receives packets, and workers that parse them.
   void make_pipeline() {
     PacketSource* source = sources_[0].get();
     std::vector<WorkerGroup> groups;
@@ -133,7 +133,7 @@ class Monitor {
     };
     auto made = make_parsers(parsers);
     for (auto& parser : made) parser->set_taps(parser->schema().queues ? taps_.names() : taps_.configured_names());
-    // The figures are those of the whole process, so only one unit reports them.
+    // The statistics are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_routes(&routes_);
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(
@@ -148,7 +148,7 @@ class Monitor {
     return *units_.back();
   }
 
-  // Without a controller, events reach only the output, as tuples like all others.
+  // If there is no controller, events reach only the output, as ordinary tuples.
   EventRing* make_event_ring() {
     if (!config_.control) return nullptr;
     event_rings_.push_back(std::make_unique<EventRing>(kEventRingBytes, &bell_));
@@ -168,7 +168,7 @@ class Monitor {
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 
-  // Resumes LIMIT Np where it was.
+  // Resumes LIMIT Np from its previous state.
   void reset_credits(uint32_t place) {
     const QuerySpec& spec = queries_.specs[place];
     uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
@@ -196,8 +196,8 @@ class Monitor {
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
-  // A port fills its ring as soon as it starts, so its stages must exist by then; errors in a file should be detected
-  // before waiting for a broker.
+  // A port fills its ring as soon as it starts, so its stages must exist by then; errors in a file should be found
+  // before the wait for a broker.
   Status start() {
     Status status = live_ ? start_outputs() : start_sources();
     if (!status.ok()) return status;
@@ -223,7 +223,7 @@ class Monitor {
     return {};
   }
 
-  // Runs the first lane on this thread. The monitor fails with the first failure.
+  // Runs the first lane on this thread. Returns the first failure.
   Status run_lanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
@@ -286,7 +286,7 @@ class Monitor {
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;
-  // Pipeline mode only.
+  // Used in pipeline mode only.
   QueryAccounts dispatch_accounts_ = QueryAccounts(kMaxQueries);
   std::unique_ptr<DispatchStage> dispatch_;
   std::vector<std::unique_ptr<Lane>> lanes_;

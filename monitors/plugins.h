@@ -9,10 +9,11 @@
 
 namespace tapline {
 
-// Registers the parsers of each file by name. If the page marks a plug-in as left out, it is not loaded: substitutes
-// for its parsers count the flows that they would have seen. `page` is null if the process runs without a supervisor.
+// Registers the parsers of each file by name. A plug-in that the page marks as disabled is not loaded; instead,
+// substitutes for its parsers count the flows that these would have seen. `page` is null if the process runs without a
+// supervisor.
 //
-// Fails on a file that is not a plug-in, and on a parser whose name is taken. Call it once per process.
+// Fails on a file that is not a plug-in, and on a parser whose name is already used. Call it once per process.
 Status load_plugins(std::span<const std::string> paths, MonitorPage* page);
 
 }  // namespace tapline

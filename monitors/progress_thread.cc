@@ -65,8 +65,8 @@ std::optional<uint64_t> ProgressThread::counted() const {
   return interfaces_.empty() ? std::nullopt : std::optional(packets);
 }
 
-// Packets that are not IP are never mirrored. A frame may be several packets that GRO has merged: the interface knows
-// how many.
+// Packets that are not IP are never mirrored. A frame may consist of several packets that GRO has merged; only the
+// interface's counters have their number.
 void ProgressThread::report_copies() const {
   LaneProgress::Arrived all = lanes_[0]->arrived.get();
   for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {

@@ -14,11 +14,11 @@
 
 namespace tapline {
 
-// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews the figures for
-// monitor_stats.
+// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews the statistics
+// for monitor_stats.
 class ProgressThread {
  public:
-  // `incarnation` is reported with the interfaces' arrivals; 0: these are not reported.
+  // `incarnation` is reported with the interfaces' arrivals; if it is 0, arrivals are not reported.
   ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, std::vector<std::string> interfaces,
                  MessageReporter* reporter, std::function<void()> renew);
   ~ProgressThread();

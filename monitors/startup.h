@@ -23,12 +23,12 @@ namespace tapline {
 
 // Reads the queries from the flags and plan files or, after a crash, from the page of the dead process.
 Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
-// Every parser that some query names, once; if queries may be added later, all parsers.
+// Returns every parser that some query names, without duplicates, or all parsers if queries may be added later.
 std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
 std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
-// Takes the layout of the flags, or else that of the plans, which must agree.
+// Chooses the layout of the flags, or else that of the plans, which must agree.
 Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
-// Refuses a layout that the configuration rules out.
+// Refuses a layout that contradicts the configuration.
 Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
 // Restricts the queries to the taps of their queues. Fails if taps are missing.
 Status bind_queries(MonitorTaps* taps, Queries* queries);
@@ -39,9 +39,9 @@ std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& con
 std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit,
                                          bool is_live, uint64_t incarnation, std::span<const Schema* const> schemas,
                                          QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
-// The options of each of `sharing` engines that share the flows.
+// Returns the options of each of `sharing` engines that share the flows.
 EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
-// Packets count once if their taps are known to belong to one network.
+// Returns options if packets must be counted once, because their taps are known to belong to one network.
 std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps);
 
 }  // namespace tapline

@@ -20,17 +20,17 @@ constexpr milliseconds kMinPoll{100};
 constexpr milliseconds kBetweenAttempts{500};
 // Statuses and plans are messages (schema/agent.proto).
 constexpr uint32_t kProtocol = 1;
-// Lease duration until a control plane has specified one.
-constexpr seconds kFirstWord{5};
+// The lease's duration until a control plane has specified one.
+constexpr seconds kInitialLease{5};
 // The time that a starting control plane may take.
 constexpr seconds kTimeout{10};
 constexpr milliseconds kMaxMonitorPause{10'000};
-// A monitor that ran for this long did not die from its start options.
+// A monitor that ran for this long did not fail because of its start options.
 constexpr seconds kHealthy{30};
 // The time that queries may take to flush when the agent ends.
 constexpr seconds kMaxShutdown{15};
 
-// Names the monitor's interfaces, or its device without the parameters, and its taps of switches.
+// Adds the monitor's interfaces, or its device without the parameters, and its taps of switches.
 void add_input(const InputConfig& input, v1::AgentHello* hello) {
   std::string names;
   for (const Tap& tap : taps_of(input)) {
@@ -60,7 +60,7 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
 
 Status Agent::run() {
   reporter_->ready();
-  // The interface may still appear; until then the monitor of any query placed here fails.
+  // The interface may still appear; until then, the monitor of any query that is placed here fails.
   for (const Tap& tap : taps_of(input_of(config_))) {
     if (config_.vdev.empty() && if_nametoindex(tap.source.c_str()) == 0)
       reporter_->warning("there is no interface '" + tap.source + "' on this host; queries need it");
@@ -102,7 +102,7 @@ void Agent::keep_lease(Time now) {
   if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
     const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
     lease_ = std::make_unique<Lease>(++lease_count_, server, access_, hello(), &inbox_);
-    lease_until_ = now + kFirstWord;
+    lease_until_ = now + kInitialLease;
   }
   if (lease_ == nullptr && now >= grace_until_) {
     reporter_->warning("no control plane within the grace period: all queries end");
@@ -126,7 +126,7 @@ void Agent::lease_lost(const std::string& cause, Time now) {
   next_attempt_ = now + kBetweenAttempts;
 }
 
-// Warns once until there is a lease again; the agent keeps trying, twice a second.
+// Warns once until there is a lease again. The agent retries twice a second.
 void Agent::not_taken(const std::string& server, const std::string& cause, Time now) {
   not_taken_[server] = cause;
   if (reported_no_lease_ || now < without_lease_since_ + kTimeout) return;
@@ -186,7 +186,7 @@ void Agent::keep_monitor(Time now) {
   if (monitor_ready_ && now > needed_ + seconds(config_.idle_s)) stop_monitor();
 }
 
-// Called once: a second signal would end it immediately.
+// Signals the monitor only once, since a second signal would end it immediately.
 void Agent::stop_monitor() {
   if (monitor_ready_) monitor_->stop();
   monitor_ready_ = false;
@@ -219,7 +219,7 @@ void Agent::read_monitor(Time now) {
   const bool lives = monitor_->read(&events);
   for (const v1::MonitorStatus& event : events) {
     assignments_.on_monitor_event(event);
-    // A gap in the numbers reveals an event without room.
+    // If there is no room for an event, the gap in the numbers reveals that.
     if (event.has_events()) events_.add(event.events());
     if (event.has_error()) monitor_failure_ = event.error();
     if (!event.has_ready()) continue;

@@ -1,5 +1,5 @@
-// The main loop of an agent: one lease at a time with a control plane, and one monitor while there are queries to watch
-// for.
+// The main loop of an agent: it keeps one lease at a time with a control plane, and one monitor while there are queries
+// to run.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace tapline {
 
 class Agent {
  public:
-  // `parsers` are those that the monitor provides. All arguments outlive the agent.
+  // `parsers` are the names of the parsers that the monitor provides. All arguments outlive the agent.
   Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
         const std::atomic<bool>* stop);
 
@@ -59,12 +59,13 @@ class Agent {
   uint64_t lease_count_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
-  // Time since which no control plane has accepted this host, the latest reason of each, and true once it was reported.
+  // The time since which no control plane has accepted this host, the latest reason of each control plane, and true
+  // once this was reported.
   Time without_lease_since_;
   std::map<std::string, std::string> not_taken_;
   bool reported_no_lease_ = false;
   Time next_attempt_{};
-  // The lease breaks if no message arrives by the first time; all queries end if there is no new lease by the second.
+  // The lease is lost if no message arrives by the first time; all queries end if there is no new lease by the second.
   Time lease_until_{};
   Time grace_until_ = Time::max();
   v1::Welcome deployment_;
@@ -72,9 +73,9 @@ class Agent {
   EventOutbox events_;
   Assignments assignments_;
   std::unique_ptr<MonitorChild> monitor_;
-  // The monitor accepts commands and was not asked to end.
+  // True while the monitor accepts commands and was not asked to end.
   bool monitor_ready_ = false;
-  // True once it has accepted commands; and the error that it reported, if any.
+  // True once the monitor has accepted commands; and the error that it reported, if any.
   bool monitor_was_ready_ = false;
   v1::MonitorStatus::Failure monitor_failure_;
   uint32_t monitor_starts_ = 0;

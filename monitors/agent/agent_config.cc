@@ -27,7 +27,7 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_text(&config->control_plane_ca, "control_plane_ca", "FILE",
                  "use TLS with control planes whose certificates these authorities (PEM) signed");
   table.add_text(&config->control_plane_certificate, "control_plane_certificate", "FILE",
-                 "present this certificate, which names this host, and its chain to them, as PEM");
+                 "present this certificate, which names this host, and its chain to control planes, as PEM");
   table.add_text(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->token_file, "token_file", "FILE",
                  "file whose first line is the token that control planes require");
@@ -46,13 +46,13 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_number(&config->max_connections, 1024, 1'073'741'824, "max_connections",
                    "max connections that the monitor tracks at a time");
   table.add_number(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps",
-                   "max mirrored traffic that it may get, in Mb/s");
+                   "max mirrored traffic that the monitor may get, in Mb/s");
   table.add_text(&config->multilog, "multilog", "HOST:PORT",
                  "address of this host's MultiLog node for the control plane, if there is one");
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
                  "the monitor uses TLS with brokers whose certificates these authorities (PEM) signed");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
-                 "the monitor presents this certificate and its chain to them, as PEM");
+                 "the monitor presents this certificate and its chain to brokers, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_list(&config->clear, "clear", "SERVICE",
                  "services whose connections beyond loopback may be unencrypted, in a trusted network "

@@ -1,5 +1,5 @@
-// The agent's output while no control plane accepts its host, and its reports about a monitor to control planes of this
-// version and the previous one.
+// Tests the agent's output while no control plane accepts its host, and its reports about a monitor to control planes
+// of this and the previous version.
 #include "monitors/agent/agent.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kNotTaken[] = "no control plane accepts this host (127.0.0.1:1: ";
 
-// Appends output until it contains `text`, or nothing has arrived for `at_most`.
+// Appends output until it contains `text` or nothing has arrived for `at_most`.
 void read_until(int fd, const std::string& text, std::chrono::milliseconds at_most, std::string* all) {
   pollfd readable{fd, POLLIN, 0};
   char buffer[4096];
@@ -34,7 +34,8 @@ void read_until(int fd, const std::string& text, std::chrono::milliseconds at_mo
   }
 }
 
-// The agent's output on this interface until "text" and for that long after it, with control planes that don't listen.
+// Runs an agent on this interface with control planes that don't listen. Returns its output until `text`, and for the
+// given time after it.
 std::string says(const std::string& interface, const std::string& text, std::chrono::milliseconds after) {
   int output_pipe[2];
   EXPECT_EQ(pipe(output_pipe), 0);
@@ -132,8 +133,8 @@ class ControlPlane final : public v1::Registry::Service {
   std::deque<v1::MonitorStatus> statuses_;
 };
 
-// Stand in for the monitor, as scripts that send the bytes of events: of `ready`, `query_added` and `query_ended` for
-// the query q. dd takes one command.
+// Script lines that stand in for the monitor: they write the bytes of the events `ready`, `query_added` and
+// `query_ended` for the query q. dd reads one command.
 constexpr char kReady[] = "printf '\\032\\000' >&0\n";
 constexpr char kTakeCommand[] = "dd bs=200000 count=1 of=/dev/null 2>/dev/null\n";
 constexpr char kAdded[] = "printf '\\102\\003\\012\\001q' >&0\n";

@@ -42,7 +42,7 @@ v1::MonitorStatus refused_triggers_event(const v1::TriggersCommand& command, con
   return event;
 }
 
-// Name of the query that an event concerns; empty for none.
+// The name of the query that an event concerns; empty if there is none.
 const std::string& query_of(const v1::MonitorStatus& event) {
   static const std::string none;
   switch (event.event_case()) {
@@ -122,7 +122,7 @@ void Assignments::assign(const v1::AssignCommand& command) {
     place.next_epoch = command.epoch();
     request_end(query, &place, true);
   } else if (place.state == State::kRunning) {
-    // Reported before, but possibly to a previous control plane.
+    // The query was reported before, but possibly to a previous control plane.
     report(added_event(query), place.epoch);
   } else if (place.state == State::kEnded) {
     report(place.end, place.epoch);
@@ -155,7 +155,7 @@ void Assignments::mirrored(const v1::MirroredCommand& command) {
     *outbox_.monitor.emplace_back().mutable_mirrored() = command;
 }
 
-// The monitor checks the triggers themselves.
+// The monitor checks the triggers.
 void Assignments::change_triggers(const v1::TriggersCommand& command) {
   const auto it = places_.find(command.query());
   if (it == places_.end() || it->second.epoch != command.epoch()) {
@@ -177,14 +177,14 @@ void Assignments::send_triggers(const std::string& query, const Place& place) {
   }
 }
 
-// For a process that took over from one that crashed: it has the queries' plans only.
+// Sends the triggers to a process that replaces a crashed one, and has only the queries' plans.
 void Assignments::resend_triggers() {
   for (const auto& [query, place] : places_) {
     if (place.state == State::kStarting || place.state == State::kRunning) send_triggers(query, place);
   }
 }
 
-// The monitor checks the routes themselves, and answers. Without a monitor, no process uses earlier ones.
+// The monitor checks the routes and confirms them. If there is no monitor, no process uses earlier routes.
 void Assignments::change_routes(const v1::RoutesCommand& command) {
   if (!routes_.add(command)) return;
   if (monitor_ready_) {

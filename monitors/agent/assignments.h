@@ -1,10 +1,10 @@
-// The queries that an agent has to run, and the reactions to events: commands for its monitor, statuses for
-// the control plane. A value without clocks, threads or I/O; not thread-safe.
+// Keeps the queries that an agent has to run, and reacts to events with commands for its monitor and statuses for the
+// control plane. Uses no clocks, threads or I/O; not thread-safe.
 //
 //   kWaiting ──sent to a monitor──▶ kStarting ──query_added──▶ kRunning ──▶ kEnding ──query_ended──▶ kEnded
 //
-// kEnded queries are removed once the control plane has acknowledged them. A monitor that dies puts those before
-// kEnding back to kWaiting, and those in kEnding to kEnded.
+// kEnded queries are removed once the control plane has acknowledged them. When a monitor dies, queries before kEnding
+// return to kWaiting, and those in kEnding become kEnded.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace tapline {
 
-// The status as a control plane of this protocol reads it.
+// Converts a status to the form that a control plane of this protocol reads.
 v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status);
 
 class Assignments {
@@ -36,19 +36,21 @@ class Assignments {
   // Returns false, and does nothing, for a term below the highest seen.
   bool execute(const v1::AgentCommand& command);
 
-  // The monitor accepts commands, no longer accepts any, or has ended.
+  // Call these when the monitor accepts commands, no longer accepts any, or has ended.
   void monitor_ready();
   void monitor_stopping() { monitor_ready_ = false; }
   void on_monitor_exit(const std::string& cause);
-  // A monitor could not start. Refuses the queries that no monitor has run yet; the others wait for the next one.
+  // Call it when a monitor could not start. Refuses the queries that no monitor has run yet; the others wait for the
+  // next one.
   void monitor_failed(const v1::MonitorStatus::Failure& failure);
   // Handles an event of the monitor.
   void on_monitor_event(const v1::MonitorStatus& event);
 
-  // Without a lease, changes of routes are missed: its monitor must not infer ports by old ones.
+  // Call it when there is no lease. Changes of routes are then missed, and the monitor must not infer ports by old
+  // routes.
   void forget_routes();
 
-  // Ends all queries: in order, or abandoned if the lease was not renewed within the grace period.
+  // Ends all queries in order, or abandons them if the lease was not renewed within the grace period.
   void end_all(bool abandon = false);
 
   // True if some query needs a monitor.
@@ -63,17 +65,17 @@ class Assignments {
     uint32_t epoch = 0;
     v1::Plan plan{};
     State state = State::kWaiting;
-    // Ends without an end of stream downstream.
+    // True if it ends without an end of stream downstream.
     bool abandoned = false;
-    v1::MonitorStatus end{};  // the event that reported it
-    // LIMIT Np as a share (schema/agent.proto): the largest number ever granted, and how many packets earlier monitors
-    // may have taken.
+    v1::MonitorStatus end{};  // the event that reported its end
+    // The part's share of LIMIT Np (schema/agent.proto): the largest number ever granted, and how many packets earlier
+    // monitors may have taken.
     uint64_t granted = 0;
     uint64_t spent = 0;
     // SAMPLE auto: what the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must know it
     // before its first packet, since switches may copy no more than that.
     double limit = 0;
-    // Switches have confirmed that they copy its packets.
+    // True if switches have confirmed that they copy its packets.
     bool mirrored = false;
     // Replaces the plan's triggers.
     TriggerSet triggers{};
@@ -108,7 +110,7 @@ class Assignments {
 
   uint64_t term_ = 0;
   bool monitor_ready_ = false;
-  bool monitor_lives_ = false;  // it may parse packets although it is not ready any more
+  bool monitor_lives_ = false;  // true while the process may parse packets, even if it is no longer ready
   RouteSet routes_;
   Places places_;
   Outbox outbox_;

@@ -1,4 +1,4 @@
-// Routes of switches: they reach the monitor, and also the one after it, and each version is confirmed.
+// Tests that routes of switches reach the monitor and its successor, and that each version is confirmed.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -25,7 +25,7 @@ v1::MonitorStatus answer(uint64_t version) {
 }
 
 struct AssignmentsRoutesTest : testing::Test {
-  // The versions in commands for the monitor.
+  // Returns the versions in the commands for the monitor.
   std::vector<uint64_t> to_monitor() {
     std::vector<uint64_t> versions;
     for (const v1::MonitorCommand& command : assignments.outbox().monitor) {
@@ -34,7 +34,7 @@ struct AssignmentsRoutesTest : testing::Test {
     assignments.outbox().monitor.clear();
     return versions;
   }
-  // The versions that the control plane knows as confirmed.
+  // Returns the versions that were confirmed to the control plane.
   std::vector<uint64_t> confirmed() {
     std::vector<uint64_t> versions;
     for (const v1::MonitorStatus& status : assignments.outbox().control_plane) {
@@ -75,7 +75,7 @@ TEST_F(AssignmentsRoutesTest, APartIsNotConfirmed) {
   EXPECT_EQ(to_monitor(), (Versions{1, 1}));
 }
 
-// A monitor that ends still parses packets, with the routes that it has.
+// A monitor that is ending still parses packets with the routes that it has.
 TEST_F(AssignmentsRoutesTest, AMonitorThatEndsConfirmsByItsExit) {
   assignments.monitor_ready();
   assignments.monitor_stopping();

@@ -44,7 +44,7 @@ v1::MonitorStatus refused(const std::string& query, const std::string& cause) {
   return event;
 }
 
-// Names a command; for one with a plan, includes the fields that these tests check.
+// Names a command, and includes the fields of a plan that these tests check.
 std::string words(const v1::MonitorCommand& command) {
   if (command.has_assign()) {
     const v1::Plan& plan = command.assign().plan();
@@ -244,7 +244,7 @@ TEST_F(AssignmentsTest, EachMonitorLearnsThatSwitchesCopyForItsQuery) {
   EXPECT_EQ(to_monitor(), (Lines{"assign q 1", "mirrored q"}));
 }
 
-TEST_F(AssignmentsTest, LostCopiesAreForTheMonitorAndReceivedOnesForTheControlPlane) {
+TEST_F(AssignmentsTest, LostCopiesGoToTheMonitorAndReceivedOnesToTheControlPlane) {
   v1::AgentCommand lost_command;
   lost_command.set_term(1);
   lost_command.mutable_copies_lost()->set_incarnation(7);
@@ -272,7 +272,7 @@ TEST_F(AssignmentsTest, AControlPlaneOfThePreviousVersionSendsPlansAsJson) {
   EXPECT_EQ(for_protocol(1, added("q")).query_added().query(), "q");
 }
 
-// The bytes are those that the control plane of the previous version wrote and read.
+// These are bytes that the control plane of the previous version wrote and read.
 TEST_F(AssignmentsTest, FieldsOfThePreviousVersionKeepTheirNumbers) {
   v1::AssignCommand command;
   ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));
@@ -373,8 +373,8 @@ TEST_F(AssignmentsTest, EndedQueriesAreBounded) {
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
-// Regardless of the order of events, a monitor is never given a query that it has, nor asked to end one that it does
-// not have.
+// Regardless of the order of events, a monitor is never given a query that it already has, nor asked to end one that it
+// does not have.
 TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
   for (uint32_t seed = 0; seed < 300; seed++) {
     std::mt19937 random(seed);

@@ -1,4 +1,4 @@
-// Triggers that the control plane changes: they reach the monitor, and also the one after it.
+// Tests that triggers which the control plane changes reach the monitor and its successor.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -50,7 +50,7 @@ struct AssignmentsTriggersTest : testing::Test {
     assignments.outbox() = {};
   }
 
-  // The triggers commands for the monitor; each fits into a message.
+  // Returns the triggers commands for the monitor, each of which fits into a message.
   std::vector<v1::TriggersCommand> to_monitor() {
     std::vector<v1::TriggersCommand> commands;
     for (const v1::MonitorCommand& command : assignments.outbox().monitor) {
@@ -67,7 +67,7 @@ struct AssignmentsTriggersTest : testing::Test {
     }
     return numbers;
   }
-  // The reason of the only refusal that is reported.
+  // Returns the reason for the only refusal that was reported.
   std::string refusal() {
     EXPECT_EQ(assignments.outbox().control_plane.size(), 1u);
     const v1::MonitorStatus status = assignments.outbox().control_plane.at(0);
@@ -79,7 +79,7 @@ struct AssignmentsTriggersTest : testing::Test {
   Assignments assignments;
 };
 
-TEST_F(AssignmentsTriggersTest, ChangesReachTheMonitorAsTheyAre) {
+TEST_F(AssignmentsTriggersTest, ChangesReachTheMonitorUnchanged) {
   assignments.execute(change(1, 0, 3));
   v1::AgentCommand second = change(2, 7, 1);
   second.mutable_triggers()->set_base(1);

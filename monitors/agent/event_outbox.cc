@@ -22,7 +22,7 @@ bool EventOutbox::add(v1::EventBatch batch) {
   const bool fits = batch.count() == 0 || bytes_ + batch.ByteSizeLong() <= kMaxBytes;
   if (!fits) remove_events(&batch);
   Stream& stream = streams_[batch.query()];
-  // The last of several batches without events has the numbers of all.
+  // The last of several batches without events contains the numbers of all.
   if (stream.sent < stream.batches.size() && is_superseded(stream.batches.back().batch, batch)) {
     bytes_ -= stream.batches.back().bytes;
     stream.batches.pop_back();

@@ -2,8 +2,8 @@
 //
 // Sends each event once per lease: a control plane that takes over receives those that its predecessor did not
 // acknowledge, and recognizes duplicates by their numbers. Only a window of events is in flight at a time, which limits
-// the memory that a control plane with a slow log needs per agent. Bounded: if a batch finds no room, only its numbers
-// are kept, which show how many events are missing.
+// the memory that a control plane with a slow log needs per agent. The memory is bounded: if there is no room for a
+// batch, only its numbers are kept, which show how many events are missing.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class EventOutbox {
   void send(const std::function<bool(const v1::EventBatch& batch)>& send);
   // Begins a new lease, on which everything is sent again.
   void resend();
-  // The control plane has the query's events of this incarnation of the monitor up to this number, exclusive, or does
-  // not want them. Those of earlier incarnations are dropped, too.
+  // Drops the query's events of this incarnation of the monitor up to this number, exclusive, since the control plane
+  // has them or does not want them. Events of earlier incarnations are dropped, too.
   void acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
   // True if some of the query's events were not sent on this lease.

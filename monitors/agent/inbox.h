@@ -1,4 +1,4 @@
-// Events for the agent's loop, from any thread. The loop polls `fd`, which is readable while there are some.
+// Events for the agent's loop, from any thread. The loop polls `fd`, which is readable while there are events.
 #pragma once
 
 #include <sys/eventfd.h>

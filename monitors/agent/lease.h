@@ -1,8 +1,8 @@
 // One stream to a control plane, from its hello until it breaks.
 //
-// A reading thread connects, pushes received messages into the inbox, and finally the loss of the lease with its
-// reason; a writing thread sends the messages that send() queued. Only the owner calls, and no call but the destructor
-// waits.
+// A reading thread connects, pushes received messages and finally the loss of the lease with its reason into the inbox;
+// a writing thread sends the messages that send() queued. Only the owner may call its functions. None of them blocks
+// but the destructor.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -22,10 +22,10 @@ namespace tapline {
 struct LeaseEvent {
   // The lease that the event belongs to: events of an abandoned lease may still arrive.
   uint64_t lease = 0;
-  // The lease is lost, and the reason is set; otherwise there is a command.
+  // True if the lease is lost and the reason is set; otherwise there is a command.
   bool lost = false;
   std::string cause{};
-  // The token is missing or wrong, or the certificate names another host.
+  // True if the token is missing or wrong, or the certificate names another host.
   bool refused = false;
   v1::AgentCommand command{};
   // Time of arrival: nanoseconds since the epoch.
@@ -41,14 +41,14 @@ class Lease {
 
   Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
         Inbox<LeaseEvent>* inbox);
-  // Breaks the stream, if it is not broken yet.
+  // Breaks the stream if it is not broken yet.
   ~Lease();
 
   uint64_t id() const { return id_; }
   const std::string& server() const { return server_; }
   void send(v1::AgentMessage message);
   void send(v1::MonitorStatus status);
-  // Returns false, and does nothing, while more important messages wait or the control plane does not keep up.
+  // Returns false, and does nothing, while more important messages wait or the control plane can't keep up.
   bool try_send(const v1::EventBatch& events);
   // Sends the queued messages, then ends the stream.
   void finish();

@@ -1,5 +1,5 @@
-// How an agent authenticates to control planes: by TLS with a token, a certificate or both, or, within a separate
-// network, without either.
+// The credentials by which an agent authenticates to control planes: TLS with a token, a certificate or both or, in a
+// separate network, neither.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -13,7 +13,7 @@ namespace tapline {
 
 struct LeaseAccess {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
-  // Value of the header "authorization"; empty: none.
+  // The value of the header "authorization"; empty if it is not sent.
   std::string authorization;
 };
 

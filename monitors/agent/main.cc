@@ -29,7 +29,7 @@ std::string help() {
          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
-// Reads the names of the parsers that the monitor knows, and so checks that it can be run.
+// Reads the names of the parsers that the monitor provides, which also checks that it can be run.
 Status read_parsers(const std::string& monitor, std::vector<std::string>* names) {
   std::FILE* output = popen(("'" + monitor + "' --list-parsers").c_str(), "re");
   std::string text;
@@ -70,7 +70,7 @@ Status act(const std::string& action, AgentConfig* config, Reporter* reporter) {
 }
 
 int main(int argc, char** argv) {
-  // The files that it or its monitor writes give access to other users' packets.
+  // The files that the agent or its monitor writes contain other users' packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   AgentConfig config;

@@ -20,7 +20,7 @@ namespace {
 // The first descriptor of the child's secrets.
 constexpr int kFirstSecret = 3;
 
-// Closed at the end of its scope.
+// A descriptor that is closed at the end of its scope.
 struct Descriptor {
   int number = -1;
   Descriptor() = default;
@@ -31,8 +31,8 @@ struct Descriptor {
   }
 };
 
-// Keeps the secret in memory and not in a pipe: the monitor may open it more than once. The descriptor's number is at
-// least `least`, so that it does not take the place of another secret's.
+// Keeps the secret in memory and not in a pipe, since the monitor may open it more than once. The descriptor's number
+// is at least `min`, so that it can't be the number intended for another secret.
 bool hold_secret(const std::string& secret, int min, Descriptor* file) {
   Descriptor descriptor;
   descriptor.number = memfd_create("secret", MFD_CLOEXEC);
@@ -61,7 +61,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, peer.number, STDIN_FILENO);
-  // Done last, because the descriptors above may have these numbers, and are no longer needed.
+  // This comes last, because the descriptors above may have these numbers and are no longer needed.
   for (size_t i = 0; i < files.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
   }
@@ -120,7 +120,7 @@ void MonitorChild::stop() {
 
 std::string MonitorChild::reap() {
   int status = 0;
-  // The monitor's output has ended, so it has died or is unusable.
+  // The monitor's output has ended, so the monitor has died or is unusable.
   for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
     if (waited == 100) ::kill(process_, SIGKILL);
     usleep(10'000);

@@ -1,7 +1,6 @@
-// The process of this host's monitor. It has one end of a message socket as its standard input, on which commands go to
-// it and its events come back (schema/monitor.proto). The owner polls the other end; nothing blocks. The monitor
-// receives secrets as open files without a name. If this process dies, the monitor reaches the end of its input, and
-// ends.
+// The process of this host's monitor. Its standard input is one end of a message socket, which carries commands to it
+// and events from it (schema/monitor.proto). The owner polls the other end; nothing blocks. The monitor receives
+// secrets as open files without a name. If this process dies, the monitor reads the end of its input and exits.
 #pragma once
 
 #include <sys/types.h>
@@ -23,24 +22,24 @@ class MonitorChild {
 
   static Status start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
                       std::unique_ptr<MonitorChild>* child);
-  // Kills the process, if it still runs.
+  // Kills the process if it is still running.
   ~MonitorChild();
 
   int fd() const { return socket_.fd(); }
-  // True if the owner should also poll for room.
+  // True if the owner should also poll until it can write.
   bool has_unsent() const { return socket_.has_unsent(); }
 
   // Returns true if the command fits into one message.
   static bool fits(const v1::MonitorCommand& command);
-  // Kills a monitor that leaves so much unread that there is no room. REQUIRES: fits(command).
+  // Kills the monitor if it has left so much unread that there is no room. REQUIRES: fits(command).
   void send(const v1::MonitorCommand& command);
   void flush() { socket_.flush(); }
   // Takes the events that have arrived; returns false once the monitor has ended and no more will arrive. Kills a
-  // monitor whose events can't be read, or were lost: its state is unknown.
+  // monitor whose events can't be read or were lost, because its state is then unknown.
   bool read(std::vector<v1::MonitorStatus>* events);
-  // Asks it to flush and end.
+  // Asks the monitor to flush and end.
   void stop();
-  // Waits for the end of a monitor whose output has ended; returns the cause of death.
+  // Waits for the exit of a monitor whose output has ended, and returns its cause.
   std::string reap();
 
  private:

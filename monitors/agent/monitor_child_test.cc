@@ -17,8 +17,8 @@ namespace {
 constexpr char kKey[] = "00112233445566778899aabbccddeeff";
 constexpr char kLogin[] = "web-1:a-password";
 
-// Stands in for the monitor: writes its command line as others see it, then twice the contents of its key file and its
-// login, into a file in the same folder. Then reports `ready` (an event of two bytes).
+// Stands in for the monitor: writes its command line, as other users see it, and twice the contents of its key file and
+// its login to a file in the same folder. Then reports `ready` (an event of two bytes).
 constexpr char kTeller[] = R"(#!/bin/sh
 exec 2>"$0.told"
 tr '\0' ' ' </proc/$$/cmdline >&2
@@ -90,7 +90,7 @@ TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
   EXPECT_EQ(lines[1], secrets());
 }
 
-// The free descriptors of an agent that has just lost a lease, or that has many open files.
+// Tests the free descriptors of an agent that has just lost a lease or has many open files.
 TEST_F(MonitorChildTest, WorksWithAnyFreeDescriptors) {
   std::vector<int> descriptors;
   for (int i = 0; i < 4; ++i) {

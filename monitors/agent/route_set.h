@@ -14,17 +14,17 @@ class RouteSet {
  public:
   // Adds a command. Returns true if it completes a version, which replaces the earlier one.
   bool add(const v1::RoutesCommand& command);
-  // The commands of the latest version; none without one.
+  // The commands of the latest version; none if there is no version.
   const std::vector<v1::RoutesCommand>& commands() const { return commands_; }
-  // The monitor has answered this version.
+  // Records that the monitor has confirmed this version.
   void confirmed(uint64_t version);
-  // Confirms the latest version in place of a monitor. Empty if it is confirmed, or there is none.
+  // Confirms the latest version in place of a monitor. Empty if it is already confirmed or there is none.
   std::optional<v1::MonitorStatus> confirm();
   void clear() { *this = {}; }
 
  private:
   std::vector<v1::RoutesCommand> commands_;
-  std::vector<v1::RoutesCommand> received_;  // their last part has not come
+  std::vector<v1::RoutesCommand> received_;  // a version whose last part has not arrived
   bool confirmed_ = true;
 };
 

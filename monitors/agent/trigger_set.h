@@ -1,4 +1,4 @@
-// The triggers of an assignment, as its control plane last set them (TriggersCommand), for the next monitor.
+// The triggers of an assignment, as the control plane last set them (TriggersCommand), for the next monitor.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class TriggerSet {
 
   // Version of the set; 0: the set of the plan.
   uint64_t version() const { return version_; }
-  // Applies a command. An error states why the command does not fit the set, which then stays unchanged.
+  // Applies a command. If the command does not fit the set, the error states why, and the set stays unchanged.
   Status change(const v1::TriggersCommand& command);
   // The commands that give a monitor the whole set; none for version 0.
   std::vector<v1::TriggersCommand> commands(const std::string& query) const;
@@ -31,7 +31,7 @@ class TriggerSet {
 
   uint64_t version_ = 0;
   Triggers triggers_;
-  // A set whose last part has not arrived; version 0: none.
+  // The version whose last part has not arrived; 0: none.
   uint64_t received_version_ = 0;
   Triggers received_;
 };

@@ -8,13 +8,13 @@
 namespace tapline {
 
 struct BrokerLogin {
-  std::string user;  // Empty: no login.
+  std::string user;  // empty: no login
   std::string password;
 
   bool operator==(const BrokerLogin&) const = default;
 };
 
-// Without a path there is no login. Errors never quote the file's content.
+// If the path is empty, there is no login. Errors never quote the file's content.
 Status read_broker_login(const std::string& path, BrokerLogin* login);
 
 }  // namespace tapline

@@ -17,7 +17,7 @@ namespace tapline {
 struct MonitorConfig : InputConfig {
   bool busy = false;
   std::string duplicates = "keep";
-  // Several taps: how long, and how many at a time, packets are remembered to count each once.
+  // For several taps: how long packets are remembered, and how many at a time, to count each packet once.
   uint32_t view_horizon_ms = 1000;
   uint32_t view_packets = 1 << 20;
   uint32_t lanes = 1;
@@ -28,14 +28,14 @@ struct MonitorConfig : InputConfig {
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
-  // Switches mark the copies of queues that queries name, for this monitor.
+  // True if switches mark this monitor's copies of the queues that queries name.
   bool marked_copies = false;
-  // Routes of the switches that taps name.
+  // The file with the routes of the switches that taps name.
   std::string routes;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key_file;
-  // The keys read from that file.
+  // The keys that were read from the file.
   HashKeys hash_keys;
 
   // Output.
@@ -45,7 +45,7 @@ struct MonitorConfig : InputConfig {
   std::string broker_certificate;
   std::string broker_key;
   std::string broker_login_file;
-  // The login read from that file.
+  // The login that was read from the file.
   BrokerLogin broker_login;
   std::vector<std::string> clear;
   std::string compression = "lz4";

@@ -56,7 +56,7 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
                  "use TLS with brokers whose certificates these authorities (PEM) signed");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
-                 "present this certificate and its chain to them, as PEM");
+                 "present this certificate and its chain to brokers, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->broker_login_file, "broker_login_file", "FILE",
                  "log in to brokers (PLAIN) with USER:PASSWORD, the file's only line");

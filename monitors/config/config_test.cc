@@ -10,7 +10,7 @@
 namespace tapline {
 namespace {
 
-// Every key: its default, another valid value, and an invalid one (empty if every value is valid).
+// A key with its default, another valid value, and an invalid one (empty if every value is valid).
 struct KeyCase {
   const char* fallback;
   const char* other;
@@ -133,7 +133,7 @@ TEST(ConfigTest, DumpCanBeReadBack) {
   }
 }
 
-TEST(ConfigTest, UnknownAndRepeatedKeysAndOtherText) {
+TEST(ConfigTest, RejectsUnknownAndRepeatedKeysAndOtherText) {
   MonitorConfig config;
   EXPECT_EQ(parse_yaml("\noutptu: json", "f.yaml", table_of(&config)).message(),
             "f.yaml: line 2: there is no key 'outptu'; did you mean 'output'?");
@@ -256,7 +256,7 @@ TEST(ConfigTest, MetricsBeyondLoopbackRequireTlsAndATokenOrClear) {
       validate_metrics(far, {"kafka"}).message(),
       "--metrics 10.0.0.1:7402: the address is not on loopback; it requires --metrics-certificate FILE, --metrics-key "
       "FILE and --metrics-token-file FILE; in a trusted network, --clear metrics permits it unencrypted");
-  EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "any client would be answered";
+  EXPECT_EQ(validate_metrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "any client would get a response";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "an unencrypted token";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);

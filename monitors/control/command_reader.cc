@@ -13,7 +13,7 @@ CommandReader::Command parse_line(std::string_view line) {
   const auto parsed = google::protobuf::util::JsonStringToMessage({line.data(), line.size()}, &command);
   if (parsed.ok() && command.command_case() != v1::MonitorCommand::COMMAND_NOT_SET) return command;
   return Status::invalid(
-      "a command is {\"assign\":{\"plan\":PLAN}}, {\"end\":{\"query\":QUERY}} or another of schema/monitor.proto" +
+      "a command is {\"assign\":{\"plan\":PLAN}}, {\"end\":{\"query\":QUERY}} or another one of schema/monitor.proto" +
       (parsed.ok() ? std::string() : ": " + std::string(parsed.message())));
 }
 
@@ -36,7 +36,7 @@ bool CommandReader::read_messages(std::vector<Command>* commands) {
         commands->push_back(Status::invalid("the command has more than 192 KiB"));
         break;
       case MessageSocket::Received::kMalformed:
-        commands->push_back(Status::internal("the packet is not a command"));
+        commands->push_back(Status::internal("the message is not a command"));
         break;
       case MessageSocket::Received::kClosed:
         return false;

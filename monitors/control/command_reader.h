@@ -1,4 +1,4 @@
-// Reads a monitor's commands: packets of a message socket, or lines of JSON from anything else.
+// Reads a monitor's commands: messages of a message socket, or lines of JSON from any other descriptor.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ void ControlChannel::run() {
       looked_at_ns_ = now_ns;
       looks_often_ = control_->look();
     }
-    // Commands may begin work that look() continues.
+    // A command may have begun work that look() continues.
     looks_often_ |= readable;
     if (readable && !read_more()) {
       control_->abandon_all();
@@ -53,11 +53,11 @@ void ControlChannel::run() {
 
 int64_t ControlChannel::next_look_ns() const { return looked_at_ns_ + (looks_often_ ? kLookOftenNs : kLookEveryNs); }
 
-// Forwards events until a command can be read, which it returns, or the queries have to be checked.
+// Forwards events until a command can be read or the queries have to be checked. Returns true if a command can be read.
 bool ControlChannel::wait() {
   pollfd inputs[] = {{reads_ ? reader_.fd() : -1, POLLIN, 0}, {bell_->fd(), POLLIN, 0}};
   const int64_t now_ns = monotonic_ns();
-  // Too early for the next batch: the bell is not armed.
+  // It is too early for the next batch, so the bell is not armed.
   if (const int64_t pause_ns = forwarded_at_ns_ + kBatchEveryNs - now_ns; pause_ns > 0) {
     const timespec pause = duration_of(pause_ns);
     ppoll(inputs, 1, &pause, nullptr);

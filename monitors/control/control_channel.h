@@ -1,18 +1,18 @@
 // Receives commands for a running monitor (schema/monitor.proto): messages on a socket that its agent made, or lines of
-// JSON. Answers with events.
+// JSON. Reports the outcome in events.
 //
-//   assign       →  query_added: each lane now takes packets for it; or query_refused
-//   end          →  query_ended, when all of it is sent; with `abandon` without an end of stream
-//   limit        →  limited, if the query is sampled by port, else no answer; for SAMPLE auto, from the next second on
+//   assign       →  query_added, once every lane takes packets for it; or query_refused
+//   end          →  query_ended, once everything is sent; with `abandon`, without an end of stream
+//   limit        →  limited, if the query is sampled by port, else no event; for SAMPLE auto, from the next second on
 //   credit       →  credits, repeated when more is needed
-//   mirrored        (no answer)
-//   copies_lost     (no answer)
-//   triggers     →  triggers, when all lanes count them, or with the reason of a refusal
-//   routes       →  routes, when no lane uses earlier ones any more, or with the reason of a refusal
+//   mirrored        (no event)
+//   copies_lost     (no event)
+//   triggers     →  triggers, once all lanes count them, or with the reason for a refusal
+//   routes       →  routes, once no lane uses earlier ones, or with the reason for a refusal
 //
 // A query that ends automatically (LIMIT) is reported in the same way. A command that can't be read is refused; other
-// commands and queries are not affected. The end of the input ends the monitor: its controller is gone, and the running
-// queries are abandoned.
+// commands and queries are not affected. At the end of the input, the controller is gone: running queries are
+// abandoned, and the monitor ends.
 #pragma once
 
 #include <atomic>
@@ -33,37 +33,36 @@ class QueryControl {
   virtual ~QueryControl() = default;
   virtual Status add_query(const v1::Plan& plan) = 0;
   virtual Status end_query(const std::string& name) = 0;
-  // Ends the query's work here; its stream continues elsewhere.
+  // Ends the query here; its stream continues elsewhere.
   virtual Status abandon_query(const std::string& name) = 0;
-  // Abandons all running queries, before the monitor ends.
+  // Abandons all running queries before the monitor ends.
   virtual void abandon_all() = 0;
-  // The pipeline can sustain this share of the query's flows, above 0 to 1. A missing query is not an error: it may
-  // just have ended.
+  // Limits the query to the share of its flows that the pipeline can sustain, above 0 and at most 1. A missing query is
+  // not an error: it may just have ended.
   virtual Status limit_query(const std::string& name, double rate) = 0;
   // Sets the total number of packets that the query may take. A missing query is not an error.
   virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
-  // Switches copy all of its packets from now on. A missing query is not an error.
+  // Records that switches copy all of its packets from now on. A missing query is not an error.
   virtual Status confirm_copies(const std::string& name) = 0;
-  // Reports the packets of its link that were lost in transit since the process began. Ignored for another
-  // incarnation.
+  // Records how many packets of the link were lost in transit since the process began. Ignored for another incarnation.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
-  // Changes the triggers of a query, and reports when they count or why they don't.
+  // Changes the triggers of a query, and reports when they take effect or why they are refused.
   virtual void change_triggers(const v1::TriggersCommand& command) = 0;
   // Replaces the routes of switches, and reports the version in force or why it is refused.
   virtual void change_routes(const v1::RoutesCommand& command) = 0;
-  // Called at least every tenth of a second: reports the queries that have ended, and the triggers that count. Returns
-  // true if it should be called again within milliseconds.
+  // Called at least every tenth of a second. Reports queries that have ended and triggers that have taken effect.
+  // Returns true if it should be called again within milliseconds.
   virtual bool look() = 0;
-  // Passes on events that wait. Returns true if there may be more.
+  // Forwards waiting events. Returns true if there may be more.
   virtual bool forward_events() = 0;
 };
 
 class ControlChannel {
  public:
   // Reads commands from `fd`, which the caller still owns. All arguments outlive the channel. Sets `stop` at the end of
-  // the input. `bell` is rung for events that wait to be forwarded.
+  // the input. `bell` rings when events wait to be forwarded.
   ControlChannel(int fd, EventBell* bell, QueryControl* control, MessageReporter* reporter, std::atomic<bool>* stop);
-  // Ends the thread. Commands that were not read by then are ignored.
+  // Ends the thread. Unread commands are ignored.
   ~ControlChannel();
 
  private:

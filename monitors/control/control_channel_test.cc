@@ -1,4 +1,4 @@
-// Commands as messages and as lines, right and wrong ones, and the end of the controller.
+// Tests valid and invalid commands, as messages and as lines, and the end of the controller.
 #include "monitors/control/control_channel.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Received = MessageSocket::Received;
 
-// Notes the commands, and refuses those for the query "none".
+// Records the commands, and refuses those for the query "none".
 class Notes final : public QueryControl {
  public:
   Status add_query(const v1::Plan& plan) override { return note("add", plan.query()); }
@@ -48,7 +48,7 @@ class Notes final : public QueryControl {
     return waiting > 0;
   }
 
-  // An event that waits to be forwarded.
+  // Adds an event that waits to be forwarded.
   void add_event() { ++waiting_; }
   std::atomic<int> forwarded{0};
 
@@ -119,7 +119,7 @@ struct ControlChannelTest : testing::Test {
   std::atomic<bool> stop{false};
 };
 
-TEST_F(ControlChannelTest, CommandsAreExecutedAndAnswered) {
+TEST_F(ControlChannelTest, CommandsAreExecutedAndReported) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   MessageSocket agent(ends[1]);
@@ -131,7 +131,7 @@ TEST_F(ControlChannelTest, CommandsAreExecutedAndAnswered) {
   EXPECT_EQ(notes.all(), kAll);
 }
 
-TEST_F(ControlChannelTest, AnUnreadablePacketIsRejectedAndTheNextOneIsExecuted) {
+TEST_F(ControlChannelTest, AnUnreadableMessageIsRejectedAndTheNextOneIsExecuted) {
   MessageReporter reporter(ends[0], Reporter::Format::kText);
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   MessageSocket agent(ends[1]);

@@ -55,7 +55,8 @@ Status LiveQueries::check(const QuerySpec& spec) const {
     return Status::resources("this monitor has 64 queries; end one, or run a second monitor for the rest");
   }
   if (!spec.threads.is_default() && spec.threads != layout_) {
-    return Status::invalid("query '" + spec.name + "' requires other threads than this monitor was started with");
+    return Status::invalid("query '" + spec.name +
+                           "' requires threads other than those with which this monitor was started");
   }
   if (Status status = layout_.check(spec.parsers); !status.ok()) return status;
   for (uint32_t place : SetBits(queries_->taken)) {
@@ -83,18 +84,18 @@ Status LiveQueries::prepare(uint32_t place) {
   return {};
 }
 
-// Returns true if the lane has executed the command; a lane that has finished executes none.
+// Returns true if the lane has executed the command, and false if the lane has finished.
 bool LiveQueries::push(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().post(posted);
   while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kResponsePauseUs);
-  // A lane that is ending may still read the command, which therefore is not freed.
+  // A lane that is ending may still read the command, so it is not freed.
   if (!posted->answered()) return false;
   delete posted;
   return true;
 }
 
-// Returns true if every lane has executed it.
+// Returns true if every lane has executed the command.
 bool LiveQueries::send(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
   for (const auto& lane : lanes_) all &= push(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
@@ -148,8 +149,8 @@ Status LiveQueries::credit_query(const std::string& name, uint64_t packets, uint
   if (slot < 0) return {};
   const auto place = static_cast<uint32_t>(slot);
   if (!queries_->specs[place].limit_leased) return Status::invalid("query '" + name + "' has no leased limit");
-  // Write the page first if the grant grows, and last if it shrinks: a process that takes over never has more than was
-  // granted.
+  // Write the page first if the grant grows, and last if it shrinks: a process that takes over must never have more
+  // than was granted.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
   credits_->grant(place, packets);
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
@@ -172,7 +173,7 @@ Status LiveQueries::lose_copies(uint64_t incarnation, uint64_t packets) {
   auto command = std::make_unique<LaneCommand>(LaneCommand::Kind::kLose, 0);
   command->packets = packets - lost_copies_;
   lost_copies_ = packets;
-  // The lane that would have received packets that never arrived is unknown.
+  // It is unknown which lane would have received the lost packets, so the first one counts them.
   push(lanes_[0].get(), std::move(command));
   return {};
 }
@@ -200,14 +201,14 @@ void LiveQueries::change_routes(const v1::RoutesCommand& command) {
   if (auto answer = routes_.change(command, wall_ns())) reporter_->routes(*std::move(answer));
 }
 
-// Returns true if it waits for lanes.
+// Returns true if a change of the query's triggers waits for lanes.
 bool LiveQueries::look_at_triggers(uint32_t place) {
   if (!triggers_[place]) return false;
   if (auto report = triggers_[place]->look()) reporter_->triggers(*std::move(report));
   return triggers_[place]->is_busy();
 }
 
-// Reports when half of the grant is used up, and then whenever something has changed.
+// Reports credits when half of the grant is used up, and then after every change.
 void LiveQueries::check_credits(uint32_t place) {
   const Lease& lease = leases_[place];
   const uint64_t left = credits_->left(place);

@@ -13,11 +13,11 @@ namespace tapline {
 // Not thread-safe.
 class LiveRoutes {
  public:
-  // `feed` outlives it; no other component publishes to it meanwhile.
+  // `feed` outlives this object, and no other component publishes to it.
   explicit LiveRoutes(RouteFeed* feed) : feed_(feed) {}
 
-  // Executes a command that arrived at this time (wall clock). Returns the answer once a version is complete: it is in
-  // force, or refused, in which case no routes are.
+  // Executes a command that arrived at this time (wall clock). Returns the result once a version is complete: the
+  // version is in force, or it was refused and no routes are in force.
   std::optional<v1::MonitorStatus::Routes> change(const v1::RoutesCommand& command, int64_t now_ns);
 
  private:

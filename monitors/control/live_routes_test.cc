@@ -29,7 +29,7 @@ v1::RoutesCommand routes(uint64_t version, uint32_t port, bool changing = false,
 }
 
 struct LiveRoutesTest : testing::Test {
-  // The port for a copy that was captured at this time; 0: unknown.
+  // The inferred port of a copy that was captured at this time; 0 if unknown.
   int port_at(int64_t time_ns, uint64_t mac = kHost) {
     const Routes* current = feed.current();
     if (current == nullptr || current->of("s1") == nullptr) return 0;
@@ -40,7 +40,7 @@ struct LiveRoutesTest : testing::Test {
   LiveRoutes live{&feed};
 };
 
-TEST_F(LiveRoutesTest, AVersionCountsAfterTheTimeToSettle) {
+TEST_F(LiveRoutesTest, AVersionIsValidOnceRoutesHaveSettled) {
   const auto answer = live.change(routes(7, 3), kNow);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->version(), 7u);

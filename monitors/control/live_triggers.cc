@@ -73,14 +73,14 @@ Status LiveTriggers::add(const v1::TriggersCommand& command) {
     const auto known = latest_.triggers.find(number);
     if (known != latest_.triggers.end() && known->second->message != entry->message) {
       return Status::invalid("trigger " + std::to_string(number) +
-                             " is another one now; give the new one a new number");
+                             " differs from the running one of this number; give the new trigger another number");
     }
     if (Status status = read_trigger(message, &entry->trigger); !status.ok()) return status;
     if (received_->triggers.size() == Program::kMaxTriggers) {
       return Status::invalid("a query has at most " + std::to_string(Program::kMaxTriggers) + " triggers on packets");
     }
     if (!received_->triggers.emplace(number, std::move(entry)).second) {
-      return Status::invalid("trigger " + std::to_string(number) + " is there twice");
+      return Status::invalid("trigger " + std::to_string(number) + " is given twice");
     }
   }
   return {};

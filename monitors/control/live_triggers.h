@@ -26,11 +26,11 @@ namespace tapline {
 // Not thread-safe.
 class LiveTriggers {
  public:
-  // `query`: its name. The plan's triggers are version 0, which commands can only replace as a whole.
+  // `query` is the query's name. The plan's triggers are version 0, which commands can only replace as a whole.
   LiveTriggers(std::string query, std::shared_ptr<trigger::SharedTriggers> shared)
       : query_(std::move(query)), shared_(std::move(shared)) {}
 
-  // Executes a command. An error states why the command is refused; the triggers then stay unchanged.
+  // Executes a command. If the command is refused, the error states why, and the triggers stay unchanged.
   Status change(const v1::TriggersCommand& command);
   // Continues the work. Returns a report when a version counts on all lanes, or was refused.
   std::optional<v1::MonitorStatus::Triggers> look();
@@ -42,7 +42,7 @@ class LiveTriggers {
 
  private:
   struct Entry {
-    std::string message;  // in binary form, to compare it
+    std::string message;  // the serialized trigger, for comparison
     trigger::Trigger trigger;
   };
   struct Version {
@@ -59,9 +59,9 @@ class LiveTriggers {
   std::string query_;
   std::shared_ptr<trigger::SharedTriggers> shared_;
   Version counting_;  // as last reported
-  Version next_;      // is prepared, or given to the lanes
+  Version next_;      // the version that is being prepared or was given to the lanes
   Version latest_;
-  std::optional<Version> received_;     // its last part has not arrived
+  std::optional<Version> received_;     // the version whose last part has not arrived
   std::future<std::string> preparing_;  // the reason why next_ is refused; an empty string if it is not
 };
 

@@ -1,4 +1,4 @@
-// Commands that change the triggers of a query while its only lane counts.
+// Tests commands that change the triggers of a query while its only lane counts.
 #include "monitors/control/live_triggers.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 using Report = v1::MonitorStatus::Triggers;
 
-// True in each window of 10 ms with more than this number of packets.
+// A trigger that is true in each window of 10 ms with more than this number of packets.
 v1::PacketTrigger packets_above(uint32_t number, double count = 0) {
   v1::PacketTrigger message;
   message.set_processor(number);
@@ -54,7 +54,7 @@ v1::TriggersCommand change_of(uint64_t base, uint64_t version, const std::vector
 struct LiveTriggersTest : testing::Test, trigger::EventSink {
   void on_event(const trigger::Event& event) override { of_window.insert(event.trigger); }
 
-  // A packet, and the end of its window. Returns the triggers that were true in it.
+  // Counts a packet and ends its window. Returns the triggers that were true in it.
   std::set<uint64_t> next_window() {
     of_window.clear();
     Sample sample;
@@ -66,7 +66,7 @@ struct LiveTriggersTest : testing::Test, trigger::EventSink {
     return of_window;
   }
 
-  // Windows pass until there is a report.
+  // Lets windows pass until there is a report.
   Report await() {
     for (int i = 0; i < 20'000; ++i) {
       if (auto report = live.look()) return *report;
@@ -124,7 +124,7 @@ TEST_F(LiveTriggersTest, ASetMayComeInParts) {
   EXPECT_FALSE(live.is_busy());
   ASSERT_TRUE(live.change(second).ok());
   EXPECT_EQ(await().count(), 3u);
-  // An unfinished one has no effect.
+  // An unfinished set has no effect.
   v1::TriggersCommand part = change_of(1, 2, {4}, {1});
   part.set_more(true);
   ASSERT_TRUE(live.change(part).ok());
@@ -152,10 +152,10 @@ TEST_F(LiveTriggersTest, ErrorsNameWhatIsWrongAndChangeNothing) {
   expect_refused(change_of(7, 9, {3}, {}), "version 7 of the triggers is not known: this monitor has version 1");
   expect_refused(all_of(1, {3}), "not above version 1");
   expect_refused(change_of(1, 2, {3}, {4}), "no trigger 4");
-  expect_refused(change_of(1, 2, {1}, {}), "trigger 1 is there twice");
+  expect_refused(change_of(1, 2, {1}, {}), "trigger 1 is given twice");
   v1::TriggersCommand command = all_of(2, {});
   *command.add_add() = packets_above(1, 5);
-  expect_refused(command, "new number");
+  expect_refused(command, "another number");
   command.clear_add();
   *command.add_add() = packets_above(3);
   command.mutable_add(0)->set_parser("http_get");
@@ -169,7 +169,7 @@ TEST_F(LiveTriggersTest, ErrorsNameWhatIsWrongAndChangeNothing) {
   EXPECT_EQ(next_window(), (std::set<uint64_t>{1, 2}));
 }
 
-// Some errors show only when the program is prepared. The previous version continues, and can be changed.
+// Some errors are found only when the program is prepared. The previous version then continues, and can be changed.
 TEST_F(LiveTriggersTest, AVersionThatCanNotBePreparedIsRefused) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   EXPECT_EQ(await().version(), 1u);

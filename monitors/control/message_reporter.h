@@ -1,9 +1,10 @@
 // Reports the events of a monitor (schema/monitor.proto): as messages to the agent that started it, as lines of JSON to
 // programs, or as text to people. Never called from the packet path.
 //
-// Towards an agent nothing blocks. While it does not read, events wait in a bounded queue; progress and arrivals, whose
-// next report replaces them, do not wait. Events that find no room are counted, and reported as `events_lost` once
-// there is room. Safe to call from several threads. After a fork each process makes its own reporter.
+// Reporting to an agent never blocks. While the agent does not read, events wait in a bounded queue; progress and
+// arrivals do not wait, since the next report replaces them. Events for which there is no room are counted, and
+// reported as `events_lost` once there is room. Safe to call from several threads. After a fork each process makes its
+// own reporter.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace tapline {
 
 class MessageReporter final : public Reporter {
  public:
-  // Reports to the agent at `socket` if that is a message socket, else on standard error in this format. The caller
+  // Reports to the agent at `socket` if that is a message socket, else to standard error in this format. The caller
   // owns the socket.
   MessageReporter(int socket, Format format);
   // Gives the agent a second to take the queued messages.
@@ -28,7 +29,8 @@ class MessageReporter final : public Reporter {
   void ready() override;
   void warning(const std::string& message) override;
   void error(const Status& status) override;
-  // A new process took over from one that died: `restarts` so far, `took_ms` since the death was noticed.
+  // Reports that a new process took over from one that died: the number of restarts so far, and the time since the
+  // death was noticed.
   void restarted(uint32_t restarts, int64_t took_ms);
   // `fraction` is the completed share of the input, if known.
   void progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
@@ -39,16 +41,16 @@ class MessageReporter final : public Reporter {
   void limited(const std::string& query, double rate);
   void triggers(v1::MonitorStatus::Triggers response);
   void routes(v1::MonitorStatus::Routes answer);
-  // Packets of any query that arrived since the process started and up to `until_ns`.
+  // Reports the packets of all queries that arrived from the start of the process up to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
-  // Events of a query (schema/event.proto). Returns false if they are lost because the remaining room is reserved for
-  // statuses. Writes only to an agent.
+  // Reports events of a query (schema/event.proto), to an agent only. Returns false if they are lost because the
+  // remaining room is reserved for statuses.
   bool events(const v1::EventBatch& batch);
-  // The accounting of the whole run: `summary`, of several lines, is for people.
+  // Reports the accounting of the whole run. `summary` has several lines, for people.
   void end(v1::RunAccounting accounting, const std::string& summary);
 
  private:
-  // `text` is for people; empty: nothing is printed.
+  // `text` is for people; if it is empty, nothing is printed for them.
   void report(const v1::MonitorStatus& event, const std::string& text);
   void send(const v1::MonitorStatus& event);
 

@@ -16,11 +16,13 @@ EventBell::EventBell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
 EventBell::~EventBell() { close(fd_); }
 
 void EventBell::ring() {
-  // Orders the event's publication before the look at armed_: either the sleeper sees the event, or it is seen armed.
+  // Orders the event's publication before the read of armed_: either the sleeping thread sees the event, or this thread
+  // sees that the bell is armed.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!armed_.load(std::memory_order_relaxed) || !armed_.exchange(false, std::memory_order_acq_rel)) return;
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t bytes_written = write(fd_, &one, sizeof one);  // it is readable already if this fails
+  // If this fails, the descriptor is already readable.
+  [[maybe_unused]] const ssize_t bytes_written = write(fd_, &one, sizeof one);
 }
 
 void EventBell::disarm() {

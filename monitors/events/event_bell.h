@@ -13,12 +13,12 @@ class EventBell {
   EventBell(const EventBell&) = delete;
   EventBell& operator=(const EventBell&) = delete;
 
-  // Callable from any thread; never blocks. Costs an atomic exchange, and a system call only if the other thread
+  // May be called from any thread; never blocks. Costs an atomic exchange, and a system call only if the other thread
   // sleeps.
   void ring();
 
-  // The sleeper: becomes readable once the bell is rung after arm(). The sleeper looks for work between arm() and
-  // poll(), and calls disarm() afterwards.
+  // For the sleeping thread: becomes readable once the bell is rung after arm(). The thread looks for work between
+  // arm() and poll(), and calls disarm() afterwards.
   int fd() const { return fd_; }
   void arm() { armed_.store(true, std::memory_order_seq_cst); }
   void disarm();

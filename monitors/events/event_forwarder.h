@@ -1,4 +1,4 @@
-// Collects the events of all parsing threads, numbers them by query, and passes them on in batches. One thread uses it.
+// Collects the events of all parsing threads, numbers them by query, and forwards them in batches. One thread uses it.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace tapline {
 
-// The ring of one parsing thread, and the parsers that its numbers stand for.
+// The ring of one parsing thread, and the parsers to which its parser numbers refer.
 struct EventSource {
   EventRing* ring = nullptr;
   std::vector<const Schema*> schemas = {};
@@ -33,12 +33,13 @@ class EventForwarder {
   // Forwards waiting events, up to a bound that keeps the caller responsive, and the number of lost ones. Returns
   // true if there may be more.
   bool forward();
-  // The query's lanes are done: forwards the remaining events and the total number. Its slot may then be reused.
+  // Forwards the remaining events of a query, and their total number. Its slot may then be reused. REQUIRES: the
+  // query's lanes are done.
   void end_query(uint32_t query);
 
  private:
   struct Stream {
-    uint64_t sent = 0;  // events that have a number, lost ones included
+    uint64_t sent = 0;  // events that have a number, including lost ones
     uint64_t lost = 0;  // the rings' count when it was last read
     v1::EventList list = {};
     std::vector<const Schema*> schemas = {};  // the schemas of the list, in its order
@@ -57,7 +58,7 @@ class EventForwarder {
   Send send_;
   std::array<Stream, kMaxQueries> streams_;
   uint64_t filled_ = 0;   // bits of the queries whose batch is not empty
-  uint64_t refused_ = 0;  // bits of the queries whose last batch found no room: the next one reports it, even if empty
+  uint64_t refused_ = 0;  // bits of the queries whose last batch had no room; their next one is sent even if empty
 };
 
 }  // namespace tapline

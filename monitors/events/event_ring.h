@@ -1,8 +1,8 @@
 // A bounded queue of events from one parsing thread to the monitor's control thread.
 //
-// The parsing thread never waits and, unless the other one sleeps, makes no system call: an event that finds no room is
-// counted for its query and forgotten. Records lie one after another in a ring of bytes; a record is never split, so
-// the rest of the ring before one that does not fit is skipped.
+// The parsing thread never waits and, unless the control thread sleeps, makes no system call. If there is no room for
+// an event, it is counted for its query and dropped. Records lie one after another in a ring of bytes; a record is
+// never split: if it does not fit at the end of the ring, that part is skipped.
 #pragma once
 
 #include <atomic>
@@ -33,14 +33,14 @@ class EventRing {
   // `bytes` is a power of two. A record takes at most an eighth of it. `bell` outlives the ring.
   EventRing(size_t bytes, EventBell* bell);
 
-  // Parsing thread: adds an event of a query, with the values that the query's stream contains.
+  // Parsing thread: adds an event of a query, with the values as the query's stream contains them.
   void push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
 
   // Control thread: the oldest event; false if there is none.
   bool front(RingEvent* event);
   void pop();
 
-  // Any thread: number of this query's events since the start for which there was no room.
+  // Any thread: the number of this query's events, since the start, for which there was no room.
   uint64_t lost(uint32_t query) const { return lost_[query].load(std::memory_order_acquire); }
 
  private:
@@ -52,11 +52,11 @@ class EventRing {
   std::unique_ptr<uint8_t[]> memory_;
   EventBell* bell_;
   std::atomic<uint64_t> lost_[kQueries] = {};
-  alignas(64) std::atomic<uint64_t> tail_{0};  // bytes written since the start; the parsing thread's
+  alignas(64) std::atomic<uint64_t> tail_{0};  // bytes written since the start, by the parsing thread
   uint64_t head_seen_ = 0;
-  alignas(64) std::atomic<uint64_t> head_{0};  // bytes read since the start; the control thread's
+  alignas(64) std::atomic<uint64_t> head_{0};  // bytes read since the start, by the control thread
   uint64_t front_bytes_ = 0;
-  std::vector<Value> values_ = std::vector<Value>(kMaxValues, Value::u64(0));  // the values of the front
+  std::vector<Value> values_ = std::vector<Value>(kMaxValues, Value::u64(0));  // the values of the front event
 };
 
 }  // namespace tapline

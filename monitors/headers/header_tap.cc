@@ -39,7 +39,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   }
 
   Losses read_losses() override { return source_->read_losses(); }
-  // The lane reads losses by tap; the node receives those of all taps.
+  // The lane reads the losses of one tap; the node receives those of all taps.
   Losses read_losses(uint8_t tap) override {
     const Losses losses = source_->read_losses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
@@ -93,7 +93,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::atomic<multilog::HeaderCapture*> used_{nullptr};
   std::atomic<bool> over_{false};
   uint64_t missed_ = 0;                  // packets that passed without a node
-  std::array<Losses, kMaxTaps> losses_;  // by tap, as reported to a node
+  std::array<Losses, kMaxTaps> losses_;  // by tap, as already reported to a node
 };
 
 HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,

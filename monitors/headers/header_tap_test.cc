@@ -1,4 +1,4 @@
-// A tap and a node in one process, with sources whose steps the test decides.
+// Tests a tap and a node in one process, with sources that the test controls step by step.
 #include "monitors/headers/header_tap.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ class HeaderTapTest : public ::testing::Test {
     std::array<RawPacket, kBurstPackets> burst;
     return sources_[lane]->poll(burst).packets;
   }
-  // Returns false if the tap gives no warning in this time. `lane` polls meanwhile.
+  // Returns true if the tap gives a warning within this time, during which `lane` polls.
   bool warns_within(std::chrono::milliseconds time, std::optional<size_t> lane = std::nullopt) {
     for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
       if (warnings_ != 0) return true;
@@ -109,7 +109,7 @@ TEST_F(HeaderTapTest, TheTapKeepsACaptureThatALaneHasBegunToUse) {
   auto node = open({.rings = 2});
   stepped_[0]->on_live = [&] {
     node.reset();
-    node = open({.rings = 1});  // too few for two lanes, so the tap leaves the old rings and warns
+    node = open({.rings = 1});  // too few rings for two lanes, so the tap leaves the old rings and warns
     EXPECT_FALSE(warns_within(std::chrono::milliseconds(500)));
   };
   tap_->start();

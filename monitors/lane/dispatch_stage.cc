@@ -85,7 +85,7 @@ bool DispatchStage::dispatch(const Packet& packet) {
   }
   if (source_->retains() && packet.buffer != nullptr && count > 0)
     source_->retain(packet.buffer, static_cast<uint16_t>(count));
-  // A worker never sees queries whose ends it will not receive.
+  // A worker never sees queries whose end it will not receive.
   for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().push(packet).queries = chosen[i].queries;
   return true;
 }
@@ -112,7 +112,7 @@ void DispatchStage::process(std::span<Packet> packets) {
   bool retained = source_->retains();
   for (const Packet& packet : packets) {
     now_ns_ = std::max(now_ns_, packet.time_ns);
-    retained &= packet.buffer != nullptr;  // a reassembled datagram has none
+    retained &= packet.buffer != nullptr;  // a reassembled datagram has no buffer
     if (!dispatch(packet)) drop(packet);
   }
   publish();
@@ -123,7 +123,7 @@ void DispatchStage::publish() {
   for (Worker* worker : workers_) worker->packets().publish();
 }
 
-// The bytes of a source that does not retain them are invalid after this burst.
+// If the source does not retain its bytes, they become invalid after this burst.
 void DispatchStage::await_drained() {
   for (Worker* worker : workers_) {
     while (!worker->packets().drained() && !worker->stopped()) std::this_thread::yield();

@@ -6,8 +6,8 @@
 //                             └─ ring ─▶ worker 2     group of the other parsers
 //
 // Within a group, a flow always goes to the same worker; if none of the group's parsers follows flows, packets are
-// distributed round-robin. A packet enters the rings of all groups that want it or, if one is full, none: live captures
-// count it as dropped for its queries, capture files wait.
+// distributed round-robin. A packet enters the rings of all groups that want it or, if one is full, none of them: a
+// live capture then counts the packet as dropped for its queries, and a capture file waits.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct WorkerGroup {
 class DispatchStage final : public PacketStage {
  public:
   // `queries` are the query slots; the lane counts into `accounts`. The stage passes the lane's counts for a query to
-  // the first worker that serves it. All arguments outlive the stage; `source` is the lane's.
+  // the first worker that serves it. All arguments outlive the stage; `source` is that of the lane.
   DispatchStage(std::span<const QuerySpec> queries, std::vector<WorkerGroup> groups, PacketSource* source,
                 QueryAccounts* accounts);
   ~DispatchStage() override;

@@ -1,4 +1,4 @@
-// Pipeline mode against run to completion: the same packets, the same tuples, the same accounts.
+// Compares pipeline mode with run to completion: the same packets must give the same tuples and the same accounts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ class SharedSink final : public NullSink {
   AllBatches* sent_;
 };
 
-// Connections of `requests` GETs each, their packets interleaved.
+// Makes connections of `requests` GETs each, with interleaved packets.
 std::vector<Timed> traffic(uint32_t connections, uint32_t requests) {
   std::vector<std::vector<Bytes>> frames(connections);
   for (uint32_t i = 0; i < connections; ++i) {
@@ -141,7 +141,7 @@ std::string entry_of(const v1::Column& column, uint64_t entry) {
   return column.dictionary().substr(begin, column.dictionary_end(index) - begin);
 }
 
-// Every row of every batch as text, sorted.
+// Returns every row of every batch as text, sorted.
 std::vector<std::string> rows(const std::vector<v1::TupleBatch>& batches) {
   std::vector<std::string> rows;
   for (const auto& batch : batches) {
@@ -168,7 +168,7 @@ class LaneFixture {
  public:
   explicit LaneFixture(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}
 
-  // No layout: run to completion.
+  // An empty layout means run to completion.
   void run(TestSource& source, const std::vector<WorkerLayout>& layout, uint32_t ring_packets = 256) {
     auto specs = queries_;
     specs.resize(kMaxQueries);
@@ -327,7 +327,7 @@ TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   source.stay_live = true;
   LaneFixture rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
   source.stop_at_end = &rig.stop;
-  // Rings are smaller than a burst, so part of it does not fit.
+  // Rings are smaller than a burst, so a part of each burst does not fit.
   rig.run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
   const Accounting& sum = rig.sums[0];
   EXPECT_EQ(rig.lane_accounting.received, 200u * (5 + 80));

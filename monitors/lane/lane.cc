@@ -15,7 +15,7 @@ namespace {
 
 // Reading a port's losses costs system calls.
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
-// Limit that exceeds the packets that any queue holds.
+// This limit exceeds the number of packets that any queue holds.
 constexpr int kMaxPollsBehind = 4096;
 
 }  // namespace
@@ -114,13 +114,13 @@ void Lane::enter() {
   if (!options_.page->restarted()) return;
   progress_.done.store(page_->done, std::memory_order_relaxed);
   if (options_.page->clock_start_ns != INT64_MIN) start_clock(options_.page->clock_start_ns);
-  // The dead process's memory of packet views is lost: at most all packets that have passed.
+  // The crashed process's memory of packet views is lost, so up to all packets that have passed are forgotten.
   if (views_) {
     uint64_t passed = 0;
     for (const TapAccounting& tap : taps_) passed += tap.passed;
     accounting_.forgotten_views += std::min(passed, views_->capacity());
   }
-  // Losses among the packets that the source skips were counted.
+  // For the packets that a file source skips, losses were already counted.
   if (source_->live()) return;
   losses_ = source_->read_losses();
   for (uint8_t tap = 0; tap < taps_seen_.size(); ++tap)
@@ -193,8 +193,8 @@ size_t Lane::process_all(std::span<const RawPacket> packets) {
   return packets.size();
 }
 
-// If every query wants all packets of a connection or none, the engine takes the undecoded packets that no parser has
-// to see. Returns how many packets of the burst are done.
+// If every query wants all packets of a connection or none, the engine consumes undecoded packets that no parser has to
+// see. Returns how many packets of the burst are done.
 size_t Lane::process_some(std::span<const RawPacket> packets) {
   // Duplicates and repeated views can only be detected among decoded packets.
   if (duplicates_ || views_ || any_marked(packets)) return process_all(packets);
@@ -263,8 +263,8 @@ bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* pa
   return outcome == DecodeOutcome::kOk;
 }
 
-// Replaces *packet with the datagram that it completes, and returns that one's outcome; kFragment if it completes none.
-// A datagram may itself contain a fragment of another, in a tunnel.
+// Replaces *packet with the datagram that it completes, and returns that datagram's outcome, or kFragment if it
+// completes none. In a tunnel, a datagram may itself contain a fragment of another datagram.
 DecodeOutcome Lane::reassemble(Packet* packet) {
   DecodeOutcome outcome = DecodeOutcome::kFragment;
   Datagram datagram;
@@ -282,8 +282,8 @@ bool Lane::any_marked(std::span<const RawPacket> packets) const {
          std::any_of(packets.begin(), packets.end(), [this](const RawPacket& packet) { return is_marked(packet); });
 }
 
-// The first view of a packet decides how the packet is counted. A marked copy of a queue is a further
-// view of a packet, wherever that one is counted.
+// The first view of a packet decides how the packet is counted. A marked copy of a queue is always a further view of a
+// packet that is counted elsewhere.
 bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
   if (packet->tap < options_.first_marked_tap && !views_->is_repeated(*packet)) return false;
@@ -307,7 +307,7 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
   return true;
 }
 
-// Passes on everything of the past seconds before the first packet of a new one is counted. Windows end at whole
+// Passes on everything of the past seconds before the first packet of a new second is counted. Windows end at whole
 // seconds, so their completeness then covers just the packets before their end, regardless of the speed at which a file
 // is read.
 void Lane::close_second(int64_t time_ns) {
@@ -316,7 +316,7 @@ void Lane::close_second(int64_t time_ns) {
   // Losses in whole seconds without packets are reported with those seconds.
   if (!is_first && caught_up_ && second_ns > next_second_ns_) count_losses();
   next_second_ns_ = second_ns + kNsPerSecond;
-  // Queries on a capture file watch starting with the next packet.
+  // Queries on a capture file begin to watch with the next packet.
   if (unwatched_ != 0) begin_to_watch(time_ns);
   if (is_first) return;
   run_parsers();
@@ -327,8 +327,8 @@ void Lane::close_second(int64_t time_ns) {
   tick();
 }
 
-// Applied only between two seconds: parsers that count per flow and second have then emitted the counts at the old
-// rate, and no window is cut. A query with a fixed rate keeps it.
+// Applies the limit only between two seconds, when parsers that count per flow and second have emitted the counts at
+// the old rate, so that no window has two rates. A query with a fixed rate keeps it.
 void Lane::apply_sampling_limit() {
   if (sampling_limit_.rate() == applied_limit_ && !limits_changed_) return;
   applied_limit_ = sampling_limit_.rate();
@@ -369,7 +369,7 @@ void Lane::end_queries(uint64_t queries) {
 
 void Lane::continue_end() { end_under_way_ = !stage_->continue_end(); }
 
-// Ends queries whose duration is over by `time_ns`, each at its last nanosecond.
+// Ends queries whose duration is over by `time_ns`, each one at its last nanosecond.
 void Lane::expire_at(int64_t time_ns) {
   run_parsers();
   while (gate_.next_deadline_ns() <= time_ns && gate_.next_deadline_ns() != QueryGate::kNever) {
@@ -412,9 +412,9 @@ void Lane::count_absorbed(std::span<const RawPacket> packets, const Engine::Abso
 void Lane::tick() {
   const int64_t before_ns = std::exchange(now_ns_, monotonic_ns());
   if (end_under_way_) continue_end();
-  // Lost packets arrived after all packets that wait in a full queue, so the waiting ones are taken first: otherwise
-  // the loss would be reported with earlier packets. A poll that precedes a pause of the process proves nothing, so the
-  // next one decides.
+  // Lost packets arrived after all packets that wait in a full queue, so the waiting ones are polled first. Otherwise
+  // the loss would be reported with earlier packets. A poll before a pause of the process proves nothing, so the next
+  // poll decides.
   if (now_ns_ - before_ns > kNsPerSecond) caught_up_ = false;
   if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMaxPollsBehind)) {
     losses_due_ = false;

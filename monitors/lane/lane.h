@@ -1,5 +1,5 @@
 // One polling thread. Takes bursts of packets from a source, decodes and matches them, and passes them to a stage that
-// parses them. A process may have several lanes; they share no mutable state but the credits of LIMIT Np.
+// parses them. A process may have several lanes; the only mutable state they share is the credits of LIMIT Np.
 #pragma once
 
 #include <array>
@@ -33,17 +33,17 @@ namespace tapline {
 struct LaneOptions {
   bool busy = false;
   bool drop_duplicates = false;
-  // Keeps running without queries, since more may be added.
+  // True if the lane keeps running without queries, since more may be added.
   bool stay = false;
   // Number of the source's taps.
   uint8_t taps = 1;
   // Number of the first tap that shows copies of queues; only queries of these queues want them.
   uint8_t first_marked_tap = kMaxTaps;
-  // If set, a packet that several taps show counts once.
+  // If set, a packet that several taps show is counted once.
   std::optional<ViewOptions> views = {};
   HashKey hash_key = {};
-  // The lane's index in the page that it shares with its supervisor, if there is one. The lane resumes from the state a
-  // crashed lane left there.
+  // The lane's index in the page that it shares with its supervisor, if there is one. The lane resumes from the state
+  // that a crashed lane left there.
   uint32_t index = 0;
   MonitorPage* page = nullptr;
 };
@@ -52,10 +52,10 @@ struct LaneOptions {
 struct LaneProgress {
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};
-  // Negative if unknown.
+  // The completed share of the input; negative if unknown.
   std::atomic<double> fraction{-1};
-  // Live sources: the packets that arrived up to a point in time (wall clock). The count is complete, since no packet
-  // was waiting then. The fields must be read together, hence under a mutex.
+  // For live sources: the packets that arrived up to a point in time (wall clock). The count is complete, since no
+  // packet was waiting at that time. The fields must be read together, hence under a mutex.
   struct Arrived {
     uint64_t packets = 0;
     uint64_t not_ip = 0;  // received packets other than IP
@@ -64,7 +64,7 @@ struct LaneProgress {
   Published<Arrived> arrived;
   // Queries that have ended, for any reason, and left nothing behind in this lane: bits as in Packet::queries.
   std::atomic<uint64_t> done{0};
-  // run() has returned, or will return without looking at its inbox again.
+  // True if run() has returned, or will return without reading its inbox again.
   std::atomic<bool> over{false};
 };
 
@@ -75,7 +75,7 @@ class Lane {
   Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
        QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop);
 
-  // Adds a query that is present from the start. Must precede run().
+  // Adds a query that is present from the start. REQUIRES: run() has not been called.
   void add(uint32_t query);
   // Adds and ends queries while run() is running.
   LaneInbox& inbox() { return inbox_; }
@@ -86,7 +86,7 @@ class Lane {
 
   const LaneAccounting& accounting() const { return accounting_; }
   const LaneProgress& progress() const { return progress_; }
-  // Any thread: the accounting as of a tenth of a second ago, or the final one.
+  // Any thread: the accounting of at most a tenth of a second ago, or the final one.
   LaneAccounting published() const { return published_.get(); }
   std::vector<TapAccounting> published_taps() const { return published_taps_.get(); }
   // The accounting of each tap. REQUIRES: run() has returned.
@@ -145,7 +145,7 @@ class Lane {
   bool limits_changed_ = false;
   uint64_t unwatched_ = 0;    // added queries whose watched-since time is not set yet
   uint64_t unconfirmed_ = 0;  // queries whose packets switches may not all copy yet
-  uint64_t ended_ = 0;        // queries whose end the stage was given, until they are done
+  uint64_t ended_ = 0;        // queries whose end was given to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;
   FragmentTable fragments_;
@@ -168,7 +168,7 @@ class Lane {
     uint64_t late = 0;
   };
   std::vector<TapSeen> taps_seen_;
-  uint64_t forgotten_views_ = 0;  // already in accounting_
+  uint64_t forgotten_views_ = 0;  // forgotten views that are already in accounting_
   // Decoded and wanted packets that the parsers have not seen yet.
   std::array<Packet, kBurstPackets> packets_;
   size_t waiting_ = 0;

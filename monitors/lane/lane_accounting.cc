@@ -8,7 +8,8 @@ namespace tapline {
 
 void Lane::lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) {
   accounting_.undecodable[static_cast<int>(outcome)] += packets;
-  // No query wants packets that are not IP; whether one wanted the others is unknown.
+  // No query wants packets that are not IP. For other packets that were not decoded, it is unknown whether a query
+  // wanted them.
   if (outcome == DecodeOutcome::kNotIp) return;
   for (uint32_t query : SetBits(gate_.active())) {
     Accounting& account = (*accounts_)[query];
@@ -25,7 +26,7 @@ void Lane::lose_everywhere(int reason, uint64_t packets) {
   }
 }
 
-// Counts the packets that arrived, according to the supervisor, while no process listened.
+// Counts the packets that arrived, according to the supervisor, while no process captured.
 void Lane::count_missed() {
   if (page_ == nullptr || options_.index != 0) return;
   const uint64_t missed_packets = options_.page->missed.exchange(0);

@@ -1,4 +1,4 @@
-// A lane with real parsers, a real engine and real batches; only the packets come from the test.
+// A lane with real parsers, a real engine and real batches. Only the packets come from the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ class LaneTest : public testing::Test {
     for (const auto& batch : batches_) rows += batch.query() == query ? batch.rows() : 0;
     return rows;
   }
-  // Without repetitions, in the order of the batches.
+  // Returns the times without repetitions, in the order of the batches.
   std::vector<int64_t> watched_since() const {
     std::vector<int64_t> times;
     for (const auto& batch : batches_) times.push_back(batch.watched_since_ns());
@@ -163,7 +163,7 @@ class LaneTest : public testing::Test {
   }
 
   std::vector<QuerySpec> queries_ = {query("q")};
-  // Posted before the lane runs.
+  // Commands that are posted before the lane runs.
   std::deque<LaneCommand> commands_;
   QueryAccounts accounts_;
   std::vector<v1::TupleBatch> batches_;
@@ -172,7 +172,7 @@ class LaneTest : public testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-// A whole connection from `client_port`, one packet every millisecond.
+// Makes a whole connection from `client_port`, with one packet every millisecond.
 inline std::vector<ListSource::Timed> connection(int64_t start_ns, uint16_t client_port, uint16_t server_port = 80) {
   TcpSegment out{.src_port = client_port, .dst_port = server_port};
   std::vector<ListSource::Timed> packets;

@@ -2,8 +2,8 @@
 // never arrived, or treat a query's packets as complete from now on.
 //
 //   any thread   post(): links the command in front of the others (release)
-//   the lane     take(): takes all at once (acquire), executes each and answers it (release)
-//   the poster   waits for the response (acquire), then owns the command again
+//   the lane     take(): takes all at once (acquire), executes each and marks it as done (release)
+//   the poster   waits until it is done (acquire), then owns the command again
 //
 // The lane reads one pointer per poll and never waits.
 #pragma once
@@ -22,7 +22,7 @@ struct LaneCommand {
   const Kind kind;
   const uint32_t query;
   const double rate;     // kLimit: the share of flows that the pipeline can take
-  uint64_t packets = 0;  // kLose: how many more were lost in transit
+  uint64_t packets = 0;  // kLose: how many more packets were lost in transit
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void answer() { answered_.store(true, std::memory_order_release); }
@@ -35,7 +35,7 @@ struct LaneCommand {
 
 class LaneInbox {
  public:
-  // `command` must not be moved or freed until it is answered.
+  // `command` must not be moved or freed until it is done.
   void post(LaneCommand* command) {
     command->next_ = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(command->next_, command, std::memory_order_release)) {
@@ -55,7 +55,7 @@ class LaneInbox {
       latest_first = next;
     }
     while (command != nullptr) {
-      // Once answered, a command belongs to its poster again, so `next` is read first.
+      // Once a command is done, it belongs to its poster again, so `next` is read first.
       LaneCommand* next = command->next_;
       handle(*command);
       command = next;

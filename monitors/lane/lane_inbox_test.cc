@@ -22,8 +22,8 @@ TEST(LaneInboxTest, CommandsArriveInTheOrderOfPosting) {
   inbox.take([&](LaneCommand&) { FAIL() << "taken twice"; });
 }
 
-// Under ThreadSanitizer, too. A poster frees its command as soon as it is answered.
-TEST(LaneInboxTest, EachPosterIsAnsweredOnceAndInOrder) {
+// Also runs under ThreadSanitizer. A poster frees its command as soon as it is done.
+TEST(LaneInboxTest, EachCommandIsExecutedOnceAndInOrder) {
   constexpr uint32_t kPosters = 3, kCommands = 300;
   LaneInbox inbox;
   std::vector<std::thread> posters;

@@ -1,4 +1,4 @@
-// Packets that several taps show, and marked copies of queues.
+// Tests packets that several taps show, and marked copies of queues.
 #include <algorithm>
 #include <span>
 
@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// Every packet of the connections as two taps show it, before and after a queue that delays it by 40 ms.
+// Makes two views of every packet of the connections, before and after a queue that delays it by 40 ms.
 std::vector<ListSource::Timed> two_views(std::vector<ListSource::Timed> packets) {
   for (size_t i = 0, count = packets.size(); i < count; ++i) {
     packets.push_back({packets[i].time_ns + 40'000'000, packets[i].frame, 1});

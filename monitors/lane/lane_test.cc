@@ -23,7 +23,7 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
   expect_batches_add_up();
 }
 
-// A monitor that was paused finds a full queue, possibly with a hole in it; the packets that did not fit arrived after
+// A monitor that was paused finds a full queue, possibly followed by a gap: the packets that did not fit arrived after
 // the queued ones and before the current ones.
 TEST_F(LaneTest, LossesAreReportedBetweenEarlierAndLaterPackets) {
   std::vector<ListSource::Timed> packets;
@@ -61,7 +61,8 @@ TEST_F(LaneTest, TheGreatestTimeIsHandled) {
   EXPECT_EQ(accounts_[0].packets_in, 6u);
 }
 
-// Every packet twice is every packet once, and the copies are counted for the queries that would have had them.
+// If every packet comes twice, every packet counts once, and the copies are counted for the queries that would have
+// received them.
 TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
   queries_ = {query("web", 80), query("db", 3306)};
   std::vector<ListSource::Timed> packets;
@@ -77,7 +78,7 @@ TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
   EXPECT_EQ(rows("web"), 3u);
 }
 
-// A packet in two fragments is one packet of the query, with the bytes of both.
+// A packet in two fragments counts as one packet of the query, with the bytes of both.
 TEST_F(LaneTest, FragmentsAreOnePacket) {
   queries_ = {query("web", 80)};
   auto packets = connection(kStart, 40000, 80);
@@ -154,7 +155,7 @@ TEST_F(LaneTest, APacketLimitEndsOnlyItsQueryAndFlushesItsOpenConnections) {
   EXPECT_EQ(accounts_[0].packets_out, 3u);
   EXPECT_EQ(accounts_[0].packets_in, 3u);
   EXPECT_EQ(accounts_[1].packets_out, 10u);
-  EXPECT_EQ(rows("few"), 3u) << "syn, established, and that it was still open";
+  EXPECT_EQ(rows("few"), 3u) << "syn, established, and one tuple for the open connection";
   EXPECT_EQ(rows("all"), 6u);
   ASSERT_NE(end_of("few"), nullptr);
   EXPECT_EQ(end_of("few")->watermark_ns(), kStart + 2'000'000) << "in the middle of a burst";
@@ -240,7 +241,7 @@ TEST_F(LaneTest, StoppingFlushes) {
   source.is_live = true;
   source.stop = &stop_;
   ASSERT_TRUE(Run(source).ok());
-  EXPECT_EQ(rows("q"), 3u) << "syn, established, and that it was still open";
+  EXPECT_EQ(rows("q"), 3u) << "syn, established, and one tuple for the open connection";
   EXPECT_NE(end_of("q"), nullptr);
 }
 

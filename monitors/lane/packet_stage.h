@@ -1,5 +1,5 @@
-// The part of a lane that takes the packets that queries want: it parses them on the spot (ParserStage), or hands them
-// to other threads.
+// The part of a lane that takes the packets that queries want. It parses them on the lane's thread (ParserStage) or
+// hands them to other threads (DispatchStage).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class PacketStage {
  public:
   virtual ~PacketStage() = default;
 
-  // Packets of this query follow from now on.
+  // Announces that packets of this query may follow.
   virtual void add_query(uint32_t query) = 0;
-  // Consumes packets that need no decoding, as Engine::absorb() does; process() gets the rest. Consumes none by
+  // Consumes packets that need no decoding, as Engine::absorb() does; process() receives the rest. Consumes none by
   // default.
   virtual Engine::AbsorbResult absorb(std::span<const RawPacket> /*burst*/, uint64_t /*unconditional*/,
                                       uint64_t /*endpoints*/, int64_t /*end_ns*/) {
@@ -29,26 +29,26 @@ class PacketStage {
   virtual void process(std::span<Packet> packets) = 0;
   // Returns true if a parser asks for repeated views; process() then takes them.
   virtual bool wants_all_views() const { return false; }
-  // Packet time has reached `now_ns`.
+  // Advances packet time to `now_ns`.
   virtual void advance(int64_t now_ns) = 0;
-  // Ends these queries: no more of their packets follow. continue_end() sends the ends; it returns after a short time
-  // and says whether everything is sent. REQUIRES: earlier ends are all sent.
+  // Ends these queries: no more of their packets follow. continue_end() sends the ends; it returns after a short time,
+  // with true once everything is sent. REQUIRES: all earlier ends are sent.
   virtual void begin_end(uint64_t queries) = 0;
   virtual bool continue_end() = 0;
   // Returns those of the ended queries that have left nothing behind: their slots may be reused.
   virtual uint64_t done(uint64_t queries) const = 0;
-  // The backlog of the output; the worst one if there are several.
+  // The backlog of the output, or the largest one of several outputs.
   virtual OutputStats backlog() const { return {}; }
-  // Samples the query's packets at this rate from now on. REQUIRES: advance() to the end of a second, and no packet
-  // since, so that the parsers have emitted what they counted in that second.
+  // Samples the query's packets at this rate from now on. REQUIRES: advance() was called for the end of a second, and
+  // no packet has come since, so that the parsers have emitted that second's counts.
   virtual void set_sampling_rate(uint32_t, double) {}
-  // As TupleOutput::set_watched_since().
+  // Does the same as TupleOutput::set_watched_since().
   virtual void set_watched_since(uint32_t, int64_t) {}
-  // No further packet will arrive, so waiting for room costs nothing.
+  // Announces that no further packet will arrive, so that waiting for room costs nothing.
   virtual void capture_over() {}
   // Must be called often, with the current time `monotonic_ns`.
   virtual void tick(int64_t monotonic_ns) = 0;
-  // Waits, within a bounded time, until everything is sent. Must follow the last end.
+  // Waits for a bounded time until everything is sent. REQUIRES: all queries have ended.
   virtual Status finish() = 0;
   // Not ok once output is no longer possible.
   virtual Status status() const = 0;

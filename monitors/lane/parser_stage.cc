@@ -8,8 +8,8 @@
 namespace tapline {
 namespace {
 
-// The number of connections that an end may visit between two polls: some ten microseconds' worth, well within a port's
-// ring at line rate.
+// The number of connections that an end may visit between two polls. They take some ten microseconds, for which a
+// port's ring has ample room at line rate.
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 

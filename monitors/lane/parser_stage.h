@@ -23,7 +23,7 @@ struct UnitSnapshot {
 class ParserStage final : public PacketStage {
  public:
   // `queries` are the query slots, the same as the output's; `engine` writes to `output`. All arguments outlive the
-  // stage. If `may_wait`, an end may take as long as it needs (capture files).
+  // stage. If `may_wait` is true, an end may take as long as it needs (capture files).
   ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
               bool may_wait);
 
@@ -48,7 +48,7 @@ class ParserStage final : public PacketStage {
   Status finish() override;
   Status status() const override { return output_->status(); }
 
-  // Any thread: the state as of a tenth of a second ago, or the final one.
+  // Any thread: the state of at most a tenth of a second ago, or the final one.
   UnitSnapshot published() const { return published_.get(); }
 
  private:

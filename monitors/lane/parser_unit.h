@@ -24,7 +24,7 @@ class ParserUnit {
   using MakeOutput =
       std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas, QueryAccounts* accounts)>;
 
-  // `queries` are the query slots; they outlive the unit. With a `page`, the accounts live there.
+  // `queries` are the query slots; they outlive the unit. If `page` is not null, the accounts are stored there.
   ParserUnit(std::span<const QuerySpec> queries, std::vector<std::unique_ptr<Parser>> parsers,
              const EngineOptions& options, bool may_wait, const MakeOutput& make_output, UnitPage* page = nullptr)
       : queries_(queries),
@@ -50,7 +50,7 @@ class ParserUnit {
   bool follows_flows() const { return follows_flows_; }
   // True if some parser asks for the repeated views of packets.
   bool wants_all_views() const { return wants_all_views_; }
-  // True if the unit has a parser of the query.
+  // True if the unit has one of the query's parsers.
   bool serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
     return std::any_of(schemas_.begin(), schemas_.end(), [&](const Schema* schema) {

@@ -9,13 +9,13 @@ namespace tapline {
 template <typename T>
 class Published {
  public:
-  // Writer only. fill(&copy) writes the whole copy.
+  // For the writer. fill(&copy) writes the whole copy.
   template <typename Fill>
   void update(Fill fill) {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) fill(&value_);
   }
-  // Any thread.
+  // For any thread.
   T get() const {
     std::lock_guard lock(mutex_);
     return value_;

@@ -154,7 +154,7 @@ bool QueryGate::match(Packet* packet, AdmitOne admit) const {
     if (!response.wanted) continue;
     is_wanted = true;
     admit(index);
-    // A query that matches in both directions does not decide the side.
+    // A query that matches in both directions does not determine the side.
     if (response.to_side == ToSide::kUnknown) continue;
     disagree |= to_side != ToSide::kUnknown && to_side != response.to_side;
     to_side = response.to_side;

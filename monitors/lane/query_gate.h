@@ -33,7 +33,7 @@ class PacketCredits {
     } while (!left_[query].compare_exchange_weak(left, std::max(granted, taken) - taken, std::memory_order_relaxed));
     granted_[query] = std::max(granted, taken);
   }
-  // Takes one packet. Returns how many were left before; at 0 it takes none.
+  // Takes one packet. Returns how many were left before, or 0 if none was left to take.
   uint64_t take(uint32_t query) {
     uint64_t left = left_[query].load(std::memory_order_relaxed);
     while (left != 0 && !left_[query].compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
@@ -43,7 +43,7 @@ class PacketCredits {
   bool exhausted(uint32_t query) const { return left(query) == 0; }
   uint64_t left(uint32_t query) const { return left_[query].load(std::memory_order_relaxed); }
   uint64_t granted(uint32_t query) const { return granted_[query]; }
-  // Counts a packet that found none left.
+  // Counts a packet for which no credit was left.
   void refuse(uint32_t query) { refused_[query].fetch_add(1, std::memory_order_relaxed); }
   uint64_t refused(uint32_t query) const { return refused_[query].load(std::memory_order_relaxed); }
 
@@ -59,40 +59,41 @@ class QueryGate {
   // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
-  // Lets the query have packets from now on. Its duration counts from start_clock(), or from now if that was called
-  // before.
+  // Admits packets for the query from now on. Its duration counts from start_clock(), or from now if that was already
+  // called.
   void add(uint32_t query, int64_t now_ns);
   // Sets the packet time from which LIMIT durations count.
   void start_clock(int64_t start_ns);
 
-  // Bits of the queries that have not ended.
+  // The bits of the queries that have not ended.
   uint64_t active() const { return active_; }
   void end(uint64_t queries);
 
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   // The earliest packet time beyond the duration of an active query.
   int64_t next_deadline_ns() const { return next_deadline_ns_; }
-  // Active queries whose duration is over at `time_ns`.
+  // The active queries whose duration is over at `time_ns`.
   uint64_t expired_at(int64_t time_ns) const;
 
   // Overrides the rate that the query specifies, from now on.
   void set_sampling_rate(uint32_t query, double rate);
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not. A
-  // repeated view counts only for queries that measure queues (ConnectionMatch::counts): its packet was counted.
+  // repeated view counts only for queries that measure queues (ConnectionMatch::counts), since its packet was already
+  // counted.
   bool admit(Packet* packet);
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void refuse(const Packet& packet, Drop reason);
-  // Active queries that want every packet, and others that want either all packets of a connection or none.
+  // The active queries that want every packet, and those others that want either all packets of a connection or none.
   //
   uint64_t unconditional() const { return active_ & unconditional_; }
   uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
-  // True if there are active queries and each is one of those.
+  // True if there are active queries and all of them decide this way.
   bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }
-  // Counts packets that are for these queries and need no decision.
+  // Counts packets that are for these queries and require no decision.
   void admit_unseen(uint64_t queries, uint64_t packets, uint64_t bytes);
 
-  // Active queries that have received all the packets that they may have.
+  // The active queries that have received as many packets as they may.
   uint64_t satisfied() const { return satisfied_; }
   // Finds queries that other lanes have satisfied.
   void check_credits();
@@ -102,7 +103,7 @@ class QueryGate {
     uint64_t sampling_threshold;
     int64_t duration_ns;
     int64_t deadline_ns;
-    // Packets that a leased limit has refused since it last had credit. They are losses if the limit gets more credit;
+    // Packets that a leased limit has refused since it last had credit. They are lost if the limit gets more credit;
     // otherwise they arrived after the query's end.
     uint64_t refused_packets;
     uint64_t refused_bytes;

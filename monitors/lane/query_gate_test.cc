@@ -47,7 +47,7 @@ TEST(QueryGateTest, EachQueryGetsItsPackets) {
   EXPECT_EQ(accounts[2].packets_out, 2u);
 }
 
-// Another tap may have shown a packet before it reached the queue.
+// Another tap may have shown the packet before it reached the queue.
 TEST(QueryGateTest, QueriesOfQueuesCountArrivals) {
   std::vector<QuerySpec> queries = {{.limit_packets = 2}, {}};
   queries[0].match.restrict_to_queues(0b010, 0b100);
@@ -193,7 +193,7 @@ TEST(QueryGateTest, SamplingKeepsFlowsAndLowerRatesKeepSubsets) {
       ASSERT_TRUE((packet.queries & 4) == 0 || (packet.queries & 2) != 0);
     }
   }
-  // Binomial: six standard deviations either way.
+  // The distribution is binomial; the bound is six standard deviations.
   EXPECT_NEAR(accounts[1].packets_out / (2.0 * kFlows), 0.5, 6 * 0.0036);
   EXPECT_NEAR(accounts[2].packets_out / (2.0 * kFlows), 0.1, 6 * 0.0022);
   EXPECT_EQ(accounts[1].packets_out % 2, 0u) << "both packets of a flow, or none";

@@ -40,7 +40,7 @@ Reasons* of_unit(v1::DroppedByUnit* dropped, DropUnit unit) {
   return dropped->mutable_flows();
 }
 
-// ", unsampled 3 packets, queue_full 2 tuples"
+// Formats drops, as in ", unsampled 3 packets, queue_full 2 tuples".
 std::string dropped_text(const Accounting& account) {
   std::string text;
   for (int i = 0; i < kDropReasons; ++i) {
@@ -51,7 +51,7 @@ std::string dropped_text(const Accounting& account) {
   return text;
 }
 
-// Sorted by name.
+// Returns the reasons sorted by name.
 std::string reasons_text(const Reasons& reasons) {
   std::string text;
   for (const auto& [reason, count] : std::map<std::string, uint64_t>(reasons.begin(), reasons.end()))
@@ -73,7 +73,7 @@ v1::TapAccounting tap_accounting_of(const Tap& tap, const TapAccounting& account
   return all;
 }
 
-// A line for each tap of several.
+// Returns a line for each tap if there are several.
 std::string taps_text(std::span<const Tap> taps, std::span<const TapAccounting> accounts) {
   std::string text;
   for (size_t i = 0; i < taps.size() && taps.size() > 1; ++i) {
@@ -127,7 +127,7 @@ v1::QueryAccounting query_accounting_of(const QuerySpec& query, const Accounting
     const auto& reason = reason_info(i);
     (*of_unit(all.mutable_dropped(), reason.unit))[std::string(reason.name)] = account.dropped[i];
   }
-  // Present even if nothing was dropped, for readers of JSON.
+  // The map is present even if nothing was dropped, for readers of JSON.
   all.mutable_dropped();
   return all;
 }

@@ -17,10 +17,10 @@ v1::RunAccounting accounting_of(const LaneAccounting& lane, std::span<const Tap>
                                 std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                                 const QueryAccounts& accounts);
 
-// One entry of "queries" in the report.
+// Returns one entry of "queries" in the report.
 v1::QueryAccounting query_accounting_of(const QuerySpec& query, const Accounting& account);
 
-// A summary of a few lines.
+// Returns a summary of a few lines.
 std::string accounting_summary(const LaneAccounting& lane, std::span<const Tap> taps,
                                std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                                const QueryAccounts& accounts);

@@ -1,9 +1,9 @@
-// The share of flows that this monitor can sustain: its part of a query's effective sampling rate min(what the query
-// allows, what the monitor can sustain, what the pipeline can sustain). One per lane; not thread-safe.
+// The share of flows that this monitor can sustain. A query's effective sampling rate is the minimum of its own rate
+// and the rates that the monitor and the pipeline can sustain. One per lane; not thread-safe.
 //
-// The share halves while the output stays full or refuses batches, each time only once the last reduction can have
-// taken effect, and doubles again once the output has stayed empty for long. A step down takes half a second and a step
-// up ten times that, so the share settles below what the output can take instead of oscillating around it.
+// The share halves while the output stays full or refuses batches, but not before the previous reduction can have taken
+// effect. It doubles again once the output has stayed empty for long. A step down takes half a second and a step up ten
+// times that, so the share settles below what the output can take instead of oscillating around it.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace tapline {
 
 class SamplingLimit {
  public:
-  // Below this, sampling does not help: the output is blocked.
+  // If a lower share were needed, sampling would not help, since the output is blocked.
   static constexpr double kLowest = 1.0 / 64;
 
   // Records the state of the output at `now_ns` (monotonic): the share of its room that is taken, and how many batches
   // it has refused since the start. Must be called several times a second.
   void observe(int64_t now_ns, double fill, uint64_t refused);
 
-  // kLowest to 1.
+  // The share, from kLowest to 1.
   double rate() const { return rate_; }
 
  private:
@@ -30,7 +30,8 @@ class SamplingLimit {
 
   double rate_ = 1;
   uint64_t refused_ = 0;
-  // The last time that the output was not full, or not empty, or the rate changed; 0 before the first observation.
+  // The last times when the output was not full, when it was not empty, and when the rate changed; 0 before the first
+  // observation.
   int64_t not_full_at_ns_ = 0;
   int64_t not_empty_at_ns_ = 0;
 };

@@ -72,7 +72,7 @@ TEST_F(SamplingLimitTest, StaysBetweenEmptyAndFull) {
   EXPECT_EQ(limit_.rate(), fallen);
 }
 
-// An output that sustains a tenth of the load at rate 1, with room for two seconds of that.
+// The output sustains a tenth of the load at rate 1, and has room for two seconds of it.
 TEST_F(SamplingLimitTest, SettlesBelowTheSustainableRate) {
   double queued = 0;
   int refused_late = 0, steps_late = 0;

@@ -19,28 +19,28 @@ namespace tapline {
 template <typename Entry>
 class SpscRing {
  public:
-  // Rounded up to a power of two.
+  // Rounds the capacity up to a power of two.
   explicit SpscRing(uint32_t capacity)
       : mask_(std::bit_ceil(capacity) - 1), entries_(std::make_unique<Entry[]>(size_t{mask_} + 1)) {}
 
-  // Producer: how many entries can be pushed; at least `wanted` if that many can.
+  // Producer: the number of entries that can be pushed, which is exact up to `wanted`.
   uint32_t room(uint32_t wanted) {
     if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
     return mask_ + 1 - (next_ - head_seen_);
   }
-  // Producer: the copy may be changed until it is published. REQUIRES room(1) >= 1.
+  // Producer: adds an entry. The copy may be changed until it is published. REQUIRES: room(1) >= 1.
   Entry& push(const Entry& entry) { return entries_[next_++ & mask_] = entry; }
   void publish() { tail_.store(next_, std::memory_order_release); }
   // Producer: entries pushed so far, modulo 2^32.
   uint32_t pushed() const { return next_; }
 
-  // Consumer: the next contiguous entries, at most `most`.
+  // Consumer: the next contiguous entries, at most `max`.
   std::span<Entry> readable(uint32_t max) {
     if (first_ == tail_seen_) tail_seen_ = tail_.load(std::memory_order_acquire);
     const uint32_t index = first_ & mask_;
     return {&entries_[index], std::min({tail_seen_ - first_, mask_ + 1 - index, max})};
   }
-  // Consumer: gives the first `count` entries back to the producer.
+  // Consumer: returns the first `count` entries to the producer.
   void pop(uint32_t count) {
     first_ += count;
     head_.store(first_, std::memory_order_release);

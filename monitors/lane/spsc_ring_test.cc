@@ -50,7 +50,7 @@ TEST(SpscRingTest, ReadableElementsAreContiguous) {
   EXPECT_EQ(begin[0], 8);
 }
 
-// Under ThreadSanitizer, too: the entries themselves are not atomic.
+// Also runs under ThreadSanitizer, since the entries themselves are not atomic.
 TEST(SpscRingTest, TwoThreadsSeeEverythingOnceAndInOrder) {
   constexpr uint32_t kEntries = 300'000;
   SpscRing<uint32_t> ring(64);

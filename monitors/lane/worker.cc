@@ -21,7 +21,7 @@ Worker::Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bo
 Worker::~Worker() {
   abandon_.store(true, std::memory_order_relaxed);
   join();
-  // Commands that were never executed.
+  // These commands were never executed.
   for (auto commands = commands_.readable(kMaxCommands); !commands.empty();
        commands = commands_.readable(kMaxCommands)) {
     for (const WorkerCommand& command : commands) delete command.account;
@@ -72,7 +72,7 @@ void Worker::check_output(int64_t now_ns) {
   output_refused_.store(stats.refused, std::memory_order_relaxed);
 }
 
-// Processes packets up to the next command, or that command. Returns how many packets.
+// Processes the packets before the next command, or that command. Returns the number of packets.
 size_t Worker::step() {
   const size_t packets = parse();
   if (packets != 0) return packets;
@@ -103,7 +103,7 @@ void Worker::release_buffers(std::span<const Packet> packets) {
   source_->release({buffers.data(), packets.size()});
 }
 
-// Returns true if the command is done: an end must be all sent before the next begins, or a slot is reused.
+// Returns true if the command is done. An end must be completely sent before the next one begins or a slot is reused.
 bool Worker::execute(const WorkerCommand& command) {
   ParserStage& stage = unit_->stage();
   const auto query = static_cast<uint32_t>(std::countr_zero(command.queries));

@@ -21,12 +21,12 @@ struct WorkerCommand {
   enum class Kind : uint8_t {
     kAdvance,  // to time_ns
     kAdd,      // the query in `queries`
-    kEnd,      // `queries`
+    kEnd,      // the queries in `queries`
     kAccount,  // adds *account to the query in `queries`; the worker deletes it
     kRate,     // the query in `queries` is sampled at `rate` from now on
     kWatched,  // the query in `queries` is watched since time_ns
     kOver,     // the capture is over
-    kFinish,   // nothing follows
+    kFinish,   // no command follows
   };
 
   Kind kind = Kind::kAdvance;
@@ -39,7 +39,7 @@ struct WorkerCommand {
 
 class Worker {
  public:
-  // Both outlive the worker. Packet buffers are returned to `source` if it retains them.
+  // `unit` and `source` outlive the worker. Packet buffers are returned to `source` if it retains them.
   Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy);
   // Stops the thread, even without kFinish.
   ~Worker();
@@ -48,7 +48,7 @@ class Worker {
   // Waits until kFinish has been executed.
   void join();
 
-  // Dispatcher: the slots of these queries will be reused. Must precede kAdd.
+  // Dispatcher: forgets queries whose slots will be reused. Must precede kAdd.
   void forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
   // The dispatcher's ends of the rings.
   SpscRing<Packet>& packets() { return packets_; }
@@ -62,7 +62,7 @@ class Worker {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   // True if the worker takes no more commands.
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-  // The first failure, or that of finish().
+  // The first failure, or the failure of finish().
   Status status() const;
 
  private:

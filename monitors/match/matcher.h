@@ -11,13 +11,13 @@
 
 namespace tapline {
 
-// One entry of FROM or TO: a prefix of one family or any address, and a port or any port.
+// One entry of FROM or TO: a prefix of one family or any address, and a range of ports or any port.
 class AddressPattern {
  public:
-  // Any address, any port.
+  // Matches any address and any port.
   AddressPattern() = default;
-  // "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", or empty for any address; port 0 is any. Bits beyond the prefix are
-  // ignored. Returns nullopt if the text is not an address or the length exceeds the family's.
+  // Parses "10.0.0.0/8", "10.0.0.1", "2001:db8::/32" or, for any address, an empty prefix; port 0 means any port. Bits
+  // beyond the prefix are ignored. Returns nullopt if the text is not an address or the length exceeds the family's.
   static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t port);
   // Parses a pattern with a range of ports; first 0 means any port. REQUIRES: first <= last.
   static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
@@ -51,14 +51,14 @@ class ConnectionMatch {
     tenants_ = std::move(tenants);
   }
 
-  // In addition, wants only packets of queues. These taps, a bit each, show their arrivals and departures. A packet
-  // counts once for each arrival, since another tap may have shown it before.
+  // In addition, wants only packets of queues, whose arrivals and departures these taps (a bit each) show. A packet is
+  // counted at each of its arrivals, even if another tap has shown it before.
   void restrict_to_queues(uint64_t arrivals, uint64_t departures) {
     arrivals_ = arrivals;
     taps_ = arrivals | departures;
   }
 
-  // In addition, does not want packets of these taps, a bit each.
+  // In addition, does not want packets of these taps (a bit each).
   void ignore_taps(uint64_t taps) { ignored_ = taps; }
 
   // Excludes connections that match `excluded`.
@@ -76,16 +76,16 @@ class ConnectionMatch {
     const IpAddress& address;
     uint16_t port;
   };
-  // The port of the end that is not TO's. If a connection matches in both directions, the same port for both
-  // directions.
+  // The port of the end that is not TO. If a connection matches in both directions, both directions have the same far
+  // port.
   uint16_t far_port(const Endpoint& source, const Endpoint& destination) const;
-  // True if it wants a flow between these ends, in either direction.
+  // True if the query wants a flow between these ends, in either direction.
   bool wants_flow(const Endpoint& one, const Endpoint& other) const { return match_ends(one, other).wanted; }
-  // True if it wants every packet.
+  // True if the query wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty() && !of_queues();
   }
-  // True if it wants only packets of queues.
+  // True if the query wants only packets of queues.
   bool of_queues() const { return taps_ != kAllTaps; }
   // True if this view of a packet is the one that counts. REQUIRES: the packet is wanted.
   bool counts(const Packet& packet) const {
@@ -107,7 +107,7 @@ class ConnectionMatch {
   std::vector<uint32_t> tenants_;
   std::vector<ConnectionMatch> except_;
   uint64_t taps_ = kAllTaps;
-  uint64_t arrivals_ = 0;  // meaningful if of_queues()
+  uint64_t arrivals_ = 0;  // used only if of_queues() is true
   uint64_t ignored_ = 0;
 };
 

@@ -56,7 +56,7 @@ TEST(AddressPatternTest, InvalidAddresses) {
   }
 }
 
-// Against the definition, bit by bit.
+// Compares patterns with the definition, bit by bit.
 TEST(AddressPatternTest, AgreesWithBitByBitComparison) {
   std::mt19937 random(1);
   for (int round = 0; round < 20000; ++round) {

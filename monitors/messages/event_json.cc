@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 ordered_json fields(const Message& message, ordered_json object = ordered_json::object());
 
-// The types of fields that events have.
+// Converts the types of fields that events have.
 ordered_json value_of(const Message& message, const FieldDescriptor* field) {
   const Reflection* read = message.GetReflection();
   switch (field->cpp_type()) {
@@ -38,7 +38,7 @@ ordered_json value_of(const Message& message, const FieldDescriptor* field) {
   }
 }
 
-// A map is an object. Its entries are messages of a key, which is a string in events, and a value.
+// A map becomes an object. Its entries are messages with a key, which is a string in events, and a value.
 ordered_json map_of(const Message& message, const FieldDescriptor* field) {
   ordered_json object = ordered_json::object();
   const Reflection* read = message.GetReflection();
@@ -50,7 +50,7 @@ ordered_json map_of(const Message& message, const FieldDescriptor* field) {
   return object;
 }
 
-// Lists in events are of messages.
+// Lists in events consist of messages.
 ordered_json list_of(const Message& message, const FieldDescriptor* field) {
   ordered_json list = ordered_json::array();
   const Reflection* read = message.GetReflection();

@@ -1,4 +1,4 @@
-// An event of a monitor as JSON (schema/monitor.proto): its name, then the fields of its message.
+// Formats an event of a monitor (schema/monitor.proto) as JSON: its name, then the fields of its message.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tapline {
 
-// Returns one line, without a line feed: {"event":"query_added","query":"q"}; "{}" if there is no event. Strings that
-// are not UTF-8 have replacement characters.
+// Returns one line, without a line feed: {"event":"query_added","query":"q"}; "{}" if there is no event. Bytes that are
+// not UTF-8 become replacement characters.
 std::string event_json(const v1::MonitorStatus& status);
 
 }  // namespace tapline

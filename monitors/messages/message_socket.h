@@ -1,5 +1,5 @@
-// One end of a SOCK_SEQPACKET pair, on which each packet is one protobuf message. No call blocks: messages that the
-// socket has no room for wait in a bounded queue.
+// One end of a SOCK_SEQPACKET pair, on which each packet is one protobuf message. No call blocks: messages for which
+// the socket has no room wait in a bounded queue.
 //
 // One thread may send while another receives. The descriptor's flags, which other processes share, stay as they are.
 #pragma once
@@ -16,21 +16,21 @@ namespace tapline {
 
 class MessageSocket {
  public:
-  // Below the socket buffer that Linux grants without privileges (net.core.wmem_max, 208 KiB).
+  // This is below the socket buffer that Linux grants without privileges (net.core.wmem_max, 208 KiB).
   static constexpr size_t kMaxMessageBytes = 192 << 10;
   static constexpr size_t kMaxUnsentBytes = 4 << 20;
 
   enum class Received : uint8_t {
     kMessage,
-    kNothing,    // so far
+    kNothing,    // no message has arrived
     kTooLong,    // a packet beyond kMaxMessageBytes, which is skipped
-    kMalformed,  // a packet that is not such a message, which is skipped
+    kMalformed,  // a packet that is not a message of this type, which is skipped
     kClosed,     // the peer has closed its end
   };
 
-  // Makes both ends, closed on exec. The caller owns them.
+  // Makes both ends, which are closed on exec. The caller owns them.
   static Status make_pair(int* one, int* other);
-  // Returns true if the descriptor is such an end.
+  // Returns true if the descriptor is one end of such a pair.
   static bool is(int fd);
 
   // Uses an end that the caller still owns.

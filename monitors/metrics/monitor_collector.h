@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// `metrics` outlives it. Any thread.
+// `metrics` outlives the result, which any thread may use.
 std::unique_ptr<prometheus::Collectable> collector_of(const MonitorMetrics& metrics);
 
 }  // namespace tapline

@@ -30,17 +30,16 @@ constexpr MetricFamily kParserLost = {"parser_lost_total", "Losses of the engine
                                       Kind::kCounter};
 constexpr MetricFamily kFlows = {"flows", "Connections in the tables", Kind::kGauge};
 constexpr MetricFamily kFlowsStarted = {"flows_started_total", "Connections seen", Kind::kCounter};
-constexpr MetricFamily kQueryPackets = {"query_packets_total", "A running query's packets: in, and out to its parsers",
-                                        Kind::kCounter};
-constexpr MetricFamily kQueryTuples = {"query_tuples_total", "A running query's tuples: in, and out of the monitor",
-                                       Kind::kCounter};
+constexpr MetricFamily kQueryPackets = {
+    "query_packets_total", "A running query's packets: received, and passed to its parsers", Kind::kCounter};
+constexpr MetricFamily kQueryTuples = {
+    "query_tuples_total", "A running query's tuples: emitted by parsers, and sent by the monitor", Kind::kCounter};
 constexpr MetricFamily kQueryDropped = {"query_dropped_total", "Losses of a running query, by reason and unit",
                                         Kind::kCounter};
 constexpr MetricFamily kQueries = {"queries", "Running queries", Kind::kGauge};
 constexpr MetricFamily kBatches = {"batches_total", "Batches of tuples sent", Kind::kCounter};
-constexpr MetricFamily kBatchBytes = {"batch_bytes_total", "Bytes of those batches, before compression",
-                                      Kind::kCounter};
-constexpr MetricFamily kRefused = {"batches_refused_total", "Batches that found the queue full", Kind::kCounter};
+constexpr MetricFamily kBatchBytes = {"batch_bytes_total", "Bytes of sent batches, before compression", Kind::kCounter};
+constexpr MetricFamily kRefused = {"batches_refused_total", "Batches refused by a full queue", Kind::kCounter};
 constexpr MetricFamily kEventTuples = {"event_tuples_omitted_total", "Events without the tuple that decided them",
                                        Kind::kCounter};
 constexpr MetricFamily kFill = {"output_queue_ratio", "Used share of the fullest output queue", Kind::kGauge};

@@ -35,7 +35,7 @@ struct BatchHeader {
   int64_t watched_since_ns = 0;
   bool end_of_stream = false;
   double sampling_rate = 1.0;
-  // Counts since the previous batch.
+  // The counts since the previous batch.
   const Accounting* accounting = nullptr;
 };
 

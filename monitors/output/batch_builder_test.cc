@@ -165,7 +165,7 @@ TEST(BatchBuilderTest, HeaderAndAccounting) {
   EXPECT_EQ(batch.accounting().dropped(1).unit(), v1::Dropped::STREAM_BYTES);
 }
 
-// The names of the monitor's own reasons are known outside: to the stream job, dashboards and alerts.
+// The names of the monitor's reasons are used outside of it, by the stream job, dashboards and alerts.
 TEST(BatchBuilderTest, EveryReasonIsEncoded) {
   const std::vector<std::pair<std::string, v1::Dropped::Unit>> own = {
       {"unsampled", v1::Dropped::PACKETS},         {"nic_missed", v1::Dropped::PACKETS},

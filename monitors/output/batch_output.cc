@@ -15,10 +15,11 @@ constexpr int64_t kEndTimeoutNs = 10 * kNsPerSecond;
 // Each flush costs a Kafka record per query and thread, so intervals below this one share batches.
 constexpr int64_t kShortestFlushNs = 10 * kNsPerMs;
 
-// In packet time; before the first packet there is none.
+// The second of packet time, which does not exist before the first packet.
 int64_t second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
-// Same rule as the gate's: the query decides which side is TO, whichever side opened the connection.
+// Applies the same rule as the gate: the query decides which side is TO, regardless of the side that opened the
+// connection.
 bool keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
   if (!spec.sampled_by_port) return sampled(header.flow_hash, threshold);
   const uint16_t far_port = spec.match.far_port({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
@@ -70,7 +71,7 @@ Status BatchOutput::prepare(uint32_t query) {
   stream.flush_after_ns = options_.flush_after_ns;
   stream.heartbeat_after_ns = options_.heartbeat_after_ns;
   if (shortest_ns < kNsPerSecond) {
-    // The windows of such a query may be as short as its intervals and end only as its watermark passes them.
+    // The windows of such a query may be as short as its intervals, and end only once its watermark has passed them.
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
@@ -134,10 +135,10 @@ std::span<const Value> BatchOutput::put(Stream& stream, uint32_t parser, const T
   BatchBuilder& builder = *stream.builders[parser];
   TextShaper* shaper = stream.shapers[parser].get();
   const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
-  // Tuples arrive in order of time_ns, so this one's time is a lower bound for all later ones.
+  // Tuples arrive in order of time_ns, so the time of this one is a lower bound for all later ones.
   if (!builder.fits(shaped)) flush(stream, header.time_ns);
   builder.append(header, shaped);
-  // Evaluates conditions on the values as they leave the monitor, as consumers of the stream do.
+  // Evaluates conditions on the values as they leave the monitor, like consumers of the stream.
   if (events != nullptr && meets(stream.filters[parser], header, shaped)) [[unlikely]]
     events->push(stream.index, parser, header, shaped);
   if (options_.ledger != nullptr) ++options_.ledger->streams[stream.index].waiting_rows;
@@ -220,7 +221,8 @@ bool BatchOutput::send_batch(Stream& stream, BatchBuilder& builder, int64_t wate
   if (has_room()) {
     uint64_t ticket =
         new_ticket({stream.index, rows, delta, end_of_stream, options_.incarnation, stream.sequence++, watermark_ns});
-    // Must precede sending: the sink may report the outcome of this very batch, or of earlier ones, from within send().
+    // This must precede sending, because the sink may report the outcome of this batch, or of earlier ones, from within
+    // send().
     stream.reported = account;
     note(stream);
     sent = send(stream.index, batch, ticket);
@@ -297,7 +299,8 @@ void BatchOutput::note(const Stream& stream) {
   noted.reported = stream.reported;
 }
 
-// Sends them on behalf of the dead process: if its batch did arrive, this one is recognized as a duplicate.
+// Sends the outstanding batches on behalf of the dead process. If its batch did arrive, this one is recognized as a
+// duplicate.
 void BatchOutput::settle_batches(Stream& stream) {
   for (uint32_t ticket : outstanding_of(stream.index, *options_.ledger)) {
     const BatchLedger::OutstandingBatch& debt = options_.ledger->debts[ticket];
@@ -351,7 +354,7 @@ void BatchOutput::end_query(uint32_t query, int64_t watermark_ns) {
   forget_ended();
 }
 
-// Must run before other threads are notified that the queries are done, because another thread then reuses their slots.
+// Must run before other threads learn that the queries are done, because they then reuse the slots.
 void BatchOutput::forget_ended() {
   std::erase_if(added_, [this](uint32_t query) { return streams_[query].ended; });
 }

@@ -9,7 +9,7 @@
 // Later tuples of flows that a lower rate excludes are dropped as rate_fell.
 //
 // A batch for which the sink has no room is dropped. The next batch takes over its sequence number and its accounting,
-// with its tuples now counted as dropped. Not thread-safe.
+// in which its tuples then count as dropped. Not thread-safe.
 #pragma once
 
 #include <atomic>
@@ -41,9 +41,9 @@ struct BatchOutputOptions {
   // Capture files wait for room in the sink; live captures wait only after the capture is over, and for a bounded time.
   bool wait_for_room = false;
   // If not null, keeps unsent accounting beyond the end of this process. Its initial contents come from a process that
-  // died: queries resume from their accounts, and its debts are paid first.
+  // died: queries resume from those accounts, and debts are settled first.
   BatchLedger* ledger = nullptr;
-  // Bits of queries whose streams outlive their work here; if null, there are none.
+  // The bits of queries whose streams continue elsewhere; null if there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
   // Receives events; null if nothing forwards them.
   EventRing* events = nullptr;
@@ -53,8 +53,8 @@ struct BatchOutputOptions {
 
 class BatchOutput final : public TupleOutput, private DeliveryListener, private QueryTupleTriggers::Output {
  public:
-  // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
-  // arguments outlive the output.
+  // `queries` are the query slots; prepare() reads one. `schemas` has the schemas of all parsers, in the engine's
+  // order. All arguments outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 
@@ -92,32 +92,32 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
     uint32_t index = 0;
     // By parser; null for parsers that the query does not name.
     std::vector<std::unique_ptr<BatchBuilder>> builders;
-    // By parser; null for those whose strings are sent unchanged.
+    // By parser; null for parsers whose strings are sent unchanged.
     std::vector<std::unique_ptr<TextShaper>> shapers;
-    // By parser: conditions that its events must meet.
+    // By parser: conditions that the parser's events must meet.
     std::vector<std::vector<const TupleCondition*>> filters;
     BatchBuilder* heartbeat_builder = nullptr;
     // Null if the query has none, or if they are not tested here.
     std::unique_ptr<QueryTupleTriggers> triggers;
     double sampling_rate = 1;
-    // Set while the rate is lower than the query's own; otherwise every flow is in.
+    // Set while the rate is lower than the query's own; otherwise every flow is included.
     std::optional<uint64_t> sampling_threshold;
     uint64_t sequence = 0;
     int64_t sent_watermark_ns = INT64_MIN;
     int64_t watched_since_ns = kNotWatched;
     int64_t last_sent_at_ns = 0;
     int64_t flushed_at_ns = 0;
-    // As in the options, or shorter if a parser's interval is shorter than a second.
+    // The intervals of the options, or shorter ones if a parser's interval is shorter than a second.
     int64_t flush_after_ns = 0;
     int64_t heartbeat_after_ns = 0;
-    // Counts that earlier batches accounted for.
+    // The counts that earlier batches reported.
     Accounting reported;
-    // Batches that the sink has taken and not yet delivered.
+    // Batches that the sink has accepted but not yet delivered.
     uint32_t in_flight = 0;
     bool ending = false;
     bool ended = false;
   };
-  // A batch that the sink has taken and not yet delivered.
+  // A batch that the sink has accepted but not yet delivered.
   struct InFlight {
     uint32_t query = 0;
     uint32_t rows = 0;
@@ -165,7 +165,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   OutputStats stats_;
   std::vector<InFlight> in_flight_;
   std::vector<uint64_t> free_tickets_;
-  // A live capture is over: it may wait for room, but gives up if there is none for long.
+  // True once a live capture is over: it may then wait for room, but gives up if there is none for long.
   bool capture_over_ = false;
   int64_t now_ns_ = 0;
   int64_t next_flush_at_ns_ = 0;

@@ -30,7 +30,7 @@ struct SentBatch {
   uint64_t ticket;
 };
 
-// A sink that is full, or fails a batch, on request of the test.
+// A sink that is full or fails a batch when the test requests it.
 class TestSink final : public BatchSink {
  public:
   explicit TestSink(std::vector<SentBatch>* sent) : sent_(sent) {}

@@ -1,4 +1,4 @@
-// The batches of a process that resumes from the ledger of one that died.
+// Tests the batches of a process that resumes from the ledger of one that died.
 #include <map>
 #include <random>
 #include <utility>
@@ -22,7 +22,7 @@ struct Reader {
       if (entry.unit() == v1::Dropped::TUPLES) tuples_lost += entry.count();
     }
   }
-  // Sequence numbers from 0 without a gap.
+  // Expects sequence numbers from 0 without a gap.
   void expect_gapless(uint64_t incarnation) const {
     uint64_t next = 0;
     for (const auto& [key, batch] : batches) {
@@ -56,7 +56,8 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
       }
       const bool is_last = incarnation == kProcesses;
       if (is_last) output_->end_query(0, steps);
-      // In the order in which they were sent: some acknowledged, some more arrived, the rest did not.
+      // In the order in which batches were sent, the first ones were acknowledged, the next ones only arrived, and the
+      // rest were lost.
       const size_t delivered = is_last ? sent_.size() : random() % (sent_.size() + 1);
       const size_t acknowledged = is_last ? delivered : random() % (delivered + 1);
       for (size_t i = 0; i < delivered; ++i) {
@@ -76,7 +77,7 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   }
 }
 
-// Readers take the values that such a batch lacks from the dead process's own batches.
+// For values that such a batch lacks, readers use those in the dead process's own batches.
 TEST_F(BatchOutputTest, LossesOfADeadProcessAreReportedWithoutItsWatchTime) {
   const auto ledger = std::make_unique<BatchLedger>();
   open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});

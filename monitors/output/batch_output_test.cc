@@ -28,13 +28,13 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
     output_->tick(now_ns, now_ns);
   }
   EXPECT_EQ(sent_of(0), 1);
-  // Two batches with rows and, once there are no rows, watermarks at the same interval.
+  // These are two batches with rows and then, without rows, watermarks at the same interval.
   EXPECT_EQ(sent_of(1), 5);
   EXPECT_EQ(rows(1), 50u);
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
 }
 
-// Parsers of queues measure all flows. Tuples without addresses describe whole queues.
+// Queue parsers measure all flows. Tuples without addresses describe whole queues.
 TEST_F(BatchOutputTest, AQueryGetsTheFlowsThatItReports) {
   queries_[0].reported = ConnectionMatch({}, {*AddressPattern::parse("10.0.0.2", 80)});
   open();
@@ -79,7 +79,7 @@ TEST_F(BatchOutputTest, AnArgumentSetsTheSendingInterval) {
   EXPECT_EQ(sent[0], 1);
 }
 
-// "number >= 2", as a filter of the numbers.
+// The filter "number >= 2" for the parser of numbers.
 ParserFilter at_least_two() {
   v1::ConditionTree tree;
   auto* comparison = tree.add_nodes()->mutable_comparison();
@@ -91,7 +91,7 @@ ParserFilter at_least_two() {
   return {"numbers", std::move(*condition)};
 }
 
-// Consumers of the stream also know the condition, and account for the tuples that they filter out.
+// Consumers of the stream apply the condition themselves, and account for the tuples that they filter out.
 TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionAreEmitted) {
   queries_[0].filters.push_back(at_least_two());
   EventBell bell;
@@ -118,7 +118,7 @@ TEST_F(BatchOutputTest, APreparedSlotSendsNothingUntilItIsAdded) {
   open({.heartbeat_after_ns = 0});
   accounts_[1].packets_in = accounts_[1].packets_out = 3;
   output_->end_query(1, 5);
-  EXPECT_FALSE(output_->done(1)) << "its end is not acknowledged yet";
+  EXPECT_FALSE(output_->done(1)) << "its end has not been acknowledged yet";
   for (size_t i = 0; i < sent_.size(); ++i) sink_->acknowledge(i, true);
   ASSERT_TRUE(output_->done(1));
   ASSERT_TRUE(output_->prepare(1).ok());
@@ -193,7 +193,7 @@ TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutAreDropped) {
     output_->emit(1, header, values);
   }
   output_->end_query(0, 2000);
-  EXPECT_EQ(rows(0), 200u) << "those with two zeros above the lowest bit";
+  EXPECT_EQ(rows(0), 200u) << "the flows with two zeros above the port's lowest bit";
   EXPECT_TRUE(accounts_[0].balanced());
 }
 
@@ -234,7 +234,7 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
   }
 }
 
-// Another process takes over q0: the stream has not ended, and all data that this process has of it have been sent.
+// Another process takes over q0, so its stream does not end, but this process has sent everything that it had.
 TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutAnEnd) {
   const std::atomic<uint64_t> abandoned = 1;
   queries_[0].monitor = "part";

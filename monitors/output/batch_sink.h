@@ -18,25 +18,25 @@ class DeliveryListener {
 class BatchSink {
  public:
   enum class Sent : uint8_t {
-    kTaken,    // taken: the listener will be called once for the ticket
-    kFull,     // no room: the batch is not taken
-    kRefused,  // the batch can never be taken
+    kTaken,    // accepted: the listener will be called once for the ticket
+    kFull,     // there is no room, and the batch is not accepted
+    kRefused,  // the batch can never be accepted
   };
 
   virtual ~BatchSink() = default;
   // Returns within a bounded time. `listener` must outlive the use of the sink.
   virtual Status start(DeliveryListener* listener) = 0;
-  // Prepares for the query's batches. Any thread, after start().
+  // Prepares for the query's batches. May be called on any thread after start().
   virtual Status prepare(uint32_t query) = 0;
-  // Sends a batch of the query with that index. Copies the bytes.
+  // Sends a batch of the query with this index. Copies the bytes.
   virtual Sent send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
-  // Share of the room for batches that is in use, 0 to 1.
+  // The used share of the room for batches, 0 to 1.
   virtual double fill() const = 0;
   // Calls the listener with the outcomes known so far.
   virtual void poll() = 0;
   // Like poll(), but waits for outcomes up to a tenth of a second.
   virtual void wait() = 0;
-  // Waits until every batch taken has been delivered or given up.
+  // Waits until every accepted batch has been delivered or given up.
   virtual Status flush() = 0;
   virtual Status status() const = 0;
 };

@@ -1,4 +1,5 @@
-// Builds one column of a batch: 8-byte numbers that are packed to the narrowest width when the column is closed.
+// Builds one column of a batch. Numbers take 8 bytes until the column is closed, which packs them to the narrowest
+// width.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,13 @@ class ColumnBuilder {
   // `field` outlives the builder.
   ColumnBuilder(const Field& field, uint32_t max_rows);
 
-  // The row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows rows.
+  // Appends a row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows
+  // rows.
   void append_number(uint64_t bits) { values_[rows_++] = bits; }
-  // The row has no value. Readers that ignore the presence bitmap find 0, or "". Returns by how many bytes the
-  // dictionary grew.
+  // Appends a row without a value. Readers that ignore the presence bitmap find 0, or "". Returns the number of bytes
+  // by which the dictionary grew.
   size_t append_absent();
-  // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
+  // Appends a STRING or ADDRESS. Returns the number of bytes by which the dictionary grew.
   size_t append_bytes(std::string_view bytes) {
     size_t previous_size = dictionary_->bytes().size();
     append_number(dictionary_->index_of(bytes));

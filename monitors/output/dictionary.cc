@@ -8,8 +8,8 @@
 namespace tapline {
 namespace {
 
-// If fewer than one in so many slots are used, they are freed one by one: wiping the table costs one cache line per
-// eight slots.
+// If less than this share of the slots (as a divisor) is used, they are freed one by one, since wiping the table costs
+// one cache line per eight slots.
 constexpr size_t kSparse = 16;
 
 uint64_t fold(uint64_t a, uint64_t b) {
@@ -24,7 +24,7 @@ uint64_t load(const char* text, size_t bytes) {
   return word;
 }
 
-// Hashes under a key that each process draws, so that an attacker can't send strings that all fall into one slot.
+// A random key of this process for hashes, so that an attacker can't send strings that all fall into one slot.
 struct Key {
   uint64_t word[2];
   Key() {
@@ -40,7 +40,7 @@ Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entri
   taken_.reserve(max_entries);
 }
 
-// Processes two words of eight bytes at a time, each pair with one multiplication; the last ones may overlap those
+// Processes two words of eight bytes at a time, each pair with one multiplication; the last pair may overlap the one
 // before. std::hash takes three times as long for the 10 to 40 bytes of a URL.
 uint64_t Dictionary::hash_of(std::string_view text) {
   static const Key key;
@@ -78,7 +78,7 @@ uint32_t Dictionary::find(std::string_view text) {
   return entries() - 1;
 }
 
-// Most batches of a quiet network have a few rows: wiping the whole table for each of a dozen columns took 60 % of all
+// On a quiet network, most batches have few rows: wiping the whole table for each of a dozen columns took 60 % of all
 // instructions of kafka_request over a slow capture.
 void Dictionary::clear() {
   if (taken_.size() < slots_.size() / kSparse) {

@@ -1,4 +1,4 @@
-// Stores byte strings, each once, numbered in the order of first appearance. Serves one column of one batch.
+// Stores byte strings without duplicates, numbered in the order of first appearance. Serves one column of one batch.
 //
 // Uses open addressing over a table at least twice as large as its maximum number of entries, so that neither adding
 // nor clearing allocates once the buffers have grown. Not thread-safe.
@@ -17,7 +17,7 @@ class Dictionary {
 
   // REQUIRES: fewer than max_entries distinct strings since clear(), or this string is one of them.
   uint32_t index_of(std::string_view text) {
-    // Methods, hosts and flags mostly repeat: comparing with the latest costs less than hashing.
+    // Methods, hosts and flags mostly repeat: comparing with the latest entry costs less than hashing.
     if (latest_ < ends_.size() && entry(latest_) == text) return latest_;
     return latest_ = find(text);
   }
@@ -25,18 +25,19 @@ class Dictionary {
 
   uint32_t entries() const { return static_cast<uint32_t>(ends_.size()); }
   const std::string& bytes() const { return bytes_; }
-  // End of each entry in bytes().
+  // The end of each entry in bytes().
   const std::vector<uint32_t>& ends() const { return ends_; }
   std::string_view entry(uint32_t index) const {
     uint32_t begin = index == 0 ? 0 : ends_[index - 1];
     return std::string_view(bytes_).substr(begin, ends_[index] - begin);
   }
 
-  // Hashes under a key that is drawn once per process, so that no sender can aim at a slot.
+  // Hashes under a random key of this process, so that no sender can choose a slot.
   static uint64_t hash_of(std::string_view text);
 
  private:
-  // 0: free, else index + 1. The upper half of the hash saves most comparisons of strings.
+  // A slot contains 0 if it is free, else an index plus 1. The upper half of the hash saves most comparisons of
+  // strings.
   struct Slot {
     uint32_t index_plus_one;
     uint32_t tag;

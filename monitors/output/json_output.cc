@@ -111,14 +111,14 @@ void JsonOutput::tick(int64_t monotonic_ns, int64_t watermark_ns) {
   write();
 }
 
-// Without a writer the buffer is empty afterwards; with one, only if it was ready for more.
+// Writes the buffer, which is empty afterwards unless a writer exists that was not ready for more.
 void JsonOutput::write() {
   if (buffer_.empty()) return;
   size_t bytes = buffer_.size();
   if (writer_) {
     if (!writer_->offer(&buffer_)) return;
     stats_.bytes += bytes;
-    // Everything offered before is written.
+    // The writer has written everything that was offered before.
     for (uint32_t query = 0; ledger_ != nullptr && query < accounts_->size(); ++query) {
       count_written(query, offered_[query]);
       offered_[query] = ledger_->streams[query].waiting_rows;

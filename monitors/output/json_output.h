@@ -27,11 +27,11 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
  public:
   static constexpr size_t kMaxWaitingBytes = 4 << 20;
 
-  // With a `ledger`, tuples count once they are written: it records the waiting ones, and queries that it knows resume
-  // from their accounts. Strings that queries want hashed are hashed under `hash_key`.
+  // If there is a `ledger`, tuples count once they are written: the ledger records the waiting ones, and queries that
+  // it knows resume from their accounts. Strings that queries want hashed are hashed under `hash_key`.
   //
   // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order;
-  // all three outlive the output. Lines name their query if `name_queries`.
+  // all three outlive the output. Lines name their query if `name_queries` is true.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts, bool is_live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
@@ -63,7 +63,7 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   std::span<const QuerySpec> queries_;
   bool name_queries_;
   HashKey hash_key_;
-  // By query, then by parser; null where strings are written unchanged.
+  // By query, then by parser; null if strings are written unchanged.
   std::vector<std::vector<std::unique_ptr<TextShaper>>> shapers_;
   std::span<const Schema* const> schemas_;
   // By query; null if it has none.
@@ -71,13 +71,13 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   // Bits of queries with triggers that were added and have not ended.
   uint64_t triggered_ = 0;
   QueryAccounts* accounts_;
-  // Live captures only.
+  // Used for live captures only.
   std::unique_ptr<LineWriter> writer_;
   std::string buffer_;
   OutputStats stats_;
   int64_t written_at_ns_ = 0;
   BatchLedger* ledger_;
-  // The ledger's waiting tuples that the writer has taken and may not have written.
+  // The ledger's waiting tuples that the writer has taken but may not have written.
   std::array<uint64_t, kMaxQueries> offered_ = {};
   // Queries that a dead process knew and that have not been added again yet.
   uint64_t resumable_ = 0;

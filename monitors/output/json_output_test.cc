@@ -36,7 +36,7 @@ TEST(JsonTextTest, Utf8IsKeptAndInvalidBytesAreReplaced) {
   EXPECT_EQ(quoted("\xf4\x90\x80\x80").size(), 2 + 12u) << "above U+10FFFF";
 }
 
-// Every pair of bytes, read by a strict reader.
+// A strict reader can read every pair of bytes.
 TEST(JsonTextTest, EmitsValidJson) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
@@ -198,7 +198,7 @@ TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
   EXPECT_EQ(text.substr(second).find("/a"), std::string::npos);
 }
 
-// Parsers of queues measure all flows.
+// Queue parsers measure all flows.
 TEST_F(JsonOutputTest, AQueryGetsTheFlowsThatItReports) {
   const auto to_host = [](const char* prefix) { return ConnectionMatch({}, {*AddressPattern::parse(prefix, 80)}); };
   queries_ = {{.name = "q0", .reported = to_host("10.0.0.2")}, {.name = "q1", .reported = to_host("10.0.0.3")}};

@@ -9,15 +9,16 @@
 
 namespace tapline {
 
-// Quotes and escapes as RFC 8259 section 7 requires. Each byte that is not UTF-8 (RFC 3629) becomes U+FFFD.
+// Appends a quoted string, escaped as RFC 8259 section 7 requires. Each byte that is not UTF-8 (RFC 3629) becomes
+// U+FFFD.
 void append_json_string(std::string_view text, std::string* out);
 void append_number(uint64_t value, std::string* out);
 void append_number(int64_t value, std::string* out);
-// The shortest text that reads back as the same number; null for values that JSON cannot represent.
+// Appends the shortest text that reads back as the same number, or null for values that JSON can't represent.
 void append_number(double value, std::string* out);
-// Writes a fixed number of lower-case hexadecimal digits.
+// Appends a fixed number of lower-case hexadecimal digits.
 void append_hex(uint64_t value, int digits, std::string* out);
-// Dotted decimal, or the form of RFC 5952; without quotes.
+// Appends an address in dotted decimal, or in the form of RFC 5952, without quotes.
 void append_address(const IpAddress& address, std::string* out);
 
 }  // namespace tapline

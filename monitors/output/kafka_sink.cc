@@ -11,11 +11,11 @@ namespace tapline {
 namespace {
 
 constexpr int kMetadataTryMs = 1000;
-// Longer than the nine seconds after which brokers consider another one dead.
+// This is longer than the nine seconds after which brokers consider another broker dead.
 constexpr int kBrokerResponseMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
-// Brokers learn of a new user or right within milliseconds.
+// Brokers learn about a new user or right within milliseconds.
 constexpr uint32_t kMaxGrantMs = 5'000;
 
 struct FreeTopic {
@@ -72,7 +72,7 @@ class KafkaSink::Impl {
     return Sent::kRefused;
   }
 
-  // librdkafka counts the bytes of batches, too.
+  // librdkafka also counts the bytes of batches.
   double fill() const { return static_cast<double>(queued_bytes_) / (uint64_t{options_.queue_mib} << 20); }
 
   void poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
@@ -107,7 +107,7 @@ class KafkaSink::Impl {
         {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
-        // A broker that is frozen or cut off does not report it, and the client looks for a new leader only once
+        // A broker that is frozen or unreachable can't report that, and the client looks for a new leader only once
         // requests time out.
         {"socket.timeout.ms", std::to_string(kBrokerResponseMs)},
     };
@@ -145,7 +145,7 @@ class KafkaSink::Impl {
 
   int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
 
-  // Until then, a refusal may come from a broker that does not know a new user or right yet.
+  // The time until which a refusal may come from a broker that does not know a new user or right yet.
   int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMaxGrantMs) * kNsPerMs; }
 
   Status await_broker() {
@@ -161,7 +161,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Does not call rd_kafka_poll(): its events are for the lane's thread.
+  // Waits for a topic. Does not call rd_kafka_poll(), since its events are for the lane's thread.
   Status await_topic(const QuerySpec& query) {
     const int64_t grant_deadline_ns = grant_deadline();
     for (int64_t deadline_ns = deadline();;) {
@@ -176,7 +176,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Asks for all topics: for a single one that does not exist, librdkafka answers as if it reached no broker.
+  // Requests all topics: for a single one that does not exist, librdkafka responds as if it reached no broker.
   rd_kafka_resp_err_t count_partitions(const std::string& topic, uint32_t* partitions) {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
@@ -189,7 +189,7 @@ class KafkaSink::Impl {
     return error;
   }
 
-  // True if we have no right on the topic: the broker then does not list it, whether it exists or not.
+  // True if this client has no right to the topic. The broker then does not list the topic, whether it exists or not.
   bool may_not_write(const QuerySpec& query) {
     Topic topic(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
     const rd_kafka_metadata_t* metadata = nullptr;
@@ -261,7 +261,7 @@ class KafkaSink::Impl {
     sink->login_refused_ |= error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
     if (error != RD_KAFKA_RESP_ERR__FATAL) return;
     char text[512];
-    // A producer gets an ID if it may write any topic.
+    // A producer gets an ID only if it may write some topic.
     if (rd_kafka_fatal_error(producer, text, sizeof text) == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
       sink->status_ = sink->topic_refused("any topic");
     } else {
@@ -276,7 +276,7 @@ class KafkaSink::Impl {
   std::vector<Topic> topics_;
   std::string last_error_;
   bool login_refused_ = false;
-  // Bytes of batches taken and neither delivered nor given up.
+  // Bytes of accepted batches that are neither delivered nor given up.
   uint64_t queued_bytes_ = 0;
   Status status_;
 };

@@ -1,4 +1,4 @@
-// Sends batches to Kafka: idempotent producer, bounded queue, explicit partitions.
+// Sends batches to Kafka: with an idempotent producer, a bounded queue and explicit partitions.
 //
 // There is one producer per lane. librdkafka has its own threads; their events are handled in poll(), wait() and
 // flush() on the lane's thread.
@@ -17,35 +17,35 @@ namespace tapline {
 
 struct KafkaOptions {
   std::string brokers;  // HOST:PORT[,HOST:PORT…]
-  // PEM files. Without a CA, connections to brokers are unencrypted.
+  // PEM files. If there is no CA, connections to brokers are unencrypted.
   std::string ca;
   std::string certificate;
   std::string key;
-  // Without a user there is no login. Uses PLAIN: librdkafka before 2.6.1 repeats its nonce in SCRAM, so brokers since
-  // 3.8.1 refuse it.
+  // If the user is empty, there is no login. Uses PLAIN: librdkafka before 2.6.1 repeats its nonce in SCRAM, so brokers
+  // since 3.8.1 refuse it.
   std::string user;
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
-  // How long start() tries, and how long flush() continues without any delivery.
+  // The time for which start() retries, and for which flush() continues without any delivery.
   uint32_t timeout_ms = 10'000;
-  // How long a batch may wait for its broker before it is given up; 0: indefinitely. Live captures need 0: a batch that
-  // was given up may have reached the broker after all, and would then count twice. They refuse new batches instead
-  // while the queue is full.
+  // The time for which a batch may wait for its broker before it is given up; 0: unlimited. Live captures require 0,
+  // since a batch that was given up may have reached the broker after all and would then count twice. Instead, they
+  // refuse new batches while the queue is full.
   uint32_t delivery_timeout_ms = 60'000;
-  // Capture files: a batch that is given up is an error.
+  // True for capture files: a batch that is given up is an error.
   bool failure_is_error = false;
 };
 
 class KafkaSink final : public BatchSink {
  public:
-  // `queries` are the query slots and outlive the sink: prepare() reads one, send() takes its index.
+  // `queries` are the query slots and outlive the sink: prepare() and send() take an index of a slot.
   KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
   ~KafkaSink() override;
 
-  // Fails unless a broker answers.
+  // Fails unless a broker responds.
   Status start(DeliveryListener* listener) override;
-  // Fails unless the query's topic has its partition.
+  // Fails unless the query's topic has the query's partition.
   Status prepare(uint32_t query) override;
   Sent send(uint32_t query, std::string_view batch, uint64_t ticket) override;
   double fill() const override;

@@ -12,15 +12,15 @@ namespace tapline {
 
 // The reason why an event lacks the tuple that decided it.
 enum class TupleOmission : uint8_t {
-  kNone,     // it has its tuple, or no single tuple decided it
+  kNone,     // the event has its tuple, or no single tuple decided it
   kTooLong,  // the tuple's text is longer than KeptTuples::kMaxText
   kNoRoom,   // the tuples of open windows together take KeptTuples::kMaxBytes
 };
 
-// One tuple, or none. It has to be destroyed before its KeptTuples.
+// One tuple, or none. REQUIRES: it is destroyed before its KeptTuples.
 class KeptTuple {
  public:
-  // Empty if there is none.
+  // The tuple's text; empty if there is none.
   std::string_view text() const { return kept_ == nullptr ? std::string_view() : std::string_view(kept_->text); }
   TupleOmission omission() const { return omission_; }
   void reset() {
@@ -47,7 +47,7 @@ class KeptTuple {
 
 class KeptTuples {
  public:
-  // Maximum length of one tuple's text, and of all.
+  // The maximum length of one tuple's text, and of all texts.
   static constexpr size_t kMaxText = 16 << 10;
   static constexpr size_t kMaxBytes = 8 << 20;
 
@@ -55,7 +55,7 @@ class KeptTuples {
   KeptTuples(const KeptTuples&) = delete;
   KeptTuples& operator=(const KeptTuples&) = delete;
 
-  // Replaces the tuple, by none and the reason if this one has no room.
+  // Replaces the tuple or, if there is no room for this one, removes it and records the reason.
   void keep(std::string_view text, KeptTuple* tuple) {
     tuple->reset();
     if (text.size() > kMaxText) {

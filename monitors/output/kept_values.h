@@ -1,4 +1,4 @@
-// Distinct values, or those of a percentile, that tuple triggers keep for one pane of a group.
+// Distinct values, or the values of a percentile, that tuple triggers keep for one pane of a group.
 #pragma once
 
 #include "parsers/trigger/distinct_sketch.h"

@@ -1,7 +1,7 @@
 // Writes text to a file descriptor without ever blocking the caller, even if its reader is slow.
 //
-// Uses two buffers: the caller fills its own, and offer() swaps it with the thread's once that has been written. The
-// caller bounds the size of both. One thread calls; the writer's own thread only writes.
+// Uses two buffers: the caller fills its own, and offer() swaps it with the thread's buffer once that has been written.
+// The caller bounds the size of both. One thread calls the functions; the writer's own thread only writes.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace tapline {
 
-// Writes all of `text`, waiting if necessary, without interleaving other writers' output. The status gives the reason
-// if it can't.
+// Writes all of `text`, waiting if necessary, without interleaving other writers' output. If it fails, the status gives
+// the reason.
 Status write_all(int fd, std::string_view text);
 
 class LineWriter {

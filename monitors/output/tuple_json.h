@@ -1,5 +1,5 @@
-// A tuple as a JSON object. Keys follow the order of the columns: "time_ns", "flow_id", …, then the parser's own.
-// Absent values are null.
+// Writes a tuple as a JSON object. Keys follow the order of the columns: "time_ns", "flow_id", …, then the parser's
+// own. Absent values are null.
 #pragma once
 
 #include <span>

@@ -13,22 +13,23 @@
 
 namespace tapline {
 
-// One entry per query. The lane counts packets, the output counts tuples. The accounts may lie in memory that outlives
+// One entry per query. The lane counts packets, the output counts tuples. The accounts may be in memory that outlives
 // the process.
 using QueryAccounts = std::pmr::vector<Accounting>;
 
 // Counts a parser's loss against the queries of the mask; ignores bits beyond the accounts.
 void count_loss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
 
-// Since the start.
+// Counts since the start.
 struct OutputStats {
   uint64_t batches = 0;
   uint64_t bytes = 0;    // bytes in these batches, or in JSON lines
-  uint64_t refused = 0;  // batches that found no room
-  // Events without the tuple that decided them, since it was too long, or had no room among those of open windows.
+  uint64_t refused = 0;  // batches for which there was no room
+  // Events without the tuple that decided them, because it was too long or there was no room for it among the tuples of
+  // open windows.
   uint64_t event_tuples_too_long = 0;
   uint64_t event_tuples_no_room = 0;
-  // Share of the waiting room that is taken, 0 to 1; the fullest one's if there are several outputs.
+  // The used share of the queue, 0 to 1; of several outputs, that of the fullest one.
   double fill = 0;
 
   OutputStats& operator+=(const OutputStats& other) {
@@ -44,13 +45,13 @@ struct OutputStats {
 
 class TupleOutput : public TupleSink {
  public:
-  // Makes sure that tuples can be taken, within a bounded time.
+  // Makes the output ready to take tuples, within a bounded time.
   virtual Status start() = 0;
 
-  // Prepares for tuples of this query, within a bounded time. Any thread, even while the lane runs: it touches only the
-  // query's own slot, which must be done() or never have been used.
+  // Prepares for tuples of this query, within a bounded time. May be called on any thread, even while the lane runs,
+  // since it touches only the query's own slot, which must be done() or never have been used.
   virtual Status prepare(uint32_t query) = 0;
-  // Tuples for this query follow from now on. REQUIRES: prepare(query) has returned, and happened before.
+  // Announces tuples for this query. REQUIRES: prepare(query) happened before.
   virtual void add_query(uint32_t query) = 0;
 
   // Samples the query's flows at this rate from now on. Earlier tuples, up to `watermark_ns`, keep their rate.
@@ -60,18 +61,18 @@ class TupleOutput : public TupleSink {
   static constexpr int64_t kNotWatched = INT64_MAX;
   virtual void set_watched_since(uint32_t, int64_t) {}
 
-  // The capture is over: from now on waiting for room, within bounds, loses nothing.
+  // Announces that the capture is over: from now on, waiting for room within bounds loses nothing.
   virtual void capture_over() {}
 
   // Must be called often. Sends tuples that are old enough at `monotonic_ns`; `watermark_ns` is the lane's packet time.
   virtual void tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 
-  // No more tuples for this query follow. Sends the remaining ones and the end of the stream.
+  // Ends a query: no more of its tuples follow. Sends the remaining ones and the end of the stream.
   virtual void end_query(uint32_t query, int64_t watermark_ns) = 0;
   // After end_query(): true once everything has been delivered or given up.
   virtual bool done(uint32_t query) const = 0;
 
-  // Waits, within a bounded time, until everything is delivered. Must follow the last end_query().
+  // Waits for a bounded time until everything is delivered. REQUIRES: the last end_query() was called.
   virtual Status finish() = 0;
 
   virtual OutputStats stats() const = 0;

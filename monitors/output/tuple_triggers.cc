@@ -14,7 +14,7 @@ namespace {
 using Aggregate = TupleTrigger::Aggregate;
 using Comparison = TupleTrigger::Comparison;
 
-// Cells of a trigger's groups: 48 MB. Their tuples are bounded by KeptTuples.
+// Maximum number of cells of a trigger's groups, which take 48 MB. KeptTuples limits their tuples.
 constexpr size_t kMaxCells = 1 << 20;
 
 constexpr int64_t kNotEnded = INT64_MAX;
@@ -61,7 +61,7 @@ std::string text_of(const IpAddress& address) {
   return text;
 }
 
-// A group's key is the text of its event, since most triggers have few groups, and short ones.
+// A group's key is the text of its event, since most triggers have few groups with short texts.
 void append(std::string_view name, std::string_view value, std::string* key) {
   if (!key->empty()) *key += ' ';
   key->append(name).append("=").append(value);
@@ -121,7 +121,7 @@ bool has_value(const TupleTrigger& trigger, std::span<const Value> values) {
   return !trigger.field || values[*trigger.field].present();
 }
 
-// Addresses and ports of a tuple, as far as the trigger groups by them.
+// The addresses and ports of a tuple by which the trigger groups.
 TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
   TupleHeader ends;
   for (const uint32_t index : trigger.group) {
@@ -293,7 +293,7 @@ void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since
   while (watch.end_ns <= time_ns && watch.end_ns != INT64_MIN) {
     close(watch, kNotEnded, watched_since_ns, losses, sink);
     if (watch.groups.empty()) {
-      // There is nothing to test before the next tuple.
+      // Nothing has to be tested before the next tuple.
       watch.end_ns = INT64_MIN;
       watch.losses.clear();
       return;

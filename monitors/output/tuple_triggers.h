@@ -2,7 +2,7 @@
 // tuples leave the monitor.
 //
 // A tuple costs one look-up of its group in each trigger of its parser. A window is tested when packet time passes its
-// end; its cost is that of the groups that had tuples in it. Not thread-safe.
+// end; the cost of the test depends on the number of groups that had tuples in it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,19 @@ namespace tapline {
 struct TupleTriggerEvent {
   uint32_t processor = 0;
   bool grouped = false;
-  std::string_view group = {};   // names and values of its fields: "switch=leaf1 port=2"; valid during the call
-  TupleHeader ends = {};         // addresses and ports of the group's latest tuple, if they are in the group
-  trigger::Interval value = {};  // its bounds differ if it is estimated, or memory for values was full
-  bool at_least = false;         // the window has not ended: the value may still grow
+  std::string_view group = {};   // names and values of the group's fields: "switch=leaf1 port=2"; valid during the call
+  TupleHeader ends = {};         // addresses and ports of the group's latest tuple, if the trigger groups by them
+  trigger::Interval value = {};  // its bounds differ if it is estimated or the memory for values was full
+  bool at_least = false;         // true if the window has not ended, so that the value may still grow
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
   int64_t ready_ns = 0;  // time of the tuple that met the condition, or the window's end if it was decided then
   bool certain = true;   // false: some of the values between the bounds, or with the tuples that the query lost in the
                          // window, do not meet the condition
   bool partial = false;  // the window was not watched from its beginning to its end
-  // JSON of the one tuple that decided it: with a maximum or minimum the one that has this value, otherwise the one
-  // that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid during the
-  // call.
+  // JSON of the tuple that decided the event: for a maximum or minimum, the tuple that has this value; otherwise, the
+  // one that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid during
+  // the call.
   std::string_view tuple = {};
   TupleOmission omission = TupleOmission::kNone;
   // Up to LatestFlows::kMax flows of the group's tuples in the window, as LatestFlows::append_since(); valid during the
@@ -51,7 +51,7 @@ class TupleTriggers {
  public:
   // Maximum groups of one trigger; fewer if windows have several panes, which bounds the memory of all panes.
   static constexpr size_t kMaxGroups = 65'536;
-  // Memory of the distinct values and percentiles of all groups. Beyond it, their values only have bounds.
+  // The memory for distinct values and percentiles of all groups. If it is full, values only have bounds.
   static constexpr size_t kMaxValueBytes = 32 << 20;
 
   class Sink {
@@ -62,19 +62,19 @@ class TupleTriggers {
     virtual void on_uncounted(uint64_t tuples) = 0;
   };
 
-  // `triggers` and `schemas` (of all parsers, by the numbers that add() gets) outlive it.
+  // `triggers` and `schemas` (of all parsers, by the numbers that add() gets) outlive this object.
   TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
                 size_t max_groups = kMaxGroups, size_t max_value_bytes = kMaxValueBytes);
 
-  // Counts a tuple of this parser. `losses` counts everything that the query has lost, regardless of the unit.
-  // REQUIRES: advance(header.time_ns) has been called.
+  // Counts a tuple of this parser. `losses` is the query's total number of losses, in any unit. REQUIRES:
+  // advance(header.time_ns) has been called.
   void add(uint32_t parser, const TupleHeader& header, std::span<const Value> values, uint64_t losses, Sink* sink);
-  // Tests the windows that end by `time_ns`: no earlier tuple follows. All of the query's packets are seen since
-  // `watched_since_ns`.
+  // Tests the windows that end by `time_ns`. All of the query's packets have been seen since `watched_since_ns`.
+  // REQUIRES: no earlier tuple follows.
   void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   // Advances to this time, then tests the open windows, which are partial.
   void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
-  // Bytes of the tuples that windows keep, at most KeptTuples::kMaxBytes.
+  // The bytes of the tuples that windows keep, at most KeptTuples::kMaxBytes.
   size_t kept_bytes() const { return kept_.bytes(); }
 
  private:
@@ -83,10 +83,10 @@ class TupleTriggers {
     int64_t end_ns = INT64_MIN;
     uint64_t count = 0;
     double sum = 0, min = 0, max = 0;
-    std::unique_ptr<KeptValues> values = {};  // if distinct values or percentiles are compared
-    KeptTuple extreme = {};  // if the pane's maximum or minimum, whichever is compared, meets the condition
+    std::unique_ptr<KeptValues> values = {};  // set if distinct values or percentiles are compared
+    KeptTuple extreme = {};  // set if the pane's maximum or minimum, whichever is compared, meets the condition
   };
-  // The values of a window's panes together.
+  // The combined values of a window's panes.
   struct Window {
     uint64_t count = 0;
     double sum = 0, min = 0, max = 0;
@@ -100,7 +100,7 @@ class TupleTriggers {
     int64_t began_ns = INT64_MIN;  // end of the first window of its latest alert
     uint32_t in_a_row = 0;
     bool in_force = false;
-    bool reported = false;  // the open window's event is out
+    bool reported = false;  // true if the open window's event was reported
   };
   struct Watch {
     const TupleTrigger* trigger = nullptr;
@@ -109,7 +109,7 @@ class TupleTriggers {
     size_t max_groups = 0;
     int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
-    std::map<int64_t, uint64_t> losses = {};  // number of losses at the start of each pane of the window, by that start
+    std::map<int64_t, uint64_t> losses = {};  // number of losses at the start of each pane of the window, by that time
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
@@ -132,7 +132,8 @@ class TupleTriggers {
   static bool cooled(const Watch& watch, const Group& group);
 
   KeptTuples kept_;
-  // If triggers compare distinct values or percentiles: theirs, and room to merge those of a window's panes.
+  // Memory for distinct values and percentiles, and for merging those of a window's panes; null if no trigger compares
+  // them.
   std::unique_ptr<trigger::SketchMemory> value_memory_, merge_memory_;
   std::vector<Watch> watches_;
   std::string key_;        // group of the current tuple

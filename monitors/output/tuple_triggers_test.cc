@@ -50,7 +50,7 @@ class Recorder final : public TupleTriggers::Sink {
   uint64_t uncounted = 0;
 };
 
-// max(share) > 0.9 of each port, in windows of 10 ms.
+// A trigger on max(share) > 0.9 of each port, in windows of 10 ms.
 TupleTrigger full_port() {
   return {.parser = "loads",
           .group = {8},
@@ -79,7 +79,7 @@ class TupleTriggersTest : public testing::Test {
   void add(int64_t ms, std::string_view port, double share) { add(ms, port, Value::f64(share)); }
   void advance(int64_t ms) { tested_->advance(ms * kMs, watched_since_ns_, losses_, &recorder_); }
   size_t kept_bytes() const { return tested_->kept_bytes(); }
-  // Ends of the windows of all events so far, in ms.
+  // The ends of the windows of all events so far, in ms.
   std::vector<int64_t> ends() const {
     std::vector<int64_t> ends;
     for (const SeenEvent& seen : recorder_.seen) ends.push_back(seen.end_ms);
@@ -115,7 +115,7 @@ TEST_F(TupleTriggersTest, AMaximumFiresAsItIsCrossedAndOnceInAWindow) {
   EXPECT_FALSE(recorder_.seen[1].at_least);
 }
 
-// The share in an event's tuple; -1 if it has none.
+// The share in an event's tuple; -1 if the event has no tuple.
 double share_of(const SeenEvent& event) {
   const size_t share = event.tuple.find("\"share\":");
   return share == std::string::npos ? -1 : std::stod(event.tuple.substr(share + 8));
@@ -172,7 +172,7 @@ TEST_F(TupleTriggersTest, ASumHasTheTupleThatCrossedTheThreshold) {
   EXPECT_EQ(recorder_.seen[1].omission, TupleOmission::kNone) << "several tuples decided it";
 }
 
-// Groups of which each keeps a tuple of 10 kB.
+// Each group keeps a tuple of 10 kB.
 TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
   TupleTrigger trigger = full_port();
   trigger.after = 2;
@@ -289,7 +289,7 @@ TEST_F(TupleTriggersTest, TuplesOfGroupsWithoutRoomAreCounted) {
   EXPECT_EQ(recorder_.uncounted, 2u) << "silent groups leave their room to others";
 }
 
-// The value of a window's tuples, of which there are some.
+// The aggregate of a window's tuples. REQUIRES: there are some.
 double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());
@@ -315,7 +315,7 @@ double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
   return 0;
 }
 
-// The definition: each window from all of its tuples.
+// Computes the events by definition: each window from all of its tuples.
 std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
                                                     const std::vector<std::tuple<int64_t, std::string, double>>& tuples,
                                                     int64_t last_ms) {
@@ -377,7 +377,7 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
   }
 }
 
-// 20,000 values: an estimate between bounds, in windows of several panes.
+// 20,000 values are estimated between bounds, in windows of several panes.
 TEST_F(TupleTriggersTest, ManyValuesAreEstimated) {
   for (const Aggregate aggregate : {Aggregate::kDistinct, Aggregate::kPercentile}) {
     TupleTrigger trigger = full_port();
@@ -483,7 +483,7 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
                                            optional({"exemplars", FieldType::kString}),
                                            optional({"tuple", FieldType::kString})}};
   schemas_ = {&letters(), &numbers(), &events};
-  // At least three tuples within 10 ms.
+  // The trigger is true for at least three tuples within 10 ms.
   const TupleTrigger many = {.processor = 4,
                              .parser = "numbers",
                              .comparison = Comparison::kAtLeast,

@@ -27,7 +27,7 @@ std::string list_of(std::span<const Tap> taps) {
   return names;
 }
 
-// Without a tap before or after a queue, the queues are those that switches report in packets (INT).
+// If no tap shows a side of a queue, the queues are those that switches report in packets (INT).
 Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
   bool any_side = false;
   for (const Tap& tap : taps) {

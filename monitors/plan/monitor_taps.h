@@ -20,25 +20,26 @@ struct QueueSides {
 };
 
 // The configured taps and, for copies that switches mark, a pair for each queue. Only queries of that queue get its
-// copies. One thread binds; others read the names of a pair once its packets arrive.
+// copies. One thread binds pairs; others read the names of a pair once its packets arrive.
 class MonitorTaps {
  public:
-  // `marked`: there are pairs for marked copies. REQUIRES: few enough configured taps to leave room for a pair.
+  // If `marked` is true, there are pairs for marked copies. REQUIRES: the configured taps leave room for a pair.
   explicit MonitorTaps(std::vector<Tap> configured, bool marked = false);
 
   std::span<const Tap> all() const { return taps_; }
   std::span<const Tap> configured() const { return std::span(taps_).first(configured_); }
-  // Null without taps for marked copies.
+  // Null if there are no taps for marked copies.
   const CopyMarks* marks() const { return taps_.size() > configured_ ? &marks_ : nullptr; }
-  // Number of the first tap of marked copies; kMaxTaps without any.
+  // The number of the first tap of marked copies; kMaxTaps if there is none.
   uint8_t first_marked() const { return marks() == nullptr ? kMaxTaps : marks_.first(); }
 
   // The names that parsers receive.
   std::span<const TapNames> names() const { return names_; }
   std::span<const TapNames> configured_names() const { return std::span(names_).first(configured_); }
 
-  // Restricts the query to the taps of its queues. Fails if one of these, or without them every port, lacks a tap on a
-  // side of its queue, and a parser of the query measures queues; or if all pairs are bound to other queues.
+  // Restricts the query to the taps of its queues. Fails if a parser of the query measures queues and one of the named
+  // queues, or, if none is named, every port, lacks a tap on a side of its queue. Also fails if all pairs are bound to
+  // other queues.
   Status bind(QuerySpec* spec);
 
  private:

@@ -27,7 +27,7 @@ constexpr size_t kMaxDigits = 18;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Names are compared as in queries.
+// Normalizes a name, so that names are compared as in queries.
 std::string normal(std::string_view name) {
   std::string text(name);
   for (char& c : text) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -40,7 +40,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// A number with one of the units, as a whole number of the smallest; nullopt if it is none.
+// Converts a number with one of the units to a whole number of the smallest unit. Returns nullopt if that is not
+// possible.
 std::optional<std::string> in_smallest_unit(std::string_view text, std::span<const Unit> units) {
   const auto end = std::find_if(text.begin(), text.end(), [](char c) { return !is_digit(c) && c != '.'; });
   const std::string_view number = text.substr(0, static_cast<size_t>(end - text.begin()));

@@ -14,19 +14,19 @@ namespace tapline {
 
 struct ParserCall {
   std::string name = {};
-  // Names and values as written.
+  // The names and values as written.
   std::vector<std::pair<std::string, std::string>> arguments = {};
 };
 
-// Takes the text apart. Fails if parentheses, a name or a value are missing.
+// Splits the text. Fails if parentheses, a name or a value are missing.
 Status read_parser_call(std::string_view text, ParserCall* call);
 
-// Reads the values of a call, each as read_argument() would, in the order of the schema, with defaults for the others.
-// Durations and sizes have units, as in queries: "500us", "64kB". Fails on an unknown or repeated argument, and on a
-// value of another kind or out of bounds.
+// Reads the values of a call, in the form of read_argument() and in the order of the schema, with defaults for omitted
+// arguments. Durations and sizes have units, as in queries: "500us", "64kB". Fails on an unknown or repeated argument,
+// and on a value of another kind or out of bounds.
 Status read_call_arguments(const ParserCall& call, const Schema& schema, std::vector<std::string>* values);
 
-// A duration as queries write it, in the largest unit that keeps it whole: "1s", "1500us".
+// Formats a duration as in queries, in the largest unit that keeps it whole: "1s", "1500us".
 std::string duration_text(int64_t ns);
 
 }  // namespace tapline

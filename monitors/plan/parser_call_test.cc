@@ -14,7 +14,7 @@ const Schema kSchema = {.name = "queue",
                                       {"exact", FieldType::kBool, "", "", "false"},
                                       {"side", FieldType::kString, "", "", "both", 0, 0, {"both", "arrivals"}}}};
 
-// The values, or the error.
+// Returns the values, or the error.
 std::vector<std::string> values_of(const std::string& text) {
   ParserCall call;
   std::vector<std::string> values;

@@ -103,7 +103,7 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   return {};
 }
 
-// Queues, and the flows to report: of parsers of queues alone.
+// Reads the queues, and the flows to report, which only queue parsers have.
 Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.queues().empty() && !plan.has_reported()) return {};
   for (const std::string& parser : spec->parsers) {
@@ -151,7 +151,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
-// The tuples of these parsers are right only if they see all packets, so a plan that samples is refused.
+// The tuples of these parsers are correct only if they see all packets, so a plan that samples is refused.
 Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
@@ -161,7 +161,7 @@ Status check_all_traffic(const QuerySpec& spec) {
   return {};
 }
 
-// Adds a parser with the arguments that its name is given with: "link_load(every=1ms)".
+// Adds a parser with the arguments that follow its name: "link_load(every=1ms)".
 Status add_parser_call(const std::string& text, QuerySpec* spec) {
   ParserCall call;
   if (Status status = read_parser_call(text, &call); !status.ok()) return status;
@@ -177,7 +177,7 @@ Status add_parser_call(const std::string& text, QuerySpec* spec) {
   return {};
 }
 
-// The forms' numbers are the same in the plan.
+// Forms have the same numbers in the plan.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
@@ -190,7 +190,7 @@ Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
   if (field == fields.end() || field->type != FieldType::kString) {
     return Status::invalid("'" + shape.parser() + "' has no string field '" + shape.field() + "'");
   }
-  // An unknown form may be meant to protect data.
+  // An unknown form may be intended to protect data, so it is an error.
   if (!v1::Shape::Form_IsValid(shape.form())) {
     return Status::invalid("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
   }
@@ -220,7 +220,7 @@ Status read_placement(const v1::Plan& plan, const std::string& monitor_id, Query
   return Status::invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
-// Binary plans carry unknown fields along, which JSON plans refuse.
+// Binary plans may contain unknown fields, which JSON plans refuse.
 bool has_unknown_fields(const v1::Plan& plan) {
   v1::Plan known_plan = plan;
   known_plan.DiscardUnknownFields();

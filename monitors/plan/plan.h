@@ -1,4 +1,4 @@
-// Reads this monitor's part of a plan (schema/plan.proto), which is JSON in a file.
+// Reads this monitor's part of a plan (schema/plan.proto). In a file, plans are JSON.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace tapline {
 
-// Reads the part of a plan that concerns `monitor_id`, by a monitor's ID or its host. Fails if the plan names an
-// unknown parser, does not place the query there, or has fields that this monitor does not know: they may be
+// Reads the part of a plan for `monitor_id`, which is a monitor's ID or its host. Fails if the plan names an unknown
+// parser, does not place the query there, or has fields that this monitor does not know, since they may be
 // restrictions.
 Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec);
 // Parses the text of a plan file. `where` names the source in messages.
@@ -22,7 +22,7 @@ Status parse_plan(std::string_view json, const std::string& where, v1::Plan* pla
 Status load_plan(const std::string& path, v1::Plan* plan);
 
 // Makes the query of a monitor without plans: these parsers, as parser_call.h reads them, over every packet. Fails on
-// an unknown parser or argument, and on a wrong value.
+// an unknown parser or argument, and on an invalid value.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
 // Checks that the query's parsers emit in the same intervals as they do for another query of the monitor.

@@ -183,7 +183,7 @@ TEST(PlanTest, IntervalsOutOfBoundsAreRefused) {
   }
 }
 
-TEST(PlanTest, TheLatestRateLimitOfThePipeline) {
+TEST(PlanTest, ThePlanHasTheLatestRateLimitOfThePipeline) {
   QuerySpec spec;
   ASSERT_TRUE(parse(plan_with(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
   EXPECT_EQ(spec.sampling_rate, 1.0);

@@ -13,11 +13,11 @@ namespace tapline {
 
 struct Queries {
   std::array<QuerySpec, kMaxQueries> specs = {};
-  // Bits of the slots in use.
+  // The bits of the slots in use.
   uint64_t taken = 0;
-  // Bits of the queries whose streams another monitor takes over: they end here without an end of stream.
+  // The bits of queries whose streams another monitor takes over, so that they end here without an end of stream.
   std::atomic<uint64_t> abandoned = 0;
-  // Guards changes of `taken` or of a slot while other threads may ask which queries there are. Lanes never lock it.
+  // Guards changes of `taken` or of a slot while other threads may read which queries there are. Lanes never lock it.
   std::mutex mutex;
 };
 

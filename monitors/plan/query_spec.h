@@ -37,62 +37,62 @@ struct ParserFilter {
   TupleCondition condition;
 };
 
-// The queue of a switch's port, named as its taps.
+// The queue of a switch's port, with the names that taps have.
 struct QueueName {
   std::string switch_name = {};
   std::string port = {};
-  // Queue.mark in schema/plan.proto.
+  // The value of Queue.mark in schema/plan.proto.
   uint32_t mark = 0;
 
-  // "SWITCH:PORT".
+  // The name in the form "SWITCH:PORT".
   std::string text() const { return switch_name + ":" + port; }
 };
 
 struct QuerySpec {
   std::string name = {};
-  // The plan's name for this monitor's part, whichever process runs it; empty: the process's own name.
+  // The plan's name for this monitor's part, regardless of the process that runs it; if empty, the process's own name.
   std::string monitor = {};
   uint32_t epoch = 0;
   std::string topic = {};
   uint32_t partition = 0;
-  // Canonical names.
+  // The canonical names of the parsers.
   std::vector<std::string> parsers = {};
   // One entry for each parser that has arguments.
   std::vector<ParserArguments> arguments = {};
   ConnectionMatch match = {};
   // True if one of the query's parsers measures queues. Set by MonitorTaps::bind.
   bool measures_queues = false;
-  // The queues to measure; empty: all that have taps on both sides.
+  // The queues to measure; if empty, all that have taps on both sides.
   std::vector<QueueName> queues = {};
-  // The flows that parsers of queues report, by their ends alone; nullopt: all.
+  // The flows that queue parsers report, by their ends alone; nullopt: all.
   std::optional<ConnectionMatch> reported = {};
-  // Conditions that events must meet; the consumers of the stream test them on all other tuples.
+  // Conditions that events must meet. For all other tuples, the consumers of the stream test them.
   std::vector<ParserFilter> filters = {};
-  // Triggers that are tested on packets; null: none.
+  // The triggers that are tested on packets; null if there are none.
   std::shared_ptr<const trigger::Program> triggers = {};
-  // Counts of the triggers on all lanes, and their replacement; null: none.
+  // The triggers' counts on all lanes, and their replacement; null if there are no triggers.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits them all; otherwise the stream job alone tests them.
   std::vector<TupleTrigger> tuple_triggers = {};
-  // Strings that must not leave the monitor unchanged.
+  // The strings that must not leave the monitor unchanged.
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
-  // More packets may be granted (LiveQueries::credit_query): the query waits when none are left.
+  // True if more packets may be granted (LiveQueries::credit_query): the query waits when none are left.
   bool limit_leased = false;
-  // Number of packets that are already taken.
+  // The number of packets that are already taken.
   uint64_t limit_spent = 0;
-  // The threads that the plan asks for.
+  // The threads that the plan requests.
   ThreadLayout threads = {};
-  // Number of this monitor's parsing threads that send batches of the query.
+  // The number of this monitor's parsing threads that send batches of the query.
   uint32_t lanes = 1;
-  // Share of flows, 0 < rate <= 1.
+  // The share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;
-  // SAMPLE auto: the rate may fall to a sustainable one. Otherwise the excess is lost, and counted.
+  // True for SAMPLE auto: the rate may fall to a sustainable one. Otherwise, the excess is lost and counted.
   bool rate_may_fall = false;
-  // Switches may leave out flows that the rate excludes: the far port decides first (flow_hash.h).
+  // True if switches may leave out flows that the rate excludes: the far port decides first (flow_hash.h).
   bool sampled_by_port = false;
-  // The share of flows that the pipeline can take, as last reported.
+  // The share of flows that the pipeline can sustain, as last reported.
   double pipeline_limit = 1.0;
   // True if switches copy the query's packets but have not confirmed yet that they copy all of them.
   bool copies_unconfirmed = false;
@@ -104,7 +104,7 @@ struct QuerySpec {
     return reported->wants_flow({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
   }
 
-  // The interval in ns in which the parser emits for this query; 0: a tuple is an event.
+  // The interval in ns at which the parser emits for this query; 0: a tuple is an event.
   int64_t interval_ns(const Schema& schema) const {
     for (const ParserArguments& entry : arguments) {
       if (entry.parser == schema.name) return interval_ns_of(schema, entry.values);

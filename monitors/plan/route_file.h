@@ -21,7 +21,7 @@ namespace tapline {
 // Reads the text of such a file. An error names the line.
 Result<RouteTable> read_routes(std::string_view text);
 
-// Publishes the file's routes, which count for packets of all times. An empty path has none.
+// Publishes the file's routes, which are valid for packets of all times. An empty path means that there are none.
 Status load_routes(const std::string& path, RouteFeed* feed);
 
 }  // namespace tapline

@@ -1,4 +1,4 @@
-// The threads of a monitor: lanes that receive and parse (run to completion), or one that receives and groups of
+// The threads of a monitor: lanes that receive and parse (run to completion), or one lane that receives and groups of
 // workers that parse (pipeline mode).
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace tapline {
 
 struct WorkerLayout {
-  // Canonical names.
+  // The canonical names of the parsers.
   std::vector<std::string> parsers;
   uint32_t threads = 1;
   bool operator==(const WorkerLayout&) const = default;
@@ -23,17 +23,17 @@ struct ThreadLayout {
   static constexpr size_t kMaxGroups = 16;
 
   uint32_t lanes = 1;
-  // Empty: run to completion.
+  // If there are no workers, lanes run to completion.
   std::vector<WorkerLayout> workers;
 
   bool is_default() const { return *this == ThreadLayout(); }
   bool operator==(const ThreadLayout&) const = default;
 
-  // Appends a group. Fails on an unknown parser, one that is in another group, and too many threads or groups.
+  // Appends a group. Fails on an unknown parser, a parser that is in another group, and too many threads or groups.
   Status add(const std::vector<std::string>& parsers, uint32_t threads);
-  // Fails if one of the parsers has to see all traffic (Schema::all_traffic) and would share it with other threads.
+  // Fails if one of the parsers must see all traffic (Schema::all_traffic) but would share it with other threads.
   Status check(std::span<const std::string> parsers) const;
-  // The groups, plus one with a single thread for those of `parsers` that no group names.
+  // The groups, and a group with a single thread for those of `parsers` that no group names.
   std::vector<WorkerLayout> covering(std::span<const std::string> parsers) const;
 };
 

@@ -11,14 +11,14 @@ namespace tapline {
 // Sets spec->triggers. Errors are kInvalid and name the trigger. REQUIRES: spec->parsers is set.
 Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 
-// Reads one trigger. Errors are kInvalid and name it.
+// Reads one trigger. Errors are kInvalid and name the trigger.
 Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger);
 
-// Fails if the query has triggers and several workers would share its packets. They may be any time apart, as in
-// capture files that are read as fast as possible, while lanes are at most milliseconds apart.
+// Fails if the query has triggers and several workers would share its packets. The packet times of workers may differ
+// by any amount, as in capture files that are read as fast as possible; those of lanes differ by milliseconds at most.
 Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout);
 
-// Sets spec->shared_triggers if the query has triggers. REQUIRES: before the lanes take the query.
+// Sets spec->shared_triggers if the query has triggers. REQUIRES: the lanes have not taken the query yet.
 void share_triggers(uint32_t lanes, QuerySpec* spec);
 
 }  // namespace tapline

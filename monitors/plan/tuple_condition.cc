@@ -15,7 +15,7 @@ namespace {
 enum Common : uint32_t { kTime, kFlowHash, kFlowIncarnation, kClientKnownBy, kSrcIp, kSrcPort, kDstIp, kDstPort };
 constexpr size_t kCommon = 8;
 
-// Room for a row of a parser with 64 fields and presence bits.
+// This is enough for a row of a parser with 64 fields and their presence bits.
 constexpr size_t kMaxRowBytes = 4096;
 
 conditions::FieldType type_of(FieldType type) {
@@ -93,7 +93,7 @@ Result<TupleCondition> TupleCondition::make(const v1::ConditionTree& tree, const
   std::vector<Field> fields(common_fields().begin(), common_fields().end());
   fields.insert(fields.end(), schema.fields.begin(), schema.fields.end());
   const std::set<std::string> used = conditions::fields_of(tree);
-  // A row needs a time that is always present.
+  // A row must have a time that is always present.
   std::vector<conditions::FieldSpec> specs{{.name = fields[kTime].name, .type = conditions::FieldType::kTime}};
   std::vector<uint32_t> order{kTime};
   for (uint32_t i = kTime + 1; i < fields.size(); ++i) {

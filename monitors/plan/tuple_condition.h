@@ -15,12 +15,12 @@ namespace tapline {
 // Immutable: any thread may evaluate it.
 class TupleCondition {
  public:
-  // Fields of the tree are the parser's own or common_fields(). Errors are kInvalid: an unknown field, or a value of
-  // another type.
+  // Makes a condition from a tree, whose fields are the parser's own or common_fields(). Errors are kInvalid: an
+  // unknown field, or a value of another type.
   static Result<TupleCondition> make(const v1::ConditionTree& tree, const Schema& schema);
 
-  // True if the tuple meets it; a comparison with an absent value is unknown, which selects nothing. `values` are those
-  // of the parser's own fields. Does not allocate.
+  // True if the tuple meets the condition. A comparison with an absent value is unknown, which selects nothing.
+  // `values` are the values of the parser's own fields. Does not allocate.
   bool holds(const TupleHeader& header, std::span<const Value> values) const;
 
  private:

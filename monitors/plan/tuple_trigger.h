@@ -15,19 +15,20 @@ struct TupleTrigger {
   // Compares the aggregate (left) with a threshold (right).
   enum class Comparison : uint8_t { kAbove, kAtLeast, kBelow, kAtMost };
 
-  // Number of its processor in the plan, from 0: `trigger` in its events.
+  // The number of its processor in the plan, from 0, which is `trigger` in its events.
   uint32_t processor = 0;
   std::string parser = {};
-  // Fields that form the group, as indices of common_fields() followed by the parser's own; empty: one group.
+  // The fields that form the group, as indices of common_fields() followed by the parser's own; if empty, there is one
+  // group.
   std::vector<uint32_t> group = {};
-  // The aggregated values: a numeric field of the parser's own, 1 or 0 for tuples that meet `condition` or not, or,
-  // with neither, 1 for each tuple.
+  // The source of the aggregated values: a numeric field of the parser's own; or `condition`, which gives 1 for tuples
+  // that meet it and 0 for others; or neither, which gives 1 for each tuple.
   std::optional<uint32_t> field = {};
   std::optional<TupleCondition> condition = {};
   // kDistinct counts the values of this field instead: an index as in `group`.
   std::optional<uint32_t> distinct_field = {};
   double share = 0;  // kPercentile's share, above 0 and at most 1
-  // Tuples that have a value; none: all.
+  // The condition for tuples to have a value; nullopt: all have one.
   std::optional<TupleCondition> only = {};
   Aggregate aggregate = Aggregate::kCount;
   Comparison comparison = Comparison::kAbove;
@@ -37,7 +38,7 @@ struct TupleTrigger {
   int64_t cooldown_ns = 0;  // minimum time between the starts of two alerts of a group
   int64_t every_ns = 0;     // time between the ends of two windows, which are aligned to the epoch
   uint32_t panes = 1;       // length of a window, as a multiple of every_ns
-  bool monotone = false;    // once a window meets the condition, more tuples can't change that
+  bool monotone = false;    // true if more tuples can't change that a window meets the condition
 
   static constexpr uint32_t kMaxPanes = 100;
 };

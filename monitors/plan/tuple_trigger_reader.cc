@@ -22,7 +22,7 @@ bool has_parser(const QuerySpec& spec, std::string_view parser) {
   return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
 }
 
-// Index of a field among common_fields() and the schema's own.
+// The index of a field among common_fields() and the schema's own.
 std::optional<uint32_t> field_index(std::string_view name, const Schema& schema) {
   uint32_t index = 0;
   for (const auto& fields : {common_fields(), std::span<const Field>(schema.fields)}) {
@@ -103,7 +103,7 @@ Status read_window(const v1::Window& message, TupleTrigger* read) {
   return {};
 }
 
-// Counts and sums of unsigned values, and the maximum, only grow in a window.
+// True for counts, sums of unsigned values and maxima, which only grow in a window.
 bool grows(const TupleTrigger& trigger, const Schema& schema) {
   switch (trigger.aggregate) {
     case Aggregate::kCount:

@@ -71,7 +71,7 @@ TEST(TupleTriggerReader, ReadsDistinctValuesAndPercentiles) {
   EXPECT_FALSE(percentile.monotone);
 }
 
-TEST(TupleTriggerReader, NamesTheFaultOfATrigger) {
+TEST(TupleTriggerReader, NamesTheErrorInATrigger) {
   expect_refused(plan_with(R"("key":["colour"],"value":{"count":{}},"trigger":{})"), "no field 'colour' to group by");
   expect_refused(plan_with(R"("value":{"field":"switch"},"aggregate":"MAX","trigger":{})"), "'switch' is not a number");
   expect_refused(plan_with(R"("value":{"field":"speed"},"aggregate":"MAX","trigger":{})"), "no field 'speed'");

@@ -56,7 +56,7 @@ class SqlTemplate {
     blank_ = true;
   }
 
-  // A quote that is doubled, or follows a backslash, is part of the text.
+  // Skips a quoted text. A quote that is doubled or follows a backslash is part of the text.
   void quoted(char quote) {
     for (++at_; at_ < in_.size(); ++at_) {
       if (in_[at_] == '\\') {
@@ -79,7 +79,7 @@ class SqlTemplate {
     literal();
   }
 
-  // $$…$$ and $tag$…$tag$ of PostgreSQL; $1 is a parameter.
+  // True for $$…$$ and $tag$…$tag$ of PostgreSQL; $1 is a parameter.
   bool is_dollar_quote() const {
     size_t end = at_ + 1;
     while (end < in_.size() && is_name(in_[end]) && in_[end] != '$') ++end;
@@ -136,7 +136,7 @@ class SqlTemplate {
   }
 
   void put(std::string_view text) {
-    // A space after a comma that was held back to see whether a literal follows.
+    // The space after a comma was held back to see whether a literal follows.
     const bool after_comma = hold_ && ends_with(",") && text != "(" && text != "?";
     if (out_->size() > begin_ && (after_comma || (blank_ && !hold_))) out_->push_back(' ');
     blank_ = hold_ = false;
@@ -148,7 +148,7 @@ class SqlTemplate {
   size_t begin_;
   size_t at_ = 0;
   bool blank_ = false;  // white space was read since the last output
-  bool hold_ = false;   // no space is to be written here
+  bool hold_ = false;   // true if no space may be written here
 };
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 namespace tapline {
 
-// Appends the statement to `out` without the parts that vary from one use to the next: literals become ?, lists of them
-// one ?, rows of VALUES one row; comments are removed, and runs of white space become one space. Names, keywords and
-// their case are kept.
+// Appends the statement to `out` without the parts that vary from one use to the next: a literal or a list of literals
+// becomes ?, all rows of VALUES become one row, comments are removed, and runs of white space become one space. Names,
+// keywords and their case are kept.
 //
-// Reads SQL of MySQL and PostgreSQL alike, without knowing which it is: texts in double quotes are literals (in
-// PostgreSQL they are names, which then become ?, too). A literal or comment without an end extends to the end of the
+// Reads SQL of MySQL and PostgreSQL alike, without knowing which it is: texts in double quotes are taken as literals
+// (in PostgreSQL they are names, which also become ?). A literal or comment without an end extends to the end of the
 // statement.
 void append_sql_template(std::string_view statement, std::string* out);
 

@@ -11,7 +11,7 @@ namespace {
 // Runs of fewer digits within a word are part of a name: v2, oauth2, h264.
 constexpr size_t kMinNumberDigits = 3;
 constexpr size_t kMinHexDigits = 8;
-// Words of mixed letters and digits of at least this length are not names.
+// Words with letters and digits of at least this length are not names.
 constexpr size_t kMinTokenBytes = 20;
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -21,7 +21,7 @@ size_t count_digits(std::string_view word) {
   return static_cast<size_t>(std::count_if(word.begin(), word.end(), is_digit));
 }
 
-// True for a number, a UUID, a hash or a token: one of many.
+// True for a number, a UUID, a hash or a token, of which there may be many.
 bool is_id(std::string_view word) {
   const size_t digits = count_digits(word);
   if (digits == 0) return false;
@@ -75,7 +75,7 @@ void append_parameters(std::string_view parameters, std::string* out) {
     const std::string_view one = parameters.substr(0, end);
     const size_t equals = one.find('=');
     out->push_back(separator);
-    // Without a name the whole text is a value.
+    // If there is no name, the whole text is a value.
     append_word(one.substr(0, equals == std::string_view::npos ? 0 : equals), out);
     out->append(equals == std::string_view::npos ? "{}" : "={}");
     separator = '&';
@@ -91,7 +91,7 @@ void append_url(std::string_view url, std::string* out) {
   // The host of an absolute URL is kept.
   const size_t scheme = path.find("://");
   size_t begin = scheme == std::string_view::npos || scheme > 8 ? 0 : std::min(path.find('/', scheme + 3), path.size());
-  // The text before an @ is a name and a password.
+  // The text before an @ is a user name and a password.
   const size_t position = path.substr(0, begin).rfind('@');
   if (position != std::string_view::npos) {
     out->append(path.substr(0, scheme + 3));

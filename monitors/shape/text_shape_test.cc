@@ -53,7 +53,7 @@ TEST(TextShape, StatementsLoseTheirLiterals) {
   EXPECT_EQ(sql("WHERE id = ? AND n = ?"), "WHERE id = ? AND n = ?");
 }
 
-TEST(TextShape, ListsAndRowsAreOne) {
+TEST(TextShape, ListsAndRowsAreMerged) {
   for (const char* list : {"1", "1,2", "1, 2 ,3", " 'a' , 'b' ", "?,?, ?"}) {
     EXPECT_EQ(sql("DELETE FROM t WHERE id IN (" + std::string(list) + ")"), "DELETE FROM t WHERE id IN (?)") << list;
   }

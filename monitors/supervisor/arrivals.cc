@@ -12,7 +12,7 @@ namespace {
 
 // Returns a socket that counts the interface's packets; negative if there is none.
 int open_on(const std::string& interface) {
-  // Binds in two steps: a socket made with a protocol would count all interfaces until it is bound to one.
+  // Binds in two steps: a socket that is created with a protocol would count all interfaces until it is bound to one.
   const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   int smallest = 0;
   sockaddr_ll address = {};

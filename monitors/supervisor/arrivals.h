@@ -1,6 +1,6 @@
-// Counts the packets that arrive at interfaces, as packet sockets see them, independent of other readers. The
-// difference from the packets that workers have seen is the loss of a restart. Reads no packet and keeps no room for
-// any.
+// Counts the packets that arrive at interfaces, as packet sockets see them, independently of other readers. The
+// difference from the packets that workers have seen is the loss of a restart. Reads no packets and reserves no memory
+// for them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Arrivals {
   // Starts counting. Returns false, and counts nothing, unless all interfaces can be counted.
   bool open(std::span<const std::string> interfaces);
   bool open() const { return !sockets_.empty(); }
-  // Packets since open().
+  // Returns the number of packets since open().
   uint64_t read();
   void close();
 

@@ -20,7 +20,7 @@ void lose_packets(uint64_t queries, uint64_t count, UnitPage* unit) {
 }
 
 // Settles the packets of the current burst that the lane had not processed, and fragments of incomplete datagrams; then
-// everything that was counted only on one side.
+// everything that was counted on one side only.
 void settle_lane(LanePage* lane) {
   LaneAccounting& account = lane->accounting;
   account.received += lane->all_left();
@@ -34,7 +34,7 @@ void settle_lane(LanePage* lane) {
   account.received = std::max(account.received, explained);
 }
 
-// Done last, since earlier steps need burst_left.
+// This comes last, since earlier steps need burst_left.
 void settle_taps(LanePage* lane) {
   for (size_t i = 0; i < kMaxTaps; ++i) {
     TapAccounting& tap = lane->taps[i];
@@ -47,7 +47,7 @@ void settle_taps(LanePage* lane) {
   }
 }
 
-// Settles the packets that the parsers had received and not finished, and the connections that they were following.
+// Settles the packets that the parsers had received but not finished, and the connections that they were following.
 void settle_packets(uint32_t query, UnitPage* unit) {
   Accounting& account = unit->accounts[query];
   const uint64_t unparsed = account.packets_out - std::min(account.packets_out, unit->parsed[query]);

@@ -1,11 +1,12 @@
-// State that outlives a worker: memory that the supervisor and its workers share, from which the next worker resumes.
+// State that outlives a worker, in memory that the supervisor and its workers share. The next worker resumes from it.
 //
 //   supervisor ──fork──▶ worker 1 ✗   worker 2 ✗   worker 3 …
 //        └───────────── one page, mapped by all ─────────────┘
 //
 // A worker writes as it runs (plain and relaxed stores, each location by one thread). The supervisor reads call marks
-// while the worker lives, and everything else only once it is dead: settle_after_exit() turns the worker's unfinished
-// work into losses, so that the next one begins with balanced accounts. Slots that are never used cost no memory.
+// while the worker is alive, and everything else only once it is dead: settle_after_exit() turns the worker's
+// unfinished work into losses, so that the next one begins with balanced accounts. Slots that are never used cost no
+// memory.
 #pragma once
 
 #include <array>
@@ -27,14 +28,14 @@ namespace tapline {
 inline constexpr size_t kMaxPlugins = 16;
 inline constexpr size_t kMaxSupervisedLanes = 32;
 
-// One polling thread.
+// The state of one polling thread.
 struct LanePage {
   CallMark call;
-  // Kernel thread ID; 0: none.
+  // The kernel's thread ID; 0: none.
   std::atomic<int32_t> thread_id{0};
-  // Packets taken from the source since the first worker began.
+  // The number of packets taken from the source since the first worker began.
   uint64_t polled = 0;
-  // Bits of the queries that have ended in this lane and left nothing behind.
+  // The bits of queries that have ended in this lane and left nothing behind.
   uint64_t done = 0;
   LaneAccounting accounting;
   // By tap: the accounting, and the packets of the last burst that were not processed.
@@ -44,12 +45,12 @@ struct LanePage {
   uint64_t all_left() const { return std::accumulate(burst_left.begin(), burst_left.end(), uint64_t{0}); }
 };
 
-// State of the unit that parses a lane's packets and sends its tuples.
+// The state of the unit that parses a lane's packets and sends its tuples.
 struct UnitPage {
   std::array<Accounting, kMaxQueries> accounts;
-  // accounts[q].packets_out when the parsers last finished a burst.
+  // The value of accounts[q].packets_out when the parsers last finished a burst.
   std::array<uint64_t, kMaxQueries> parsed;
-  // Connections followed for each query.
+  // The number of connections followed for each query.
   std::array<uint64_t, kMaxQueries> live_flows;
   BatchLedger ledger;
 };
@@ -57,7 +58,7 @@ struct UnitPage {
 struct PluginPage {
   uint32_t strikes = 0;
   bool left_out = false;
-  // Its parsers' schemas, one per line (schema_text.h), set once it has been loaded.
+  // The schemas of its parsers, one per line (schema_text.h), set once it has been loaded.
   uint32_t schema_bytes = 0;
   std::array<char, 65536> schemas;
 
@@ -65,7 +66,7 @@ struct PluginPage {
   std::string_view schema_text() const { return {schemas.data(), schema_bytes}; }
 };
 
-// The plan, in binary form, of the query in a slot. A worker keeps it up to date when queries come and go, and the next
+// The serialized plan of the query in a slot. A worker keeps it up to date when queries come and go, and the next
 // worker starts from it instead of from the first worker's plan.
 struct PlanPage {
   uint32_t bytes = 0;  // 0: no query, or one without a plan
@@ -83,20 +84,20 @@ struct MonitorPage {
   std::atomic<Phase> phase{Phase::kStarting};
   // The number of the current worker, counted from 1.
   uint32_t worker = 0;
-  // 1 + the plug-in in which a thread received a signal; 0: none.
+  // 1 + the index of the plug-in in which a thread received a signal; 0: none.
   std::atomic<uint32_t> culprit{0};
-  // Monotonic time at which the last worker was found dead.
+  // The monotonic time at which the last worker was found dead.
   int64_t died_at_ns = 0;
-  // Packets that arrived while no worker was listening; the first lane counts them.
+  // Packets that arrived while no worker was capturing; the first lane counts them.
   std::atomic<uint64_t> missed{0};
-  // Start of LIMIT durations; INT64_MIN: not set yet.
+  // The start of LIMIT durations; INT64_MIN: not set yet.
   int64_t clock_start_ns = INT64_MIN;
   std::array<PlanPage, kMaxQueries> plans;
-  // By slot, for leased limits: packets granted so far.
+  // By slot, for leased limits: the packets granted so far.
   std::array<uint64_t, kMaxQueries> granted;
-  // By slot: the share of flows that the pipeline can take, as last reported.
+  // By slot: the share of flows that the pipeline can sustain, as last reported.
   std::array<double, kMaxQueries> pipeline_limits;
-  // By slot: whether switches copy all of its packets, if they copy any.
+  // By slot: true if switches have confirmed that they copy all of the query's packets.
   std::array<bool, kMaxQueries> copies_confirmed;
   std::array<PluginPage, kMaxPlugins> plugins;
   std::array<LanePage, kMaxSupervisedLanes> lanes;
@@ -110,11 +111,11 @@ struct UnmapPage {
 };
 using MonitorPagePointer = std::unique_ptr<MonitorPage, UnmapPage>;
 
-// Maps a page for this process and those that it forks; null if there is no memory.
+// Maps a page for this process and those that it forks. Returns null if there is no memory.
 MonitorPagePointer map_monitor_page();
 
 // Turns the dead worker's unfinished work into losses by restart, and everything unreported into batches that the next
-// worker reports on its behalf. REQUIRES: no worker lives.
+// worker reports on its behalf. REQUIRES: no worker is alive.
 void settle_after_exit(MonitorPage* page);
 
 }  // namespace tapline

@@ -44,8 +44,7 @@ class BlockedSignals {
 #if !defined(__SANITIZE_ADDRESS__)
 MonitorPage* page_of_handler = nullptr;
 
-// Notes which plug-in the thread that received the signal was in. Then raises the signal again, with its default
-// effect.
+// Records the plug-in in which the thread received the signal. Then raises the signal again, with its default effect.
 void note_culprit(int signal) {
   page_of_handler->culprit.store(call_mark().plugin.load(std::memory_order_relaxed));
   raise(signal);
@@ -150,15 +149,15 @@ void Supervisor::forward_stop() {
   kill(worker_, SIGTERM);
 }
 
-// Runs once a new worker listens: compares the interfaces' arrivals with the packets that all workers have seen. The
-// minimum of several samples counts: the others had packets in flight.
+// Runs once a new worker captures: compares the interfaces' arrivals with the packets that all workers have seen. Uses
+// the minimum of several samples, because packets were in flight at the others.
 void Supervisor::count_missed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;
   for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
   const uint64_t arrived = arrivals_.read();
   unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
-  // Stored with the first sample, since the first worker may crash before the last sample.
+  // This is stored with the first sample, since the first worker may crash before the last one.
   if (!page_->restarted()) unseen_at_start_ = unseen_;
   if (--looks_left_ > 0) return;
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
@@ -190,7 +189,7 @@ void Supervisor::blame(const WorkerExit& death) {
                      (plugin.left_out ? left_out : ""));
 }
 
-// Each plug-in is disabled after two crashes, so only workers that die for an unknown reason may do so repeatedly.
+// Since each plug-in is disabled after two crashes, only workers that die for an unknown reason can do so repeatedly.
 Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();

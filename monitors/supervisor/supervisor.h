@@ -1,9 +1,9 @@
 // Runs the monitor in a child process and restarts it when a plug-in crashes it.
 //
-// The supervisor keeps nothing but the page. It never loads DPDK, Kafka or a plug-in, so nothing a plug-in does can
-// reach it. A worker that dies, or does not return from a plug-in within the watchdog's time, is replaced at once; the
-// plug-in that it was in gets a strike, and is left out after the second one. A worker that dies elsewhere is also
-// replaced, but after ever longer pauses, and not indefinitely. Single-threaded.
+// The supervisor's only state is the page. It never loads DPDK, Kafka or a plug-in, so no plug-in can harm it. A worker
+// that dies, or does not return from a plug-in within the watchdog's time, is replaced at once; its plug-in gets a
+// strike, and is disabled after the second one. A worker that dies elsewhere is also replaced, but after increasing
+// pauses, and only a limited number of times. Single-threaded.
 #pragma once
 
 #include <atomic>
@@ -25,10 +25,10 @@ struct SupervisorOptions {
   int64_t watchdog_ns = 500'000'000;
   // Names of the plug-ins, for messages, in the order of their pages.
   std::vector<std::string> plugins;
-  // Interfaces whose packets are counted while no worker is listening; none: they are not counted.
+  // The interfaces whose packets are counted while no worker is capturing; if empty, packets are not counted.
   std::vector<std::string> interfaces;
-  bool live = false;  // packets arrive even while no worker is listening
-  // Gives up after this many deaths outside plug-ins within a minute.
+  bool live = false;  // true if packets arrive even while no worker is capturing
+  // The supervisor gives up after this many deaths outside plug-ins within a minute.
   size_t max_deaths = 5;
 };
 
@@ -37,8 +37,8 @@ class Supervisor {
   // All arguments outlive the supervisor.
   Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop);
 
-  // Runs `work` in forked processes until it returns in one of them, which the page's phase shows; `work` returns the
-  // exit code. Fails if no further worker can be started. REQUIRES: this process has one thread.
+  // Runs `work` in forked processes until it returns in one of them, as the page's phase shows; `work` returns the exit
+  // code. Fails if no further worker can be started. REQUIRES: this process has one thread.
   Status run(const std::function<int(MonitorPage*)>& work, int* exit_code);
 
  private:
@@ -49,7 +49,7 @@ class Supervisor {
   };
 
   Status start_worker(const std::function<int(MonitorPage*)>& work);
-  // Waits until the worker is dead. Kills one that hangs.
+  // Waits until the worker is dead. Kills a worker that hangs.
   WorkerExit await();
   void forward_stop();
   void blame(const WorkerExit& death);
@@ -65,10 +65,10 @@ class Supervisor {
   Watchdog watchdog_;
   int worker_ = -1;  // process id
   int worker_fd_ = -1;
-  bool stop_forwarded_ = false;   // the worker knows that it must stop
+  bool stop_forwarded_ = false;   // true once the worker was told to stop
   int looks_left_ = 0;            // samples of the arrivals left before this worker's missed packets are counted
   uint64_t unseen_ = UINT64_MAX;  // the minimum difference between these samples and the workers' count
-  uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker listened
+  uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker captured
   std::deque<int64_t> deaths_;
   WorkerExit last_death_;
 };

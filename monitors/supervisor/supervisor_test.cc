@@ -44,7 +44,7 @@ Outcome supervise(const std::function<int(MonitorPage*)>& work) {
   for (std::string line; std::getline(lines, line);) {
     outcome.warnings.push_back(nlohmann::json::parse(line)["message"]);
   }
-  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a worker still runs";
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a worker is still running";
   return outcome;
 }
 
@@ -54,7 +54,7 @@ void be_lane(MonitorPage* page) {
   page->phase.store(MonitorPage::Phase::kRunning);
 }
 
-// Runs in the second plug-in until that is disabled.
+// Runs `body` in the second plug-in until that is disabled.
 Outcome supervise_within(const std::function<void()>& body) {
   return supervise([&](MonitorPage* page) {
     be_lane(page);
@@ -205,8 +205,8 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   EXPECT_EQ(unit.accounts[0], once) << "settling again changes nothing";
 }
 
-// Two batches were sent but not acknowledged, tuples wait, and packets were counted since. Together the debts report
-// everything that no delivered batch reported.
+// Two batches were sent but not acknowledged, tuples are waiting, and packets have been counted since. Together, the
+// debts report everything that no delivered batch reported.
 TEST(Settle, UnreportedLossesAreReported) {
   const MonitorPagePointer page = map_monitor_page();
   BatchLedger& ledger = page->units[0].ledger;

@@ -15,8 +15,8 @@ struct ThreadState {
 };
 ThreadState read_thread_state(int process, int thread);
 
-// Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; one that is
-// runnable but gets no processor does not count as hanging either.
+// Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; a runnable thread
+// that gets no processor does not count as hanging either.
 class Watchdog {
  public:
   explicit Watchdog(int64_t timeout_ns) : timeout_ns_(timeout_ns) {}

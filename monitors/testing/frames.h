@@ -1,4 +1,4 @@
-// Ethernet frames written field by field, for tests.
+// Builds Ethernet frames field by field, for tests.
 #pragma once
 
 #include <cstdint>
