@@ -1,5 +1,5 @@
-// Tests the output of `tapline parsers NAME` for every parser: units, descriptions, kinds of texts, and an example that
-// is a tuple which the parser emits for a capture of the repository.
+// Tests the output of `tapline parsers NAME` for every parser: units, descriptions, kinds of strings, and an example,
+// which must be a tuple that the parser emits for some capture in the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const std::set<std::string> kWithoutUnit = {"alert",    "api_version", "cipher_s
                                             "sequence", "status",      "stream_id",    "target_port", "type",
                                             "value",    "version",     "high",         "low",         "trigger"};
 
-// testbed/captures and the folder captures/ of each parser.
+// Returns the captures in testbed/captures and in the folder captures/ of each parser.
 std::vector<std::string> committed_captures() {
   const fs::path root = TAPLINE_SOURCE_DIR;
   std::vector<std::string> captures;
@@ -129,7 +129,7 @@ TEST(Examples, StringsDeclareTheirKind) {
   for (const std::string& name : parser_names()) {
     const Schema schema = make_parser(name)->schema();
     for (const Field& field : schema.fields) {
-      EXPECT_EQ(field.text, text_kind_of(field)) << name << "." << field.name << ": only its name shows it";
+      EXPECT_EQ(field.text, text_kind_of(field)) << name << "." << field.name << ": only its name shows its kind";
     }
   }
 }

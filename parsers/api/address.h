@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// An IPv4 or IPv6 address in network byte order. IPv4 is kept IPv4-mapped (RFC 4291 section 2.5.5.2), so one comparison
-// serves both families. Tuples contain bytes(): 4 bytes for IPv4, 16 for IPv6.
+// An IPv4 or IPv6 address in network byte order. IPv4 addresses are stored IPv4-mapped (RFC 4291 section 2.5.5.2), so
+// one comparison serves both families. Tuples contain bytes(): 4 bytes for IPv4, 16 for IPv6.
 class IpAddress {
  public:
   constexpr IpAddress() : bytes_{} {}
@@ -41,7 +41,7 @@ class IpAddress {
   std::span<const uint8_t> bytes() const {
     return is_v4() ? std::span<const uint8_t>(bytes_.data() + 12, 4) : std::span<const uint8_t>(bytes_);
   }
-  // All 16 bytes, IPv4 as IPv4-mapped, for comparison with prefixes.
+  // All 16 bytes, with IPv4 addresses mapped, for comparison with prefixes.
   const std::array<uint8_t, 16>& mapped() const { return bytes_; }
 
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;

@@ -6,7 +6,7 @@
 
 namespace tapline {
 
-// for (uint32_t query : SetBits(queries)) …, in ascending order.
+// Iterates in ascending order: for (uint32_t query : SetBits(queries)) …
 class SetBits {
  public:
   class Iterator {

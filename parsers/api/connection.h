@@ -14,18 +14,18 @@ using Side = uint8_t;
 constexpr Side other_side(Side side) { return side ^ 1; }
 
 enum class TcpState : uint8_t {
-  kSynSent,      // a SYN, no answer
+  kSynSent,      // a SYN, no response
   kSynAnswered,  // a SYN/ACK
   kOpen,         // established, or joined in mid-stream
   kHalfClosed,   // one side has sent its FIN
   kClosed,       // both FINs
   kReset,        // a RST after a response
-  kRefused,      // a RST answered the SYN
+  kRefused,      // a RST in response to the SYN
 };
 
 // A connection in the engine's shared table. The engine writes it; parsers read it, and each writes only its own state.
-// Flows of other protocols (UDP, ICMP, SCTP, …) are kept the same way if a parser asks for them (Needs::datagrams):
-// they are kSynSent while only one side has sent anything, then kOpen, and end when they are idle.
+// Flows of other protocols (UDP, ICMP, SCTP, …) are stored in the same way if a parser requests them
+// (Needs::datagrams): they are kSynSent while only one side has sent anything, then kOpen, and end when they are idle.
 //
 //   bytes 0..63     identity (what a look-up compares)
 //   bytes 64..127   TCP state, and the table's own fields
@@ -44,12 +44,12 @@ struct alignas(64) Connection {
 
   int64_t last_seen_ns;  // raw time of the latest packet
   uint32_t incarnation;  // the client's initial sequence number, 0 = unknown
-  uint32_t seq_end[2];   // per side: one past the highest sequence number seen; the initial one before any payload
+  uint32_t seq_end[2];   // per side: one past the highest sequence number seen; before any payload, the initial one
   uint8_t seq_known;     // bit per side
   uint8_t syn_seen;      // bit per side
   uint8_t fin_seen : 2;  // bit per side
   uint8_t heard : 2;     // bit per side: at least one packet captured
-  uint8_t missing : 2;   // bit per side: bytes were acknowledged that have not been captured
+  uint8_t missing : 2;   // bit per side: acknowledged bytes have not been captured
   uint8_t syn_acks_conflict : 1;  // meaningful until the handshake is complete
   uint8_t going_on : 2;           // bit per side that continued after a RST
   uint8_t proxy_step : 4;         // socks::Step
@@ -57,18 +57,18 @@ struct alignas(64) Connection {
   uint32_t wheel_previous;
   uint32_t wheel_next;
   uint16_t wheel_slot;
-  uint16_t ignored_by;   // bit per stream parser that gave up on it
+  uint16_t ignored_by;   // bit per stream parser that gave up on the connection
   uint32_t stream;       // slot of its reassembly state, 0 = none
   uint32_t bucket_hash;  // the table's look-up key
   uint32_t shown_tick;   // the engine's second in which parsers last saw a packet; 0 = none
-  // Packets that parsers did not see (Needs::every_packet), and their wire bytes, since the connection began.
+  // The packets that parsers did not see (Needs::every_packet), and their wire bytes, since the connection began.
   uint32_t more_packets;  // wraps
   uint64_t more_bytes;
 
   Direction direction_of(Side side) const {
     return side == client_side ? Direction::kFromClient : Direction::kFromServer;
   }
-  // The side that sent a packet of this connection, even if the client side was corrected since.
+  // The side that sent a packet of this connection, even if the client side has been corrected since then.
   Side side_of(const Packet& packet) const {
     return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
   }

@@ -8,7 +8,7 @@
 
 namespace tapline {
 
-// One key per deployment, so that an outsider can't aim flows at one sampling decision or one table slot.
+// A deployment has one key, so that an outsider can't choose flows for one sampling decision or one table slot.
 struct HashKey {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -21,7 +21,7 @@ struct FlowKey {
   uint16_t src_port = 0, dst_port = 0;
   uint8_t protocol = 0;
   uint32_t vlan = 0;        // outer VLAN ID << 12 | inner; 24 bits
-  uint32_t network_id = 0;  // VNI of the tunnel, 0 without one
+  uint32_t network_id = 0;  // VNI of the tunnel; 0 if there is none
 };
 
 // SipHash-1-3 (Aumasson, Bernstein 2012) of the ordered endpoints, protocol, VLAN and tunnel. Both directions of a flow
@@ -35,12 +35,12 @@ class FlowHasher {
   HashKey key_;
 };
 
-// SipHash-1-3 of a string under the same key, unrelated to the hashes of flows.
+// The SipHash-1-3 of a string under the same key, unrelated to the hashes of flows.
 uint64_t keyed_hash(HashKey key, std::string_view text);
 
 // Sampling keeps a flow if an independent finaliser of its hash lies below the threshold, so a lower rate keeps a
 // subset of a higher rate's flows, and all monitors make the same decision. The threshold for rate 1 keeps every flow.
-// Returns 0 for rates of 0, below, and NaN; saturates at rates of 1 and above.
+// Returns 0 for rates of 0 or less and for NaN; saturates for rates of 1 or more.
 uint64_t sampling_threshold(double rate);
 
 // The finaliser: 63 uniform bits, unrelated to the bits of the hash that tables and replicate groups use.
@@ -54,8 +54,9 @@ constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling
 
 // Returns the position for queries whose flows are also sampled by switches. They can't compute the hash, but can match
 // single bits of port numbers. Therefore the position begins with bits of the far port, which the query does not name.
-// The first is the second lowest bit, since Linux prefers even ports for clients; the finaliser provides the rest. So
-// at a rate of 1/2^n and below, n up to kPortBits, every flow that is kept has n zeros there.
+// The first bit is the second lowest one, since Linux prefers even ports for clients; the finaliser provides the
+// remaining bits of the position. So at a rate of 1/2^n or less, for n up to kPortBits, every flow that is kept has n
+// zeros there.
 inline constexpr int kPortBits = 6;
 constexpr uint64_t sampling_position(uint64_t flow_hash, uint16_t far_port) {
   uint64_t first = 0;

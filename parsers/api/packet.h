@@ -44,7 +44,7 @@ struct RawPacket {
   int64_t time_ns = 0;      // time since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
   uint8_t tap = 0;  // index among the source's taps
-  // True if the time is when the packet was polled, since the port has no arrival times.
+  // True if the time is that of the poll, because the port has no arrival times.
   bool polled_time = false;
   void* buffer = nullptr;  // handle of the bytes' storage, private to the source
 
@@ -66,7 +66,8 @@ namespace tcp_flag {
 inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
 }
 
-// The endpoint of a packet that is the query's TO (all queries that want it agree): a hint at the client side.
+// The endpoint of a packet that is the query's TO, if all queries that want the packet agree: a hint at the client
+// side.
 enum class ToSide : uint8_t { kUnknown, kSource, kDestination };
 
 enum class Direction : uint8_t { kFromClient = 0, kFromServer = 1 };
@@ -77,7 +78,7 @@ inline constexpr uint8_t kSyn = 0x01;          // first SYN of this incarnation
 inline constexpr uint8_t kEstablished = 0x02;  // handshake complete
 inline constexpr uint8_t kClosed = 0x04;       // the second FIN
 inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver must accept
-// A RST that its receiver must ignore, or that both sides ignored although it looked acceptable, as this packet shows.
+// A RST that its receiver must ignore; or the packet shows that both sides ignored a RST that looked acceptable.
 inline constexpr uint8_t kRstIgnored = 0x10;
 inline constexpr uint8_t kStrayRst = 0x20;        // a RST of an unknown connection; Packet::connection is null
 inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with a different sequence number from an earlier one
@@ -93,12 +94,12 @@ struct Packet {
   // Bit q is set if query q wants this packet (match, sampling, LIMIT). decode() clears it; the monitor sets it.
   uint64_t queries = 0;
   Connection* connection = nullptr;  // set by the engine; null if the packet has no connection
-  void* buffer = nullptr;            // as in RawPacket; decode() leaves it null, and it stays null for a
-                                     // reassembled datagram, whose bytes are gone once the burst is processed
+  void* buffer = nullptr;  // as in RawPacket; decode() leaves it null, and it stays null for a reassembled datagram,
+                           // whose bytes are invalid once the burst is processed
 
   IpAddress src_ip;
   IpAddress dst_ip;
-  uint16_t src_port = 0;  // host order; 0 where the protocol has no ports
+  uint16_t src_port = 0;  // host order; 0 if the protocol has no ports
   uint16_t dst_port = 0;
   uint8_t protocol = 0;    // the transport protocol, after IPv6 extension headers and AH
   uint8_t ip_version = 0;  // 4 or 6
@@ -106,11 +107,12 @@ struct Packet {
   uint8_t tcp_flags = 0;
   uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are only counted
   uint16_t tcp_window = 0;    // as sent, unscaled
-  uint8_t tap = 0;            // as in RawPacket; that of the fragment that completed a reassembled datagram
-  // An earlier tap has shown this packet: only parsers with Needs::all_views receive it. Set by the monitor.
+  uint8_t tap = 0;            // as in RawPacket; for a reassembled datagram, the tap of the fragment that completed it
+  // True if another tap has already shown this packet: only parsers with Needs::all_views receive it. Set by the
+  // monitor.
   bool repeated_view : 1 = false;
   bool polled_time : 1 = false;  // as in RawPacket
-  uint32_t network_id = 0;       // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
+  uint32_t network_id = 0;       // VNI of the innermost VXLAN or Geneve around the packet; 0 if there is none
   uint32_t tcp_seq = 0;
   uint32_t tcp_ack = 0;
 
@@ -120,10 +122,11 @@ struct Packet {
   uint32_t transport_offset = 0;
   uint32_t payload_offset = 0;
   uint32_t payload_captured_bytes = 0;  // readable at data + payload_offset
-  // Payload length by the IP header: exceeds the captured bytes under a snaplen, never includes Ethernet padding.
+  // The payload length according to the IP header: exceeds the captured bytes under a snaplen, and never includes
+  // Ethernet padding.
   uint32_t payload_bytes = 0;
-  // Telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches on the path
-  // wrote. Captured whole; 0 bytes if there is none.
+  // The telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches on the path
+  // wrote. It is captured completely; 0 bytes if there is none.
   uint32_t telemetry_offset = 0;
   uint32_t telemetry_bytes = 0;
 
@@ -131,7 +134,7 @@ struct Packet {
   Direction direction = Direction::kFromClient;  // valid while connection is set
   uint8_t tcp_events = 0;
   bool reassembled = false;  // a datagram reassembled from fragments; wire_bytes covers all its frames
-  // Position of the innermost Ethernet header; kNoOffset if there is none, or its bytes are gone.
+  // Position of the innermost Ethernet header; kNoOffset if there is none or its bytes are no longer available.
   uint32_t ethernet_offset = kNoOffset;
 
   // Returns the addresses of the innermost Ethernet header, which are those at the tap's switch even if the copy
@@ -164,14 +167,14 @@ enum class DecodeOutcome : uint8_t {
 };
 inline constexpr int kDecodeOutcomes = 7;
 
-// Drop reason as in TupleBatch.accounting, "" for kOk.
+// The drop reason as in TupleBatch.accounting; "" for kOk.
 std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
-// Sets ports for SCTP, too; other transports are kOk with ports 0. Checks every length before reading. Overwrites all
+// Also sets ports for SCTP; other transports are kOk with ports 0. Checks every length before reading. Overwrites all
 // of *packet but flow_hash; the result is meaningless unless kOk or kFragment is returned. On kFragment it describes
-// the datagram up to its IP header, with the fragment's data as payload. Does not verify checksums: captures on the
-// sending host have none.
+// the datagram up to its IP header, with the fragment's data as payload. Does not verify checksums, since they are
+// missing in captures on the sending host.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
 // Decodes a frame. Also sets flow_hash if kOk is returned.

@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Without a connection, the query's TO decides which side is the client, then the higher port; if the ports are equal,
-// the sender is the client.
+// Guesses the client of a packet without a connection: by the query's TO, then by the higher port; if the ports are
+// equal, the sender is the client.
 struct Guess {
   bool source_is_client;
   ClientKnownBy known_by;
@@ -36,7 +36,7 @@ TupleHeader Emitter::header_of(const Connection& connection) const {
 }
 
 TupleHeader Emitter::header_of(const Packet& packet) {
-  // A parser may receive a run of packets in one call: the clock follows it through the run.
+  // A parser may receive a run of packets in one call, so the clock advances with each of them.
   *clock_ns_ = std::max(*clock_ns_, packet.time_ns);
   TupleHeader header;
   if (packet.connection != nullptr) {
@@ -60,7 +60,7 @@ std::span<const Value> Emitter::encoded(std::span<const Value> values) {
   size_t bytes = 0;
   for (const Value& value : values) bytes += value.type() == FieldType::kString ? value.as_string().size() : 0;
   texts_.clear();
-  texts_.reserve(3 * bytes);  // a byte becomes at most three, so appending never moves earlier texts
+  texts_.reserve(3 * bytes);  // a byte becomes at most three bytes, so appending never moves earlier texts
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].type() != FieldType::kString) continue;
     const std::string_view text = values[i].as_string();

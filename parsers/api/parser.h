@@ -31,20 +31,20 @@ struct Needs {
   bool connections = false;  // TCP packets come with their connection
   bool datagrams = false;    // packets of all other protocols come with their flow, as a Connection
   bool streams = false;      // it is a StreamParser (implies connections)
-  bool proxies = false;      // it sees the handshake with a SOCKS proxy, too; other parsers' streams begin after it
-  // on_interval() is called at the end of each interval of this length in packet time: kShortestIntervalNs or more; 0:
-  // never. The only need that set_arguments() may change.
+  bool proxies = false;      // it also sees the handshake with a SOCKS proxy; other parsers' streams begin after it
+  // on_interval() is called at the end of each interval of this length in packet time, at least kShortestIntervalNs; 0:
+  // never. This is the only need that set_arguments() may change.
   int64_t interval_ns = 0;
-  // False: of an open connection's packets without SYN, FIN and RST, the parser needs only the first in each interval
-  // (in each second without one), and a count of the others: Connection::more_packets, more_bytes. The engine then need
-  // not decode the others.
+  // If false, the parser needs only some of an open connection's packets without SYN, FIN and RST: the first in each
+  // interval (or second, if there are no intervals), and a count of the others in Connection::more_packets and
+  // more_bytes. The engine then need not decode the others.
   bool every_packet = true;
-  // True: if several taps show a packet, process() gets each view, in order of time, with Packet::tap; views after the
-  // first have Packet::repeated_view, and no connection. The first view may precede the query. False: the first view
-  // only. Fragments have one view.
+  // If true, and several taps show a packet, process() gets each view, in order of time, with Packet::tap; views after
+  // the first have Packet::repeated_view, and no connection. The first view may precede the query. If false, process()
+  // gets only the first view. Fragments have one view.
   bool all_views = false;
-  // Bytes of parser state in each connection (or flow, or both, as requested above): initially zero, aligned to 8. A
-  // nonzero size also requests connections.
+  // The bytes of parser state in each connection (or flow, or both, as requested above), which are initially zero and
+  // aligned to 8. A nonzero size also requests connections.
   uint16_t connection_state_bytes = 0;
 };
 
@@ -54,10 +54,11 @@ class Emitter {
   // The engine owns `clock_ns`.
   Emitter(uint32_t parser, TupleSink* sink, int64_t* clock_ns) : sink_(sink), clock_ns_(clock_ns), parser_(parser) {}
 
-  // Packet time, a running maximum. It is the time_ns of tuples; durations are computed from the packets' own times.
+  // Packet time: the maximum of the packets' times so far. It is the time_ns of tuples; durations are computed from the
+  // packets' own times.
   int64_t now_ns() const { return *clock_ns_; }
 
-  // The common columns of a tuple that this packet completes, for the queries that want the packet.
+  // Returns the header of a tuple that this packet completes, for the queries that want the packet.
   TupleHeader header_of(const Packet& packet);
   // Returns the header for a connection, at the current packet time, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
@@ -107,7 +108,7 @@ class Emitter {
     }
     return false;
   }
-  // Valid until the next call.
+  // Returns the values with encoded strings, valid until the next call.
   std::span<const Value> encoded(std::span<const Value> values);
 
   TupleSink* sink_;
@@ -129,60 +130,62 @@ class Parser {
   virtual const Schema& schema() const = 0;
   virtual Needs needs() const { return {}; }
 
-  // Packets in capture order, each wanted by some query (queries != 0), all within the interval of now_ns().
+  // Receives packets in capture order. Some query wants each of them (queries != 0), and all are within the interval of
+  // now_ns().
   virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
 
-  // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of needs().interval_ns
-  // since the epoch. Called only for the latest interval that had packets.
+  // Called when packet time has passed the end of an interval, but only for the latest interval that had packets.
+  // `end_ns` is its last nanosecond + 1, a multiple of needs().interval_ns since the epoch.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
-  // The end of a later interval for which on_interval() must be called even if no packet arrives; INT64_MAX: none. Read
-  // after each on_interval().
+  // The end of a later interval for which on_interval() must be called even if no packet arrives; INT64_MAX if there is
+  // none. It is read after each on_interval().
   virtual int64_t due_ns() const { return INT64_MAX; }
 
-  // `queries` will see no more of this connection: it timed out, was replaced or evicted, or the queries end. Emit
-  // pending tuples for these queries only, and leave the state unchanged: other queries may continue.
+  // Called when `queries` will see no more of this connection, because it timed out, was replaced or evicted, or the
+  // queries end. Emit pending tuples for these queries only, and leave the state unchanged, since other queries may
+  // continue.
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
 
-  // Query `query` (a bit number) requests this parser's tuples with these values of schema().arguments, in schema
-  // order. Called before its first packet, and again when another query takes the number. Strings are valid during the
-  // call. Not called if the parser has no arguments.
+  // Sets the values of schema().arguments, in schema order, with which query `query` (a bit number) requests this
+  // parser's tuples. Called before the query's first packet, and again when another query takes the number. Strings are
+  // valid during the call. Not called if the parser has no arguments.
   virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
 
   // Called when these queries end: emit pending tuples that belong to no connection. on_end() follows for each of their
   // connections.
   virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
 
-  // The monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first packet. If it is
-  // not called, there is one tap without names. A tap without a switch gets its names before its first packet, if it is
-  // a queue's: only its names stay valid as long as the parser.
+  // Sets the names of the monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first
+  // packet. If it is not called, there is one tap without names. A tap without a switch may get its names later, before
+  // its first packet, if it shows a queue: the names of such a tap stay valid as long as the parser.
   virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
-  // The source of the monitor's metrics, for the one parser that reports them. May be null.
+  // Sets the source of the monitor's metrics, for the one parser that reports them. May be null.
   virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
-  // The routes of the network, for parsers that infer ports; null: there are none. Called at most once, before the
-  // first packet.
+  // Sets the routes of the network, for parsers that infer ports; null if there are none. Called at most once, before
+  // the first packet.
   virtual void set_routes(RouteFeed* /*routes*/) {}
 
-  // The triggers of query `query`, for the one parser that evaluates them; null: none. Called when set_arguments() is.
-  // `shared`: counts them together with the parsers of other lanes; null: no other lane has packets of the query, and
-  // they stay the same.
+  // Sets the triggers of query `query`, for the one parser that evaluates them; null if there are none. Called when
+  // set_arguments() is. `shared` counts them together with the parsers of other lanes; it is null if no other lane has
+  // packets of the query and the triggers stay the same.
   virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/,
                             std::shared_ptr<trigger::SharedTriggers> /*shared*/) {}
 
-  // The connection's entry is about to be reused: free the memory its state owns. Always follows on_end() for all its
-  // queries.
+  // Called when the connection's entry is about to be reused: free the memory that its state owns. Always follows
+  // on_end() for all its queries.
   virtual void on_release(Connection& /*connection*/) {}
 
  protected:
-  // This parser's state in the connection. REQUIRES: sizeof(State) <= needs().connection_state_bytes.
+  // Returns this parser's state in the connection. REQUIRES: sizeof(State) <= needs().connection_state_bytes.
   template <typename State>
   State& state_of(const Connection& connection) const {
     auto* base = const_cast<Connection&>(connection).parser_state();
     return *reinterpret_cast<State*>(base + state_offset_);
   }
 
-  // The payload shows that `side` is the client. Overrides only a guess by port.
+  // Declares that the payload shows that `side` is the client. Overrides only a guess by port.
   static void claim_client(Connection& connection, Side side) {
     if (connection.client_known_by < ClientKnownBy::kProtocol) return;
     connection.client_side = side;
@@ -201,8 +204,9 @@ inline constexpr int kLookAheadSteps = 3;
 
 // The origin of a piece of a stream.
 struct Segment {
-  int64_t time_ns;         // capture time of the packet that carried it
-  uint64_t offset;         // position of its first byte in this side's stream; 0: first after the SYN, or first seen
+  int64_t time_ns;  // capture time of the packet that carried it
+  uint64_t offset;  // position of its first byte in this side's stream; 0: the first byte after the SYN, or the first
+                    // one seen
   uint64_t peer_offset;    // number of bytes of the other side's stream that its packet acknowledged
   bool peer_offset_known;  // false without an ACK, or while the other side's stream position is unknown
 };
@@ -211,15 +215,15 @@ enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
 enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
 
 // Receives the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
-// Side distinguishes the directions; the connection determines which of them is the client, and a parser may correct
+// `Side` distinguishes the directions; the connection determines which of them is the client, and a parser may correct
 // that with claim_client().
 class StreamParser : public Parser {
  public:
-  // Bytes in order, split anywhere. The span is invalid after the call. kGiveUp: this parser wants no more of the
-  // connection.
+  // Receives bytes in order, split anywhere. The span is invalid after the call. Return kGiveUp if this parser wants no
+  // more of the connection.
   virtual StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes,
                                 const Segment& segment, Emitter& out) = 0;
-  // `bytes` bytes between the previous data and the next were never captured.
+  // Called when `bytes` bytes between the previous data and the next were never captured.
   virtual StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                                Emitter& out) = 0;
   // Called when this side sends no more. kReset ends both sides, with one call for each.

@@ -34,15 +34,15 @@ inline Field optional(Field field) {
   return field;
 }
 
-// The kind that the field declares. Plug-ins can't declare a kind, so theirs follows from the name: url, statement or
-// query, key or keys.
+// The kind that the field declares. Plug-ins can't declare a kind, so the kinds of their fields follow from the names:
+// url, statement or query, key or keys.
 TextKind text_kind_of(const Field& field);
 
 // An argument that a query passes to the parser: PARSE queue_flows(delay=500us). Each query has separate values.
 struct Argument {
   std::string name;
   FieldType type = FieldType::kU64;  // any but kAddress; a string is one of `choices`
-  std::string unit = {};             // as of a field: queries write "ns" as a duration, "bytes" as a size
+  std::string unit = {};             // as for a field: queries write "ns" as a duration, "bytes" as a size
   std::string description = {};
   std::string default_value = {};  // as read_argument() reads it
   double min = 0;                  // bounds of a number, inclusive
@@ -51,7 +51,7 @@ struct Argument {
   int64_t step = 1;  // whole numbers must be multiples of it
 };
 
-// Tells `diff` where to find a duration: in a field of one tuple, or as the time between two tuples of one flow.
+// The duration that `diff` uses: a field of one tuple, or the time between two tuples of one flow.
 struct Duration {
   std::string field = {};
   std::string event_field = {};
@@ -67,18 +67,18 @@ struct Schema {
   Layer layer = Layer::kApplication;
   std::vector<Field> fields = {};
   std::vector<std::string> main_fields = {};  // fields that top-k ranks
-  std::string value_field = {};               // default of by=; empty: none
-  Duration duration = {};                     // empty: none
+  std::string value_field = {};               // default of by=; empty if there is none
+  Duration duration = {};                     // empty if there is none
   int64_t interval_ns = 0;                    // each flow has one tuple per interval; 0: each tuple is an event
-  // The argument that sets the interval, in ns; its default is interval_ns. Empty: the interval is fixed. A monitor has
-  // one interval per parser, so it refuses a query that chooses another one.
+  // The argument that sets the interval, in ns; its default is interval_ns. If it is empty, the interval is fixed. A
+  // monitor has one interval per parser, so it refuses a query that chooses another one.
   std::string interval_argument = {};
   bool events = false;  // tuples may also be events (Emitter::emit_event)
-  // Tuples are correct only if one instance sees every packet of a tap: queries may not select or sample packets, and
-  // no two threads may share them.
+  // True if tuples are correct only if one instance sees every packet of a tap: queries may not select or sample
+  // packets, and no two threads may share them.
   bool all_traffic = false;
-  bool queues = false;  // measures queues, so needs taps on both sides of one
-  // Emits no tuples: its fields are those of packets, and only triggers in the monitor count them.
+  bool queues = false;  // measures queues, so it needs taps on both sides of a queue
+  // True if the parser emits no tuples: its fields are those of packets, which only triggers in the monitor count.
   bool counted = false;
   std::vector<Argument> arguments = {};
   std::vector<std::string> example = {};  // the values of `fields` in an example tuple, as text; plug-ins have none

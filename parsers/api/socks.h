@@ -5,8 +5,8 @@
 
 namespace tapline::socks {
 
-// Progress of a connection's handshake with a SOCKS proxy (version 4, 4a; RFC 1928, RFC 1929). The proxied protocol
-// follows.
+// The progress of a connection's handshake with a SOCKS proxy (versions 4 and 4a; RFC 1928, RFC 1929). The proxied
+// protocol follows.
 enum class Step : uint8_t {
   kStart,
   kGreeted,   // version 5: the client offered authentication methods
@@ -15,7 +15,7 @@ enum class Step : uint8_t {
   kPasswordSent,
   kAsked4,  // the client sent a request of this version
   kAsked5,
-  kOver,  // answered, or not SOCKS
+  kOver,  // the server has replied, or this is not SOCKS
 };
 
 // One message of a handshake.
@@ -29,8 +29,8 @@ struct Message {
   uint16_t port = 0;
 };
 
-// Returns the length of the message at the front of a side's next bytes, and moves *step past it. Returns 0, and sets
-// kOver, if `bytes` contains no complete message. The first message must fill `bytes`, which makes a false match
+// Returns the length of the message at the beginning of a side's next bytes, and moves *step past it. Returns 0, and
+// sets kOver, if `bytes` contains no complete message. The first message must fill `bytes`, which makes a false match
 // unlikely.
 size_t take_message(std::string_view bytes, bool from_client, Step* step, Message* message);
 

@@ -1,8 +1,8 @@
-// The metadata that switches wrote into a packet: the stack of INT-MD (P4 INT 2.1 §5.8), as
-// docs/reference/in-band-telemetry.md draws it.
+// The metadata that switches wrote into a packet: the stack of INT-MD (P4 INT 2.1 §5.8), as drawn in
+// docs/reference/in-band-telemetry.md.
 //
 // Times are nanoseconds. A value that a switch could not provide, all ones in the packet, stays all ones, truncated to
-// the field. Ports and queue IDs that the instructions do not request are all ones, too.
+// the field. Ports and queue IDs that the instructions do not request are also all ones.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct Hop {
   uint8_t queue_id = kNoQueue;
   uint32_t queue_depth = 0;  // in the switch's unit
   uint32_t latency_ns = 0;   // in the switch
-  uint64_t time_ns = 0;      // time at which the packet left the switch, or entered it if only that is known
+  uint64_t time_ns = 0;      // time at which the packet left the switch or, if only that is known, entered it
 };
 
 struct Telemetry {
@@ -33,11 +33,11 @@ struct Telemetry {
   bool cut = false;   // hops are missing because a switch had no room for its metadata
   // The fields that the packet's instructions request.
   bool has_switch_id = false, has_ports = false, has_queue_depth = false, has_latency = false, has_time = false;
-  bool has_departure_time = false;  // Hop::time_ns is that of departure
+  bool has_departure_time = false;  // Hop::time_ns is the time of departure
   std::array<Hop, kMaxHops> path;   // in path order
 };
 
-// Bytes of the shim, the INT header and the hops' metadata; 0 without telemetry.
+// The bytes of the shim, the INT header and the hops' metadata; 0 if there is no telemetry.
 inline uint32_t telemetry_wire_bytes(const Packet& packet) {
   constexpr uint32_t kShimBytes = 4;
   return packet.telemetry_bytes == 0 ? 0 : kShimBytes + packet.telemetry_bytes;

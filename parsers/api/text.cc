@@ -13,7 +13,8 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 struct Range {
   uint32_t first, last;
 };
-// Unicode's control characters, format characters and separators, which terminals and browsers obey invisibly.
+// Unicode's control characters, format characters and separators, which terminals and browsers apply without showing
+// them.
 constexpr std::array<Range, 10> kUnreadable = {{{0x00, 0x1f},
                                                 {0x7f, 0x9f},
                                                 {0x61c, 0x61c},        // Arabic letter mark
@@ -37,7 +38,7 @@ constexpr std::array<Range, 28> kEscaped = {
 struct Character {
   size_t bytes;
   bool readable;
-  uint32_t point;  // if it is valid UTF-8
+  uint32_t point;  // set if the sequence is valid UTF-8
   bool utf8 = true;
 };
 
@@ -53,7 +54,8 @@ bool is_readable(uint32_t point, LineBreaks line_breaks) {
   return !contains(kUnreadable, point);
 }
 
-// The UTF-8 sequence (RFC 3629 section 4) at the front, or a single byte that starts none. REQUIRES: not empty.
+// Returns the UTF-8 sequence (RFC 3629 section 4) at the beginning, or a single byte that begins none. REQUIRES: the
+// text is not empty.
 Character next_character(std::string_view text, LineBreaks line_breaks) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first < 0x80) return {1, is_readable(first, line_breaks), first};
@@ -86,7 +88,7 @@ void append_escape(char c, std::string* out) {
   out->push_back(kDigits[byte & 15]);
 }
 
-// Decodes the "%XX" at the front. Returns false if there is none.
+// Decodes the "%XX" at the beginning. Returns false if there is none.
 bool read_escape(std::string_view text, char* byte) {
   if (text.size() < 3 || text[0] != '%') return false;
   const size_t high = kDigits.find(text[1]), low = kDigits.find(text[2]);

@@ -16,13 +16,13 @@ namespace tapline {
 //   shown(t)  full(t) if t is unreadable in part or coded, else t
 //
 // shown() is injective: coded(shown(t)) tells which case applies, and percent-decoding undoes full(). Most text that
-// already contains escapes stays unchanged: /caf%C3%A9 is full() of nothing, since é is readable.
+// already contains escapes stays unchanged: /caf%C3%A9 is not full() of any text, since é is readable.
 enum class LineBreaks : uint8_t { kEncode, kKeep };  // kKeep: for statements, leaves tab, LF and CR unchanged
 
 namespace text_detail {
 bool must_encode(std::string_view text, LineBreaks line_breaks);
 
-// True if all eight bytes are printable ASCII other than %.
+// Returns true if all eight bytes are printable ASCII other than %.
 inline bool is_plain(uint64_t word) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   const auto has_zero = [](uint64_t x) { return ((x - kOnes) & ~x & kHigh) != 0; };
@@ -46,17 +46,17 @@ inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
   return !text_detail::is_plain(word) && text_detail::must_encode(text, line_breaks);
 }
 
-// Appends full(text). Call it only if must_encode().
+// Appends full(text). REQUIRES: must_encode().
 void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* out);
 
-// The text as logs and terminals show it: one line. Characters that are invisible, or that change the order or the
-// lines of others, become escapes, /\u{202e}gpj.exe, and bytes that are not UTF-8 become U+FFFD. Those characters are
-// Unicode's controls, formats, line and paragraph separators, and the characters that renderers omit by default. Java
-// and TypeScript have the same table; schema/golden/readable_text.json keeps all three the same. Unlike shown(), it
-// can't be undone.
+// Returns the text in a form that logs and terminals can show, as one line. Characters that are invisible, or that
+// change the order or the lines of others, become escapes, /\u{202e}gpj.exe, and bytes that are not UTF-8 become
+// U+FFFD. These characters are Unicode's controls, formats, line and paragraph separators, and the characters that
+// renderers omit by default. Java and TypeScript have the same table; schema/golden/readable_text.json ensures that all
+// three are the same. Unlike shown(), it can't be undone.
 std::string readable_text(std::string_view text);
 
-// As readable_line(), but keeps line feeds and tabs.
+// Does the same as readable_text(), but keeps line feeds and tabs.
 std::string readable_lines(std::string_view text);
 
 }  // namespace tapline

@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// The evidence for the client side of a flow, most certain first.
+// The evidence for the client side of a flow, the most certain first.
 enum class ClientKnownBy : uint8_t {
   kHandshake,  // sender of the SYN, or receiver of the SYN/ACK
   kQuery,      // the side that is not the query's TO
@@ -34,7 +34,7 @@ struct TupleHeader {
 // One value of a tuple, 16 bytes. Strings are borrowed: valid during the call that receives them.
 //
 // An absent value is one that the parser could not determine. Zero and "" are always measured values. Consumers that do
-// not check read an absent value as zero or "".
+// not check for absence read zero or "".
 class Value {
  public:
   static Value u64(uint64_t value) { return Value(FieldType::kU64, value); }
@@ -82,7 +82,7 @@ class Value {
   };
 };
 
-// Why a parser or the engine lost data.
+// The reason why a parser or the engine lost data.
 enum class LossReason : uint8_t {
   kConnectionTableFull,  // flows: evicted before their end
   kGap,                  // stream bytes never captured, or captured after their hole was skipped
@@ -95,23 +95,24 @@ enum class LossReason : uint8_t {
   kPluginLeftOut,        // flows: not passed to a plug-in that is disabled
   kTelemetryUnusable,    // flows: hops in packets whose telemetry is incomplete or contradictory
   kRouteUnknown,         // flows: packets without an output port, since no route to their address is known
-  kRouteAmbiguous,       // flows: packets without one, since their switch chooses it by an unknown hash
-  kRouteChanging,        // flows: packets without one, since their switch may have used an earlier route
-  kSwitchUnknown,        // flows: packets without one, since no route of their switch is known
+  kRouteAmbiguous,       // flows: packets without an output port, since their switch chooses it by an unknown hash
+  kRouteChanging,        // flows: packets without an output port, since their switch may have used an earlier route
+  kSwitchUnknown,        // flows: packets without an output port, since no route of their switch is known
 };
 inline constexpr int kLossReasons = 14;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
 std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
 LossUnit unit_of(LossReason reason);
 
-// Receives tuples and losses; implemented by the monitor (encoder per query, JSON lines). Called on the engine's
+// Receives tuples and losses. The monitor implements it (an encoder per query, JSON lines). Called on the engine's
 // thread.
 class TupleSink {
  public:
   virtual ~TupleSink() = default;
   // `parser` is its index in the engine; `values` match the parser's schema in number, order and type.
   virtual void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) = 0;
-  // A tuple that is also an event, delivered to people and programs within milliseconds if the output supports events.
+  // Receives a tuple that is also an event, which reaches people and programs within milliseconds if the output
+  // supports events.
   virtual void event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
     emit(parser, header, values);
   }

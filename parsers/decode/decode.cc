@@ -86,7 +86,7 @@ struct PlainHeaders {
 }
 
 // The fast path: a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is not a fragment, and
-// TCP, or UDP that is not a tunnel. For anything else, whether malformed or merely rarer, it returns false and Decoder
+// TCP, or UDP that is not a tunnel. For any other frame, malformed or merely less common, it returns false, and Decoder
 // takes over.
 [[gnu::always_inline]] inline bool decode_plain(const RawPacket& raw, Packet* packet) {
   constexpr uint32_t kMinBytes = 18 + 20 + 8;

@@ -205,8 +205,8 @@ TEST(Decode, ALengthBeyondTheFrameIsWrong) {
   }
 }
 
-// A datagram that a mirror or a driver cut has a correct header, including its length.
-TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
+// A datagram that a mirror or a driver has cut has a correct header, including its length.
+TEST(Decode, ALengthBeyondTheFrameIsValidIfTheHeaderIs) {
   Bytes cut_bytes = ethernet(0x0800, with_checksum(kIpV4));
   cut_bytes.resize(cut_bytes.size() - 3);
   const DecodedPacket result = decoded(cut_bytes);
@@ -215,7 +215,7 @@ TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
   EXPECT_EQ(result.packet.payload_bytes, 5u);
 }
 
-// IPv6 headers have no checksum: the frame determines the end.
+// IPv6 headers have no checksum, so the frame determines the end.
 TEST(Decode, AnIpV6LengthBeyondTheFrameEndsWithIt) {
   Bytes changed_bytes = ethernet(0x86dd, kIpV6);
   changed_bytes[18] = 0xf0;
@@ -305,7 +305,7 @@ TEST(Decode, IpV6ExtensionHeaders) {
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, too_long))).outcome, DecodeOutcome::kMalformed);
 }
 
-// Decodes the same packet on a link without a fast path; the fast path's Packet had other contents before.
+// Compares with the same packet on a link without a fast path. The fast path's Packet had other contents before.
 TEST(Decode, FastPathFillsAllFields) {
   const Bytes udp = ip_v4("10.0.0.3", "10.0.0.4", protocol::kUdp, testing::udp_datagram(53, 5353, "an answer"));
   Packet used;
@@ -313,7 +313,7 @@ TEST(Decode, FastPathFillsAllFields) {
   for (const Bytes& ip : {kIpV4, udp}) {
     for (const std::vector<uint16_t>& vlans : {std::vector<uint16_t>{}, {77}}) {
       const Bytes fast = ethernet(0x0800, ip, vlans);
-      Bytes slow(16);  // Linux cooked, where Ethernet has 14 bytes
+      Bytes slow(16);  // Linux cooked, with 16 bytes instead of Ethernet's 14
       slow[14] = fast[12];
       slow[15] = fast[13];
       slow.insert(slow.end(), fast.begin() + 14, fast.end());
@@ -371,7 +371,7 @@ TEST(Decode, ContradictionsAreMalformed) {
   };
   EXPECT_EQ(changed(kIpV4, 0, 0x44), DecodeOutcome::kMalformed);        // header of 16 bytes
   EXPECT_EQ(changed(kIpV4, 0, 0x65), DecodeOutcome::kMalformed);        // version 6 under IPv4's type
-  EXPECT_EQ(changed(kIpV4, 3, 19), DecodeOutcome::kMalformed);          // total length below the header's
+  EXPECT_EQ(changed(kIpV4, 3, 19), DecodeOutcome::kMalformed);          // total length below the header's length
   EXPECT_EQ(changed(kIpV4, 3, 30), DecodeOutcome::kMalformed);          // no room for TCP
   EXPECT_EQ(changed(kIpV4, 20 + 12, 0x40), DecodeOutcome::kMalformed);  // TCP header of 16 bytes
   EXPECT_EQ(changed(kIpV4, 20 + 12, 0xf0), DecodeOutcome::kMalformed);  // TCP header beyond the datagram

@@ -1,7 +1,7 @@
 // Private to this folder: walks the frames that the fast path of decode() does not cover.
 //
 // Each step reads one header at position_, moves position_ past it and calls the next step; the last one returns the
-// frame's outcome. Nothing at or beyond end_ is read. Steps that can recur through a tunnel count in depth_, so the
+// frame's outcome. No step reads at or beyond end_. Steps that can recur through a tunnel count in depth_, so the
 // number of steps per frame is bounded.
 #pragma once
 
@@ -37,14 +37,14 @@ class Decoder {
 
   const uint8_t* at(uint32_t offset) const { return raw_.data + offset; }
   bool has(uint32_t bytes) const { return end_ - position_ >= bytes; }  // position_ <= end_ always
-  // A header is missing. Decides whether the capture was cut or the enclosing layer has no room for it.
+  // Returns the outcome of a missing header: the capture was cut, or the enclosing layer has no room for the header.
   DecodeOutcome missing(uint32_t bytes) const {
     return ip_end_ != 0 && position_ + static_cast<uint64_t>(bytes) > ip_end_ ? DecodeOutcome::kMalformed
                                                                               : DecodeOutcome::kTruncated;
   }
   bool too_deep() { return ++depth_ > kMaxDepth; }
 
-  // link.cc
+  // Defined in link.cc:
   DecodeOutcome typed_link(uint32_t header_bytes, uint32_t type_offset);
   DecodeOutcome null_link();
   DecodeOutcome inner_ethernet();
@@ -62,7 +62,7 @@ class Decoder {
   bool ip_fits(uint32_t offset) const;
   bool looks_like_ethernet(uint32_t offset) const;
 
-  // ip.cc
+  // Defined in ip.cc:
   DecodeOutcome ip_v4();
   DecodeOutcome ip_v6();
   DecodeOutcome extension_headers();
@@ -77,7 +77,7 @@ class Decoder {
   void ports(const uint8_t* header);
   DecodeOutcome payload(uint32_t offset, uint64_t payload_end);
 
-  // tunnel.cc
+  // Defined in tunnel.cc:
   DecodeOutcome through(Evidence because, uint32_t header_bytes, Step inside);
   DecodeOutcome udp_tunnel();
   DecodeOutcome gre();

@@ -8,7 +8,7 @@
 
 namespace tapline {
 
-// Takes 16 bytes of memory per remembered packet.
+// A remembered packet takes 16 bytes of memory.
 struct DuplicateOptions {
   int64_t window_ns = 10'000'000;                        // for packets with an IPv4 identification
   int64_t window_without_identification_ns = 1'000'000;  // for IPv6, and IPv4 with identification 0
@@ -19,13 +19,13 @@ struct DuplicateOptions {
 //
 // Two packets are the same if their digests are (packet_digest.h).
 //
-// A retransmission is a different packet: its sender assigns a new identification. Without one (IPv6, identification
-// 0), only time distinguishes them. The window is then far below the shortest retransmission time-out in use (200 ms),
-// so the only false positives are fast retransmissions within one millisecond of the original, and the second of two
-// acknowledgements or datagrams that are equal in every bit.
+// A retransmission is a different packet: its sender assigns a new identification. If there is none (IPv6,
+// identification 0), only time distinguishes them. The window is then far below the shortest retransmission time-out in
+// use (200 ms), so the only false positives are fast retransmissions within a millisecond of the original, and the
+// second of two acknowledgements or datagrams that are equal in every bit.
 //
-// If more packets fall into the window than it can remember, it forgets the one of a few whose window ends first, and
-// may miss a copy: it errs towards keeping.
+// If more packets fall into the window than it can remember, it forgets, among a few, the packet whose window ends
+// first. It may then miss a copy, so errors only keep packets.
 class DuplicateFilter {
  public:
   DuplicateFilter(const DuplicateOptions& options, HashKey key);

@@ -110,7 +110,7 @@ TEST_F(DuplicateFilterTest, Fragments) {
   EXPECT_FALSE(v6_is_copy(with(ip, 40 + 3, 16), 0));  // offset
 }
 
-// Equal packets without an identification, as of a sender that repeats an acknowledgement.
+// A sender may send equal packets without an identification, such as repeated acknowledgements.
 TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOneSlotEach) {
   filter_ = DuplicateFilter({.max_packets = 4}, HashKey{3, 4});
   EXPECT_FALSE(v4_is_copy(kV4, 0));
@@ -118,8 +118,8 @@ TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOneSlotEach) {
   EXPECT_TRUE(v4_is_copy(kV4, 9 * kMs));
 }
 
-// A sender sends equal packets, and each packet is delivered a second time within a millisecond, in any order. The
-// model remembers all packets.
+// A sender sends equal packets, and each packet is delivered twice within a millisecond, in any order. The model
+// remembers all packets.
 TEST_F(DuplicateFilterTest, AgreesWithAModelThatRemembersAllPackets) {
   std::mt19937 random(1618);
   std::map<std::pair<bool, uint8_t>, std::vector<int64_t>> kept;

@@ -32,7 +32,7 @@ Extent extent_of(const Packet& fragment) {
   return {begin, begin + fragment.payload_bytes, has_more};
 }
 
-// The field of an IPv6 header of `bytes` bytes, extensions included, that names the next header.
+// The position of the field that names the next header, in an IPv6 header of `bytes` bytes including extensions.
 uint32_t last_next_header(const uint8_t* ip, uint32_t bytes) {
   uint32_t field = 6;
   for (uint32_t offset = 40; offset < bytes;) {
@@ -232,7 +232,7 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   return true;
 }
 
-// Keeps the header of the first fragment, without the fragment header; of several copies, the earliest.
+// Keeps the header of the first fragment, without the fragment header. Of several copies, the earliest is kept.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
   const bool is_v6 = fragment.ip_version == 6;

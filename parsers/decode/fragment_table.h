@@ -27,7 +27,7 @@ class FragmentTable {
  public:
   struct Losses {
     uint64_t frames = 0;
-    uint64_t bytes = 0;  // on the wire
+    uint64_t bytes = 0;  // bytes on the wire
   };
 
   FragmentTable(const FragmentOptions& options, HashKey key);
@@ -45,12 +45,12 @@ class FragmentTable {
   // Releases the completed datagrams.
   void recycle();
 
-  // Frames since the start that became part of no datagram.
+  // The frames since the start that became part of no datagram.
   const Losses& losses() const { return losses_; }
   uint64_t held_frames() const { return held_frames_; }
 
  private:
-  // Room in a slot before the datagram's data: its IP header and, in IPv6, everything before the fragment header.
+  // Room in a slot before the datagram's data, for its IP header and, in IPv6, everything before the fragment header.
   static constexpr uint32_t kHeaderRoom = 512;
   static constexpr uint32_t kPlaceBytes = kHeaderRoom + 65536;
   static constexpr uint32_t kMaxPieces = 64;
@@ -68,7 +68,7 @@ class FragmentTable {
   struct Piece {
     uint32_t begin, end;
   };
-  // A slot: waiting for fragments, and then in the age list and in a bucket; or completed; or free.
+  // A slot that is waiting for fragments, in which case it is in the age list and in a bucket, or completed, or free.
   struct Place {
     Key key;
     int64_t first_ns = 0;
@@ -76,7 +76,7 @@ class FragmentTable {
     uint32_t header_bytes = 0;
     uint32_t end = kNone;  // end of the data, once the last fragment has arrived
     uint32_t pieces = 0;
-    bool spoiled = false;  // lost; kept only to absorb its remaining fragments
+    bool spoiled = false;  // true if the datagram is lost and kept only to absorb its remaining fragments
     uint32_t bucket_next = kNone;
     uint32_t older = kNone, newer = kNone;
     Piece piece[kMaxPieces];  // disjoint, not adjacent, ascending
@@ -86,7 +86,7 @@ class FragmentTable {
   uint32_t bucket_of(const Key& key) const;
   uint32_t find(const Key& key, uint32_t bucket) const;
   uint32_t open(const Key& key, uint32_t bucket, const Packet& fragment);
-  void close(uint32_t index);  // ends holding; the slot is in no list afterwards
+  void close(uint32_t index);  // ends holding; afterwards, the slot is in no list
   void discard(uint32_t index);
   void spoil(Place* place);
   void lose(const Packet& fragment);

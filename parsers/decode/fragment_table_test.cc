@@ -49,7 +49,7 @@ Frame frame_of(const Fragment& f, int64_t time_ns = 0) {
   return {ethernet(f.v6 ? 0x86dd : 0x0800, ip_of(f), f.vlans), time_ns, 0};
 }
 
-// A UDP datagram cut into fragments of `step` bytes.
+// Cuts a UDP datagram into fragments of `step` bytes.
 std::vector<Fragment> cut(const Bytes& datagram, uint32_t step, bool is_v6, uint32_t id = 1) {
   std::vector<Fragment> fragments;
   for (uint32_t begin = 0; begin < datagram.size(); begin += step) {
@@ -142,8 +142,8 @@ TEST_F(FragmentTableTest, TheFirstCopyOfAByteWinsInIpV4) {
   const Bytes datagram = udp_of(40);
   const std::vector<Fragment> f = cut(datagram, 16, false);
   add(f[0]);
-  EXPECT_FALSE(add(Fragment{1, 8, Bytes(16, 'x'), true}));  // its first half is there already
-  EXPECT_FALSE(add(f[1]));                                  // and so is now this one's first half
+  EXPECT_FALSE(add(Fragment{1, 8, Bytes(16, 'x'), true}));  // its first half has already arrived
+  EXPECT_FALSE(add(f[1]));                                  // the first half of this one has arrived, too
   ASSERT_TRUE(add(f[2]));
   Bytes expected(datagram.begin() + 8, datagram.end());
   std::fill(expected.begin() + 8, expected.begin() + 16, 'x');
@@ -249,7 +249,7 @@ TEST_F(FragmentTableTest, HeadersBeforeTheFragmentHeaderStay) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-// A fragmented datagram inside a tunnel, and a tunnel whose datagrams are fragmented: each is reassembled in turn.
+// A fragmented datagram inside a tunnel whose datagrams are fragmented, too: each is reassembled in turn.
 TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   const Bytes datagram = udp_of(100);
   const std::vector<Fragment> inner = cut(datagram, 64, false, 7);
@@ -302,7 +302,7 @@ struct Model {
   }
 };
 
-// Fragments of three datagrams at a time, shuffled, some lost, some repeated, some forged, compared with the model.
+// Compares with the model on fragments of three datagrams at a time, shuffled, some lost, some repeated, some forged.
 TEST(FragmentTableModel, AgreesOnRandomFragments) {
   std::mt19937 random(2718);
   FragmentTable table({.max_datagrams = 8, .timeout_ns = 1'000'000}, HashKey{3, 4});

@@ -1,4 +1,4 @@
-// IPv4, IPv6 with its extension headers, TCP and UDP (RFC 791, 8200, 9293, 768).
+// Decodes IPv4, IPv6 with its extension headers, TCP and UDP (RFC 791, 8200, 9293, 768).
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
@@ -12,7 +12,7 @@ bool is_skipped_extension(uint8_t header) {
   return header == 0 || header == 43 || header == 60 || header == 135 || header == 139 || header == 140;
 }
 
-// RFC 791: the sum of all 16-bit words, the checksum's included, is all ones.
+// By RFC 791, the sum of all 16-bit words, including the checksum, is all ones.
 bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
   uint32_t sum = 0;
   for (uint32_t offset = 0; offset < header_bytes; offset += 2) sum += big_endian_16(ip + offset);
@@ -22,19 +22,19 @@ bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
 
 }  // namespace
 
-// The wire end of the layer around an IP header: another datagram, or the frame.
+// The end on the wire of the layer around an IP header: another datagram, or the frame.
 uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes); }
 
-// The datagram is longer than its enclosing layer on the wire (the wire length is known even under a snap length): a
-// mirror cut it, or the driver delivers frames that are too short, or the length is wrong. Believing a wrong length
-// would turn the next 64 KiB of its connection into a gap.
+// Returns true if a datagram is longer than its enclosing layer on the wire because its length is wrong. The wire
+// length is known even under a snap length. Otherwise, a mirror cut the datagram, or the driver delivers frames that
+// are too short. Believing a wrong length would turn the next 64 KiB of its connection into a gap.
 bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
   return !has_right_checksum(at(position_), header_bytes);
 }
 
-// From here on nothing beyond the IP datagram is read, so Ethernet padding is never mistaken for payload. Segmentation
-// offload leaves a length of 0 in captures on the sending host; the enclosing layer's length then applies.
+// Ends the readable bytes at the end of the IP datagram, so that Ethernet padding is never mistaken for payload.
+// Segmentation offload leaves a length of 0 in captures on the sending host; the enclosing layer's length then applies.
 void Decoder::end_at(uint32_t ip_bytes) {
   ip_end_ = ip_bytes == 0 ? around() : static_cast<uint64_t>(position_) + ip_bytes;
   end_ = static_cast<uint32_t>(std::min<uint64_t>(end_, ip_end_));
@@ -74,7 +74,7 @@ DecodeOutcome Decoder::ip_v6() {
   packet_->src_ip = IpAddress::v6(ip + 8);
   packet_->dst_ip = IpAddress::v6(ip + 24);
   packet_->protocol = ip[6];
-  // No checksum protects its length (see has_wrong_length), and a frame that carries one has no padding.
+  // No checksum protects the length (see has_wrong_length), and a frame with a datagram of this size has no padding.
   const bool too_long = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
   end_at(payload_bytes == 0 || too_long ? 0 : payload_bytes + 40);
   position_ += 40;
@@ -163,7 +163,7 @@ DecodeOutcome Decoder::udp() {
   return udp_tunnel();
 }
 
-// RFC 9260: ports, verification tag, checksum; then chunks.
+// Layout (RFC 9260): ports, verification tag, checksum; then chunks.
 DecodeOutcome Decoder::sctp() {
   if (!has(12)) return missing(12);
   ports(at(position_));

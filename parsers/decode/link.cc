@@ -1,4 +1,4 @@
-// From the link to the first IP header: Ethernet and its tags, PPPoE, MPLS and pseudowires, NSH.
+// Decodes the headers from the link to the first IP header: Ethernet and its tags, PPPoE, MPLS and pseudowires, NSH.
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
@@ -11,11 +11,11 @@ bool is_vlan_type(uint16_t type) {
   return type == ether_type::kVlan || type == ether_type::kProviderVlan || type == ether_type::kOldQinQ;
 }
 
-// The P4 INT specification's number for metadata in the packet (INT-MD).
+// The P4 INT specification's type number of metadata in the packet (INT-MD).
 constexpr uint8_t kIntMd = 1;
 
-// Distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow; 0 for any
-// other type.
+// The distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow; 0 for
+// any other type.
 uint32_t port_tag_bytes(uint16_t type) {
   if (type == ether_type::kVnTag) return 6;
   return type == ether_type::kETag ? 8 : 0;
@@ -61,7 +61,7 @@ DecodeOutcome Decoder::null_link() {
   return network();
 }
 
-// A frame in a tunnel: its tags replace those of the outer frame.
+// Decodes a frame in a tunnel, whose tags replace those of the outer frame.
 DecodeOutcome Decoder::inner_ethernet() {
   if (!has(14)) return missing(14);
   packet_->vlan_tags = 0;
@@ -106,7 +106,7 @@ DecodeOutcome Decoder::network() {
   }
 }
 
-// RFC 2516: version and type, code (0: a session's data), session, length; then PPP.
+// Layout (RFC 2516): version and type, code (0: a session's data), session, length; then PPP.
 DecodeOutcome Decoder::pppoe() {
   if (!has(6)) return missing(6);
   const uint8_t* header = at(position_);
@@ -115,7 +115,8 @@ DecodeOutcome Decoder::pppoe() {
   return ppp();
 }
 
-// A protocol number of one or two bytes (RFC 1661: the last byte is odd), in HDLC-like framing after ff 03 (RFC 1662).
+// PPP begins with a protocol number of one or two bytes (RFC 1661: the last byte is odd), which follows ff 03 in
+// HDLC-like framing (RFC 1662).
 DecodeOutcome Decoder::ppp() {
   if (!has(2)) return missing(2);
   if (big_endian_16(at(position_)) == 0xff03) position_ += 2;
@@ -138,7 +139,7 @@ DecodeOutcome Decoder::ppp() {
   }
 }
 
-// RFC 3032: labels of 4 bytes up to the one with the bottom-of-stack bit, then IP or a pseudowire.
+// Layout (RFC 3032): labels of 4 bytes up to the one with the bottom-of-stack bit, then IP or a pseudowire.
 DecodeOutcome Decoder::mpls() {
   for (int labels = 0;; ++labels) {
     if (labels == kMaxLabels) return DecodeOutcome::kTooManyHeaders;
@@ -163,7 +164,7 @@ DecodeOutcome Decoder::pseudowire() {
   return inner_ethernet();
 }
 
-// RFC 8300: total length in words of 4 bytes, and the next protocol.
+// Layout (RFC 8300): total length in words of 4 bytes, and the next protocol.
 DecodeOutcome Decoder::nsh() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(8)) return missing(8);
@@ -180,8 +181,8 @@ DecodeOutcome Decoder::nsh() {
   return next == 5 ? mpls() : DecodeOutcome::kNotIp;
 }
 
-// docs/reference/in-band-telemetry.md: a shim of 4 bytes (type and 4 reserved bits, length after it in words of 4
-// bytes, next type), and the data that switches wrote. Skips both, or sets the outcome of the frame.
+// Skips telemetry, or sets the outcome of the frame. Layout (docs/reference/in-band-telemetry.md): a shim of 4 bytes
+// (type and 4 reserved bits, length after the shim in words of 4 bytes, next type), and the data that switches wrote.
 bool Decoder::telemetry(DecodeOutcome* outcome) {
   constexpr uint32_t kShimBytes = 4;
   *outcome = DecodeOutcome::kTooManyHeaders;

@@ -10,8 +10,8 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// A keyed digest that multiplies and folds 64-bit words, fast on whole packets. Without the key, packets collide only
-// by chance, 1 in 2^64.
+// A keyed digest that multiplies and folds 64-bit words, fast on whole packets. For a sender that does not know the
+// key, packets collide only by chance, with probability 2^-64.
 class Digest {
  public:
   explicit Digest(HashKey key) : state_(key.low ^ 0x9e3779b97f4a7c15), secret_(key.high ^ 0xc2b2ae3d27d4eb4f) {}
@@ -54,7 +54,7 @@ uint64_t digest_of(const Packet& packet, HashKey key) {
   digest.add(packet.dst_ip.mapped().data(), 16);
   digest.add(static_cast<uint64_t>(packet.protocol) << 32 | packet.payload_bytes, constant_ip_fields(packet));
   const uint8_t* transport = packet.data + packet.transport_offset;
-  const uint32_t header_bytes = packet.payload_offset - packet.transport_offset;  // 0: a fragment, or another protocol
+  const uint32_t header_bytes = packet.payload_offset - packet.transport_offset;  // 0 for fragments and others
   if (header_bytes == 0) {
     const bool has_extension = packet.ip_version == 6 && packet.transport_offset - packet.ip_offset > 40;
     if (has_extension) digest.add(transport - 8, 8);  // the fragment header, if there is one

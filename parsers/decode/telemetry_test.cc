@@ -65,7 +65,7 @@ TEST(ReadTelemetry, TimesThatASwitchLacksGiveNoLatency) {
   EXPECT_EQ(read({.hops = {kFirst}, .instructions = 0xcc00}).path[0].latency_ns, 50u);
 }
 
-TEST(ReadTelemetry, ItsBytesAreThoseThatThePacketLacksWithoutIt) {
+TEST(ReadTelemetry, ItsBytesAreTheDifferenceToAPacketWithoutIt) {
   const IntSpec spec = {.hops = {kFirst, kLast}, .instructions = 0xf400};
   const testing::Frame frame = testing::telemetry_frame(spec, {}, 1), bare = testing::tcp_frame({}, 1);
   Packet packet;

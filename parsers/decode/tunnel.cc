@@ -1,4 +1,4 @@
-// IP, Ethernet and PPP inside IP: GRE, ERSPAN, VXLAN, Geneve, GTP-U, Teredo and similar tunnels.
+// Decodes IP, Ethernet and PPP inside IP: GRE, ERSPAN, VXLAN, Geneve, GTP-U, Teredo and similar tunnels.
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// Exactly an IPv6 packet, from or to an address of Teredo's prefix 2001::/32.
+// True if the payload is exactly one IPv6 packet from or to an address of Teredo's prefix 2001::/32.
 bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) {
   constexpr uint32_t kPrefix = 0x20010000;
   return payload.size() >= 40 && payload[0] >> 4 == 6 && big_endian_16(&payload[4]) + 40u == payload_bytes &&
@@ -35,8 +35,8 @@ bool may_carry_packet(const Packet& packet) {
   }
 }
 
-// Continues inside the tunnel. If the content is not IP, the packet keeps its outer headers: a flow of GRE or UDP. So
-// does malformed content, if only a port suggested a tunnel.
+// Continues inside the tunnel. If the content is not IP, the packet keeps its outer headers and is part of a GRE or UDP
+// flow. The same applies to malformed content if only a port suggested a tunnel.
 DecodeOutcome Decoder::through(Evidence because, uint32_t header_bytes, Step inside) {
   payload(position_ + header_bytes, ip_end_);
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
@@ -76,8 +76,8 @@ DecodeOutcome Decoder::udp_tunnel() {
   return through(Evidence::kPort, 8, &Decoder::teredo);
 }
 
-// RFC 2784, 2890: flags, type; then checksum, key and sequence number, each if its flag is set. Version 1 is PPTP's
-// (RFC 2637). The key is not part of the flow's identity: mirrors use one for each direction.
+// Layout (RFC 2784, 2890): flags, type; then checksum, key and sequence number, each if its flag is set. Version 1 is
+// PPTP's (RFC 2637). The key is not part of the flow's identity: mirrors use one for each direction.
 DecodeOutcome Decoder::gre() {
   if (!has(4)) return missing(4);
   const uint8_t* header = at(position_);
@@ -114,7 +114,7 @@ DecodeOutcome Decoder::pptp(const uint8_t* header) {
   return ppp();
 }
 
-// RFC 3378: version 3 in the first nibble, the rest 0.
+// Layout (RFC 3378): version 3 in the first nibble, and the rest is 0.
 DecodeOutcome Decoder::ether_ip() {
   if (!has(2)) return missing(2);
   if (*at(position_) >> 4 != 3) return DecodeOutcome::kNotIp;
@@ -122,9 +122,9 @@ DecodeOutcome Decoder::ether_ip() {
   return inner_ethernet();
 }
 
-// Type II, 8 bytes: version (1) and VLAN; class, En, T, session; index. En = 2 means that the mirrored frame had a tag,
-// which only this header preserves. The session belongs to a mirror, which may cover one direction only, so it
-// identifies no flow.
+// Layout of type II, 8 bytes: version (1) and VLAN; class, En, T, session; index. En = 2 means that the mirrored frame
+// had a tag, which only this header preserves. The session belongs to a mirror, which may cover one direction only, so
+// it identifies no flow.
 DecodeOutcome Decoder::erspan_2() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -141,8 +141,8 @@ DecodeOutcome Decoder::erspan_2() {
   return tags_and_network();
 }
 
-// Type III, 12 bytes: version (2) and VLAN; class, BSO, T, session; time; SGT; P, frame type, hardware, D, Gra, O. With
-// O there are 8 bytes more. Frame type 0 is Ethernet, 2 is IP.
+// Layout of type III, 12 bytes: version (2) and VLAN; class, BSO, T, session; time; SGT; P, frame type, hardware, D,
+// Gra, O. If O is set, 8 more bytes follow. Frame type 0 is Ethernet, 2 is IP.
 DecodeOutcome Decoder::erspan_3() {
   if (!has(12)) return missing(12);
   const uint8_t* header = at(position_);
@@ -165,8 +165,8 @@ DecodeOutcome Decoder::wccp() {
   return ip_v4();
 }
 
-// RFC 7348: flags (I: the VNI is valid), 3 reserved bytes, VNI, reserved byte. Ignores reserved bits, as the RFC
-// requires.
+// Layout (RFC 7348): flags (I: the VNI is valid), 3 reserved bytes, VNI, reserved byte. Ignores reserved bits, as the
+// RFC requires.
 DecodeOutcome Decoder::vxlan() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -176,7 +176,7 @@ DecodeOutcome Decoder::vxlan() {
   return inner_ethernet();
 }
 
-// draft-ietf-nvo3-vxlan-gpe: as VXLAN, but P means that the fourth byte names the next protocol.
+// Layout (draft-ietf-nvo3-vxlan-gpe): as in VXLAN, but P means that the fourth byte names the next protocol.
 DecodeOutcome Decoder::vxlan_gpe() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -203,7 +203,7 @@ DecodeOutcome Decoder::gpe_next(uint8_t next) {
   return next == 5 ? mpls() : DecodeOutcome::kNotIp;
 }
 
-// RFC 8926: version (0) and options' length in words of 4 bytes, flags, type, VNI, reserved byte.
+// Layout (RFC 8926): version (0) and options' length in words of 4 bytes, flags, type, VNI, reserved byte.
 DecodeOutcome Decoder::geneve() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -216,9 +216,9 @@ DecodeOutcome Decoder::geneve() {
   return type_ == 0x6558 ? inner_ethernet() : tags_and_network();
 }
 
-// 3GPP TS 29.281: version 1, protocol type 1, E, S, PN; message type (255: user data); length; TEID. Any of the three
-// flags adds 4 bytes, the last of which names the first extension header. The TEID differs between directions, so it
-// identifies no flow.
+// Layout (3GPP TS 29.281): version 1, protocol type 1, E, S, PN; message type (255: user data); length; TEID. Any of
+// the three flags adds 4 bytes, the last of which names the first extension header. The TEID differs between
+// directions, so it identifies no flow.
 DecodeOutcome Decoder::gtp_u() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);
@@ -241,8 +241,8 @@ DecodeOutcome Decoder::gtp_u() {
   return by_ip_version();
 }
 
-// RFC 4380: an authentication header, an origin indication, both or neither before the IPv6 packet, which fills the
-// datagram.
+// Layout (RFC 4380): an authentication header, an origin indication, both or neither; then the IPv6 packet, which fills
+// the datagram.
 DecodeOutcome Decoder::teredo() {
   if (has(4) && big_endian_16(at(position_)) == 1) {
     const uint32_t bytes = 4 + at(position_)[2] + at(position_)[3] + 9u;

@@ -51,7 +51,7 @@ Bytes with_length(Bytes header, size_t offset, size_t length) {
   return header;
 }
 Bytes pppoe(const Bytes& ppp) { return with_length({0x11, 0, 0, 9, 0, 0}, 4, ppp.size()) + ppp; }
-// Flags, message type, length, TEID.
+// Writes flags, message type, length and TEID.
 Bytes gtp(uint8_t flags, const Bytes& behind) {
   return with_length({flags, 255, 0, 0, 0xde, 0xad, 0xbe, 0xef}, 2, behind.size()) + behind;
 }
@@ -179,7 +179,7 @@ TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
   }
 }
 
-// The sender itself ended too early, and all outer lengths agree: never truncated, since nothing is missing.
+// The sender ended the packet too early, and all outer lengths agree, so it is never truncated: nothing is missing.
 TEST(Tunnel, EveryShorterInnerPacket) {
   const auto shortened = [](const Bytes& inside, const std::function<Bytes(const Bytes&)>& around) {
     for (size_t length = 0; length < inside.size() - 5; ++length) {
@@ -273,7 +273,7 @@ TEST(Tunnel, DepthIsBounded) {
   EXPECT_EQ(outcome_of(deep_stack, deep_stack.size(), &packet), DecodeOutcome::kTooManyHeaders);
 }
 
-// An inner datagram whose length exceeds the tunnel's, as after a mirror cut it, ends with the tunnel.
+// An inner datagram whose length exceeds the tunnel's, for example because a mirror cut it, ends with the tunnel.
 TEST(Tunnel, NothingBeyondTheTunnelIsRead) {
   const Bytes inner = testing::with_checksum(with_length(kV4, 2, kV4.size() + 40));
   Bytes frame = over_gre({0, 0, 0x08, 0}, inner);

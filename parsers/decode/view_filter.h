@@ -10,8 +10,8 @@
 namespace tapline {
 
 struct ViewOptions {
-  // How long a packet is remembered, in packet time: more than the longest delay, queues included, from its first tap
-  // to its last.
+  // The packet time for which a packet is remembered. It must exceed the longest delay, including queues, from a
+  // packet's first tap to its last one.
   int64_t horizon_ns = 1'000'000'000;
   uint32_t max_packets = 1 << 20;  // packets remembered, rounded up to a power of two
   uint32_t taps = 2;               // taps that may show a packet
@@ -21,7 +21,7 @@ struct ViewOptions {
 //
 // A packet is a repeated view if another tap has shown it within the horizon, and this tap has not. It is a view of the
 // oldest such packet, since queues keep the order of equal packets. A packet that its own tap has shown before is a new
-// one, such as a retransmission. Packets are equal if their digests are (packet_digest.h).
+// packet, such as a retransmission. Packets are equal if their digests are (packet_digest.h).
 //
 //   buckets_   digest ─▶ number of the latest packet      entries_   a ring by number; previous: same bucket, earlier
 //
@@ -39,12 +39,12 @@ class ViewFilter {
 
   // The number of packets it can remember.
   uint64_t capacity() const { return mask_ + 1; }
-  // Packets forgotten within the horizon, before all taps had shown them, because memory was full or more than
-  // kLongestWalk packets were equal: each may have been counted again.
+  // The packets forgotten within the horizon, before all taps had shown them, because memory was full or more than
+  // kLongestWalk packets were equal. Each of them may have been counted again.
   uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
-  // Equal packets share a bucket: bounds the cost of a flood of them.
+  // Equal packets share a bucket. This limit bounds the cost of a flood of them.
   static constexpr int kLongestWalk = 64;
 
   struct Entry {

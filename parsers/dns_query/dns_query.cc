@@ -12,7 +12,8 @@ using dns::Request;
 using dns::Response;
 
 constexpr uint16_t kDnsPort = 53;
-// Questions to a group, which other hosts answer: multicast DNS, LLMNR. NetBIOS shares only the message format.
+// Other hosts answer the questions that multicast DNS and LLMNR send to a group. NetBIOS shares only the message
+// format.
 constexpr uint16_t kMulticastDnsPort = 5353, kLlmnrPort = 5355, kNetBiosPort = 137;
 
 template <typename Ends>
@@ -72,7 +73,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
                         Emitter& out) override;
 
  private:
-  // Returns the worse of both messages' flaws.
+  // Returns the worse of the two messages' flaws.
   static dns::Flaw flaw_of(const Request* request, const Response* response) {
     const dns::Flaw request_flaw = request != nullptr ? request->flaw : dns::Flaw::kNone;
     return std::max(request_flaw, response != nullptr ? response->flaw : dns::Flaw::kNone);
@@ -85,7 +86,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     Message message;
     if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
     if (!is_known && !dns::is_plain_question(packet.payload(), message)) return;
-    // An unreadable name is reported only on the port of DNS.
+    // An unreadable name is reported only on the DNS port.
     if (!message.has_question_name && !has_port(packet, kDnsPort)) return;
     with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {
       exchange.datagram(flow.side_of(packet), message, packet.payload_bytes, packet.time_ns, sink);
@@ -113,7 +114,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
     return !has_port(packet, kMulticastDnsPort) && !has_port(packet, kLlmnrPort) && !has_port(packet, kNetBiosPort);
   }
 
-  // flows with answers that wait for their questions
+  // Flows with answers that wait for their questions.
   std::vector<Connection*> holding_;
 };
 
@@ -149,13 +150,13 @@ const Schema& DnsQuery::schema() const {
            optional({"rcode", FieldType::kString, "", "NOERROR, NXDOMAIN, … or RCODE and its number"}),
            optional({"answer_time_ns", FieldType::kI64, "ns", "First question to the last byte of the answer"}),
            optional({"answer_count", FieldType::kU64, "records", "Records in the answer section", true}),
-           optional({"answers", FieldType::kString, "", "Their data, joined by commas, up to 512 bytes"}),
-           optional({"ttl_s", FieldType::kU64, "s", "Minimum time to live of them"}),
+           optional({"answers", FieldType::kString, "", "The records' data, joined by commas, up to 512 bytes"}),
+           optional({"ttl_s", FieldType::kU64, "s", "Minimum time to live of these records"}),
            optional({"authoritative", FieldType::kBool, "", "The server is authoritative for the name"}),
-           optional({"truncated", FieldType::kBool, "", "The answer did not fit: the client asks again over TCP"}),
+           optional({"truncated", FieldType::kBool, "", "The answer did not fit, so the client asks again over TCP"}),
            optional({"retries", FieldType::kU64, "questions", "Repetitions of the question before the answer", true}),
            optional({"request_bytes", FieldType::kU64, "bytes", "The question, without UDP or TCP headers", true}),
-           optional({"response_bytes", FieldType::kU64, "bytes", "The answer, likewise", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "The answer, without UDP or TCP headers", true}),
            partial_field(),
            unanswered_field(),
            {"malformed", FieldType::kString, "",

@@ -1,6 +1,6 @@
 #include "parsers/testing/fuzz_packets.h"
 
-// The first byte selects the transport: UDP on the port of DNS, UDP on another port, or TCP.
+// The first byte selects the transport: UDP on the DNS port, UDP on another port, or TCP.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> input = {data + 1, size - 1};

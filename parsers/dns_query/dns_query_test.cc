@@ -142,7 +142,7 @@ TEST(DnsQuery, ASecondUnrequestedAnswer) {
 TEST(DnsQuery, ReportsOneSidedTransactions) {
   EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A - - request"});
   EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR - response"});
-  // Questions older than resolvers' patience are reported while the flow continues.
+  // Questions that resolvers have given up are reported while the flow continues.
   const Lines lines = seen({up(question(1), kStart), up(question(2), kStart + 20 * kSecond),
                             up(question(3), kStart + 40 * kSecond), down(answer(3), kStart + 41 * kSecond)},
                            {"answer_time_ns", "partial"});
@@ -205,7 +205,7 @@ TEST(DnsQuery, EndlessCompressionPointers) {
       << "to its own beginning";
   EXPECT_EQ(flaw(pointer(14) + pointer(12)), Lines{"TYPE0 pointer-loop"}) << "to each other";
   EXPECT_EQ(flaw(pointer(200)), Lines{"TYPE0 bad-name"}) << "beyond the end";
-  // A long chain of pointers, each backwards: followed, and bounded by the length of a name.
+  // A long chain of backward pointers is followed, and is bounded by the length of a name.
   std::string chain = kHeader + name("a") + kEnds;
   for (int i = 0; i < 2000; ++i) chain += "\x3f" + std::string(63, 'x') + pointer(i == 0 ? 12 : 12 + 7 + 66 * (i - 1));
   const std::string last = record(pointer(12 + 7 + 66 * 200), kCname, 1, pointer(12 + 7 + 66 * 150));
@@ -257,7 +257,7 @@ TEST(DnsQuery, EveryOpcodeIsASeparateTransaction) {
     expected.push_back(opcodes[opcode] + " NOERROR ");
   }
   EXPECT_EQ(seen(frames, {"opcode", "rcode", "partial"}), expected);
-  // Headers alone.
+  // These messages are headers alone.
   const auto header = [](uint16_t flags) { return number(7, 2) + number(flags, 2) + number(0, 8); };
   EXPECT_EQ(seen({up(header(2 << 11), kStart), down(header(0x8000 | 2 << 11 | 4), kStart + 1)},
                  {"opcode", "rcode", "partial"}),
@@ -268,7 +268,7 @@ TEST(DnsQuery, EveryOpcodeIsASeparateTransaction) {
 TEST(DnsQuery, EveryMessageCutShort) {
   const std::string whole = message({.flags = kAnswer, .answers = {kAddress, kAddress}});
   for (size_t length = 0; length < whole.size(); ++length) {
-    // Tests a datagram of this length, and a datagram that was captured only up to this length.
+    // Tests a datagram of this length, and one that was captured only up to this length.
     Frame cut_frame = down(whole, kStart);
     cut_frame.wire_bytes = static_cast<uint32_t>(cut_frame.bytes.size());
     cut_frame.bytes.resize(cut_frame.bytes.size() - whole.size() + length);

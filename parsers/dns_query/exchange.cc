@@ -29,7 +29,7 @@ bool may_be_message(std::string_view bytes, bool strict) {
 
 }  // namespace
 
-// The handler of both readers, with the sink of the current call.
+// The handler of both readers, with the current call's sink.
 struct Exchange::Units {
   Exchange& exchange;
   Sink& sink;
@@ -44,7 +44,7 @@ struct Exchange::Units {
         !may_be_message(bytes, exchange.strict_ && !exchange.recognised_)) {
       return false;
     }
-    // A header alone proves too little: the message must fill the segment, or be followed by another one.
+    // A header alone is weak evidence, so the message must fill the segment or be followed by another message.
     const size_t length = kLengthBytes + big_endian_16(bytes_of(bytes).data());
     if (bytes.size() < length) return false;
     Message message;
@@ -103,7 +103,7 @@ void Exchange::recycle() {
   next_check_ns_ = INT64_MIN;
 }
 
-// Two bytes of length, then the message (RFC 1035 section 4.2.2, RFC 7766 section 8).
+// Two bytes of length precede the message (RFC 1035 section 4.2.2, RFC 7766 section 8).
 Unit Exchange::unit(Side side, std::string_view bytes, const Segment& first, Sink& sink) {
   if (bytes.size() < kLengthBytes + kHeaderBytes) return Unit::more(kLengthBytes + kHeaderBytes);
   if (!may_be_message(bytes, strict_ && !recognised_)) return Unit::none();

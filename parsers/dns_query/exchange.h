@@ -16,7 +16,7 @@ struct TransactionId {
   uint16_t id = 0;
   uint8_t opcode = 0;
   Side asker = 0;
-  uint64_t question = 0;  // hash; 0 = the message has none
+  uint64_t question = 0;  // hash of the question; 0 = the message has none
 
   friend bool operator==(const TransactionId& a, const TransactionId& b) {
     return a.id == b.id && a.opcode == b.opcode && a.asker == b.asker &&
@@ -56,7 +56,7 @@ class Exchange {
   using Request = dns::Request;
   using Response = dns::Response;
   using Sink = TransactionSink<Request, Response>;
-  // A client that has waited this long has switched to another server.
+  // A client that has waited for this time has switched to another server.
   static constexpr int64_t kIdTimeoutNs = 30'000'000'000;
   // Three tries of five seconds, the default of resolvers (resolv.conf).
   static constexpr int64_t kSilenceTimeoutNs = 15'000'000'000;
@@ -64,14 +64,14 @@ class Exchange {
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
-  // For ports other than that of DNS: a plain question must prove that it is DNS.
+  // For ports other than the DNS port: requires a plain question as proof that the flow is DNS.
   void set_strict() { strict_ = true; }
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   // Handles a message that fills a datagram. Ignores anything that is not a message.
   void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
-  // Settles the answers that arrived before this time: they have waited long enough for their questions.
+  // Settles the answers that arrived before this time, which have waited long enough for their questions.
   void settle_responses(int64_t time_ns, Sink& sink) { pairing_.settle_responses(time_ns, kMaxHeld, sink); }
   bool holds_answers() const { return pairing_.waiting() > 0; }
   void end(Side side, Sink& sink);

@@ -76,7 +76,7 @@ bool read_name(Bytes message, size_t* offset, Text<kMaxBytes>* text, Hash* hash,
     name_bytes += 1u + length;
     ++position;
     if (name_bytes > kMaxNameBytes || position + length > message.size()) {
-      // With backward pointers alone, a name can't pass the same offset twice.
+      // If all pointers lead backwards, a name can't pass the same offset twice.
       if (name_bytes > kMaxNameBytes && *flaw == Flaw::kForwardPointer) note(Flaw::kPointerLoop);
       return false;
     }
@@ -217,8 +217,8 @@ bool skip_questions(Bytes bytes, uint16_t questions, size_t* offset, Flaw* flaw)
   return true;
 }
 
-// A status request is a header alone (RFC 1035), and session messages follow the header directly (RFC 8490). Errors may
-// omit the question, too.
+// A status request is a header alone (RFC 1035), and session messages follow the header directly (RFC 8490). Error
+// messages may also omit the question.
 bool may_be_empty(size_t message_bytes, const Message& message) {
   if (message.is_response && message.rcode != 0) return true;
   return (message.opcode == opcode::kStatus && message_bytes == kHeaderBytes) || message.opcode == opcode::kStateful;
@@ -256,7 +256,7 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   if (!is_plausible(bytes, message_bytes, *message)) return false;
   size_t offset = kHeaderBytes;
   if (message->questions > 0 && !read_question(bytes, &offset, message)) return false;
-  // Bytes that were not captured do not count against the message.
+  // Bytes that were not captured do not make the message invalid.
   if (!message->has_question_name) return bytes.size() == message_bytes || message->flaw == Flaw::kPointerLoop;
   if (message->questions > 1 &&
       !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &offset, &message->flaw)) {

@@ -28,7 +28,7 @@ class Text {
   char bytes_[kMaxBytes];
 };
 
-// 255 bytes of name (RFC 1035 section 2.3.4), each up to four characters.
+// A name has 255 bytes (RFC 1035 section 2.3.4), each of which takes up to four characters.
 using NameText = Text<1024>;
 using AnswerText = Text<512>;
 
@@ -40,7 +40,7 @@ inline constexpr uint16_t kA = 1, kNs = 2, kCname = 5, kPtr = 12, kMx = 15, kTxt
                           kDname = 39, kOpt = 41, kIxfr = 251, kAxfr = 252;
 }
 
-// A fault in a message that is still readable, at least in part; the worst one if there are several.
+// The fault, or the worst of several faults, in a message that is still readable, at least in part.
 enum class Flaw : uint8_t {
   kNone,
   kForwardPointer,  // a compressed name points forward (RFC 1035 section 4.1.4: only to a prior one)
@@ -63,8 +63,8 @@ struct Message {
   NameText name;
   uint16_t type = 0;
   uint16_t question_class = 0;
-  uint64_t question_hash = 0;  // hash of name, type and class; 0 without a question
-  // Data of the answers, joined by commas, as many as fit.
+  uint64_t question_hash = 0;  // hash of name, type and class; 0 if there is no question
+  // The data of the answers, joined by commas, as far as they fit.
   AnswerText data;
   uint32_t min_ttl_s = 0;  // minimum of the answers
   bool whole = false;      // all records were read, and nothing follows them
@@ -80,7 +80,7 @@ bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message
 // True for a client's message with one question and no unusual field, which is enough to recognise DNS on any port.
 bool is_plain_question(std::span<const uint8_t> bytes, const Message& message);
 
-// "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". The numbered ones are
+// "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". Names with numbers are
 // written to `scratch`.
 std::string_view name_of_type(uint16_t type, Text<16>* scratch);
 std::string_view name_of_rcode(uint16_t rcode, Text<16>* scratch);

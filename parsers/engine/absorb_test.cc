@@ -1,4 +1,4 @@
-// Engine::absorb() must not change the output: the same packets with and without it give the same tuples.
+// Tests that Engine::absorb() does not change the output: the same packets give the same tuples with and without it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 const std::vector<std::string> kParsers = {"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size"};
 
-// All contents of a tuple.
+// All contents of the tuples.
 std::vector<std::string> all_of(const Collector& collector) {
   std::vector<std::string> lines;
   for (const Tuple& tuple : collector.tuples) {
@@ -42,7 +42,7 @@ struct Outcome {
   }
 };
 
-// Queries by the packets that they select: all, or connections of some endpoints.
+// Queries that select all packets, or the connections of some endpoints.
 constexpr uint64_t kAll = 1, kOfOneServer = 2, kOfSomeClients = 4;
 uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   uint64_t wanted = kAll;
@@ -54,7 +54,7 @@ uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   return wanted & queries;
 }
 
-// Mimics a lane: passes bursts to the queries `first`, and from one packet to another also to `second`.
+// Mimics a lane: passes bursts to the queries `first` and, in a range of packets, also to `second`.
 struct Queries {
   uint64_t first = kAll;
   uint64_t second = 0;
@@ -122,8 +122,8 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
   return outcome;
 }
 
-// Many interleaved conversations, ports reused, some cut short, reset, without handshake, tagged or of IPv6; a few
-// packets late and a few lost.
+// Makes many interleaved conversations with reused ports. Some are cut short, reset, without handshake, tagged or IPv6;
+// a few packets are late and a few are lost.
 std::vector<Frame> traffic(uint32_t seed) {
   std::mt19937 random(seed);
   const auto pick = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
@@ -196,7 +196,7 @@ TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
   }
 }
 
-// Overlapping queries, and unwanted packets between the others.
+// Queries overlap, and unwanted packets are between the others.
 TEST(Absorb, ChangesNoTupleWhenQueriesSelectConnections) {
   for (uint32_t seed = 200; seed < 230; ++seed) {
     const std::vector<Frame> frames = traffic(seed);

@@ -23,7 +23,7 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) == Chunk::kBytes);
 
-// A fixed budget of chunks, whose memory is touched on first use. Index 0 means none.
+// A fixed budget of chunks, whose memory is touched on first use. Index 0 means no chunk.
 class ChunkPool {
  public:
   explicit ChunkPool(uint64_t max_bytes)

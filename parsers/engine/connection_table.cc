@@ -11,8 +11,8 @@ constexpr uint32_t kVictimCandidates = 16;
 
 size_t stride_for(uint32_t state_bytes) { return (sizeof(Connection) + state_bytes + 63) / 64 * 64; }
 
-// Smaller values are evicted first: ended connections, then unanswered ones, then those whose handshake the client did
-// not complete.
+// Connections with smaller values are evicted first: ended ones, then unanswered ones, then those whose handshake the
+// client did not complete.
 constexpr int kEstablished = 3;
 int usefulness(const Connection& connection) {
   if (connection.ended()) return 0;
@@ -37,7 +37,7 @@ void ConnectionTable::prefetch_entry(uint64_t hash) const {
   __builtin_prefetch(entry + 64);
 }
 
-// The endpoints decide, and also determine the direction.
+// Compares the endpoints, which also determine the direction.
 bool ConnectionTable::is_same(const Connection& connection, const Packet& packet, Side* side) {
   if (connection.protocol != packet.protocol || connection.vlan != packet.vlan_key() ||
       connection.network_id != packet.network_id) {
@@ -131,7 +131,7 @@ Connection& ConnectionTable::victim() {
     }
   }
   if (usefulness(*best) < kEstablished) return *best;
-  // All candidates are established. If a flood of SYNs fills the table, the newest entries are the flood's.
+  // All candidates are established. If a flood of SYNs fills the table, the newest entries belong to the flood.
   for (uint32_t i = 0; i < kNewest; ++i) {
     Connection& candidate = at(newest_[(inserted_ + i) % kNewest]);
     if (candidate.index != 0 && usefulness(candidate) < kEstablished) return candidate;

@@ -24,8 +24,8 @@ namespace tapline {
 //   └──────────┴───────┘                                               └────────────┴───────────────┘
 //
 // A timer wheel of one-second slots finds idle entries. Deadlines are lazy: packets only set last_seen_ns, and an entry
-// whose slot is due too early moves to a later one. Capacity is fixed; a full table offers the least useful of a few
-// entries as the victim. Entries never move while they live. Not thread-safe.
+// whose slot is due before its deadline moves to a later slot. Capacity is fixed; a full table offers the least useful
+// of a few entries as the victim. Entries never move during their lifetime. Not thread-safe.
 class ConnectionTable {
  public:
   // Reserves `state_bytes` of parsers' state for each connection.
@@ -33,7 +33,7 @@ class ConnectionTable {
 
   const TableHasher& hasher() const { return hasher_; }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // Works best for a whole burst, after prefetch_bucket() for each of its packets.
+  // Call it for a whole burst, after prefetch_bucket() for each of its packets.
   void prefetch_entry(uint64_t hash) const;
 
   // Finds the packet's connection, and the side that sent the packet. Returns null if there is none. `hash` comes from
@@ -41,8 +41,8 @@ class ConnectionTable {
   Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
   Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
 
-  // Together with is_same(), does the work of find() in two steps, so that the loads of one burst overlap. Returns the
-  // entry of the first bucket and prefetches it; null if the tag differs, though another bucket may still match.
+  // Does, together with is_same(), the work of find() in two steps, so that the loads of one burst overlap. Returns the
+  // entry of the first bucket and prefetches it. Returns null if the tag differs; another bucket may still match.
   Connection* probable(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
@@ -55,16 +55,16 @@ class ConnectionTable {
     return probable != nullptr && is_same(*probable, segment, side) ? probable : find(segment, hash, side);
   }
 
-  // Adds an entry whose side 0 is the packet's source. All but its identity is zero. REQUIRES: !full(), and find()
-  // returned null.
+  // Adds an entry whose side 0 is the packet's source. All of the entry but its identity is zero. REQUIRES: !full(),
+  // and find() returned null.
   Connection& insert(const Packet& packet, uint64_t hash);
   // Allows the entry to be reused.
   void erase(Connection& connection);
 
   bool full() const { return free_head_ == 0 && used_ == max_connections_; }
   uint32_t size() const { return size_; }
-  // The connection to evict: among a few and the newest, one that has ended, else one without a response, else one
-  // whose handshake is incomplete, else the longest idle. REQUIRES: full().
+  // The connection to evict, chosen among a few entries and the newest ones: one that has ended, else one without a
+  // response, else one whose handshake is incomplete, else the one that has been idle the longest. REQUIRES: full().
   Connection& victim();
 
   // Puts the entry into the wheel slot of its deadline. Needed once after insert(), then only when the deadline moves

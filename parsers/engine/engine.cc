@@ -8,7 +8,8 @@
 namespace tapline {
 namespace {
 
-// The end of the interval of this length that contains the time. Saturates at both ends: captures may contain any time.
+// Returns the end of the interval of this length that contains the time. Saturates at both ends, since captures may
+// contain any time.
 int64_t interval_end(int64_t time_ns, int64_t interval_ns) {
   int64_t start = time_ns / interval_ns * interval_ns;
   if (start > time_ns) return start;
@@ -167,7 +168,8 @@ void Engine::Impl::deliver_run() {
     Timer timer(each, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
     if (connection != nullptr && !each->follows(connection->is_tcp())) [[unlikely]] {
-      // Other parsers follow the connection; this one must not see it. A run of several packets has one parser.
+      // Other parsers follow the connection, but this one must not see it. A run of several packets has only one
+      // parser.
       Connection* const hidden = std::exchange(connection, nullptr);
       each->parser->process(run_, each->emitter);
       connection = hidden;
@@ -271,8 +273,8 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     side = 0;
   }
   follow(*connection, packet.queries & connection_queries_);
-  // A late packet, from an interval that is over, is not the first one of this interval. A packet that only some of the
-  // connection's queries want (a rate has fallen) does not reveal who wants the others.
+  // A late packet from an interval that is over is not the first one of this interval. A packet that only some of the
+  // connection's queries want (because a rate has fallen) does not reveal which queries want the others.
   const bool in_time = packet.time_ns >= tick_start_ns_;
   const bool for_all = (packet.queries & connection_queries_) == connection->queries;
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;

@@ -30,7 +30,7 @@ struct EngineStats {
   uint64_t packets = 0;
   uint64_t tuples = 0;
   uint64_t connections = 0;       // started
-  uint64_t live_connections = 0;  // in the table now
+  uint64_t live_connections = 0;  // connections in the table now
   uint64_t reassembly_bytes = 0;  // out-of-order data in memory now
   uint64_t losses[kLossReasons] = {};
 
@@ -42,7 +42,7 @@ struct ParserStats {
   std::string_view name;
   uint64_t packets = 0;  // packets and stream pieces that it received
   uint64_t tuples = 0;
-  // One burst in every few is timed.
+  // Only one of several bursts is timed.
   uint64_t sampled_packets = 0;
   uint64_t sampled_cycles = 0;  // cycles of the time stamp counter
 
@@ -67,15 +67,15 @@ class Engine {
   uint32_t parser_count() const;
 
   // Sets the queries that want this parser's tuples; other queries are removed from the tuples' masks. Initially all
-  // bits are set. A parser that no query wants does not run. Between bursts, queries may be added and removed: a parser
-  // sees older connections as joined in mid-stream. REQUIRES, for bits removed: end_queries(), or continue_end(), is
+  // bits are set. A parser that no query wants does not run. Queries may be added and removed between bursts; a parser
+  // then sees older connections as joined in mid-stream. REQUIRES, for removed bits: end_queries() or continue_end() is
   // done for them.
   void set_parser_queries(uint32_t parser, uint64_t queries);
 
-  // Passes a query's arguments to a parser: one value for each that its schema declares. REQUIRES: between bursts,
-  // before the query's first packet.
+  // Passes a query's arguments to a parser: one value for each argument that its schema declares. REQUIRES: called
+  // between bursts, before the query's first packet.
   void set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments);
-  // Sets a query's triggers; null: none.
+  // Sets a query's triggers; null if there are none.
   void set_triggers(uint32_t parser, uint32_t query, std::shared_ptr<const trigger::Program> triggers,
                     std::shared_ptr<trigger::SharedTriggers> shared = nullptr);
 
@@ -92,9 +92,9 @@ class Engine {
     uint32_t scanned = 0;
     uint64_t left = 0;     // bits of the scanned packets that need process(); the others are absorbed
     uint32_t packets = 0;  // number of packets absorbed
-    uint64_t bytes = 0;    // their bytes on the wire
+    uint64_t bytes = 0;    // bytes of these packets on the wire
     int64_t latest_ns = INT64_MIN;
-    // The absorbed packets by the set of queries that want them; valid until the next call.
+    // The absorbed packets, by the set of queries that want them; valid until the next call.
     struct Share {
       uint64_t queries;
       uint64_t packets;
@@ -103,22 +103,23 @@ class Engine {
     std::span<const Share> shares = {};
   };
 
-  // Absorbs packets that can matter to no parser: see Needs::every_packet. Most packets are of this kind if parsers
-  // look at connections rather than at payload; they then need no decoding, matching or parsing.
+  // Absorbs packets that no parser has to see (Needs::every_packet). Most packets are of this kind if parsers look at
+  // connections rather than at payload; they then need no decoding, matching or parsing.
   //
   // `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all packets of a
-  // connection or none, and process() has seen these packets since the queries were added. All other queries have no
-  // part in the burst. Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to
+  // connection or none, and process() has seen these packets since the queries were added. No other query wants any
+  // packet of the burst. Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to
   // process() in order, and then, if there were any, call advance(latest_ns) before examining the rest of the burst.
-  // This keeps the order of each connection's packets, and of packet times. Scans nothing if some parser needs every
+  // This keeps the order of each connection's packets, and of packet times. Examines nothing if some parser needs every
   // packet.
   AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
-  // Advances packet time to at least now_ns without a packet, for idle interfaces. Never pass wall-clock time with
+  // Advances packet time to at least now_ns without a packet, on idle interfaces. Never pass wall-clock time with
   // capture files.
   void advance(int64_t now_ns);
 
-  // Ends these queries (LIMIT, stop): emits tuples pending for them alone, then forgets them. Their bits may be reused.
+  // Ends these queries (LIMIT, stop): emits tuples that are pending for them alone, then forgets them. Their bits may
+  // be reused.
   void end_queries(uint64_t queries);
 
   // Ends queries in steps, for lanes that can't pause while a million connections are visited: begin_end() sets the
@@ -128,13 +129,13 @@ class Engine {
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
 
-  // Ends the capture: end_queries() for all, and clears the table. The engine may then be reused.
+  // Ends the capture: ends all queries, and clears the table. The engine may then be reused.
   void end();
 
-  // Running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.
+  // The running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.
   int64_t now_ns() const;
   EngineStats stats() const;
-  // In parser order.
+  // The statistics in the order of the parsers.
   std::span<const ParserStats> parser_stats() const;
 
  private:

@@ -1,4 +1,4 @@
-// Flows of datagrams in the table of connections.
+// Tests flows of datagrams in the table of connections.
 #include <algorithm>
 
 #include "parsers/engine/engine_fixture.h"

@@ -1,4 +1,4 @@
-// Connections, floods and their outcomes, for tests of the engine with real parsers.
+// Makes connections and floods, and reads their outcomes, for tests of the engine with real parsers.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Floods of connections that are never used.
+// Tests floods of connections that are never used.
 #include <map>
 
 #include "parsers/engine/engine_fixture.h"
@@ -17,14 +17,14 @@ TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
   EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 5000u - 63u);
   EXPECT_EQ(harness.engine().stats().live_connections, 64u);
   harness.engine().end();
-  // Exactly one end for each beginning.
+  // Each beginning has exactly one end.
   EXPECT_EQ(incarnations(harness, "syn").size(), 5001u);
   EXPECT_EQ(incarnations(harness, "timeout").size(), 5000u);
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
 }
 
-// A hundred connections, each with a transaction before, amidst and after a flood that would fill the table ten times.
-// `was_answered`: the server answers each SYN of the flood.
+// Runs a hundred connections, each with a transaction before, during and after a flood that would fill the table ten
+// times. If `was_answered` is true, the server responds to each SYN of the flood.
 void expect_connections_survive_a_flood(bool was_answered) {
   constexpr int kConnections = 100, kTableSize = 1000;
   EngineOptions options = Harness::small();

@@ -30,8 +30,8 @@ class Engine::Impl final : public StreamReceiver {
 
   void process(std::span<Packet> burst);
 
-  // A packet that is not plain could belong to any connection, so it stops absorption. A packet in `left` also stops it
-  // for its connection (and for connections that share a few bits of its hash).
+  // A packet that is not plain could belong to any connection, so it ends absorption. A packet in `left` also ends
+  // absorption for its connection (and for connections that share a few bits of its hash).
   AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   void advance(int64_t now_ns);
@@ -74,15 +74,15 @@ class Engine::Impl final : public StreamReceiver {
 
     bool follows(bool is_tcp) const { return is_tcp ? needs_connections(needs) : needs.datagrams; }
   };
-  // The room for parsers' state in an entry. An entry is either TCP or datagrams: the parsers of both kinds share the
-  // room.
+  // The room for parsers' state in an entry. An entry is either a TCP connection or a flow of datagrams, so the parsers
+  // of both kinds share the room.
   struct StateBytes {
     uint32_t tcp = 0;
     uint32_t datagrams = 0;
   };
 
-  // Adds the duration of a parser call to its cost, in the timed bursts only: two reads of the counter, about 50
-  // cycles, are too much for every packet.
+  // Adds the duration of a parser call to the parser's cost, in timed bursts only: two reads of the counter take about
+  // 50 cycles, which is too much for every packet.
   class Timer {
    public:
     Timer(LoadedParser* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
@@ -113,15 +113,15 @@ class Engine::Impl final : public StreamReceiver {
   // Selects the parsers that queries want, and the work that these parsers need.
   void choose_active();
 
-  // Overlaps the memory loads of one burst instead of waiting for one after the other.
+  // Overlaps the memory loads of a burst, instead of waiting for one after the other.
   void look_ahead(std::span<const Packet> burst);
 
-  // Returns the number of packets at the front that are plain and before `end_ns`; reads them, and prefetches the data
-  // they will need.
+  // Reads the packets at the beginning that are plain and before `end_ns`, prefetches the data that they will need, and
+  // returns their number.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
-  // If the packet is of no interest to the parsers, applies the effects that process() would have. *queries: the
-  // queries that want the packet.
+  // If no parser has to see the packet, applies the effects that process() would have. Sets *queries to the queries
+  // that want the packet.
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
@@ -131,7 +131,7 @@ class Engine::Impl final : public StreamReceiver {
   // that are over and, with the second, idle connections.
   void tick(int64_t time_ns);
   void end_intervals(int64_t time_ns);
-  // Computes the current intervals, and when the first of them ends.
+  // Computes the current intervals, and the time when the first of them ends.
   void begin_intervals(int64_t time_ns);
   int64_t deadline_ns(const Connection& connection) const;
 
@@ -155,20 +155,21 @@ class Engine::Impl final : public StreamReceiver {
   // Each TCP state has its own timeout.
   void state_changed(Connection& connection, const Packet& packet);
 
-  // Evicts a connection that the preceding packets of the run may still refer to.
+  // Evicts a connection to which the preceding packets of the run may still refer.
   void give_way(Connection& connection, const Packet& packet);
 
   // True if a stream parser follows the connection.
   bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
 
-  // Ends the connection for the ending queries, as of the time they ended. Returns true if it lives on for others.
+  // Ends the connection for the ending queries, at the time of their end. Returns true if it continues for other
+  // queries.
   bool settle(Connection& connection);
 
-  // A parser left without queries forgets the connection: if it is requested again, it starts without state.
+  // A parser that has no queries left forgets the connection: if it is requested again, it starts without state.
   void end_for(LoadedParser& each, Connection& connection, uint64_t ending);
   void clear_state(LoadedParser& each, Connection& connection);
 
-  // The streams ended and begin again, so stream parsers start without state.
+  // Resets the state of stream parsers, since the streams ended and begin again.
   void forget_streams(Connection& connection);
   void retire(Connection& connection);
   void retire_now(Connection& connection);
@@ -207,8 +208,8 @@ class Engine::Impl final : public StreamReceiver {
   std::vector<LoadedParser*> active_;  // parsers with queries, in order; the fields below describe them
   bool connections_ = false;
   bool runs_ = false;
-  bool views_ = false;               // some parser wants the repeated views of a packet
-  bool views_in_runs_ = false;       // a run may include repeated views
+  bool views_ = false;               // true if some parser wants the repeated views of a packet
+  bool views_in_runs_ = false;       // true if a run may include repeated views
   uint64_t connection_queries_ = 0;  // queries whose parsers need TCP connections
   uint64_t stream_queries_ = 0;
   uint64_t datagram_queries_ = 0;  // queries whose parsers need UDP and ICMP flows
@@ -227,9 +228,9 @@ class Engine::Impl final : public StreamReceiver {
   // Between these two times no interval of an active parser begins or ends.
   int64_t tick_start_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;
-  uint32_t tick_number_ = 0;  // counts these periods
+  uint32_t tick_number_ = 0;  // number of these periods so far
   uint64_t ending_ = 0;       // queries whose end is in progress
-  bool settling_ = false;     // for the current connection, the end is now
+  bool settling_ = false;     // true while the current connection's end is set to now
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // the next table entry to visit
   EngineStats stats_;

@@ -1,4 +1,4 @@
-// Intervals of parsers, by packet time.
+// Tests the intervals of parsers, which follow packet time.
 #include <memory>
 #include <stdexcept>
 
@@ -56,7 +56,7 @@ TEST(Engine, EachParserHasItsOwnIntervals) {
   EXPECT_EQ(ends_of(harness, 1), (Lines{"10000000", "20000000", "30000000", "1510000000"}));
 }
 
-TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
+TEST(Engine, AnAddedParserBeginsInTheMiddleOfAnInterval) {
   Harness harness(clocks());
   harness.engine().set_parser_queries(1, 0);
   harness.feed({testing::tcp_frame({}, kStart), testing::tcp_frame({}, kStart + 95 * kNsPerMs)});
@@ -67,7 +67,7 @@ TEST(Engine, AParserThatIsAddedBeginsInTheMiddleOfAnInterval) {
   EXPECT_EQ(ends_of(harness, 1), (Lines{"100000000"}));
 }
 
-// Starts in the middle of an interval, which then ends earlier or later than planned.
+// The change comes in the middle of an interval, which then ends earlier or later than planned.
 TEST(Engine, ArgumentsChangeAnInterval) {
   Harness harness(clocks());
   const auto choose = [&](int64_t interval_ns) {

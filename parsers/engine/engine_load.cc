@@ -45,7 +45,7 @@ void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
   check_interval(*parser);
   uint16_t ignore_bit = 0;
   if (stream_parser != nullptr) {
-    if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 16 parsers of streams");
+    if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 16 stream parsers");
     ignore_bit = static_cast<uint16_t>(1u << stream_parsers_++);
   }
   may_connect_ |= needs_connections(needs) || needs.datagrams;

@@ -176,7 +176,7 @@ TEST(Engine, EndedConnectionsAreForgottenSoon) {
   EXPECT_EQ(harness.lines(kEvent).back(), "fin closed");
 }
 
-// Among equally useful connections, the longest silent is evicted.
+// Among equally useful connections, the one that has been silent the longest is evicted.
 TEST(Engine, TheConnectionWithTheLongestSilenceIsEvicted) {
   EngineOptions options = Harness::small();
   options.max_connections = 3;
@@ -290,7 +290,8 @@ TEST(Engine, AParserThatIsAddedAgainStartsEmpty) {
   EXPECT_EQ(requests, (Lines{"/a - request", "/b 204 "}));
 }
 
-// Ending queries in steps emits the same tuples as in one call, at the time of the end, despite packets in between.
+// Ending queries in steps emits the same tuples as ending them in one call, with the time of the end, despite packets
+// in between.
 TEST(Engine, EndingStepByStepIsEquivalent) {
   Harness harness({"tcp_conn_time"});
   for (uint32_t i = 0; i < 10; ++i) {

@@ -53,8 +53,8 @@ void Reassembler::add(const Packet& packet, Side side) {
   if (connection.stream != 0) note_missing(connection);
 }
 
-// Each side's stream starts after its SYN or, failing that, where the other side's acknowledgements say: seq_end has
-// both, which no payload has advanced yet.
+// Each side's stream starts after its SYN or, if there is none, at the other side's acknowledgement. In both cases that
+// is seq_end, which no payload has advanced yet.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
   if (index != 0) {
@@ -69,7 +69,7 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
     Half& half = streams_[index].half[current];
     half.known = (connection.seq_known >> current & 1) != 0;
     half.next_seq = connection.seq_end[current];
-    // Joined in mid-stream: data before the first byte seen are not worth waiting for.
+    // In a stream that was joined in the middle, data before the first byte seen are not worth waiting for.
     const bool is_first = current == side && half.known && before(packet.tcp_seq, half.next_seq);
     if (is_first && !connection.start_known(current)) half.next_seq = packet.tcp_seq;
   }
@@ -93,15 +93,15 @@ void Reassembler::abandon(Connection& connection) {
   if (connection.stream != 0) release(connection);
 }
 
-// Uses the packet's own acknowledgement, not the highest seen: if the packet is late, its sender had not even received
-// the latter when it sent this.
+// Uses the packet's own acknowledgement, not the highest one seen: when a late packet was sent, its sender had not yet
+// received the data that the latter acknowledges.
 Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
   const Half& peer = stream_of(connection).half[other_side(side)];
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
   const bool believed = peer.acked_known && peer.known && !before(peer.acked, packet.tcp_ack);
   if (!packet.has_tcp_flag(tcp_flag::kAck) || !believed) return segment;
-  // A negative offset refers to data before the first byte seen, or is forged: its sender had received nothing of the
-  // stream.
+  // A negative offset is forged or refers to data before the first byte seen. Its sender had then received nothing of
+  // the stream.
   const int64_t offset = static_cast<int64_t>(peer.offset) + sequence_distance(peer.next_seq, packet.tcp_ack);
   segment.peer_offset_known = true;
   segment.peer_offset = static_cast<uint64_t>(std::max<int64_t>(offset, 0));
@@ -124,8 +124,8 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
   if (half.acked_packets == 0) half.acked_since_ns = packet.time_ns;
 }
 
-// A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). Its acknowledgement may overtake it, and is
-// then one byte ahead.
+// A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). The FIN's acknowledgement may overtake it, and
+// is then one byte ahead.
 void Reassembler::note_fin(Half& half, const Packet& packet) {
   const uint32_t end = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
   const int32_t ahead = sequence_distance(half.next_seq, end);
@@ -151,7 +151,7 @@ void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   if (believed) buffer(connection, side, piece);
 }
 
-// Waiting data arrived first, so their bytes count if the piece overlaps them.
+// Waiting data arrived first, so their bytes are used where the piece overlaps them.
 void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   while (piece.length > 0) {
     const Half& half = stream_of(connection).half[side];
@@ -238,7 +238,7 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
     if (part.bytes != nullptr) part.length = std::min(part.length, Chunk::kDataBytes);
     const uint32_t index = store(connection, side, part);
     if (index == 0) {
-      // Skipping a hole freed room, and may have delivered the data before the piece.
+      // Skipping a hole has freed room, and may have delivered the data before the piece.
       if (connection.stream != 0) payload(connection, side, piece);
       return;
     }
@@ -253,7 +253,8 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   }
 }
 
-// Returns 0 if there was no room; it has then skipped the flow's first hole (or, if there is none, the piece is next).
+// Returns 0 if there was no room. It has then skipped the flow's first hole, unless there is none because the piece is
+// next.
 uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   const bool flow_full = half.chunks >= max_flow_chunks_;
@@ -315,7 +316,7 @@ void Reassembler::discard_stale_hole(Connection& connection, Side side, int64_t 
     if (acked_beyond) ++half.acked_packets;
     const bool stale = time_ns - half.hole_since_ns >= kHoleTimeoutNs;
     if (!stale && (!acked_hole || patient)) return;
-    // The wait for one hole counts for all data that the same acknowledgement covers.
+    // The wait for one hole also counts for all other holes that the same acknowledgement covers.
     const uint32_t packets = half.acked_packets;
     if (!skip_hole(connection, side, LossReason::kGap)) return;
     Half& after = stream_of(connection).half[side];
@@ -353,8 +354,8 @@ void Reassembler::finish_side(Connection& connection, Side side, StreamEnd end, 
   Half& half = stream_of(connection).half[side];
   if (half.ended) return;
   half.ended = true;
-  // Bytes that the FIN or an acknowledgement proves were sent, but that were not captured. An acknowledgement of just
-  // one byte may be for a FIN that was not captured.
+  // The FIN or an acknowledgement proves that these bytes were sent, although they were not captured. An
+  // acknowledgement of just one byte may be for a FIN that was not captured.
   uint32_t last = half.next_seq;
   if (half.acked_known && before(last + 1, half.acked)) last = half.acked;
   if (half.fin_known) last = half.fin_seq;

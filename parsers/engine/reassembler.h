@@ -14,19 +14,19 @@ class StreamReceiver {
  public:
   virtual ~StreamReceiver() = default;
   virtual bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) = 0;
-  // Reports bytes that never arrived; `reason` is why waiting for them ended.
+  // Reports bytes that never arrived. `reason` is the reason for no longer waiting for them.
   virtual bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) = 0;
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
 };
 
-// Puts TCP payload in order (RFC 9293) as far as a tap can. If copies overlap, the first one captured counts. The
-// sender won't repeat bytes that the receiver has acknowledged, so if these weren't captured by then, they are a gap.
+// Puts TCP payload in order (RFC 9293) as far as a tap can. If copies overlap, the first one captured is used. The
+// sender will not repeat bytes that the receiver has acknowledged, so if such bytes were not captured, they are a gap.
 //
 //   delivered ──────────▶│◀─ hole ─▶│ chunk │◀─ hole ─▶│ chunk │ chunk │
 //                     next_seq
 //
-// In-order data goes to the receiver straight from the packet. Out-of-order data waits in chunks, bounded per flow and
-// in total. A hole is skipped when
+// In-order data goes directly from the packet to the receiver. Out-of-order data waits in chunks, which are bounded per
+// flow and in total. A hole is skipped when
 //  - the other side has acknowledged the data after it, and it is still open a few packets or a moment later (a
 //    mirror may deliver packets a few places late),
 //  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
@@ -40,23 +40,23 @@ class Reassembler {
 
   Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver);
 
-  // Must be called before the packet moves connection.seq_end. REQUIRES: TCP, packet.connection set.
+  // Must be called before the packet advances connection.seq_end. REQUIRES: a TCP packet with packet.connection.
   void add(const Packet& packet, Side side);
   // Ends the stream: delivers the waiting data with its gaps, then ends both sides.
   void finish(Connection& connection, StreamEnd end, int64_t time_ns);
-  // Forgets a connection that no parser wants, without delivering.
+  // Forgets a connection that no parser wants, without delivering its data.
   void abandon(Connection& connection);
 
   uint64_t buffered_bytes() const { return uint64_t{pool_.in_use()} * Chunk::kBytes; }
 
  private:
-  // One direction. All sequence numbers compare modulo 2^32.
+  // One direction of a stream. All sequence numbers are compared modulo 2^32.
   struct Half {
     uint64_t offset;        // stream offset of next_seq
     int64_t hole_since_ns;  // time at which data first waited after the hole
     uint32_t next_seq;      // next byte to deliver
-    uint32_t acked;         // highest acknowledgement by the other side
-    uint32_t fin_seq;       // the byte after the last, if fin_known
+    uint32_t acked;         // highest acknowledgement from the other side
+    uint32_t fin_seq;       // the sequence number after the last byte, if fin_known is set
     uint32_t head;          // waiting chunks in order, no two of which overlap
     uint32_t chunks;
     uint32_t acked_packets;  // packets of the connection since the other side acknowledged beyond next_seq
@@ -70,7 +70,7 @@ class Reassembler {
     Half half[2];
     uint32_t next_free;
   };
-  // A run of arriving payload; bytes is null for data that were not captured.
+  // A run of arriving payload. `bytes` is null for data that were not captured.
   struct Piece {
     uint32_t seq;
     uint32_t length;

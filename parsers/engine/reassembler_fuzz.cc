@@ -44,8 +44,8 @@ class ContractChecker final : public StreamParser {
   }
 };
 
-// The model: the first captured copy of each byte of a side's stream. Delivered bytes must equal it, and skipped bytes
-// must have no copy.
+// The model keeps the first captured copy of each byte of a side's stream. Delivered bytes must equal it, and skipped
+// bytes must have no copy.
 class ModelChecker final : public StreamReceiver {
  public:
   static constexpr uint32_t kStreamBytes = 1 << 16;

@@ -14,7 +14,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 
-// Records both streams: bytes unchanged, gaps as <n>, ends as | (FIN), ! (RST) or . (timeout).
+// Records both streams, with bytes unchanged, gaps as <n>, and ends as | (FIN), ! (RST) or . (timeout).
 class Recorder final : public StreamParser {
  public:
   explicit Recorder(std::string* streams) : streams_(streams) {}
@@ -110,7 +110,7 @@ TEST(Reassembler, FirstDataThatArrivesAfterItsAcknowledgement) {
             "ab.");
 }
 
-// Acknowledgements of both sides precede the first data of either.
+// Acknowledgements of both sides precede the first data of both.
 TEST(Reassembler, FirstDataOfBothSidesAfterTheAcknowledgements) {
   Conversation conversation;
   conversation.handshake().server("hello").client_ack().client("hi").server_ack().client("more").close();
@@ -130,7 +130,7 @@ TEST(Reassembler, SynsThatArriveAfterTheirAcknowledgements) {
   Conversation conversation;
   conversation.handshake().server("hello").client_ack().client("hi").close();
   std::vector<Frame> frames = conversation.frames();
-  // SYN, ACK of the greeting, SYN/ACK, ACK, greeting.
+  // The order becomes: SYN, ACK of the greeting, SYN/ACK, ACK, greeting.
   std::rotate(frames.begin() + 1, frames.begin() + 4, frames.begin() + 5);
   const Streams streams = reassemble(frames);
   EXPECT_EQ(streams.client(), "hi|");
@@ -228,7 +228,7 @@ TEST(Reassembler, UnseenAcknowledgedDataAtTheEndIsAGap) {
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(10)})).client(), "ab<8>.");
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), client_data(6, "", tcp_flag::kAck | tcp_flag::kFin)})).client(),
             "ab<4>|");
-  // One more byte may be a FIN that was not captured; two are not.
+  // One more byte may be a FIN that was not captured; two bytes can't be.
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(3)})).client(), "ab.");
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(4)})).client(), "ab<2>.");
 }
@@ -248,7 +248,7 @@ TEST(Reassembler, MidStreamAndOneWay) {
   Frame late_frame = client_data(4, "ef");
   late_frame.time_ns += Reassembler::kHoleTimeoutNs;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame}).client(), "a<1>cdef.");
-  // Data that arrive at the time-out are too late; a nanosecond earlier they are not.
+  // Data that arrive at the time-out are too late; a nanosecond earlier, they are not.
   Frame missing = client_data(1, "b");
   missing.time_ns = late_frame.time_ns;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame, missing}).client(), "a<1>cdef.");
@@ -281,7 +281,7 @@ TEST(Reassembler, UnrelatedAcknowledgementsAreHarmless) {
   EXPECT_EQ(reassemble(frames).client(), "abcd.");
 }
 
-// Oracle: each byte is the first copy captured, in any order and with any overlaps and cuts.
+// By the oracle, each byte is that of the first captured copy, for any order, overlaps and cuts.
 TEST(Reassembler, RandomSegmentsGiveTheFirstCopyOfEachByte) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -298,7 +298,7 @@ TEST(Reassembler, RandomSegmentsGiveTheFirstCopyOfEachByte) {
       frames.push_back(client_data(begin, payload));
       frames.back().time_ns = 1'000'003'000'000 + static_cast<int64_t>(frames.size());
     };
-    // Retransmissions after delivery are dropped, so the model needs no more than "first copy".
+    // Retransmissions after delivery are dropped, so "first copy" is a sufficient model.
     for (int i = 0; i < 30; ++i) {
       const uint32_t begin = random() % total;
       add(begin, 1 + random() % (total - begin));

@@ -11,10 +11,10 @@ namespace tapline {
 // The hash that finds entries of the connection table: the same for both directions of a flow, never visible outside,
 // and keyed with a random key per process, so that an attacker can't fill one chain of buckets.
 //
-// NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows collide for at most one in 2^64 keys, even
-// chosen ones, as long as no hash is seen), folded and mixed by one more multiplication, which takes fewer operations
-// than SipHash; the bound does not cover the folding. It is not a pseudo-random function, so it can't serve as
-// flow_hash, which leaves with every tuple.
+// It is NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows, even chosen ones, collide for at most
+// one in 2^64 keys, as long as no hash is seen), folded and mixed by one more multiplication, which takes fewer
+// operations than SipHash. The bound does not cover the folding. It is not a pseudo-random function, so it can't serve
+// as flow_hash, which every tuple contains.
 class TableHasher {
  public:
   TableHasher();  // draws the key
@@ -24,7 +24,7 @@ class TableHasher {
   }
 
   uint64_t operator()(const Packet& packet) const {
-    // Uses nothing else, so that a plain segment (TCP without VLAN or tunnel) hashes the same.
+    // Uses no other fields, so that a plain segment (TCP without VLAN or tunnel) has the same hash.
     const uint64_t rest =
         static_cast<uint64_t>(packet.network_id) << 32 | packet.vlan_key() << 8 | (packet.protocol ^ protocol::kTcp);
     return mix(endpoint(packet.src_ip, packet.src_port), endpoint(packet.dst_ip, packet.dst_port), rest);
@@ -45,7 +45,8 @@ class TableHasher {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   uint64_t mix(uint64_t source, uint64_t destination, uint64_t rest) const {
-    // Has no branch: which of the two is smaller is unpredictable if both directions of many flows are mixed.
+    // There is no branch, since it is unpredictable which of the two is smaller if both directions of many flows are
+    // mixed.
     const uint64_t exchange = (source ^ destination) & -static_cast<uint64_t>(source > destination);
     const uint64_t low = source ^ exchange, high = destination ^ exchange;
     return fold(fold(low + key_[0], high + key_[1]) + rest * key_[2], key_[3]);

@@ -8,7 +8,7 @@ namespace {
 
 // Any new SYN may replace a connection that has been silent for this long.
 constexpr int64_t kSilentNs = 10'000'000'000;
-// A SYN captured after the data that follow it (mirrors reorder) lies at most this far before them.
+// A SYN captured after the data that follow it (mirrors reorder) is at most this far before the highest of them.
 constexpr uint32_t kLateSynBytes = 1 << 16;
 constexpr int64_t kLateSynNs = kNsPerSecond;
 
@@ -55,8 +55,8 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
   return tcp_event::kSyn;
 }
 
-// Two senders, or a SYN proxy, answered the same SYN. Until the handshake is complete, the sequence numbers are
-// compared exactly; later, data may have advanced the sender's.
+// Returns true if two senders, or a SYN proxy, have responded to the same SYN. Until the handshake is complete, the
+// sequence numbers are compared exactly; later, data may have advanced the sender's number.
 bool conflicts(const Connection& connection, const Packet& packet, Side side) {
   if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
   const int32_t sent = sequence_distance(packet.tcp_seq + 1, connection.seq_end[side]);
@@ -79,7 +79,7 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   return 0;
 }
 
-// Among several SYN/ACKs, the valid one is that which the client acknowledges, or which the server's data follow.
+// Of several SYN/ACKs, the valid one is the one that the client acknowledges or that the server's data follow.
 void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   if (connection.syn_acks_conflict == 0) return;
   connection.syn_acks_conflict = 0;
@@ -99,7 +99,7 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   uint32_t end = packet.tcp_seq + packet.payload_bytes;
   if (packet.has_tcp_flag(tcp_flag::kSyn)) ++end;
   if (packet.has_tcp_flag(tcp_flag::kFin)) ++end;
-  // An acknowledgement that overtakes the data sent before it must not hide where these begin.
+  // An acknowledgement that overtakes the data sent before it must not hide the beginning of these data.
   const bool moves = packet.payload_bytes > 0 || packet.has_tcp_flag(tcp_flag::kSyn) || !connection.start_known(side);
   // Earlier acknowledgements are weaker evidence than the SYN itself.
   const bool begins = packet.has_tcp_flag(tcp_flag::kSyn) && connection.stream == 0;
@@ -118,16 +118,17 @@ bool is_near(const Connection& connection, uint32_t seq, Side side) {
   return off > -kWindowBytes && off < kWindowBytes;
 }
 
-// Either number may be far from the tap's if it missed much of one direction; an attacker who sees neither direction
-// knows neither number.
+// Either number may be far from the one known here if the tap missed much of one direction. An attacker who sees
+// neither direction knows neither number.
 bool is_own_fin(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kFin)) return false;
   return is_near(connection, packet.tcp_seq, side) ||
          (packet.has_tcp_flag(tcp_flag::kAck) && is_near(connection, packet.tcp_ack, other_side(side)));
 }
 
-// RFC 9293 section 3.10.7: only a RST that acknowledges a SYN refuses it. Later the receiver's next sequence number
-// decides, which a tap knows less exactly: a RST near it may be accepted, and later packets show whether it was.
+// Only a RST that acknowledges a SYN refuses it (RFC 9293 section 3.10.7). Later, the receiver's next sequence number
+// decides, which a tap does not know exactly: a RST near that number may be accepted, and later packets show whether it
+// was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
   const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
@@ -143,7 +144,7 @@ bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
   return has(connection.seq_known, side) && off > 0 && off < kWindowBytes;
 }
 
-// From here to the connection's end, seq_end stays at the end of the data sent before the RST: data beyond were sent
+// From now to the connection's end, seq_end stays at the end of the data sent before the RST: data beyond it were sent
 // later.
 uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
   if (connection.ended()) return 0;
@@ -161,7 +162,7 @@ uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
 bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
 
 // A side that sends more, or acknowledges data sent after the RST, continues. A server that seemed to have refused
-// continues with its SYN/ACK, and its client with anything later.
+// continues with its SYN/ACK, and its client with any later packet.
 bool goes_on(const Connection& connection, const Packet& packet, Side side) {
   if (connection.tcp_state == TcpState::kRefused) {
     if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);

@@ -6,11 +6,11 @@
 
 namespace tapline {
 
-// Tracks a connection by its packets' flags (RFC 9293 section 3.3.2, as far as a tap between the two sides can): the
-// client side, the incarnation, the state. Pure functions over the connection's entry.
+// These functions track a connection by its packets' flags (RFC 9293 section 3.3.2, as far as a tap between the two
+// sides can): the client side, the incarnation, the state. They use only the connection's entry.
 
 // True if the packet belongs to a new connection that reuses these endpoints: a SYN with another initial sequence
-// number while this connection is over, unanswered or silent, or a SYN/ACK that answers such a SYN.
+// number while this connection is over, unanswered or silent, or a SYN/ACK in response to such a SYN.
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side);
 
 // Starts a connection, or a flow of datagrams, with its first packet, sent by side 0.
@@ -20,12 +20,13 @@ void start_connection(Connection& connection, const Packet& packet);
 // called before payload is reassembled, since it determines where streams start.
 uint8_t track_handshake(Connection& connection, const Packet& packet, Side side);
 
-// A RST, a FIN, an acknowledgement or a repeated SYN/ACK further than this from the data the side has sent is foreign.
+// A RST, a FIN, an acknowledgement or a repeated SYN/ACK further than this from the data that the side has sent belongs
+// to another connection.
 inline constexpr int32_t kWindowBytes = 1 << 26;
 
-// The whole effect of a packet without SYN, FIN and RST on a connection that is open or over, if both sides' sequence
-// numbers are known. `seq_end` is the sequence number after its last byte. Returns false, and changes nothing, if the
-// packet is far ahead of the data that the side has sent.
+// Applies the whole effect of a packet without SYN, FIN and RST to a connection that is open or over, if both sides'
+// sequence numbers are known. `seq_end` is the sequence number after its last byte. Returns false, and changes nothing,
+// if the packet is far ahead of the data that the side has sent.
 inline bool track_segment(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
   const auto ahead = static_cast<int32_t>(seq_end - connection.seq_end[side]);
   if (ahead >= kWindowBytes) [[unlikely]]
@@ -35,7 +36,7 @@ inline bool track_segment(Connection& connection, uint32_t seq_end, int64_t time
   return true;
 }
 
-// A flow of datagrams is open once both sides have sent one.
+// Tracks a flow of datagrams, which is open once both sides have sent one.
 inline void track_datagram(Connection& flow, int64_t time_ns, Side side) {
   if (side != 0) flow.tcp_state = TcpState::kOpen;
   if (time_ns > flow.last_seen_ns) flow.last_seen_ns = time_ns;

@@ -8,8 +8,9 @@
 
 namespace tapline {
 
-// Pages that read as zero and cost nothing until they are touched, for tables sized for the worst case. Large arrays
-// ask the kernel for huge pages: random look-ups in pages of 4 KiB would miss the TLB more often than the data cache.
+// An array of pages that read as zero and cost nothing until they are touched, for tables that are sized for the worst
+// case. Large arrays ask the kernel for huge pages: random look-ups in pages of 4 KiB would miss the TLB more often
+// than the data cache.
 class ZeroedArray {
  public:
   // Throws std::bad_alloc if the address space is not available.

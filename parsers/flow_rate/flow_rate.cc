@@ -25,10 +25,10 @@ using rates::SequenceTracker;
 // Estimates the rate of each direction of each flow from the copies that an oversubscribed mirror port did not drop
 // (Planck section 3.2.2): one tuple for each interval in which the direction has packets.
 //
-// If several taps show a flow, the one that shows it first in an interval is its tap; copies at the others count for
-// their ports alone. A connection's entry has the counts; a flow takes a slot in the table of flows with its first
-// payload, so floods of SYNs take none. Flows with something to report are chained through a vector, so an interval's
-// end costs only as much as was active in it.
+// If several taps show a flow, the one that shows it first in an interval is its tap; copies at the other taps count
+// only for the ports of these taps. A connection's entry has the counts; a flow takes a slot in the table of flows with
+// its first payload, so floods of SYNs take none. Flows with something to report are listed in a vector, so the cost of
+// an interval's end depends only on the number of flows that were active in it.
 class FlowRate final : public Parser {
  public:
   explicit FlowRate(uint32_t max_flows) : flows_(max_flows, Forget{&begin_ns_, &evicted_}) {}
@@ -109,7 +109,7 @@ class FlowRate final : public Parser {
 
  private:
   static constexpr int64_t kNever = INT64_MIN;
-  static constexpr int64_t kShareAges = 16;  // in an interval
+  static constexpr int64_t kShareAges = 16;  // number of times per interval that shares are renewed
 
   using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share was computed at share_ns_
   // Both directions share an entry, indexed by Connection's sides, since each acknowledges the other one's data.
@@ -129,15 +129,15 @@ class FlowRate final : public Parser {
   };
   struct Direction {
     Counted counted;          // in this interval
-    uint64_t repeated_bytes;  // likewise
+    uint64_t repeated_bytes;  // in this interval
     uint16_t port;            // port by which its latest packet left the switch; 0: unknown
     uint16_t input_port;      // port by which its first packet entered it, or the first that left by another port
   };
   struct State {
     Direction sides[2];
-    int64_t begin_ns;   // beginning of these counts, if within the interval
+    int64_t begin_ns;   // beginning of these counts, if it is within the interval
     uint64_t queries;   // queries that wanted the packets counted here
-    uint32_t position;  // in active_, from 1; 0 = nothing counted
+    uint32_t position;  // position in active_, from 1; 0 = nothing counted
     uint8_t tap;        // the tap that shows the flow in this interval
   };
 
@@ -177,7 +177,7 @@ class FlowRate final : public Parser {
     if (packet.is_tcp()) follow(packet, side, &direction);
   }
 
-  // The flow's first packet in the interval.
+  // Begins the flow's counts with its first packet in the interval.
   void begin(const Packet& packet, State* state) {
     if (state->tap != packet.tap) {
       flows_.release(key_of(*packet.connection));
@@ -292,17 +292,17 @@ const Schema& FlowRate::schema() const {
       .layer = Layer::kTransport,
       .fields = {{"direction", FieldType::kString, "", "from_client or from_server"},
                  optional({"bits_per_second", FieldType::kU64, "bits/s",
-                           "On the wire, mean over interval_ns; absent if an unknown number of copies is missing"}),
+                           "Mean rate on the wire over interval_ns; absent if an unknown number of copies is missing"}),
                  {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
-                 optional(
-                     {"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
+                 optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if there is none"}),
                  {"bytes", FieldType::kU64, "bytes",
                   "sequence: payload that the sequence numbers cover; otherwise the captured bytes, on the wire", true},
-                 {"interval_ns", FieldType::kI64, "ns", "Time over which the rate is the mean"},
-                 {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
+                 {"interval_ns", FieldType::kI64, "ns", "Time over which the rate is averaged"},
+                 {"samples", FieldType::kU64, "packets", "Number of captured copies", true},
                  {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload that was captured and had been sent before",
                   true},
-                 optional({"sampling_share", FieldType::kF64, "share", "Part of the flow's payload that was captured"}),
+                 optional(
+                     {"sampling_share", FieldType::kF64, "share", "Share of the flow's payload that was captured"}),
                  {"method", FieldType::kString, "",
                   "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
                   "flows at the same tap) or unknown"},

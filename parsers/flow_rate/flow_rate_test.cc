@@ -25,7 +25,7 @@ using Lines = std::vector<std::string>;
 constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000, kStart = 1000 * kSecond;
 constexpr uint64_t kSlow = 50'000'000;
 
-// The parser, with the speeds as arguments of query 0.
+// Makes the parser, with the speeds as arguments of query 0.
 std::vector<std::unique_ptr<Parser>> parser(uint64_t link, uint64_t mirror, uint32_t max_flows = 1 << 10,
                                             int64_t every_ns = kSecond) {
   std::vector<std::unique_ptr<Parser>> parsers;
@@ -42,7 +42,7 @@ TEST(FlowRate, CountsExactlyIfNoCopyIsMissing) {
   conversation.handshake().client(std::string(1000, 'x')).server(std::string(500, 'y')).wait_ns(kSecond).client("z");
   Harness run({"flow_rate"});
   run.all(conversation.frames());
-  // 54 bytes of headers; the first interval is observed from its beginning.
+  // Packets have 54 bytes of headers, and the first interval is observed from its beginning.
   EXPECT_EQ(
       run.lines({"direction", "bits_per_second", "bytes", "interval_ns", "samples", "method", "mirror_state"}),
       (Lines{"from_client " + std::to_string((3 * 54 + 1000) * 8) + " 1162 1000000000 3 count complete",
@@ -77,7 +77,7 @@ struct Judged {
 };
 
 // Compares each tuple of a flow with the bytes that its sender sent in the same second. Ignores the first second, in
-// which flows begin and the queue fills, and the time after the last.
+// which flows begin and the queue fills, and the time after the last packet.
 Judged judge(const Harness& run, const MirrorRun& model, int seconds, const std::string& method) {
   Judged judged;
   for (const Tuple& tuple : run.tuples()) {
@@ -172,7 +172,7 @@ TEST(FlowRate, EachQueryGetsItsOwnPackets) {
   EXPECT_EQ(samples[0b10], 3);
 }
 
-// A datagram of 1,000 bytes each 10 us, so 800 Mb/s.
+// Sends a datagram of 1,000 bytes every 10 us, so 800 Mb/s.
 std::vector<Frame> steady_datagrams(int64_t begin_ns, int64_t end_ns) {
   std::vector<Frame> frames;
   for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {
@@ -196,7 +196,7 @@ TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
   }
 }
 
-// Compares each millisecond by sequence numbers, whose windows are shorter than that on a link of 10 Gb/s.
+// Compares each millisecond. On a link of 10 Gb/s, the windows of sequence numbers are shorter than that.
 TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 4; ++flow) flows.push_back({.bits_per_second = 4'000'000'000, .end_ns = 40 * kMs});
@@ -218,7 +218,7 @@ TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   EXPECT_LE(errors / tuples, 0.05);
 }
 
-// A query that is added cuts the interval of each flow: each part has the rate of its time.
+// A query that is added cuts the interval of each flow, and each part has the rate of its time.
 TEST(FlowRate, AShortenedIntervalHasTheRateOfItsPart) {
   Harness run(parser(0, 10'000'000'000));
   run.feed(steady_datagrams(kStart, kStart + 900 * kMs), 0b01);

@@ -136,7 +136,7 @@ Unit Exchange::upgrade_response(Side side, std::string_view bytes) {
   return Unit::taken(end + 4);
 }
 
-// The server has agreed, explicitly or by the bytes that are sent.
+// Records that the server has agreed to HTTP/2, explicitly or by the bytes that it sends.
 void Exchange::agree() {
   if (!upgrade_.requested || upgrade_.agreed) return;
   upgrade_.agreed = true;
@@ -285,7 +285,7 @@ Request& Exchange::open_request(uint32_t stream, const Segment& first, std::stri
 void Exchange::request_headers(const Block& block, uint64_t end) {
   Request* request = pairing_.find_request(block.stream);
   if (request == nullptr) {
-    // Trailers of a reported request name no method either, and streams are opened in order.
+    // Trailers of a reported request also name no method, and streams are opened in order.
     const bool is_new = headers_.asks() || (headers_.unknown && block.stream > halves_[client_].highest_stream);
     if (!is_new || was_closed(block.stream)) return;
     request = &open_request(block.stream, block.first, headers_.method, headers_.authority(), headers_.path);
@@ -299,7 +299,7 @@ void Exchange::response_headers(const Block& block, uint64_t end, int64_t time_n
   if (was_closed(block.stream) || (headers_.status >= 100 && headers_.status < 200)) return;
   Response* response = pairing_.find_response(block.stream);
   if (response == nullptr) {
-    // Without a status these are trailers, whose response was reported already or not seen.
+    // A block without a status has trailers, whose response was already reported or was not seen.
     if (headers_.status == 0 && !headers_.unknown && !headers_.grpc_status_known) return;
     if (headers_.status == 0 && pairing_.find_request(block.stream) == nullptr) return;
     begin_response(block);
@@ -361,7 +361,7 @@ bool Exchange::was_closed(uint32_t stream) const {
 
 // ---- missing bytes ----
 
-// A frame begins with its length, so its end is known even if the frame was cut off.
+// A frame begins with its length, so its end is known even if the frame was cut.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   if (!halves_[side].frames || bytes.size() < FrameHead::kBytes) return Unit::none();
   const FrameHead head = parse_frame(bytes);

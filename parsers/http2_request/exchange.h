@@ -22,7 +22,7 @@ struct Request : RequestHalf {
   uint32_t host_bytes = 0;
   uint64_t bytes = 0;  // header blocks and body
   bool grpc = false;
-  std::string_view outcome = {};  // why it ended early
+  std::string_view outcome = {};  // the reason why it ended early
 
   std::string_view method() const { return std::string_view(text).substr(0, method_bytes); }
   std::string_view host() const { return std::string_view(text).substr(method_bytes, host_bytes); }
@@ -75,7 +75,7 @@ class Exchange {
   // A header block, which may span several consecutive frames.
   struct Block {
     bool open = false;
-    bool whole = true;  // no part of it is missing
+    bool whole = true;  // true if no part of it is missing
     bool promise = false;
     bool ends_stream = false;
     uint32_t stream = 0;
@@ -93,8 +93,8 @@ class Exchange {
     HeaderDecoder decoder;
     Block block;
     Body body;
-    bool frames = false;  // the frames have begun
-    bool middle = false;  // some of it was not captured
+    bool frames = false;  // true once frames have begun
+    bool middle = false;  // true if a part of the stream was not captured
     bool ended = false;
     uint32_t highest_stream = 0;
   };
@@ -135,8 +135,8 @@ class Exchange {
   Headers headers_;
   Upgrade upgrade_;
   Sink* sink_ = nullptr;
-  int client_ = -1;                            // the side, once it is known
-  int64_t hidden_ns_ = INT64_MAX;              // time since which streams may wait for bytes that were not captured
+  int client_ = -1;                // the side, once it is known
+  int64_t hidden_ns_ = INT64_MAX;  // time since which streams may be waiting for bytes that were not captured
   std::array<uint32_t, kClosed> closed_ = {};  // streams that were reset
   size_t next_closed_ = 0;
 };

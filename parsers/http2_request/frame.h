@@ -39,7 +39,7 @@ struct FrameHead {
   uint64_t bytes() const { return kBytes + length; }
 };
 
-// REQUIRES: FrameHead::kBytes readable.
+// REQUIRES: FrameHead::kBytes readable bytes.
 FrameHead parse_frame(std::string_view bytes);
 
 // True if length, flags and stream are valid for its type. False for unknown types.
@@ -49,9 +49,9 @@ bool is_plausible(const FrameHead& head);
 // stream. `payload` may be cut off. Returns false if the lengths are contradictory.
 bool fragment_of(const FrameHead& head, std::string_view payload, std::string_view* fragment);
 
-// "CANCEL", ... in RST_STREAM and GOAWAY; "other" for codes without a name.
+// The name of a code in RST_STREAM and GOAWAY, such as "CANCEL"; "other" for codes without a name.
 std::string_view name_of_error(uint32_t code);
-// "OK", "NOT_FOUND", ...; "other" for codes without a name.
+// The name of a status, such as "OK" or "NOT_FOUND"; "other" for codes without a name.
 std::string_view name_of_grpc_status(uint32_t code);
 
 }  // namespace tapline::http2

@@ -1,4 +1,4 @@
-// The headers of a request or a response that are reported, and how their texts are kept.
+// Collects the headers of a request or a response that are reported.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr size_t kKeptTextBytes = 512;
 // Clears a text, and frees its buffer if that is large.
 void trim(std::string& text);
 
-// Reads a decimal number; returns `otherwise` if the text is not a number.
+// Reads a decimal number; returns `fallback` if the text is not a number.
 uint32_t number(std::string_view text, uint32_t fallback);
 
 // The headers of one block that are reported.
@@ -29,7 +29,7 @@ class Headers final : public HeaderSink {
 
   std::string method, path;
   uint32_t status = 0;
-  bool unknown = false;  // some could not be read
+  bool unknown = false;  // true if some could not be read
   bool grpc = false;
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;

@@ -7,7 +7,7 @@
 namespace tapline::http2 {
 namespace {
 
-// Memory in addition to the table's entries; measured with libnghttp2 1.52.
+// The memory in addition to the table's entries, measured with libnghttp2 1.52.
 constexpr size_t kInflaterBytes = 8 << 10;
 constexpr uint64_t kFirstStatus = 8, kLastStatus = 14;
 // Replaces a literal that is added to the table under an unknown name.

@@ -20,9 +20,9 @@ class HeaderSink {
 // Reads the header blocks of one direction (HPACK, RFC 7541) with libnghttp2's inflater.
 //
 // Each block may refer to headers of earlier ones, by their distance from the latest table entry. If earlier blocks
-// were not seen, the table here has only the latest entries, at the distances that the encoder counts; anything farther
-// away is unknown and reported as such. A placeholder keeps the position of an entry whose name is unknown. The table
-// here never evicts entries that the encoder may still refer to, so no reference can resolve to an entry other than the
+// were not seen, this table has only the latest entries, at the distances that the encoder counts; any entry farther
+// away is unknown and reported as such. A placeholder keeps the position of an entry whose name is unknown. This table
+// never evicts entries that the encoder may still refer to, so no reference can resolve to an entry other than the
 // encoder's.
 class HeaderDecoder {
  public:
@@ -31,7 +31,7 @@ class HeaderDecoder {
 
   // Decodes a whole block, or its beginning. Returns false if it is malformed; the whole table is then unknown.
   bool decode(std::string_view block, HeaderSink& sink);
-  // Call it if blocks may have been missed.
+  // Forgets the table. Call it if blocks may have been missed.
   void forget() { inflater_.reset(); }
   size_t memory_bytes() const;
 
@@ -46,7 +46,7 @@ class HeaderDecoder {
   std::unique_ptr<nghttp2_hd_inflater, Free> inflater_;
 };
 
-// The static references in a block, read without a table.
+// The kind of a block, as shown by its references to the static table.
 struct BlockKind {
   bool well_formed = false;
   bool asks = false;     // a request's :method, :scheme, :path or :authority

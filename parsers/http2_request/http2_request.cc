@@ -51,16 +51,16 @@ void Http2Request::emit_transaction(const TupleHeader& header, const Request* re
 const Schema& Http2Request::schema() const {
   static const Schema schema = {
       .name = "http2_request",
-      .description = "HTTP/2 and gRPC requests with their responses, where they are not encrypted",
+      .description = "Unencrypted HTTP/2 and gRPC requests with their responses",
       .layer = Layer::kApplication,
       .fields = {optional({"method", FieldType::kString, "", "GET, POST, ..."}),
                  optional({"host", FieldType::kString, "", ":authority, else the host header"}),
                  optional({"url", FieldType::kString, "", ":path as sent", false, TextKind::kUrl}),
                  optional({"status", FieldType::kU64, "", "Status of the final response"}),
-                 optional(
-                     {"grpc_method", FieldType::kString, "", "package.Service/Method of a call by gRPC, else empty"}),
-                 optional({"grpc_status", FieldType::kString, "", "OK, NOT_FOUND, ... of gRPC's trailers, else empty"}),
-                 {"stream_id", FieldType::kU64, "", "Number of the stream in its connection"},
+                 optional({"grpc_method", FieldType::kString, "", "package.Service/Method of a gRPC call, else empty"}),
+                 optional({"grpc_status", FieldType::kString, "",
+                           "Status in gRPC's trailers, such as OK or NOT_FOUND, else empty"}),
+                 {"stream_id", FieldType::kU64, "", "ID of the stream in its connection"},
                  {"outcome", FieldType::kString, "",
                   "complete, the error of the reset that ended it (CANCEL, REFUSED_STREAM, ...), goaway, or open = its "
                   "end was not seen"},

@@ -72,8 +72,8 @@ std::string data(uint32_t stream, const std::string& payload, int flags = 0) {
 std::string settings() { return frame(http2::kSettings, 0, 0, number(3, 2) + number(100, 4)); }
 std::string hello() { return std::string(http2::kPreface) + settings(); }
 
-// Encodes blocks in separate statements: they must be sent in the order in which they were encoded, and a + b may
-// encode b first.
+// Joins blocks that were encoded one after the other: they must be sent in the order of encoding, and a + b may encode
+// b first.
 std::string join(std::initializer_list<std::string> parts) {
   std::string text;
   for (const std::string& part : parts) text += part;
@@ -243,7 +243,7 @@ TEST(Http2Request, UpgradedWithoutItsBeginning) {
         << what;
   };
   expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 0, "no handshake");
-  expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 1, "nor the answer to the upgrade");
+  expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 1, "nor the response to the upgrade");
   expect_both(
       [&](Conversation& c) { c.client("GET /a HTTP/1.1\r\n\r\n").server(refused).client(request).server(agreed); }, 0,
       "a later request upgrades");
@@ -284,7 +284,7 @@ TEST(Http2Request, OneWayCaptures) {
   EXPECT_EQ(parse(response), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
 }
 
-// The earlier table is unknown: fields that refer to it stay empty, all others are reported.
+// The earlier table is unknown: fields that refer to it stay empty, and all others are reported.
 TEST(Http2Request, JoinsInMidStream) {
   Session talk;
   Conversation conversation;
@@ -384,7 +384,7 @@ TEST(Http2Request, BlocksAreBounded) {
   EXPECT_EQ(run.lines({"method", "url", "stream_id"}), (Lines{"GET /a 1", "GET - 3", "GET /b 5"}));
 }
 
-// An entry with an unknown name still takes its place in the table: entries after it are found.
+// An entry with an unknown name still takes its place in the table, so that entries after it are found.
 TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   struct Headers final : http2::HeaderSink {
     void on_header(std::string_view name, std::string_view value) override {

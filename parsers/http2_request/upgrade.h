@@ -1,4 +1,4 @@
-// HTTP/1.1 requests that ask for HTTP/2 by "Upgrade: h2c" (RFC 7540 section 3.2).
+// Reads HTTP/1.1 requests that ask for HTTP/2 by "Upgrade: h2c" (RFC 7540 section 3.2).
 #pragma once
 
 #include <cstdint>

@@ -11,13 +11,13 @@
 
 namespace tapline::http {
 
-// Finds the control characters (below 0x20) of a text, front to back. In a head these end its lines, so one look at
-// each byte, 64 at a time, finds all ends; memchr(), called again for each line, takes longer.
+// Finds the control characters (below 0x20) of a text from front to back. In a head they end the lines, so one pass
+// over the bytes, 64 at a time, finds all ends. Calling memchr() for each line takes longer.
 class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}
 
-  // Position of the first one at or after `begin`, or npos. REQUIRES: `begin` never decreases.
+  // The position of the first control character at or after `begin`, or npos. REQUIRES: `begin` never decreases.
   size_t next(size_t begin) {
     for (; begin >= block_ + kBlock; controls_ = controls_at(block_)) block_ += kBlock;
     uint64_t controls = controls_ & (~uint64_t{0} << (begin - block_));
@@ -37,7 +37,8 @@ class ControlScanner {
     if (begin + kBlock <= text_.size()) [[likely]]
       return controls_in(text_.data() + begin);
     if (begin >= text_.size()) return 0;
-    // Reads the last 64 bytes and drops those before `begin`: copying them first would stall on its stores.
+    // Reads the last 64 bytes and drops those before `begin`. Copying the rest to a buffer first would stall on the
+    // stores.
     if (text_.size() >= kBlock)
       return controls_in(text_.data() + text_.size() - kBlock) >> (begin + kBlock - text_.size());
     char padded[kBlock];

@@ -7,7 +7,7 @@
 #include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
-// Shared by the tests of http_get.
+// Helpers that the tests of http_get share.
 namespace tapline::http_test {
 
 using testing::Conversation;
@@ -27,7 +27,7 @@ inline std::string whole(const std::string& method_host_url_status, std::string_
   return method_host_url_status + " " + size(request) + " " + size(response) + " ";
 }
 
-// One connection with the given bytes in each direction; each side sends all its bytes in one go.
+// Makes one connection with the given bytes in each direction. Each side sends all its bytes at once.
 inline std::vector<Frame> one_connection(std::string_view requests, std::string_view responses) {
   return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
 }

@@ -32,16 +32,16 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   return ExchangeVerdict::kOver;
 }
 
-// The body continues, but the client sent another request after it had received exactly the data before this segment,
-// which begins like a response. So a length was misread.
+// Returns true if a length was misread: the body continues, but the client sent another request after it had received
+// exactly the data before this segment, which begins like a response.
 bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Segment& segment) const {
   if (requester_ < 0 || is_requester(side)) return false;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return readers_[side].may_be_overtaken(text) && pairing_.has_request_at(segment.offset);
 }
 
-// The stream's first bytes are not a message. Only its server can read some requests: if its response is HTTP, so is
-// the connection.
+// Called when the stream's first bytes are not a message. Some requests only the server can read: if its response is
+// HTTP, the connection is HTTP, too.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());
@@ -49,7 +49,7 @@ void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   if (requester_ >= 0) on_hidden(side, segment.offset + bytes);
 }
 
-// The parser did not see earlier data, as it was loaded while the connection was open.
+// Called when the parser did not see earlier data, since it was loaded while the connection was open.
 void Exchange::join(Side side) {
   readers_[side].start_in_middle();
   if (requester_ >= 0) on_hidden(side, readers_[side].offset());
@@ -77,8 +77,8 @@ Framing Exchange::on_head(Side side, const Head& head, const Segment& first, boo
     requester_ = head.request ? side : other_side(side);
     sink_->on_client(static_cast<Side>(requester_));
   }
-  // A response in place of a request: the other side's role was misjudged, or a host misbehaves; the framing is still
-  // valid.
+  // This is a response in place of a request: the sides' roles were misjudged, or a host misbehaves. The framing is
+  // still valid.
   if (head.request != is_requester(side)) {
     if (is_requester(side)) pairing_.forget_reading();
     interim_ = !is_requester(side);
@@ -124,7 +124,7 @@ bool Exchange::on_headless(Side side, const Segment& first) {
   return true;
 }
 
-// `request` is the answered request, or null if unknown.
+// `request` is the request to which the response belongs, or null if it is unknown.
 Framing Exchange::frame_response(const Head& head, const Request* request, const Segment& first) {
   const bool tunnel = head.status / 100 == 2 && is_connect(request);
   if (tunnel || head.status == 101) {

@@ -12,8 +12,8 @@
 namespace tapline::http {
 
 // A request that waits for its response. It takes two cache lines, unless its text is long: if many connections wait,
-// each request is a cache miss when it is stored and another when it is answered. (It is not aligned to cache lines:
-// glibc's allocator fragments badly with short-lived aligned objects.)
+// each request costs a cache miss when it is stored and another one when its response arrives. (It is not aligned to
+// cache lines: glibc's allocator fragments badly with short-lived aligned objects.)
 struct Request : BareRequestHalf {
   bool simple = false;       // HTTP/0.9: its response may have no head
   uint8_t method_bytes = 0;  // at most 32, the limit in head.cc
@@ -32,7 +32,7 @@ static_assert(sizeof(Request) == 128);
 
 // A final response.
 struct Response : ResponseHalf {
-  uint32_t status = 0;  // 0: without a head
+  uint32_t status = 0;  // 0 if it has no head
 };
 
 // Reads both sides of one connection: finds the client, frames each message, and detects the end of HTTP. Transactions
@@ -43,11 +43,11 @@ class Exchange final : private MessageHandler {
   using Response = http::Response;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
-  // The limit while nothing shows that the server responds: this many segments with requests have passed, and not one
-  // byte from the server was captured or acknowledged. The limit makes the requests of a one-way mirror cheap, and
-  // reports them early.
+  // The limit of pending requests while nothing shows that the server responds: this many segments with requests have
+  // passed, but not one byte from the server was captured or acknowledged. The limit makes the requests of a one-way
+  // mirror cheap, and reports them early.
   static constexpr uint32_t kMaxUnheard = 16;
-  // A stream joined in the middle that shows no HTTP within this many bytes belongs to another protocol.
+  // A stream that was joined in the middle belongs to another protocol if it shows no HTTP within this many bytes.
   static constexpr uint64_t kMaxSeekBytes = 16 << 20;
   static constexpr size_t kMaxMemoryBytes = size_t{512} << 20;
 
@@ -86,13 +86,13 @@ class Exchange final : private MessageHandler {
   OrderedPairing<Request, Response, kMaxPending> pairing_;
   int requester_ = -1;  // side, once known
   bool ended_[2] = {false, false};
-  bool not_http_[2] = {false, false};  // its first bytes were not a message
+  bool not_http_[2] = {false, false};  // by side: true if its first bytes were not a message
   bool over_ = false;
   bool interim_ = false;                  // the response being read is a 1xx
   uint32_t unheard_segments_ = 0;         // see kMaxUnheard
   int64_t request_segment_ns_ = 0;        // time of the latest request's segment
   uint64_t request_peer_offset_ = ~0ull;  // bytes that the client had received when it sent the latest request
-  Sink* sink_ = nullptr;                  // during a call
+  Sink* sink_ = nullptr;                  // set during a call
 };
 
 }  // namespace tapline::http

@@ -54,7 +54,7 @@ bool is_version(std::string_view word) {
 }
 
 StartKind look_at_status_line(std::string_view bytes) {
-  // HTTP/1.1 200
+  // The shape of "HTTP/1.1 200".
   static constexpr std::string_view kShape = "HTTP/d.d ddd";
   for (size_t i = 0; i < kShape.size(); ++i) {
     if (i == bytes.size()) return StartKind::kMaybe;
@@ -87,8 +87,8 @@ bool is_usual_method(std::string_view method) {
                      [&](std::string_view usual) { return usual.substr(0, usual.size() - 1) == method; });
 }
 
-// Without a version, accepts only lines that are unlikely to be another protocol's command: servers answer such lines
-// (RFC 9112 section 3).
+// Of lines without a version, accepts only those that are unlikely to be another protocol's command, since servers
+// respond to them (RFC 9112 section 3).
 bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
   if (is_usual_method(line.method))
@@ -106,7 +106,7 @@ StartKind look_at_request_line(std::string_view bytes) {
   if (method_end == 0 || bytes[method_end] != ' ') return StartKind::kNot;
   const size_t line_end = bytes.find('\n', method_end);
   const std::string_view line = bytes.substr(0, line_end);
-  // Some clients send control characters in URLs. They are accepted if everything else is HTTP.
+  // Some clients send control characters in URLs, which are accepted if everything else is HTTP.
   const bool controls = std::any_of(line.begin() + method_end, line.end(), [](char c) { return is_control(c); });
   if (controls && !is_usual_method(line.substr(0, method_end))) return StartKind::kNot;
   if (line_end == std::string_view::npos) return StartKind::kMaybe;
@@ -151,14 +151,14 @@ std::optional<uint64_t> parse_length(std::string_view value) {
   return length;
 }
 
-// The last coding of the last field counts (RFC 9112 section 6.1).
+// The last coding of the last field decides (RFC 9112 section 6.1).
 void take_coding(std::string_view codings, Head* head) {
   const std::string_view last = trim(codings.substr(codings.rfind(',') + 1));
   head->chunked = equals_ignoring_case(last, "chunked");
   head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
 }
 
-// Only three fields matter; the first letter excludes most others.
+// Only three fields are relevant; the first letter excludes most others.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
   return lower == 'h' || lower == 'c' || lower == 't';
@@ -206,7 +206,8 @@ bool take_line(std::string_view bytes, size_t begin, ControlScanner* controls, L
   return true;
 }
 
-// "GET /a HTTP/1.1": a usual method, one space, a target without spaces at its ends, one space, the version.
+// Reads a line such as "GET /a HTTP/1.1": a usual method, one space, a target without spaces at its ends, one space,
+// the version.
 bool take_ordinary_request_line(std::string_view line, Head* head) {
   constexpr size_t kVersionBytes = 9;
   for (const std::string_view method : kUsualMethods) {

@@ -16,16 +16,16 @@ enum class StartKind : uint8_t {
   kResponse,  // a status line, complete at least up to its code
 };
 
-// Requests need a version at the end of the line, or a usual method with a path: otherwise any text protocol's command
-// would qualify.
+// Classifies the beginning of a message. Requests need a version at the end of the line, or a usual method with a path;
+// otherwise, any text protocol's command would qualify.
 StartKind look_at(std::string_view bytes);
 
-// For resynchronising, where a false start is costly: kMaybe only if the bytes begin like a usual method or a status
-// line.
+// Returns true if a message may begin here, for resynchronising after a gap, where a false start is costly. Bytes that
+// are too short to tell must begin like a usual method or a status line.
 bool may_resume_at(std::string_view bytes);
 
-// True if the line is GET and a path only: a whole request of HTTP/0.9, which has no fields (RFC 1945 section 4.1).
-// More may follow only from a client that left out the version by mistake.
+// True if the line has only GET and a path, and so is a whole request of HTTP/0.9, which has no fields (RFC 1945
+// section 4.1). More text may follow only from a client that left out the version by mistake.
 bool is_simple_request(std::string_view bytes);
 
 // True for the client preface of HTTP/2 (RFC 9113 section 3.4), which http2_request parses.
@@ -34,8 +34,8 @@ bool is_http2_preface(std::string_view bytes);
 // True if `further_text`, which has no line end, may continue the incomplete first line `line`.
 bool may_continue_line(std::string_view line, std::string_view further_text);
 
-// Position after the empty line that ends the head, or npos; *resume is then where to resume the search once there are
-// more bytes. Lines end with LF, with or without CR before it.
+// The position after the empty line that ends the head, or npos; *resume is then the position from which to continue
+// the search once there are more bytes. Lines end with LF, with or without CR before it.
 size_t find_head_end(std::string_view bytes, size_t* resume);
 
 // A parsed head. Views point into its bytes, or into the scratch string for a folded Host.
@@ -53,7 +53,7 @@ struct Head {
 
 // Returns the length of the head at the beginning of `bytes`, parsed as parse_head() would, if it is complete and
 // ordinary: a usual method or a status, a version, nothing folded. Otherwise returns 0, which implies nothing about the
-// bytes, and *head must be reset. Takes half the time of look_at(), finding the end, and parse_head() together.
+// bytes, and *head must be reset. Takes half the time of look_at(), find_head_end() and parse_head() together.
 size_t parse_ordinary_head(std::string_view bytes, Head* head);
 
 // REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early if the rest was not captured.

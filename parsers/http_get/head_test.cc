@@ -16,7 +16,7 @@ std::string describe(const Head& head) {
          (head.content_length ? std::to_string(*head.content_length) : "none");
 }
 
-// The slow path: parses like MessageReader if parse_ordinary_head() returns 0.
+// The slow path, which parses like MessageReader if parse_ordinary_head() returns 0.
 size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch) {
   const StartKind look = look_at(bytes);
   if (look != StartKind::kRequest && look != StartKind::kResponse) return 0;

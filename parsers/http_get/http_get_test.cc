@@ -107,7 +107,7 @@ TEST(HttpGet, ConnectMakesTheConnectionOpaque) {
                                           whole("CONNECT far:443 far:443 200", connect, established)}));
 }
 
-// HTTP/1.0 on a persistent connection: only a length shows the end of a message.
+// On a persistent connection of HTTP/1.0, only a length shows the end of a message.
 TEST(HttpGet, Http10KeepAlive) {
   const std::string get = "GET /k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
   const std::string post = "POST /p HTTP/1.0\r\nHost: h\r\nContent-Length: 4\r\n\r\nGET ";
@@ -120,7 +120,7 @@ TEST(HttpGet, Http10KeepAlive) {
 
 TEST(HttpGet, WithoutLengthOrChunksTheBodyEndsWithTheConnection) {
   const std::string response = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
-  // The next request is never answered.
+  // The next request never gets a response.
   expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", response,
                       {whole("GET h /a 200", kGet, response), "GET h /b - " + size(kGet) + " - request"});
   // A final coding other than chunked overrides a length (RFC 9112 section 6.3).
@@ -187,7 +187,7 @@ TEST(HttpGet, BodylessResponsesIgnoreTheirHeaders) {
                        whole("GET h /a 200", kGet, kOk)});
 }
 
-// The client waits for 100 Continue; times are to the final response.
+// The client waits for 100 Continue; times are measured to the final response.
 TEST(HttpGet, ContinueBeforeTheBody) {
   const std::string head = "PUT /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n";
   const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n", body = "body";
@@ -204,7 +204,7 @@ TEST(HttpGet, ContinueBeforeTheBody) {
       EXPECT_GT(std::stoll(run.tuples()[0]["first_byte_ns"]), 30'000'000);
     }
   }
-  // Refused: the body is not sent.
+  // If the server refuses, the body is not sent.
   const std::string refused = "HTTP/1.1 417 Expectation Failed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
   expect_at_every_cut(head, refused, Lines{"PUT h /p 417 - " + std::to_string(refused.size()) + " "});
 }
@@ -276,7 +276,7 @@ TEST(HttpGet, FoldedLinesThatMatter) {
                       {whole("POST f /f 200", post, response), whole("GET h /a 200", kGet, kOk)});
 }
 
-// Heads of almost 64 KiB: a long target, a long line, many lines, a line folded a thousand times.
+// Tests heads of almost 64 KiB: a long target, a long line, many lines, and a line folded a thousand times.
 TEST(HttpGet, LongHeads) {
   std::string many, folded = "X: y";
   for (int i = 0; i < 1500; ++i) many += "X-Field-" + std::to_string(i) + ": " + std::string(20, 'v') + "\r\n";
@@ -310,16 +310,16 @@ TEST(HttpGet, UnsolicitedResponse) {
             (Lines{whole("GET h /a 200", kGet, kOk), "- - - 408 - " + std::to_string(timeout.size()) + " response"}));
 }
 
-// HTTP/0.9: one line is the request, and all bytes until the close are the response (RFC 1945 sections 4.1 and 6).
+// In HTTP/0.9, one line is the request, and all bytes until the close are the response (RFC 1945 sections 4.1 and 6).
 TEST(HttpGet, RequestsWithoutAVersion) {
   const std::string simple = "GET /path\r\n";
   const std::string page = "<html>HTTP/0.9 has\r\n\r\nno head</html>";
   expect_at_every_cut(simple, page, {whole("GET  /path -", simple, page)});
   expect_at_every_cut("GET /path\n", "H", {whole("GET  /path -", "GET /path\n", "H")});
-  // Servers without HTTP/0.9 answer with a head.
+  // Servers that do not support HTTP/0.9 respond with a head.
   const std::string refused = "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno";
   expect_at_every_cut(simple, refused, {whole("GET  /path 400", simple, refused)});
-  // Without the version, but with fields.
+  // These requests have no version, but have fields.
   const std::string fields = "GET /path\r\nHost: h\r\n\r\n";
   expect_at_every_cut(fields, page, {whole("GET h /path -", fields, page)});
   expect_at_every_cut(simple, "", Lines{"GET  /path - " + size(std::string_view(simple)) + " - request"});

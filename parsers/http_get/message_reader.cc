@@ -104,7 +104,7 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// The bytes do not begin a message. If no message was ever seen, the connection uses another protocol.
+// Called when the bytes do not begin a message. If no message was ever seen, the connection uses another protocol.
 bool MessageReader::reject(MessageHandler& handler) {
   drop_head();
   if (!recognised_ && !resumed_) {
@@ -141,8 +141,8 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// As look_at() for the head so far, of which `previous_size` bytes were already examined, so that each byte of a long
-// line is examined only once.
+// Does the same as look_at() for the head so far, of which `previous_size` bytes were already examined, so that each
+// byte of a long line is examined only once.
 StartKind MessageReader::rescan(size_t previous_size) {
   constexpr size_t kBegun = 64;  // longer than any method, and than the part that identifies a status line
   if (known_ != StartKind::kMaybe) return known_;
@@ -197,7 +197,7 @@ void MessageReader::skip_body(std::string_view& text, MessageHandler& handler) {
   mode_ = Mode::kChunkEnd;
 }
 
-// chunk-size [ chunk-ext ] CRLF
+// Reads a line with a chunk's size: chunk-size [ chunk-ext ] CRLF
 void MessageReader::chunk_size(std::string_view& text, MessageHandler& handler) {
   if (body_uncertain_ && digits_ == 0 && may_resume_at(text)) return message_done(true, handler);
   body_uncertain_ = false;
@@ -251,7 +251,8 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
-// A gap that begins here extends beyond the body: its length still gives its end, provided there was a body.
+// Ends a body when a gap that begins here extends beyond it. The body's length still gives its end, provided that there
+// was a body.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   const bool is_known = !std::exchange(body_uncertain_, false);
   mode_ = Mode::kSeek;
@@ -259,7 +260,7 @@ void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   handler.on_hidden(side_, offset_);
 }
 
-// Message boundaries are no longer known.
+// Called when message boundaries are no longer known.
 void MessageReader::lose_step(MessageHandler& handler) {
   const bool body = in_body();
   drop_head();

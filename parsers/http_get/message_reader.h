@@ -9,26 +9,28 @@
 
 namespace tapline::http {
 
-// How to find the end of a message's body (RFC 9112 section 6.3).
+// The rule that determines the end of a message's body (RFC 9112 section 6.3).
 enum class BodyKind : uint8_t { kNone, kLength, kChunked, kUntilClose, kOpaque };
 struct Framing {
   BodyKind kind = BodyKind::kNone;
   uint64_t length = 0;     // length of a body of kind kLength
-  bool uncertain = false;  // there may be no body: the response to an unseen HEAD
+  bool uncertain = false;  // true if there may be no body, as in the response to an unseen HEAD
 };
 
 // Receives the messages of one side from its reader. Offsets refer to that side's stream.
 class MessageHandler {
  public:
   virtual ~MessageHandler() = default;
-  // `first` is the segment of the head's first byte, with its offset. `is_cut`: the end of the head was not captured.
+  // Called for each head. `first` is the segment of the head's first byte, with its offset. `is_cut` is true if the end
+  // of the head was not captured.
   virtual Framing on_head(Side side, const Head& head, const Segment& first, bool is_cut) = 0;
-  // The message's last byte lies before end_offset. Not exact if bytes were lost.
+  // Called at the end of a message, whose last byte is before end_offset. `exact` is false if bytes were lost.
   virtual void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) = 0;
-  // Unseen messages may precede this offset.
+  // Called when unseen messages may precede this offset.
   virtual void on_hidden(Side side, uint64_t offset) = 0;
   virtual void on_head_too_long(Side side) = 0;
-  // The stream does not begin with a message. Returns true if it is the body of a response without a head (HTTP/0.9).
+  // Called if the stream does not begin with a message. Returns true if it is the body of a response without a head
+  // (HTTP/0.9).
   virtual bool on_headless(Side side, const Segment& first) = 0;
 };
 
@@ -43,9 +45,9 @@ class MessageReader {
 
   explicit MessageReader(Side side) : side_(side) {}
 
-  // For a stream whose beginning was not captured.
+  // Call it for a stream whose beginning was not captured.
   void start_in_middle() { mode_ = Mode::kSeek; }
-  // CONNECT or Upgrade took effect: another protocol follows.
+  // Call it when CONNECT or Upgrade has taken effect, so that another protocol follows.
   void become_opaque() { mode_ = Mode::kOpaque; }
   bool recognised() const { return recognised_; }
 
@@ -59,7 +61,7 @@ class MessageReader {
   }
   // Ends the message being read before the next byte, regardless of its head.
   void overtake(MessageHandler& handler) { lose_step(handler); }
-  // The other side answers: if only a line without a version has arrived, it was a whole request.
+  // Call it when the other side responds: if only a line without a version has arrived, that was a whole request.
   void answered(MessageHandler& handler) {
     if (mode_ == Mode::kHead) [[unlikely]]
       finish_simple_request(handler);
@@ -70,7 +72,7 @@ class MessageReader {
     *this = MessageReader(side_);
   }
 
-  // Offset of the next byte.
+  // The offset of the next byte.
   uint64_t offset() const { return offset_; }
   // Messages that begin before this offset will no longer be reported.
   uint64_t settled_offset() const {
@@ -83,13 +85,13 @@ class MessageReader {
   enum class Mode : uint8_t {
     kStart,      // between messages
     kHead,       // collecting a head in head_
-    kLength,     // remaining_ bytes of body to go
+    kLength,     // remaining_ bytes of the body follow
     kChunkSize,  // in the line that begins a chunk
-    kChunkData,  // remaining_ bytes of chunk to go
+    kChunkData,  // remaining_ bytes of the chunk follow
     kChunkEnd,   // at the line end after a chunk
     kTrailer,
     kUntilClose,
-    kSeek,  // out of step
+    kSeek,  // looking for the beginning of a message
     kOpaque,
   };
 
@@ -109,7 +111,8 @@ class MessageReader {
   void end_in_gap(uint64_t gap_begin, MessageHandler& handler);
   void lose_step(MessageHandler& handler);
   void consume(std::string_view& text, size_t bytes);
-  // A head in several pieces is rare, but over time each of a million connections would keep a buffer for one.
+  // Frees the buffer: heads in several pieces are rare, but over time each of a million connections would keep a buffer
+  // for one.
   void drop_head() {
     if (!head_.empty()) [[unlikely]]
       std::string().swap(head_);  // assigning an empty string would keep its memory
@@ -121,7 +124,7 @@ class MessageReader {
   bool recognised_ = false;              // at least one message was seen
   bool resumed_ = false;                 // the head being collected was found by seeking
   bool body_uncertain_ = false;          // see Framing::uncertain; true until the body's first byte
-  StartKind known_ = StartKind::kMaybe;  // recognition of the head being collected
+  StartKind known_ = StartKind::kMaybe;  // classification of the head being collected
   bool in_extension_ = false;            // after the digits of a chunk's size
   uint8_t digits_ = 0;                   // digits of the chunk's size so far
   bool line_empty_ = true;               // true if the trailer's current line is empty

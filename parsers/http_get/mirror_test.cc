@@ -1,4 +1,5 @@
-// Captures as mirrors deliver them: one direction, the middle, segments lost, late, repeated and cut.
+// Tests captures as mirrors deliver them: one direction, without the beginning, and with lost, late, repeated and cut
+// segments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ TEST(HttpGet, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{whole("GET h /a 200", kGet, kOk), whole("GET h /a 200", kGet, kOk)}));
 }
 
-// Three transactions; frames: 3 handshake, then request and response alternating from index 3.
+// Makes three transactions. The first 3 frames are the handshake; from index 3, requests and responses alternate.
 std::vector<Frame> three_with_lost(std::vector<size_t> lost, size_t response_cut = 1000) {
   Conversation conversation;
   conversation.handshake();
@@ -56,8 +57,8 @@ TEST(HttpGet, LostResponseLeavesItsRequestUnpaired) {
 }
 
 TEST(HttpGet, GapInsideABodyOfKnownLengthIsSkipped) {
-  // Responses in three segments of 15 bytes; the last 5 bytes of the second belong to the body, and the third is the
-  // body's middle.
+  // Responses have three segments of 15 bytes. The last 5 bytes of the second segment belong to the body, and the third
+  // is the body's middle.
   std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
   Conversation conversation;
   conversation.handshake().client(kGet).server_cut(big, 1000).client(kGet).server(kOk).close();
@@ -86,7 +87,7 @@ TEST(HttpGet, NeverPairsWrongIfAFrameIsLost) {
     for (size_t first = 0; first < frames; ++first) {
       for (size_t second = first + 1; second < frames; ++second) {
         Harness run({"http_get"});
-        // Responses carry no number, so a pair is correct if its times are: each takes 1 ms to the first byte.
+        // Responses have no number, so a pair is correct if its times are: each response takes 1 ms to the first byte.
         run.all(three_with_lost({first, second}, response_cut));
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
@@ -97,7 +98,7 @@ TEST(HttpGet, NeverPairsWrongIfAFrameIsLost) {
   }
 }
 
-// Self-identifying transactions in segments of at most `cut` bytes, and the transaction of each frame.
+// Makes self-identifying transactions in segments of at most `cut` bytes, and lists the transaction of each frame.
 std::vector<Frame> self_identifying(size_t transactions, size_t cut, std::vector<size_t>* transaction_of) {
   Conversation conversation;
   conversation.handshake();
@@ -197,7 +198,7 @@ TEST(HttpGet, SwappedSegmentsHaveNoEffect) {
   }
 }
 
-// http_get, loaded when each connection already had `skipped` pieces of payload.
+// Runs http_get as if it was loaded when each connection already had `skipped` pieces of payload.
 class LateParser final : public StreamParser {
  public:
   explicit LateParser(size_t skipped) : skipped_(skipped) {}

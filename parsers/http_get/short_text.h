@@ -8,7 +8,7 @@
 
 namespace tapline::http {
 
-// A text stored inside the object if it is at most kInside bytes long, and on the heap otherwise.
+// A text that is stored inside the object if it is at most kInside bytes long, and on the heap otherwise.
 class ShortText {
  public:
   static constexpr size_t kInside = 80;
@@ -23,7 +23,7 @@ class ShortText {
   }
   ~ShortText() { clear(); }
 
-  // Concatenates the three. REQUIRES: less than 4 GiB.
+  // Stores the concatenation of the three texts. REQUIRES: it has less than 4 GiB.
   void assign(std::string_view first, std::string_view second, std::string_view third) {
     clear();
     const size_t bytes = first.size() + second.size() + third.size();

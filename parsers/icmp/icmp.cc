@@ -15,7 +15,7 @@ using icmp::EchoRequest;
 using icmp::Kind;
 using icmp::Message;
 
-// "10.0.0.1:53", "[2001:db8::1]:53", "10.0.0.1" without a port.
+// Formats an endpoint: "10.0.0.1:53", "[2001:db8::1]:53" or, without a port, "10.0.0.1".
 class EndpointText {
  public:
   EndpointText(const IpAddress& ip, uint16_t port) {
@@ -38,7 +38,7 @@ class EndpointText {
   size_t size_ = 0;
 };
 
-// ICMP messages of both versions: pairs echoes, and reports errors with the packets that they concern.
+// Handles ICMP messages of both versions: pairs echoes, and reports errors with the packets that they concern.
 class Icmp final : public TransactionParser<icmp::Echoes> {
  public:
   const Schema& schema() const override;
@@ -72,7 +72,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
     if (!icmp::read(packet.payload(), packet.protocol == protocol::kIcmpV6, &message)) return;
     if (message.kind == Kind::kEchoRequest || message.kind == Kind::kEchoReply) {
       Connection& flow = *packet.connection;
-      // There are no ports for Connection::side_of() to go by.
+      // ICMP has no ports by which Connection::side_of() could find the side.
       const Side side = packet.src_ip == flow.ip[0] ? Side{0} : Side{1};
       with_exchange(flow, out, [&](icmp::Echoes& echoes, icmp::Echoes::Sink& sink) {
         const IpAddress& asker = message.kind == Kind::kEchoRequest ? packet.src_ip : packet.dst_ip;
@@ -126,13 +126,13 @@ void Icmp::emit(const TupleHeader& header, const Message& message, const Value& 
 const Schema& Icmp::schema() const {
   static const Schema schema = {
       .name = "icmp",
-      .description = "ICMP and ICMPv6: echoes paired with their replies, errors with the packet that they are about",
+      .description = "ICMP and ICMPv6: echoes with their replies, and errors with the packets that they concern",
       .layer = Layer::kNetwork,
       .fields = {{"message", FieldType::kString, "",
                   "echo, unreachable, time-exceeded, redirect, …; empty for other types"},
                  {"reason", FieldType::kString, "",
-                  "Reason of unreachable and time-exceeded: port, host, denied, in-transit, …"},
-                 {"type", FieldType::kU64, "", "As in the message; of an echo that of the request, if it was seen"},
+                  "Reason for unreachable and time-exceeded: port, host, denied, in-transit, …"},
+                 {"type", FieldType::kU64, "", "As in the message; for an echo, that of the request if it was seen"},
                  {"code", FieldType::kU64, "", "Likewise"},
                  optional({"rtt_ns", FieldType::kI64, "ns", "Echo request to its reply"}),
                  optional({"id", FieldType::kU64, "", "Of echoes"}),
@@ -140,9 +140,9 @@ const Schema& Icmp::schema() const {
                  {"bytes", FieldType::kU64, "bytes", "The message, without IP header", true},
                  optional({"mtu", FieldType::kU64, "bytes", "MTU of the link for which a packet was too big"}),
                  optional({"quoted_protocol", FieldType::kString, "",
-                           "Protocol of the packet that an error is about: tcp, udp, icmp or a number"}),
-                 optional({"quoted_src", FieldType::kString, "", "Its source, address and port"}),
-                 optional({"quoted_dst", FieldType::kString, "", "Its destination, address and port"}),
+                           "Protocol of the packet that an error concerns: tcp, udp, icmp or a number"}),
+                 optional({"quoted_src", FieldType::kString, "", "Address and port of that packet's source"}),
+                 optional({"quoted_dst", FieldType::kString, "", "Address and port of that packet's destination"}),
                  partial_field(),
                  unanswered_field()},
       .main_fields = {"message"},

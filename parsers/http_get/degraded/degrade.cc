@@ -11,8 +11,8 @@
 namespace tapline::http {
 namespace {
 
-// Enough to distinguish frames: IP identification, sequence numbers and timestamps. This is the shortest snap length in
-// use.
+// These bytes suffice to distinguish frames by IP identification, sequence numbers and timestamps. This is the shortest
+// snap length in use.
 constexpr size_t kRecognisedBytes = 96;
 
 using Items = std::vector<Degraded::Item>;
@@ -31,7 +31,7 @@ Items delayed(const Items& items, PlacesLate places_late) {
   std::vector<std::pair<size_t, Degraded::Item>> order;
   for (size_t i = 0; i < items.size(); ++i) {
     const size_t late = places_late();
-    // Sorts after the item whose position it takes.
+    // The item sorts after the one whose position it takes.
     order.emplace_back(2 * (i + late) + (late > 0 ? 1 : 0), items[i]);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

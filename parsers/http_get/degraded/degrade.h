@@ -10,13 +10,13 @@ namespace tapline::http {
 
 // A degraded capture: the remaining frames of the original, in the degraded order.
 struct Degraded {
-  static constexpr uint32_t kForeign = UINT32_MAX;  // a frame that the original capture does not have
+  static constexpr uint32_t kForeign = UINT32_MAX;  // a frame that is not in the original capture
 
   struct Item {
     uint32_t original;
     uint32_t captured_bytes;
-    uint32_t frame;  // in `frames`, if that is not empty
-    bool altered;    // its bytes were changed
+    uint32_t frame;  // index in `frames`, if that is not empty
+    bool altered;    // true if its bytes were changed
   };
   std::vector<Item> items;
   std::vector<testing::Frame> frames;  // frames of a damaged file; empty: those of the original capture
@@ -29,11 +29,11 @@ enum class Degradation : uint8_t {
   kLate,          // 2 % are 1 to 3 places late
   kMidStream,     // begins somewhere in the middle
   kTwice,         // every packet twice, the copy up to 3 places later (seed 0: the next one)
-  kRequestsOnly,  // only packets from clients; seeds other than 0: on about half of the connections, others are whole
+  kRequestsOnly,  // only packets from clients; with seeds other than 0, about half of the connections are whole
   kResponsesOnly,
 };
 // The combined effects of a mirror on a whole capture. Lost and late packets are chosen at random from all; late ones
-// arrive 1 to `places` places later than they should.
+// arrive 1 to `places` places later.
 struct Mirror {
   double lost = 0;
   double late = 0;
@@ -42,7 +42,7 @@ struct Mirror {
 };
 Degraded degrade(const std::vector<testing::Frame>& frames, const Mirror& mirror, uint32_t seed);
 
-// The last two degradations need the servers' ports.
+// The servers' ports, which the last two degradations need.
 struct ServerPorts {
   uint16_t first, last;
 };
@@ -50,7 +50,7 @@ Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradat
                  ServerPorts servers = {80, 80});
 
 // Treats a damaged file as a degraded capture of `frames`. Each frame is recognised by its first bytes, or by its
-// position if the file has as many frames.
+// position if the file has the same number of frames.
 Degraded recognise(const std::vector<testing::Frame>& frames, std::vector<testing::Frame> damaged);
 
 // True if the degradation removed one direction of the connection with this client.

@@ -1,7 +1,7 @@
-// Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late, duplicated, one
-// way only or beginning in the middle, 20 times each with different seeds, and its damaged files.
+// Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late or duplicated,
+// in one direction only, or beginning in the middle, each with 20 seeds; and its damaged files.
 //
-// TAPLINE_SEEDS sets the number of times. Prints a table of the results.
+// TAPLINE_SEEDS sets the number of seeds. Prints a table of the results.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -66,7 +66,7 @@ class DegradedCapture : public ::testing::Test {
   static inline std::vector<Transaction> truth_;
 };
 
-// nginx's log: the URL and the status of each request, by client, in the order of its responses.
+// Reads nginx's log: the URL and the status of each request, by client, in the order of the responses.
 std::map<std::string, std::vector<std::string>> logged_requests() {
   const auto value_of = [](const std::string& row, const std::string& name) {
     const size_t begin = row.find("\"" + name + "\":") + name.size() + 3;
@@ -76,7 +76,7 @@ std::map<std::string, std::vector<std::string>> logged_requests() {
   std::map<std::string, std::map<std::pair<int, int>, std::string>> rows;
   for (const std::string& row :
        testing::read_lines(testing::reference_capture("generated/http_zipf.nginx_access.jsonl.zst"))) {
-    // Without a version, the response has no head.
+    // If the request has no version, the response has no head.
     const bool simple = !value_of(row, "uri").empty() && value_of(row, "proto").empty();
     const std::string status = simple ? "0" : value_of(row, "status");
     rows[value_of(row, "client") + ":" + value_of(row, "cport")]
@@ -89,7 +89,7 @@ std::map<std::string, std::vector<std::string>> logged_requests() {
   return requests;
 }
 
-// A request that nginx could not parse has no URL in its log.
+// In nginx's log, a request that it could not parse has no URL.
 bool is_logged_as(const std::string& request, const std::string& logged) {
   return logged.starts_with(' ') ? request.ends_with(logged) : request == logged;
 }
@@ -118,7 +118,7 @@ TEST_F(DegradedCapture, TheTruthMatchesTheNginxLog) {
   EXPECT_LE(requests - compared, requests / 1000);
 }
 
-// Without degradation each transaction is reported once, unchanged.
+// Without degradation, each transaction is reported once and unchanged.
 TEST_F(DegradedCapture, None) {
   const Score none = score(frames_, truth_, degrade(frames_, Degradation::kNone, 0));
   print("none", none);

@@ -42,7 +42,7 @@ class TupleStore final : public TupleSink {
   std::vector<Tuple> tuples;
 };
 
-// Times and lengths of the copies of each original frame.
+// The times and lengths of the copies of each original frame.
 struct Copy {
   int64_t time_ns;
   uint32_t captured_bytes;  // captured bytes, as on the wire
@@ -58,7 +58,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
   TupleStore store;
   Engine engine(testing::make_parsers({"http_get"}), &store);
   const FlowHasher hasher(testing::kTestKey);
-  // The times of the source in order, made unique by odd nanoseconds.
+  // These are the times of the source in order, made unique by odd nanoseconds.
   int64_t now_ns = 0;
   std::vector<int64_t> times;
   for (const Degraded::Item& item : degraded.items) times.push_back(source[item.frame].time_ns);
@@ -100,7 +100,8 @@ bool is_complete(const Message& message, const Copies& copies) {
   return covered >= message.head_end;
 }
 
-// Possible times of the message's first byte: that of the first of equal copies, or that of a retransmission.
+// Returns the possible times of the message's first byte: the time of the first of equal copies, or that of a
+// retransmission.
 std::vector<int64_t> first_times(const Message& message, const Copies& copies) {
   std::vector<int64_t> times;
   for (const HeadPiece& piece : message.pieces) {

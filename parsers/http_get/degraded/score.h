@@ -15,11 +15,11 @@ struct Score {
   uint64_t right = 0;     // pairs reported once and correctly
   uint64_t wrong = 0;     // tuples of unrelated requests and responses, or with data never sent
   uint64_t repeated = 0;  // further tuples of a pair that was already reported
-  uint64_t resized = 0;   // right pairs whose sizes differ from those on the wire
+  uint64_t resized = 0;   // correct pairs whose sizes differ from those on the wire
   uint64_t tuples = 0;
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Messages expected where one direction is missing, and how many of them were reported.
+  // The number of messages expected on connections with a missing direction, and how many of them were reported.
   uint64_t one_way = 0;
   uint64_t one_way_reported = 0;
   std::vector<std::string> examples;  // examples of errors

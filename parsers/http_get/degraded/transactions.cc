@@ -24,7 +24,7 @@ struct Conversation {
   Stream stream[2];  // requests, responses
 };
 
-// The first of overlapping copies counts; data after a hole can't be read.
+// The first of overlapping copies is used; data after a hole can't be read.
 void add_segment(Stream& stream, const Packet& packet, uint32_t frame) {
   if (!stream.started || packet.payload_bytes == 0) return;
   const uint64_t begin = packet.tcp_seq - stream.start;
@@ -69,7 +69,7 @@ std::string lower(std::string_view text) {
 struct Head {
   std::string first_line;
   std::map<std::string, std::string> fields;
-  size_t end = 0;  // 0: incomplete
+  size_t end = 0;  // 0 if the head is incomplete
 };
 Head read_head(std::string_view text, size_t begin) {
   Head head;
@@ -152,7 +152,7 @@ bool is_versioned(std::string_view line) {
   return blank != std::string_view::npos && lower(line.substr(blank + 1)).starts_with("http/");
 }
 
-// Accepts only GET and a path: HTTP/0.9.
+// Reads a request of HTTP/0.9: only GET and a path.
 bool read_simple_request(const Stream& stream, size_t begin, Transaction* transaction) {
   const std::string_view text(stream.bytes);
   const size_t line_end = text.find('\n', begin);

@@ -31,12 +31,12 @@ struct Transaction {
   std::string method, url, host;
   uint64_t status = 0;
   Message request;
-  Message response;  // not seen if absent
+  Message response;  // absent if it was not seen
 };
 
-// Returns the transactions of an original capture, connection by connection, in the order of their requests. A plain
-// evaluator that keeps whole streams in memory and shares no code with the parser. Servers are on port 80. A connection
-// is read as long as it is valid HTTP.
+// Returns the transactions of an original capture, connection by connection, in the order of their requests. This is a
+// plain evaluator that keeps whole streams in memory and shares no code with the parser. Servers are on port 80. A
+// connection is read as long as it is valid HTTP.
 std::vector<Transaction> transactions_of(const std::vector<testing::Frame>& frames);
 
 }  // namespace tapline::http
